@@ -1,0 +1,1 @@
+"""What the notebooks stand on: compiler, simulator, device, measurement, drawing, exercises and widgets."""
