@@ -1,0 +1,326 @@
+"""The one door to a device: CuPy where there is a GPU, the simulator where there is none.
+
+A notebook writes CuPy's names and CuPy's calling convention once, and both devices understand them:
+
+    A = gpu.asarray(host_A)
+    module = gpu.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry])
+    sgemm = module.get_function(entry)
+    sgemm(grid, block, (M, N, K, alpha, A, B, beta, C), shared_mem=0)
+    host_C = gpu.asnumpy(C)
+
+With a GPU these names *are* CuPy's objects (`gpu.RawModule is cupy.RawModule`). Without one they are the simulator's.
+The environment variable GEMM_COURSE_BACKEND chooses: `auto` (the default), `gpu` or `simulator`. Nothing is loaded, and
+no choice is made, before the first use, so `from helpers import gpu` is quick and silent on every machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gemm_kernels import Kernel
+    from helpers.devices import Device
+
+BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
+SIMULATED_GPU = "NVIDIA H200"  # the GPU whose architecture the simulator compiles for
+DEFAULT_SHARED_BYTES = 48 * 1024  # CUDA guide, "Shared Memory": a kernel must opt in to more dynamic shared memory
+
+# CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
+_CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
+
+
+class BackendError(Exception):
+    """GEMM_COURSE_BACKEND cannot be satisfied on this machine; the message says what was found and what to do."""
+
+
+class LaunchFailed(Exception):
+    """A kernel did not start, faulted, or left elements of C unwritten; the message says which."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What was found when a GPU was looked for.
+
+    found: CuPy can use a GPU here.  reason: one sentence, why it can or cannot.
+    """
+
+    found: bool
+    reason: str
+
+
+def backend() -> Literal["gpu", "simulator"]:
+    """The device that the names of this module stand for: `gpu` or `simulator`."""
+    setting = os.environ.get(BACKEND_VARIABLE, "").strip().lower() or "auto"
+    if setting == "simulator":
+        return "simulator"
+    if setting == "auto":
+        return "gpu" if probe().found else "simulator"
+    if setting == "gpu":
+        if not probe().found:
+            raise BackendError(
+                f"{BACKEND_VARIABLE}=gpu asks for a GPU, but {probe().reason} "
+                f"Set {BACKEND_VARIABLE}=auto (or simulator) to run the same cells on the simulator."
+            )
+        return "gpu"
+    raise BackendError(f"{BACKEND_VARIABLE}={setting!r} is not known: choose auto, gpu or simulator.")
+
+
+@cache
+def probe() -> Probe:
+    """Look for a GPU that CuPy can use, once a process. Never raises, prints nothing."""
+    driver = _driver_devices()
+    if isinstance(driver, str):
+        return Probe(False, driver)
+    try:
+        cupy = _cupy()
+        count = cupy.cuda.runtime.getDeviceCount()
+    except ImportError as error:
+        return Probe(False, f"a driver with {driver} GPU(s) is here, but CuPy cannot be imported ({error}).")
+    except Exception as error:  # CuPy's own error types live inside the import that may have failed
+        return Probe(False, f"a driver with {driver} GPU(s) is here, but CuPy cannot use it ({error}).")
+    if count == 0:
+        return Probe(False, "CuPy sees no GPU (is CUDA_VISIBLE_DEVICES empty?).")
+    return Probe(True, f"CuPy sees {count} GPU(s).")
+
+
+def _driver_devices() -> int | str:
+    """The number of GPUs that the NVIDIA driver shows, or a sentence why there is none. Loads the driver only."""
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        driver = ctypes.CDLL(library)
+    except OSError:
+        return f"no NVIDIA driver was found ({library} cannot be loaded)."
+    count = ctypes.c_int(0)
+    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    if status == 100:  # CUDA_ERROR_NO_DEVICE
+        return "the NVIDIA driver is here but shows no GPU."
+    if status != 0:
+        return f"the NVIDIA driver is here but does not start (CUDA driver error {status})."
+    if count.value == 0:
+        return "the NVIDIA driver is here but shows no GPU."
+    return count.value
+
+
+def reason() -> str:
+    """One sentence: why this backend was chosen."""
+    if os.environ.get(BACKEND_VARIABLE, "").strip().lower() == "simulator":
+        return f"{BACKEND_VARIABLE}=simulator asks for the simulator."
+    sentence = probe().reason
+    return sentence[0].upper() + sentence[1:]
+
+
+def describe() -> str:
+    """One line: which device runs the kernels of this notebook."""
+    if backend() == "simulator":
+        modelled = device()
+        return f"simulator, compiling for {modelled.arch} ({modelled.name})"
+    runtime = _cupy().cuda.runtime
+    properties = runtime.getDeviceProperties(runtime.getDevice())
+    driver = runtime.driverGetVersion()
+    return (
+        f"{properties['name'].decode()} (sm_{properties['major']}{properties['minor']}, "
+        f"{properties['multiProcessorCount']} SMs, {properties['totalGlobalMem'] / 2**30:.0f} GiB), "
+        f"CuPy {_cupy().__version__}, CUDA driver {driver // 1000}.{driver % 1000 // 10}"
+    )
+
+
+def device() -> Device | None:
+    """The specification of the GPU that kernels are compiled for; None for a GPU that helpers.devices does not know."""
+    from helpers import devices
+
+    if backend() == "simulator":
+        return devices.get(SIMULATED_GPU)
+    runtime = _cupy().cuda.runtime
+    name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
+    return devices.DEVICES.get(name)
+
+
+def synchronize() -> None:
+    """Wait until the device has finished all launches; on the GPU this is where a fault inside a kernel is reported."""
+    if backend() == "gpu":
+        _cupy().cuda.Device().synchronize()
+
+
+def record(*args: Any, **kwargs: Any) -> Any:
+    """`helpers.simulator.record`: a context manager that records every address of the launches inside it.
+
+    Only the simulator can record. On a GPU this raises a sentence that says how to record there.
+    """
+    if backend() == "gpu":
+        raise BackendError(
+            "gpu.record works on the simulator only: a GPU does not report its threads' addresses. "
+            "Launch with helpers.simulator.RawModule inside helpers.simulator.record(), "
+            f"or set {BACKEND_VARIABLE}=simulator."
+        )
+    return _simulator().record(*args, **kwargs)
+
+
+def load(kernel: Kernel) -> Callable[..., None]:
+    """Compile a kernel of the ladder. Returns `launch(M, N, K, alpha, A, B, beta, C)` for device arrays.
+
+    A (M, K), B (K, N) and C (M, N) are row-major float32 arrays of this module. The launch is asynchronous on a GPU: a
+    fault inside the kernel is reported by the next `synchronize()`.
+    """
+    module = sys.modules[__name__].RawModule(
+        code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry]
+    )
+    function = module.get_function(kernel.entry)
+    shared_bytes = kernel.shared_bytes
+    if shared_bytes > DEFAULT_SHARED_BYTES and backend() == "gpu":
+        function.max_dynamic_shared_size_bytes = shared_bytes
+    block = kernel.block
+
+    def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
+        # The C types of the parameters, spelt out: a Python float would be passed as eight bytes.
+        args = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
+        function(kernel.grid(M, N), block, args, shared_mem=shared_bytes)
+
+    return launch
+
+
+def multiply(
+    kernel: Kernel, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, alpha: float = 1.0, beta: float = 0.0
+) -> np.ndarray:
+    """alpha·A·B + beta·C by one launch of `kernel`, on whichever device there is. Host arrays in, host array out.
+
+    A (M, K), B (K, N), C (M, N) are float32. Without C, the device's C is filled with NaN before the launch, so that an
+    element that no thread writes cannot pass for a result. Raises LaunchFailed with a sentence if the launch is
+    refused, if the kernel faults (the device is synchronised), or if elements of C stay unwritten.
+    """
+    M, N, K = _shapes(A, B, C)
+    if C is None and beta != 0.0:
+        raise ValueError(f"beta is {beta} but no C was given: pass C, or use beta=0.")
+    host_C = np.full((M, N), np.nan, np.float32) if C is None else C
+    door = sys.modules[__name__]
+    device_C = door.array(host_C)
+    launch = load(kernel)
+    try:
+        launch(M, N, K, alpha, door.asarray(A), door.asarray(B), beta, device_C)
+        synchronize()
+    except Exception as error:
+        if backend() == "simulator":
+            raise  # the simulator's own sentence names the line and the thread
+        raise LaunchFailed(_launch_sentence(kernel, M, N, error)) from error
+    result = door.asnumpy(device_C)
+    if C is None and np.isfinite(A).all() and np.isfinite(B).all():
+        _check_all_written(kernel, result)
+    return result
+
+
+def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> tuple[int, int, int]:
+    """(M, N, K), or ValueError with the two shapes that do not fit."""
+    for name, matrix in (("A", A), ("B", B), ("C", C)):
+        if matrix is None:
+            continue
+        if matrix.ndim != 2:
+            raise ValueError(f"{name} has {matrix.ndim} dimension(s), expected a matrix (2).")
+        if matrix.dtype != np.float32:
+            raise ValueError(f"{name} is {matrix.dtype}, the kernels read float32: use {name}.astype(np.float32).")
+    (M, K), (rows_B, N) = A.shape, B.shape
+    if rows_B != K:
+        raise ValueError(f"A has {K} columns and B has {rows_B} rows; both are K and must be equal.")
+    if C is not None and C.shape != (M, N):
+        raise ValueError(f"C has shape {C.shape}, expected (M, N) = {(M, N)}.")
+    return M, N, K
+
+
+def _check_all_written(kernel: Kernel, C: np.ndarray) -> None:
+    unwritten = np.isnan(C)
+    if unwritten.any():
+        row, col = np.argwhere(unwritten)[0]
+        raise LaunchFailed(
+            f"{kernel.name} left {unwritten.sum()} of {C.size} elements of C unwritten (still NaN), "
+            f"the first at C[{row}, {col}]. The launch had grid {kernel.grid(*C.shape)} and block {kernel.block}: "
+            "check that the grid covers all of C, and that every thread inside C reaches its store."
+        )
+
+
+def _launch_sentence(kernel: Kernel, M: int, N: int, error: Exception) -> str:
+    message = str(error)
+    launch = f"{kernel.name} with grid {kernel.grid(M, N)}, block {kernel.block}, {kernel.shared_bytes} shared bytes"
+    if "INVALID_VALUE" in message or "invalid argument" in message:
+        return (
+            f"{launch} was refused ({message}). A block may have 1024 threads and at most 1024 × 1024 × 64 a dimension."
+        )
+    if "OUT_OF_RESOURCES" in message or "too many resources" in message:
+        return f"{launch} was refused ({message}): its registers or shared memory do not fit on one SM."
+    return (
+        f"{launch} faulted ({message}). After a fault the GPU refuses every later call of this process: "
+        f"restart this notebook's Python kernel, and set {BACKEND_VARIABLE}=simulator to see the line and the thread."
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """CuPy's names, resolved at use (PEP 562)."""
+    if name not in _CUPY_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_cupy(), name) if backend() == "gpu" else _simulated_names()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_CUPY_NAMES})
+
+
+def _cupy() -> ModuleType:
+    import cupy
+
+    return cupy
+
+
+def _simulator() -> ModuleType:
+    from helpers import simulator
+
+    return simulator
+
+
+@cache
+def _simulated_names() -> Mapping[str, Any]:
+    """The simulator's counterparts of _CUPY_NAMES, with CuPy's signatures as far as a notebook uses them."""
+    simulator = _simulator()
+    DeviceArray = simulator.DeviceArray
+
+    def array(host: Any, dtype: Any = None) -> Any:
+        """Copy a host array (or a list) to the device."""
+        if isinstance(host, DeviceArray):
+            host = host.get()
+        return DeviceArray(np.array(host, dtype=dtype, order="C", copy=True))
+
+    def asarray(host: Any, dtype: Any = None) -> Any:
+        """The device array itself if it is one already, else a copy of the host array on the device."""
+        if isinstance(host, DeviceArray) and (dtype is None or host.dtype == np.dtype(dtype)):
+            return host
+        return array(host, dtype)
+
+    def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+        """A device array with every element equal to fill_value."""
+        return DeviceArray(np.full(shape, fill_value, dtype))
+
+    def zeros(shape: Any, dtype: Any = float) -> Any:
+        """A device array of zeros."""
+        return DeviceArray(np.zeros(shape, dtype))
+
+    def ones(shape: Any, dtype: Any = float) -> Any:
+        """A device array of ones."""
+        return DeviceArray(np.ones(shape, dtype))
+
+    def empty(shape: Any, dtype: Any = float) -> Any:
+        """A device array whose contents are not defined until a kernel writes them."""
+        return DeviceArray(np.empty(shape, dtype))
+
+    def asnumpy(device_array: Any) -> np.ndarray:
+        """A copy of a device array on the host."""
+        return device_array.get() if isinstance(device_array, DeviceArray) else np.asarray(device_array)
+
+    names: dict[str, Callable[..., Any] | type] = {
+        function.__name__: function for function in (array, asarray, full, zeros, ones, empty, asnumpy)
+    }
+    return {**names, "RawModule": simulator.RawModule, "ndarray": DeviceArray}
