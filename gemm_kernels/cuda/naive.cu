@@ -1,0 +1,16 @@
+// Naive: one thread computes one element of C, and threadIdx.x runs down the rows.
+// The lanes of a warp own 32 different rows, so each request for A or C touches up to 32 sectors, 4 useful bytes in each.
+extern "C" __global__ void sgemm_naive(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
+                                       const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    // 1. Which element of C is mine? (size_t, because row * K may not fit in 32 bits)
+    const size_t row = blockIdx.x * blockDim.x + threadIdx.x;
+    const size_t col = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= M || col >= N) return;   // the grid is rounded up to whole blocks
+
+    // 2. Multiply: row of A times column of B
+    float acc = 0.0f;
+    for (size_t k = 0; k < K; ++k) acc += A[row * K + k] * B[k * N + col];
+
+    // 3. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
+    C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);
+}

@@ -1,0 +1,33 @@
+// Shared memory: a block loads T x T tiles of A and B once, and its T * T threads read each element T times from there.
+// Traffic from global memory falls by the factor T.
+template <int T>
+__global__ void __launch_bounds__(T * T)
+sgemm_shared_memory(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
+                    const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+    static_assert(T >= 1, "T must be at least 1");
+    static_assert(T * T <= 1024, "T * T must be at most 1024, the most threads a block can have");
+
+    __shared__ float As[T][T];   // A tile: (row, k)
+    __shared__ float Bs[T][T];   // B tile: (k, col)
+
+    // 1. Which element of C is mine? (size_t, because row * K may not fit in 32 bits)
+    const int y = threadIdx.y, x = threadIdx.x;
+    const size_t row = blockIdx.y * T + y;
+    const size_t col = blockIdx.x * T + x;
+
+    float acc = 0.0f;
+    for (size_t k0 = 0; k0 < K; k0 += T) {
+        // 2. Load one element of each tile; what lies outside the matrix is 0 and adds nothing to the sum
+        As[y][x] = row < M && k0 + x < K ? A[row * K + k0 + x] : 0.0f;
+        Bs[y][x] = k0 + y < K && col < N ? B[(k0 + y) * N + col] : 0.0f;
+        __syncthreads();   // the tiles are whole before any thread reads what others loaded
+
+        // 3. Multiply: T products from shared memory
+        for (int k = 0; k < T; ++k) acc += As[y][k] * Bs[k][x];
+        __syncthreads();   // every thread has read the tiles before any thread loads the next ones over them
+    }
+
+    // 4. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
+    if (row >= M || col >= N) return;   // not earlier: a thread outside C still loads, and every thread must reach the barriers
+    C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);
+}

@@ -1,0 +1,147 @@
+"""The type of one step of the ladder: a CUDA source, its parameters, the rules they obey and the launch they need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+Params = Mapping[str, int]
+
+CUDA_FOLDER = Path(__file__).parent / "cuda"
+
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the same for every GPU since CC 3.0.
+MAX_GRID_X = 2**31 - 1
+MAX_GRID_Y = 65535
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on the parameters. `sentence` is the text of the `static_assert` that states it in the .cu file."""
+
+    sentence: str
+    holds: Callable[[Params], bool]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a family of kernels is launched, as functions of the parameters.
+
+    block: (x, y, z) threads of a block.
+    tile: (rows, columns) of C that one block computes.
+    shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
+    rows_along: the grid axis that runs down the rows of C: "y"; "x" for the naive kernel alone;
+        "linear" where the blocks are numbered along x alone and the kernel works out its own tile.
+    """
+
+    block: Callable[[Params], tuple[int, int, int]]
+    tile: Callable[[Params], tuple[int, int]]
+    shared_bytes: Callable[[Params], int] = lambda p: 0
+    rows_along: str = "y"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One step of the ladder: C = alpha * A * B + beta * C in FP32, row-major, for any M, N, K >= 1.
+
+    Every kernel takes (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)
+    with A: (M, K), B: (K, N), C: (M, N). With beta = 0 C is written without being read.
+
+    name: what `gemm_kernels.get` finds it by, and its source is cuda/<file>.cu.
+    title, idea: what it is called in the course, and in one sentence what is new in it.
+    after: the name of the kernel that this one is a change to (the diff between their sources is the lesson), or None.
+    template: True if the parameters are template parameters, in the order of `params`;
+        False if they are the block's dimensions, chosen at the launch.
+    params: parameter name -> value. Use `replace` to change them.
+    rules: what the parameters must obey, the same sentences as the static_asserts of the source.
+    """
+
+    name: str
+    title: str
+    idea: str
+    after: str | None
+    params: Params = field(hash=False)
+    rules: tuple[Rule, ...] = field(repr=False)
+    launch: Launch = field(repr=False)
+    template: bool = True
+    file: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+        object.__setattr__(self, "file", self.file or self.name)
+        for name, value in self.params.items():
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise ValueError(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
+        for rule in self.rules:
+            if not rule.holds(self.params):
+                given = ", ".join(f"{name} = {value}" for name, value in self.params.items())
+                raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
+
+    @property
+    def source(self) -> str:
+        """The text of the CUDA source: complete, what a notebook shows is what is compiled."""
+        return (CUDA_FOLDER / f"{self.file}.cu").read_text(encoding="utf-8")
+
+    @property
+    def function(self) -> str:
+        """The name of the CUDA function, without template arguments: "sgemm_shared_memory"."""
+        return f"sgemm_{self.file}"
+
+    @property
+    def entry(self) -> str:
+        """What to ask the compiled module for: "sgemm_naive", or a template instantiation "sgemm_shared_memory<32>"."""
+        return f"{self.function}<{', '.join(map(str, self.params.values()))}>" if self.template else self.function
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block along x, y, z."""
+        return self.launch.block(self.params)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """(rows, columns) of C that one block computes."""
+        return self.launch.tile(self.params)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory to launch with, in bytes. Above 48 KB the launch must first raise the function's limit
+        (CuPy: `function.max_dynamic_shared_size_bytes = kernel.shared_bytes`)."""
+        return self.launch.shared_bytes(self.params)
+
+    def grid(self, M: int, N: int) -> tuple[int, int, int]:
+        """Blocks along x, y, z that cover a C of shape (M, N). ValueError if the GPU cannot launch so many."""
+        for name, value in (("M", M), ("N", N)):
+            if value < 1:
+                raise ValueError(f"{self.name}: {name} = {value}, but a matrix has at least one row and one column")
+        rows, columns = self.tile
+        blocks_down, blocks_across = -(-M // rows), -(-N // columns)
+        grids = {
+            "y": (blocks_across, blocks_down, 1),
+            "x": (blocks_down, blocks_across, 1),
+            "linear": (blocks_across * blocks_down, 1, 1),
+        }
+        grid = grids[self.launch.rows_along]
+        for axis, blocks, limit in (("x", grid[0], MAX_GRID_X), ("y", grid[1], MAX_GRID_Y)):
+            if blocks > limit:
+                raise ValueError(
+                    f"{self.name}: C of {M} x {N} in tiles of {rows} x {columns} needs {blocks} blocks along {axis}, "
+                    f"and a grid has at most {limit} there. Try a larger tile."
+                )
+        return grid
+
+    def replace(self, **params: int) -> Kernel:
+        """The same kernel with other parameters: `get("shared_memory").replace(T=16)`.
+
+        ValueError, with the broken rule as a sentence, if there is no such parameter or no such kernel.
+        """
+        for name in params:
+            if name not in self.params:
+                raise ValueError(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
+        return replace(self, params={**self.params, **params})

@@ -1,0 +1,116 @@
+"""The ladder's table: names, parameters, launch geometry. No compiler and no GPU."""
+
+import dataclasses
+
+import pytest
+
+import gemm_kernels
+from gemm_kernels import LADDER, get
+
+SHAPES = [(1, 1), (1, 300), (300, 1), (33, 65), (128, 128), (1000, 129), (4096, 4095)]
+
+
+def test_every_name_is_found_and_unique():
+    names = [kernel.name for kernel in LADDER]
+    assert len(set(names)) == len(names)
+    assert all(get(name).name == name for name in names)
+
+
+def test_an_unknown_name_is_answered_with_the_names_there_are():
+    with pytest.raises(ValueError, match=r"no kernel 'naif'; the ladder has naive, coalesced, shared_memory"):
+        get("naif")
+
+
+def test_every_kernel_but_the_first_changes_one_that_stands_before_it():
+    before = []
+    for kernel in LADDER:
+        assert kernel.after in before or (kernel.after is None and not before)
+        before.append(kernel.name)
+
+
+def test_the_entry_names_a_function_of_the_source():
+    for kernel in LADDER:
+        assert f"{kernel.function}(int M, int N, int K, float alpha, const float *A" in kernel.source
+        assert kernel.entry.startswith(kernel.function)
+
+
+@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(("M", "N"), SHAPES)
+def test_the_grid_covers_c_and_no_block_is_idle(kernel, M, N):
+    grid_x, grid_y, grid_z = kernel.grid(M, N)
+    rows, columns = kernel.tile
+    down, across = -(-M // rows), -(-N // columns)
+    assert grid_x * grid_y * grid_z == down * across
+    assert rows * down >= M > rows * (down - 1)
+    assert columns * across >= N > columns * (across - 1)
+
+
+@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+def test_a_block_obeys_the_launch_limits(kernel):
+    x, y, z = kernel.block
+    assert (x <= 1024) and (y <= 1024) and (z <= 64)
+    assert kernel.threads == x * y * z <= 1024
+
+
+def test_x_runs_down_the_rows_in_the_naive_kernel_and_along_the_columns_in_the_coalesced_one():
+    naive = get("naive").replace(block_x=64, block_y=4)
+    coalesced = get("coalesced").replace(block_x=64, block_y=4)
+    assert naive.block == coalesced.block == (64, 4, 1)
+    assert (naive.tile, naive.grid(128, 8)) == ((64, 4), (2, 2, 1))
+    assert (coalesced.tile, coalesced.grid(128, 8)) == ((4, 64), (1, 32, 1))
+
+
+def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
+    old = get("shared_memory")
+    new = old.replace(T=8)
+    assert (new.entry, new.block, new.grid(100, 20)) == ("sgemm_shared_memory<8>", (8, 8, 1), (3, 13, 1))
+    assert old.entry == "sgemm_shared_memory<32>"
+    assert new.source == old.source
+
+
+def test_parameters_cannot_be_changed_in_place():
+    kernel = get("shared_memory")
+    with pytest.raises(TypeError):
+        kernel.params["T"] = 8
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        kernel.params = {"T": 8}
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "sentence"),
+    [
+        ("shared_memory", {"T": 64}, r"shared_memory: T \* T must be at most 1024, .* Found T = 64."),
+        ("shared_memory", {"T": 0}, "shared_memory: T must be at least 1. Found T = 0."),
+        ("shared_memory", {"BM": 64}, "shared_memory has no parameter BM; it has T"),
+        ("shared_memory", {"T": 8.0}, "shared_memory: T = 8.0 is not a whole number"),
+        ("naive", {"block_x": 64, "block_y": 64}, "at most 1024, .* Found block_x = 64, block_y = 64."),
+        ("coalesced", {"block_y": 0}, "coalesced: block_x and block_y must be at least 1."),
+    ],
+)
+def test_a_broken_rule_is_answered_with_its_sentence(name, params, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        get(name).replace(**params)
+
+
+def test_a_matrix_without_rows_and_a_grid_too_tall_are_answered_with_a_sentence():
+    with pytest.raises(ValueError, match="M = 0, but a matrix has at least one row"):
+        get("naive").grid(0, 5)
+    with pytest.raises(ValueError, match="needs 100000 blocks along y, and a grid has at most 65535"):
+        get("naive").replace(block_x=256, block_y=1).grid(1, 100_000)
+
+
+def test_naive_and_coalesced_differ_by_the_two_lines_that_choose_row_and_col():
+    def body(name):
+        lines = get(name).source.splitlines()
+        return lines[next(i for i, line in enumerate(lines) if line.lstrip().startswith("// 1.")) :]
+
+    naive, coalesced = body("naive"), body("coalesced")
+    assert len(naive) == len(coalesced)
+    changed = [(a, b) for a, b in zip(naive, coalesced, strict=True) if a != b]
+    assert [a.split()[2] for a, _ in changed] == ["row", "col"]
+    axes_traded = [a.replace(".x", ".#").replace(".y", ".x").replace(".#", ".y") for a, _ in changed]
+    assert [b for _, b in changed] == axes_traded
+
+
+def test_the_package_offers_the_table_and_get():
+    assert set(gemm_kernels.__all__) == {"LADDER", "Kernel", "Rule", "get"}
