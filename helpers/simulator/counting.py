@@ -1,0 +1,124 @@
+"""What the memory system does for one warp-level request: sectors, tags and wavefronts.
+
+A *request* is one memory instruction of one warp with at least one active lane. Each function takes W requests at once:
+
+    addresses   (W, 32) int64   byte address of each lane's access, a multiple of `width`; ignored where inactive
+    active      (W, 32) bool    the lanes that take part
+    width       int             bytes that one lane accesses: 1, 2, 4, 8 or 16
+
+and returns one int64 a request, shape (W,); a row without an active lane counts 0. Other widths and misaligned
+addresses raise ValueError. The rules are Nsight Compute's, compared with its counters on an NVIDIA H200.
+"""
+
+import numpy as np
+
+SECTOR_BYTES = 32  # what global memory delivers: a quarter of a cache line
+LINE_BYTES = 128  # what one cache tag stands for
+BANKS = 32  # shared memory: word w lives in bank w % 32, and a bank serves one word a wavefront
+WORD_BYTES = 4
+LANES = 32
+WIDTHS = (1, 2, 4, 8, 16)
+
+
+def sectors(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Distinct 32-byte sectors that each request touches: what global memory must deliver."""
+    _check(addresses, active, width)
+    return _distinct(addresses // SECTOR_BYTES, active)
+
+
+def tags(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Distinct 128-byte lines that each request touches: the cache looks up one tag for each."""
+    _check(addresses, active, width)
+    return _distinct(addresses // LINE_BYTES, active)
+
+
+def useful_bytes(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Distinct bytes that the lanes of each request ask for; a byte that many lanes share counts once."""
+    _check(addresses, active, width)
+    return width * _distinct(addresses, active)
+
+
+def sector_ids(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """The sorted numbers (address // 32) of the sectors that the requests touch together, shape (distinct sectors,)."""
+    _check(addresses, active, width)
+    return np.unique(addresses[active] // SECTOR_BYTES)
+
+
+def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts in which shared memory serves each request.
+
+    A request is served in phases: one for the whole warp up to 32 bits a lane, one a half-warp at 64 bits, one a
+    quarter-warp at 128 bits; half as many where neighbours share their addresses. A phase takes as many wavefronts as
+    its busiest bank holds distinct words.
+    """
+    _check(addresses, active, width)
+    if width <= WORD_BYTES:
+        return _served_in(1, addresses, active, WORD_BYTES)
+    phases = width // WORD_BYTES
+    share = _neighbours_share(addresses, active)
+    counts = np.empty(len(share), np.int64)
+    counts[share] = _served_in(phases // 2, addresses[share], active[share], width)
+    counts[~share] = _served_in(phases, addresses[~share], active[~share], width)
+    return counts
+
+
+def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts of each request if no two words met in a bank: its phases that have an active lane.
+
+    That is 1, 2 or 4 for a full warp with 32, 64 or 128 bits a lane. Where neighbours share, `wavefronts` can be fewer.
+    """
+    phases = max(1, width // WORD_BYTES)
+    return active.reshape(-1, phases, LANES // phases).any(axis=2).sum(axis=1)
+
+
+def bank_conflicts(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts beyond the first of each phase of each request: 0 when no bank holds two of the words."""
+    phases = ideal_wavefronts(active, width)
+    if width > WORD_BYTES:
+        phases = np.where(_neighbours_share(addresses, active), ideal_wavefronts(active, width // 2), phases)
+    return wavefronts(addresses, active, width) - phases
+
+
+def _distinct(values: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """How many different values >= 0 the active lanes of each row hold: sort, then count the changes."""
+    ordered = np.sort(np.where(active, values, -1), axis=1)
+    return np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + (ordered[:, 0] >= 0)
+
+
+def _served_in(phases: int, addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts when the 32 lanes are served in `phases` equal groups: the sum of what the busiest banks hold.
+
+    An aligned access of 8 or 16 bytes takes 2 or 4 banks together, so those count as one bank with one wider word.
+    """
+    banks = BANKS * WORD_BYTES // width
+    words = np.where(active, addresses // width, -1).reshape(-1, LANES // phases)  # (W * phases, lanes a phase)
+    words.sort(axis=1)
+    first_of_its_kind = words >= 0  # the same word again is a broadcast, and free
+    first_of_its_kind[:, 1:] &= words[:, 1:] != words[:, :-1]
+    bank = np.arange(len(words))[:, None] * banks + words % banks  # each group of lanes has its own banks
+    load = np.bincount(bank[first_of_its_kind], minlength=len(words) * banks)
+    return load.reshape(-1, phases, banks).max(axis=2).sum(axis=1)
+
+
+def _neighbours_share(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Rows where every active lane i has the address of lane i^1, or every one that of lane i^2, if that is active."""
+
+    def agree(distance: int) -> np.ndarray:
+        halves = (-1, LANES // 2 // distance, 2, distance)  # lanes i and i ^ distance differ in the third index alone
+        address, taking_part = addresses.reshape(halves), active.reshape(halves)
+        same = address[:, :, 0] == address[:, :, 1]
+        return (same | ~taking_part[:, :, 0] | ~taking_part[:, :, 1]).all(axis=(1, 2))
+
+    return agree(1) | agree(2)
+
+
+def _check(addresses: np.ndarray, active: np.ndarray, width: int) -> None:
+    if width not in WIDTHS:
+        raise ValueError(f"A lane accesses 1, 2, 4, 8 or 16 bytes at once, not {width}.")
+    # One cheap pass decides the usual case; only a row with an odd address, perhaps an inactive lane's, is looked at.
+    if np.bitwise_or.reduce(addresses, axis=None) & (width - 1) and ((addresses % width != 0) & active).any():
+        row, lane = np.argwhere((addresses % width != 0) & active)[0]
+        raise ValueError(
+            f"Lane {lane} of request {row} accesses {width} bytes at byte address {addresses[row, lane]}, "
+            f"which is no multiple of {width}: the hardware stops with 'misaligned address'."
+        )
