@@ -1,0 +1,30 @@
+"""NVRTC to PTX and machine code for any architecture, without a GPU."""
+
+from helpers.compiler.build import CompiledKernel, Parameter, architectures, compile, compile_module
+from helpers.compiler.errors import (
+    CompileError,
+    CompilerError,
+    CompilerMissing,
+    DisassemblyError,
+    NvdisasmMissing,
+    UnknownArchitecture,
+    UnknownKernel,
+)
+from helpers.compiler.signature import kernel_names, parameter_names
+
+__all__ = [
+    "CompileError",
+    "CompiledKernel",
+    "CompilerError",
+    "CompilerMissing",
+    "DisassemblyError",
+    "NvdisasmMissing",
+    "Parameter",
+    "UnknownArchitecture",
+    "UnknownKernel",
+    "architectures",
+    "compile",
+    "compile_module",
+    "kernel_names",
+    "parameter_names",
+]

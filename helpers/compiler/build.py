@@ -1,0 +1,308 @@
+"""From a source text to a compiled kernel: options, cache, errors, resources."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from helpers.compiler import cache, diagnostics, elf, nvrtc, signature
+from helpers.compiler.diagnostics import Diagnostic
+from helpers.compiler.errors import CompileError, UnknownArchitecture, UnknownKernel
+
+_ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
+_SPILLS = re.compile(
+    r"Function properties for (\S+)\n[^\n]*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
+)
+_SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
+_OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
+_MAX_ERRORS_SHOWN = 5
+_CACHE_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One kernel parameter: ``offset`` and ``size`` in bytes within the parameter block, ``type`` and ``name`` as the
+    source declares them (``"const float *"``, ``"A"``; without a name, ``"argument 3"``)."""
+
+    index: int
+    name: str
+    type: str
+    offset: int
+    size: int
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.type.endswith("*")
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel's machine code and what the compiler says of it.
+
+    ``ptx`` and ``cubin`` hold the whole module; ``lowered_name`` is the kernel's name in them. ``shared_bytes`` is the
+    static shared memory of a block (without the bytes that the system reserves), ``local_bytes`` the stack of a thread,
+    spills included. ``parameter_base`` is where the parameters start in constant bank 0. ``max_threads_per_block`` is
+    what ``__launch_bounds__`` promises, or None. ``log`` holds the compiler's warnings.
+    """
+
+    entry: str
+    lowered_name: str
+    arch: str
+    source: str
+    filename: str
+    options: tuple[str, ...]
+    headers: tuple[tuple[str, str], ...]
+    ptx: str
+    cubin: bytes
+    registers: int
+    shared_bytes: int
+    local_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    max_threads_per_block: int | None
+    parameters: tuple[Parameter, ...]
+    parameter_base: int
+    compiler_version: tuple[int, int]
+    log: str
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.entry} for {self.arch}: {self.registers} registers, {self.shared_bytes} B shared, "
+            f"{self.local_bytes} B local>"
+        )
+
+
+def compile(
+    source: str,
+    entry: str,
+    *,
+    arch: str = "sm_90",
+    options: Sequence[str] = (),
+    filename: str = "kernel.cu",
+    headers: Mapping[str, str] | None = None,
+) -> CompiledKernel:
+    """Compile CUDA C++ to PTX and machine code with NVRTC; no GPU is needed.
+
+    Args:
+        source: CUDA C++ text.
+        entry: a kernel's name, ``extern "C"`` or not, or a template instantiation such as ``"tile<128, 8>"``.
+        arch: the architecture of the machine code, ``"sm_90"``; see ``architectures()``.
+        options: NVRTC options as ``cupy.RawModule`` takes them.
+        filename: what the compiler's messages and the line table call the source.
+        headers: text by name, for ``#include "name"``.
+
+    The language is the one that CuPy's RawModule compiles: after the caller's options CuPy 14.2 adds ``--std=c++17``
+    (unless the caller names a standard), its include folders, ``-ftz=true`` (denormals are flushed to zero, even if
+    the caller asks otherwise: the last one counts), ``-arch=sm_XX`` and ``--device-as-default-execution-space``
+    (``assemble_cupy_compiler_options`` and ``cupy/cuda/compiler.py``). Added here are ``-lineinfo``, which does not
+    change the instructions, and ptxas's report.
+
+    Raises:
+        CompileError: the source does not compile; UnknownKernel and UnknownArchitecture are kinds of it.
+        CompilerMissing: NVRTC cannot be loaded.
+    """
+    return compile_module(source, (entry,), arch=arch, options=options, filename=filename, headers=headers)[entry]
+
+
+def compile_module(
+    source: str,
+    entries: Sequence[str],
+    *,
+    arch: str = "sm_90",
+    options: Sequence[str] = (),
+    filename: str = "kernel.cu",
+    headers: Mapping[str, str] | None = None,
+) -> dict[str, CompiledKernel]:
+    """Compile several kernels of one source at once; as ``compile``, by entry."""
+    if isinstance(options, str):
+        raise CompileError(f"options must be a tuple of strings such as ({options!r},), and this is one string")
+    _check_architecture(arch)
+    _check_options(tuple(options))
+    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, tuple((headers or {}).items())))
+
+
+def architectures() -> tuple[str, ...]:
+    """The names of the architectures that the installed compiler knows, ascending: ``("sm_75", …)``."""
+    return tuple(f"sm_{number}" for number in nvrtc.supported_architectures())
+
+
+def full_options(arch: str, options: Sequence[str]) -> tuple[str, ...]:
+    """The options that reach NVRTC, in CuPy's order."""
+    from cupy._core import core  # not public, but the very function that RawModule's options go through
+
+    with_language = core.assemble_cupy_compiler_options(tuple(options))
+    line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
+    own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
+    return (*with_language, *own, *line_info, "--ptxas-options=-v")
+
+
+@functools.lru_cache(maxsize=128)
+def _compiled(
+    source: str,
+    entries: tuple[str, ...],
+    arch: str,
+    options: tuple[str, ...],
+    filename: str,
+    headers: tuple[tuple[str, str], ...],
+) -> tuple[tuple[str, CompiledKernel], ...]:
+    every_option = full_options(arch, options)
+    reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
+    name = cache.key("module", _CACHE_FORMAT, source, entries, every_option, filename, headers, nvrtc.build())
+    output = None if reads_other_files else _stored(cache.read(name), len(entries))
+    if output is None:
+        output = nvrtc.run(source, filename, every_option, entries, dict(headers))
+        if not output.succeeded:
+            raise _error(output.log, source, filename, dict(headers), entries, options)
+        if not reads_other_files:
+            cache.write(name, _to_store(output))
+    return _kernels(output, source, entries, arch, options, filename, headers)
+
+
+def _to_store(output: nvrtc.Output) -> dict[str, bytes]:
+    facts = json.dumps({"log": output.log, "lowered_names": output.lowered_names})
+    return {"facts": facts.encode(), "ptx": output.ptx.encode(), "cubin": output.cubin}
+
+
+def _stored(parts: dict[str, bytes] | None, count: int) -> nvrtc.Output | None:
+    if parts is None or set(parts) != {"facts", "ptx", "cubin"}:
+        return None
+    facts = json.loads(parts["facts"])
+    if len(facts["lowered_names"]) != count:
+        return None
+    return nvrtc.Output(True, facts["log"], parts["ptx"].decode(), parts["cubin"], tuple(facts["lowered_names"]))
+
+
+def _kernels(
+    output: nvrtc.Output,
+    source: str,
+    entries: tuple[str, ...],
+    arch: str,
+    options: tuple[str, ...],
+    filename: str,
+    headers: tuple[tuple[str, str], ...],
+) -> tuple[tuple[str, CompiledKernel], ...]:
+    resources = elf.kernel_resources(output.cubin)
+    spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
+    texts = {filename: source, **dict(headers)}
+    warnings = [each for each in diagnostics.parse(output.log) if not each.is_error]
+    log = "\n\n".join(diagnostics.render(each, texts) for each in warnings)
+    kernels = []
+    for entry, lowered_name in zip(entries, output.lowered_names, strict=True):
+        used = resources[lowered_name]
+        stores, loads = spills.get(lowered_name, (0, 0))
+        kernel = CompiledKernel(
+            entry=entry,
+            lowered_name=lowered_name,
+            arch=arch,
+            source=source,
+            filename=filename,
+            options=options,
+            headers=headers,
+            ptx=output.ptx,
+            cubin=output.cubin,
+            registers=used.registers,
+            shared_bytes=used.shared_bytes,
+            local_bytes=used.local_bytes,
+            spill_store_bytes=stores,
+            spill_load_bytes=loads,
+            max_threads_per_block=used.max_threads_per_block,
+            parameters=_parameters("\n".join(texts.values()), entry, used.parameters, options),
+            parameter_base=used.parameter_base,
+            compiler_version=nvrtc.version(),
+            log=log,
+        )
+        kernels.append((entry, kernel))
+    return tuple(kernels)
+
+
+def _parameters(
+    text: str, entry: str, places: tuple[tuple[int, int], ...], options: tuple[str, ...]
+) -> tuple[Parameter, ...]:
+    macros = [option[2:] for option in options if option.startswith("-D") and len(option) > 2]
+    declared = signature.declared_parameters(text, entry, len(places), macros)
+    named = declared or tuple(signature.Declared("", "") for _ in places)
+    return tuple(
+        Parameter(index, each.name or signature.unnamed(index), each.type, offset, size)
+        for index, (each, (offset, size)) in enumerate(zip(named, places, strict=True))
+    )
+
+
+def _check_architecture(arch: str) -> None:
+    found = _ARCHITECTURE.match(arch) if isinstance(arch, str) else None
+    if not found or int(found[1]) not in nvrtc.supported_architectures():
+        major, minor = nvrtc.version()
+        raise UnknownArchitecture(
+            f"{arch!r} is not an architecture that this compiler (NVRTC {major}.{minor}) knows. "
+            f'It knows: {", ".join(architectures())}. Write it as "sm_90" for compute capability 9.0.'
+        )
+
+
+def _check_options(options: tuple[str, ...]) -> None:
+    for option in options:
+        if not isinstance(option, str):
+            raise CompileError(f"the option {option!r} is of type {type(option).__name__}; options are strings")
+        if option.startswith(("-arch", "--gpu-architecture")):
+            raise CompileError(
+                f"the option {option!r} is not allowed here: CuPy adds its own -arch for the GPU it finds. "
+                'Leave it out; without a GPU, give arch="sm_90" beside the options.'
+            )
+
+
+def _error(
+    log: str,
+    source: str,
+    filename: str,
+    headers: Mapping[str, str],
+    entries: tuple[str, ...],
+    options: tuple[str, ...],
+) -> CompileError:
+    found = diagnostics.parse(log)
+    errors = [each for each in found if each.is_error]
+    about_source = [each for each in errors if each.filename != diagnostics.NAME_MAP]
+    if errors and not about_source:
+        return _unknown_kernel(errors, source, entries)
+    if not about_source:
+        return CompileError(log.strip())
+    texts = {filename: source, **headers}
+    shown = [diagnostics.render(each, texts) + _hint(each) for each in about_source[:_MAX_ERRORS_SHOWN]]
+    left = len(about_source) - len(shown)
+    if left > 0:
+        shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first ones are often the cause")
+    return CompileError("\n\n".join(shown))
+
+
+def _hint(diagnostic: Diagnostic) -> str:
+    overflow = _SHARED_OVERFLOW.search(diagnostic.message)
+    if overflow:
+        used, most = (int(number, 16) for number in overflow.groups())
+        return (
+            f"\n    The __shared__ arrays take {used} bytes, and a block may declare {most} bytes of them. Use smaller "
+            "tiles, or dynamic shared memory (extern __shared__) for more."
+        )
+    return ""
+
+
+def _unknown_kernel(errors: list[Diagnostic], source: str, entries: tuple[str, ...]) -> UnknownKernel:
+    """Explain why NVRTC could not look up a name expression."""
+    asked = " ".join(errors[0].echo.split()[2:]) if errors[0].echo else entries[0]
+    asked = next((entry for entry in entries if entry.replace(" ", "") == asked.replace(" ", "")), entries[0])
+    known = signature.signatures(source)
+    same_name = [each for each in known if each.name == signature.base_name(asked)]
+    if any("non-__global__" in each.message for each in errors):
+        return UnknownKernel(f"{asked} is not a kernel: the source declares it without __global__. {_has(source)}")
+    if not same_name:
+        return UnknownKernel(f"no kernel called {asked} in this source; {_has(source)}")
+    if same_name[0].template and "<" not in asked:
+        return UnknownKernel(
+            f"{asked} is a template: say which instantiation is meant, as {same_name[0].usage} with values, "
+            f"for example {asked}<{', '.join('8' for _ in same_name[0].template)}>"
+        )
+    return UnknownKernel(f"{asked} does not name a kernel of this source ({errors[0].message}); {_has(source)}")
+
+
+def _has(source: str) -> str:
+    names = signature.kernel_names(source)
+    return f"it has: {', '.join(names)}" if names else "it has no __global__ function at all"

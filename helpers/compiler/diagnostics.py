@@ -1,0 +1,128 @@
+"""The compiler's log, read into diagnostics and shown again under the learner's own lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_LOCATED = re.compile(
+    r"(?P<file>\S.*?)\((?P<line>\d+)\): (?P<severity>(?:catastrophic )?error|warning|note|remark)"
+    r"(?: #(?P<number>\d+)(?:-D)?)?: (?P<message>.*)\Z"
+)
+_AT_END = re.compile(
+    r"At end of source: (?P<severity>(?:catastrophic )?error|warning)(?: #\d+(?:-D)?)?: (?P<message>.*)\Z"
+)
+_TOOL = re.compile(
+    r"\s*(?P<tool>nvrtc|ptxas|nvvm|nvlink)\b(?P<where>[^:;]*?)[:;]? *"
+    r"(?P<severity>error|warning|fatal)\s*: (?P<message>.*)\Z"
+)
+_CARET = re.compile(r"(?P<margin>\s*)\^\s*\Z")
+_ECHO_INDENT = 2  # the compiler shows the source line, and the caret, two characters in
+
+NAME_MAP = "__nv_name_map"
+"""The file in which NVRTC looks up name expressions: its diagnostics are about the entry, not about the source."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message. ``line`` and ``column`` count from 1 and are None where the compiler gives none.
+
+    ``details`` are further lines of the message; ``echo`` is the source line as the compiler saw it.
+    """
+
+    severity: str
+    message: str
+    filename: str = ""
+    line: int | None = None
+    column: int | None = None
+    details: tuple[str, ...] = ()
+    echo: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.severity.endswith(("error", "fatal"))
+
+
+def parse(log: str) -> list[Diagnostic]:
+    """The diagnostics of an NVRTC log, in order; lines that belong to none (ptxas's reports) are left out."""
+    return [_diagnostic(block) for block in _blocks(log)]
+
+
+def render(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str:
+    """Show one diagnostic; ``texts`` maps the file names that the compiler knows to what they hold.
+
+    ::
+
+        kernel.cu:3: error: expected a ";"
+            3 |     q = 3;
+              |     ^
+    """
+    where = f"{diagnostic.filename}:{diagnostic.line}: " if diagnostic.line else ""
+    shown = [f"{where}{diagnostic.severity}: {diagnostic.message}"]
+    shown += [f"    {detail}" for detail in diagnostic.details if not _is_trace(detail)]
+    text = source_line(diagnostic, texts)
+    if text is not None:
+        number = f"{diagnostic.line:>5}"
+        shown.append(f"{number} | {text}".rstrip())
+        if diagnostic.column:
+            margin = "".join("\t" if letter == "\t" else " " for letter in text[: diagnostic.column - 1])
+            shown.append(f"{' ' * len(number)} | {margin.ljust(diagnostic.column - 1)}^")
+    shown += [f"    {detail}" for detail in diagnostic.details if _is_trace(detail)]
+    return "\n".join(shown)
+
+
+def source_line(diagnostic: Diagnostic, texts: Mapping[str, str]) -> str | None:
+    """The line that a diagnostic is about: the learner's own where we have the file, or else the compiler's echo."""
+    if diagnostic.line is None:
+        return None
+    lines = texts.get(diagnostic.filename, "").split("\n")
+    if diagnostic.line <= len(lines):
+        own = lines[diagnostic.line - 1].rstrip("\r")
+        if diagnostic.echo is None or own.rstrip() == diagnostic.echo.rstrip():
+            return own
+    return diagnostic.echo
+
+
+def _is_trace(detail: str) -> bool:
+    return detail.startswith(("detected during", "instantiation of", "in instantiation"))
+
+
+def _blocks(log: str) -> Iterator[list[str]]:
+    """Group a diagnostic's first line with the indented lines that follow it."""
+    block: list[str] = []
+    for line in log.split("\n"):
+        line = line.rstrip("\r")
+        if _LOCATED.match(line) or _AT_END.match(line) or _TOOL.match(line):
+            if block:
+                yield block
+            block = [line]
+        elif block and line.startswith(" ") and line.strip():
+            block.append(line)
+        else:
+            if block:
+                yield block
+            block = []
+    if block:
+        yield block
+
+
+def _diagnostic(block: list[str]) -> Diagnostic:
+    first, rest = block[0], block[1:]
+    if found := _LOCATED.match(first):
+        column, echo = None, None
+        carets = [index for index, line in enumerate(rest) if index and _CARET.match(line)]
+        if carets:
+            caret = carets[0]
+            column = len(_CARET.match(rest[caret])["margin"]) - _ECHO_INDENT + 1
+            echo = rest[caret - 1][_ECHO_INDENT:]
+            rest = rest[: caret - 1] + rest[caret + 1 :]
+        details = tuple(line.strip() for line in rest)
+        return Diagnostic(found["severity"], found["message"], found["file"], int(found["line"]), column, details, echo)
+    found = _AT_END.match(first)
+    if found:
+        return Diagnostic(found["severity"], f"{found['message']} (at the end of the source)")
+    found = _TOOL.match(first)
+    message = found["message"].strip()
+    where = found["where"].strip(" ,.")
+    return Diagnostic(found["severity"], f"{found['tool']}: {where + ': ' if where else ''}{message}")
