@@ -133,15 +133,19 @@ def describe() -> str:
     )
 
 
+def name() -> str:
+    """The GPU's name as the driver gives it, "NVIDIA H200"; on the simulator the name of the GPU that it models."""
+    if backend() == "simulator":
+        return SIMULATED_GPU
+    runtime = _cupy().cuda.runtime
+    return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
+
+
 def device() -> Device | None:
     """The specification of the GPU that kernels are compiled for; None for a GPU that helpers.devices does not know."""
     from helpers import devices
 
-    if backend() == "simulator":
-        return devices.get(SIMULATED_GPU)
-    runtime = _cupy().cuda.runtime
-    name = runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
-    return devices.DEVICES.get(name)
+    return devices.DEVICES.get(name())
 
 
 def synchronize() -> None:

@@ -1,0 +1,32 @@
+"""Timing on the GPU, recordings of it, and reading them back.
+
+`problem` makes the inputs that everybody multiplies, `verify` holds a result against float64, `bench` times a kernel
+beside cuBLAS, `performance` answers "how fast?" with a number measured here or recorded on a GPU. On the command line:
+`python -m helpers.measure bench` and `python -m helpers.measure record`.
+"""
+
+from helpers.measure.bench import NoGpu, bench, bench_together, geometric_mean
+from helpers.measure.measurement import MEASURED, SIMULATED, Measurement, Timing, recorded_on
+from helpers.measure.performance import Performance, performance
+from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem, tolerance, verify
+
+__all__ = [
+    "ALPHA",
+    "BETA",
+    "MEASURED",
+    "SIMULATED",
+    "Measurement",
+    "NoGpu",
+    "Performance",
+    "Reference",
+    "Timing",
+    "WrongResult",
+    "bench",
+    "bench_together",
+    "geometric_mean",
+    "performance",
+    "problem",
+    "recorded_on",
+    "tolerance",
+    "verify",
+]

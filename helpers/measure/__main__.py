@@ -1,0 +1,174 @@
+"""`python -m helpers.measure bench`: a table beside cuBLAS.  `python -m helpers.measure record`: the suites, kept."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gemm_kernels import LADDER, Kernel, get
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.bench import NoGpu, Refusal, bench_together, geometric_mean
+from helpers.measure.measurement import Measurement
+from helpers.measure.record import record_golden, record_suite
+from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, ladder
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code is 0 if everything that was asked for was measured."""
+    options = _parser().parse_args(arguments)
+    if gpu.backend() != "gpu":
+        print(f"Measuring needs a GPU. {gpu.reason()}", file=sys.stderr)
+        print(f"Recordings to read without one: {', '.join(recordings.gpus()) or 'none'}.", file=sys.stderr)
+        return 2
+    print(gpu.describe())
+    try:
+        return options.run(options)
+    except KeyboardInterrupt:
+        print("\nInterrupted: what was measured before is kept.", file=sys.stderr)
+        return 130
+    except (NoGpu, gpu.LaunchFailed) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="bench | record")
+
+    bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
+    bench.add_argument(
+        "kernels", nargs="*", type=_kernel, metavar="kernel", help="names of the ladder; none: all of it"
+    )
+    bench.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: 128 … 4096")
+    bench.add_argument("--budget", type=float, default=1.0, help="seconds of timing a size (default 1)")
+    bench.set_defaults(run=_bench)
+
+    record = commands.add_parser("record", help="measure the suites and keep them in recordings/<gpu>.json")
+    record.add_argument(
+        "kernels", nargs="*", type=_kernel, metavar="kernel", help="names of the ladder; none: all of it"
+    )
+    record.add_argument("--suite", choices=SUITES, action="append", help="may be repeated; default: all suites")
+    record.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="shapes of the ladder suite")
+    record.add_argument("--budget", type=float, default=1.0, help="seconds of timing a shape (default 1)")
+    record.add_argument(
+        "--folder", type=Path, default=recordings.FOLDER, help="where to write (default: the package's)"
+    )
+    record.set_defaults(run=_record)
+    return parser
+
+
+def _kernel(name: str) -> Kernel:
+    try:
+        return get(name)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _shape(text: str) -> tuple[int, int, int]:
+    """ "4096" or "64x4096x1024" as (M, N, K)."""
+    try:
+        sizes = [int(part) for part in text.lower().replace("×", "x").split("x")]
+    except ValueError:
+        sizes = []
+    if len(sizes) not in (1, 3) or min(sizes) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape; write 4096, or MxNxK such as 64x4096x1024")
+    return (sizes[0],) * 3 if len(sizes) == 1 else (sizes[0], sizes[1], sizes[2])
+
+
+def _groups(options: argparse.Namespace) -> list[Group]:
+    kernels = tuple(options.kernels) or LADDER
+    if options.size:
+        return [Group(kernels, *shape) for shape in options.size]
+    return ladder(kernels, LADDER_SIZES)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    measured: list[Measurement] = []
+    refused: list[Refusal] = []
+    print(HEADER)
+    try:
+        for group in _groups(options):
+            rows, refusals = bench_together(group.kernels, group.M, group.N, group.K, budget_s=options.budget)
+            measured += rows
+            refused += refusals
+            for row in rows:
+                print(table_row(row), flush=True)
+    finally:
+        for line in summary(measured):
+            print(line)
+    return _tell(refused)
+
+
+def _record(options: argparse.Namespace) -> int:
+    suites = options.suite or SUITES
+    refused: list[Refusal] = []
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for suite in suites:
+        if suite == "golden":
+            file = record_golden(tuple(options.kernels) or LADDER, options.folder)
+            print(f"golden: {file}")
+            continue
+        groups = _groups(options) if suite == "ladder" else TIMED_SUITES[suite]()
+        print(f"{suite}: {len(groups)} groups")
+        print(HEADER)
+
+        def report(done: int, group: Group, measured: list[Measurement], total: int = len(groups)) -> None:
+            for row in measured:
+                print(table_row(row), flush=True)
+            _progress(done, total)
+
+        file, refusals = record_suite(suite, groups, budget_s=options.budget, folder=options.folder, report=report)
+        refused += refusals
+        print(f"{suite}: {file}")
+    return _tell(refused)
+
+
+HEADER = (
+    f"{'kernel':<24}{'block':>10}{'M×N×K':>18}{'median ms':>12}{'±':>7}"
+    f"{'GFLOPS':>10}{'cuBLAS':>10}{'ratio':>8}{'peak':>7}"
+)
+
+
+def table_row(row: Measurement) -> str:
+    """One line of the table: ± the distance between the quartiles, cuBLAS in GFLOPS, peak: share of it."""
+    x, y, _ = row.block
+    peak = _share_of_peak(row)
+    return (
+        f"{row.kernel:<24}{f'{x}×{y}':>10}{f'{row.M}×{row.N}×{row.K}':>18}{row.median_ms:>12.4f}{row.spread:>7.1%}"
+        f"{row.gflops:>10,.0f}{row.cublas_gflops:>10,.0f}{row.of_cublas:>8.3f}{peak:>7}"
+    )
+
+
+def summary(measured: Sequence[Measurement]) -> list[str]:
+    """One line a kernel: the geometric mean of its ratio to cuBLAS over the shapes that were measured."""
+    lines = []
+    for name in dict.fromkeys(row.kernel for row in measured):
+        ratios = [row.of_cublas for row in measured if row.kernel == name]
+        lines.append(f"{name}: geometric mean {geometric_mean(ratios):.3f} of cuBLAS over {len(ratios)} shape(s)")
+    return lines
+
+
+def _share_of_peak(row: Measurement) -> str:
+    device = gpu.device()
+    return f"{row.gflops / device.peak_fp32_gflops:.1%}" if device else "–"
+
+
+def _progress(done: int, total: int) -> None:
+    """A bar on a terminal; nothing in a log."""
+    if sys.stderr.isatty():
+        filled = 30 * done // total
+        end = "\n" if done == total else "\r"
+        print(f"[{'█' * filled}{'·' * (30 - filled)}] {done}/{total}", end=end, file=sys.stderr, flush=True)
+
+
+def _tell(refused: Sequence[Refusal]) -> int:
+    for refusal in refused:
+        print(f"refused {refusal.kernel.entry}: {refusal.error}", file=sys.stderr)
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

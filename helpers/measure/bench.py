@@ -1,0 +1,135 @@
+"""Verify a kernel, then time it against cuBLAS in the same run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import Kernel
+from helpers import gpu
+from helpers.measure.measurement import MEASURED, Measurement, Timing
+from helpers.measure.problem import ALPHA, BETA, Reference, problem
+from helpers.measure.timing import interleave
+
+
+class NoGpu(Exception):
+    """A measurement was asked for on a machine without a GPU; the message says what to use instead."""
+
+
+def bench(
+    kernel: Kernel, M: int, N: int, K: int, *, alpha: float = ALPHA, beta: float = BETA, budget_s: float = 1.0
+) -> Measurement:
+    """Measure one kernel at one shape beside cuBLAS. Needs a GPU (NoGpu otherwise); refuses a wrong C (WrongResult)."""
+    measured, refused = bench_together((kernel,), M, N, K, alpha=alpha, beta=beta, budget_s=budget_s)
+    for refusal in refused:
+        raise refusal.error
+    return measured[0]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A kernel that was not timed, and why: it does not compile, does not launch, or its C is wrong."""
+
+    kernel: Kernel
+    error: Exception
+
+
+def bench_together(
+    kernels: Sequence[Kernel],
+    M: int,
+    N: int,
+    K: int,
+    *,
+    alpha: float = ALPHA,
+    beta: float = BETA,
+    budget_s: float = 1.0,
+) -> tuple[list[Measurement], list[Refusal]]:
+    """Measure several kernels and cuBLAS in turns at one shape: those that pass, in order, and those that are refused.
+
+    Every kernel is verified before it is timed, cuBLAS too. `budget_s` is the time in seconds to spend on timing, all
+    together. NoGpu without a GPU; LaunchFailed if a kernel faults, after which the process can measure nothing more.
+    """
+    if gpu.backend() != "gpu":
+        raise NoGpu(
+            f"Timing needs a GPU. {gpu.reason()} helpers.measure.performance(…) reads what was recorded on a GPU."
+        )
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+    reference = Reference.of(A, B)
+
+    accepted: list[tuple[Kernel, float]] = []
+    launches: list[Callable[[], None]] = []
+    refused: list[Refusal] = []
+    for kernel in kernels:
+        try:
+            launch = gpu.load(kernel)
+            error = _verify(launch, reference, A, B, C, alpha, beta)
+        except Exception as reason:  # compile and launch errors are CuPy's own types
+            _stop_after_fault(kernel, reason)
+            refused.append(Refusal(kernel, reason))
+        else:
+            accepted.append((kernel, error))
+            launches.append(partial(launch, M, N, K, alpha, A, B, beta, C.copy()))
+    _verify(cublas_sgemm, reference, A, B, C, alpha, beta)
+    launches.append(partial(cublas_sgemm, M, N, K, alpha, A, B, beta, C.copy()))
+
+    milliseconds = interleave(launches, budget_s)
+    cublas = Timing.of(milliseconds[:, -1])
+    measured = [
+        Measurement(
+            kernel=kernel.name,
+            params=dict(kernel.params),
+            block=kernel.block,
+            M=M,
+            N=N,
+            K=K,
+            time=Timing.of(milliseconds[:, column]),
+            cublas=cublas,
+            error=error,
+            gpu=gpu.name(),
+            label=MEASURED,
+        )
+        for column, (kernel, error) in enumerate(accepted)
+    ]
+    return measured, refused
+
+
+def cublas_sgemm(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
+    """C = alpha·A·B + beta·C by cuBLAS's float32 SGEMM, called as the ladder's kernels are, on row-major arrays."""
+    import cupy.cublas
+
+    cupy.cublas.gemm("N", "N", A, B, out=C, alpha=alpha, beta=beta)
+
+
+def _verify(
+    launch: Callable[..., None], reference: Reference, A: Any, B: Any, C: Any, alpha: float, beta: float
+) -> float:
+    """The larger error of two launches: one onto NaN with beta = 0, one onto C. WrongResult if either is wrong."""
+    (M, K), N = A.shape, B.shape[1]
+    poisoned = gpu.full((M, N), np.nan, np.float32)
+    launch(M, N, K, alpha, A, B, 0.0, poisoned)
+    updated = C.copy()
+    launch(M, N, K, alpha, A, B, beta, updated)
+    gpu.synchronize()
+    return max(reference.check(poisoned, alpha), reference.check(updated, alpha, beta, C))
+
+
+def _stop_after_fault(kernel: Kernel, reason: Exception) -> None:
+    """A fault inside a kernel makes every later CUDA call fail; then nothing more can be measured in this process."""
+    try:
+        gpu.synchronize()
+    except Exception:
+        raise gpu.LaunchFailed(
+            f"{kernel.name} faulted on the GPU ({reason}); nothing more can be measured."
+        ) from reason
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The geometric mean, the right average of ratios: the mean of r and 1/r is 1."""
+    if not ratios:
+        raise ValueError("There is no ratio to average.")
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))

@@ -1,0 +1,129 @@
+"""What a measurement is: a kernel's time at one shape, beside cuBLAS's in the same run, and where it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+SIMULATED = "simulated"
+MEASURED = "measured here"
+
+
+def recorded_on(gpu: str) -> str:
+    """The label of a number that comes from a recording."""
+    return f"recorded on {gpu}"
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds of one launch: the median of `repeats` launches, and the quartiles that half of them lie between."""
+
+    median_ms: float
+    lower_ms: float
+    upper_ms: float
+    repeats: int
+
+    @classmethod
+    def of(cls, milliseconds: Sequence[float] | np.ndarray) -> Timing:
+        """Summarise repeated timings of the same launch."""
+        lower, median, upper = np.percentile(milliseconds, (25, 50, 75))
+        return cls(float(median), float(lower), float(upper), len(milliseconds))
+
+    @property
+    def spread(self) -> float:
+        """The distance between the quartiles as a fraction of the median."""
+        return (self.upper_ms - self.lower_ms) / self.median_ms
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A kernel at one shape, verified, with cuBLAS timed in between in the same run.
+
+    error: against float64, see `Reference.error`.  gpu: the GPU's name.  label: `measured here` or `recorded on …`.
+    """
+
+    kernel: str
+    params: Mapping[str, int] = field(hash=False)
+    block: tuple[int, int, int]
+    M: int
+    N: int
+    K: int
+    time: Timing
+    cublas: Timing
+    error: float
+    gpu: str
+    label: str
+
+    @property
+    def flops(self) -> int:
+        """2·M·N·K: one multiplication and one addition for each of the M·N·K products."""
+        return 2 * self.M * self.N * self.K
+
+    @property
+    def median_ms(self) -> float:
+        return self.time.median_ms
+
+    @property
+    def spread(self) -> float:
+        return self.time.spread
+
+    @property
+    def repeats(self) -> int:
+        return self.time.repeats
+
+    @property
+    def gflops(self) -> float:
+        """10⁹ floating-point operations a second, from the median."""
+        return self.flops / self.time.median_ms / 1e6
+
+    @property
+    def cublas_median_ms(self) -> float:
+        return self.cublas.median_ms
+
+    @property
+    def cublas_gflops(self) -> float:
+        """cuBLAS's GFLOPS in the same run."""
+        return self.flops / self.cublas.median_ms / 1e6
+
+    @property
+    def of_cublas(self) -> float:
+        """This kernel's GFLOPS over cuBLAS's, 1.0 is equal."""
+        return self.cublas.median_ms / self.time.median_ms
+
+    def row(self) -> dict[str, Any]:
+        """This measurement as plain JSON values; `from_row` reads it back."""
+        return {
+            "kernel": self.kernel,
+            "params": dict(self.params),
+            "block": list(self.block),
+            "M": self.M,
+            "N": self.N,
+            "K": self.K,
+            "median_ms": round(self.time.median_ms, 6),
+            "quartiles_ms": [round(self.time.lower_ms, 6), round(self.time.upper_ms, 6)],
+            "repeats": self.time.repeats,
+            "cublas_median_ms": round(self.cublas.median_ms, 6),
+            "cublas_quartiles_ms": [round(self.cublas.lower_ms, 6), round(self.cublas.upper_ms, 6)],
+            "error": float(f"{self.error:.3g}"),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], gpu: str) -> Measurement:
+        """A recorded row, labelled with the GPU that it was recorded on."""
+        repeats = row["repeats"]
+        return cls(
+            kernel=row["kernel"],
+            params=row["params"],
+            block=tuple(row["block"]),
+            M=row["M"],
+            N=row["N"],
+            K=row["K"],
+            time=Timing(row["median_ms"], *row["quartiles_ms"], repeats),
+            cublas=Timing(row["cublas_median_ms"], *row["cublas_quartiles_ms"], repeats),
+            error=row["error"],
+            gpu=gpu,
+            label=recorded_on(gpu),
+        )

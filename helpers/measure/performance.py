@@ -1,0 +1,49 @@
+"""How fast is this kernel? Measured here if there is a GPU, else read from a recording, and always labelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gemm_kernels import Kernel
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.bench import bench
+from helpers.measure.measurement import Measurement
+
+
+@dataclass(frozen=True)
+class Performance:
+    """measurement: what is known, or None.  sentence: it in words with its label, or why there is nothing."""
+
+    measurement: Measurement | None
+    sentence: str
+
+
+def performance(
+    kernel: Kernel, M: int, N: int, K: int, *, recorded_on: str = recordings.DEFAULT_GPU, budget_s: float = 0.3
+) -> Performance:
+    """This kernel's speed at (M, N, K): measured now on a GPU, without one the recorded shape nearest to it."""
+    if gpu.backend() == "gpu":
+        measurement = bench(kernel, M, N, K, budget_s=budget_s)
+        return Performance(measurement, _sentence(measurement))
+    try:
+        exact = recordings.find(kernel, M, N, K, recorded_on)
+        measurement = exact or recordings.nearest(kernel, M, N, K, recorded_on)
+    except recordings.NoRecording as error:
+        return Performance(None, str(error))
+    if measurement is None:
+        params = ", ".join(f"{name}={value}" for name, value in kernel.params.items())
+        return Performance(
+            None, f"{kernel.name} ({params}) was not recorded on {recorded_on}, and there is no GPU here."
+        )
+    sentence = _sentence(measurement)
+    if exact is None:
+        sentence += f"; {M}×{N}×{K} itself was not recorded, this is the nearest shape that was"
+    return Performance(measurement, sentence)
+
+
+def _sentence(measurement: Measurement) -> str:
+    return (
+        f"{measurement.kernel} at {measurement.M}×{measurement.N}×{measurement.K}: {measurement.gflops:,.0f} GFLOPS, "
+        f"{measurement.of_cublas:.1%} of cuBLAS, {measurement.label}"
+    )

@@ -1,0 +1,95 @@
+"""Measure a suite on the GPU at hand and keep it. What was measured is kept even if the suite is interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import LADDER, Kernel
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.bench import NoGpu, Refusal, bench_together
+from helpers.measure.measurement import Measurement
+from helpers.measure.problem import ALPHA, BETA, problem, verify
+from helpers.measure.provenance import provenance
+from helpers.measure.suites import GOLDEN_SEED, GOLDEN_SHAPES, Group
+
+
+def record_suite(
+    suite: str,
+    groups: Sequence[Group],
+    *,
+    budget_s: float = 1.0,
+    folder: Path = recordings.FOLDER,
+    report: Callable[[int, Group, list[Measurement]], None] = lambda done, group, measured: None,
+) -> tuple[Path, list[Refusal]]:
+    """Measure every group and merge its rows into the GPU's file. Returns the file and what was refused.
+
+    `report` is called after each group with the number of groups done. An exception, KeyboardInterrupt among them,
+    passes through after the rows of the finished groups are on disk: an interrupted run keeps what it measured.
+    """
+    about_this_run = provenance()
+    file = recordings.path(gpu.name(), folder)
+    rows: list[dict[str, Any]] = []
+    refused: list[Refusal] = []
+    try:
+        for done, group in enumerate(groups, start=1):
+            measured, refusals = bench_together(group.kernels, group.M, group.N, group.K, budget_s=budget_s)
+            refused += refusals
+            rows += [{"suite": suite, **measurement.row()} for measurement in measured]
+            report(done, group, measured)
+    finally:
+        if rows:
+            file = recordings.merge(gpu.name(), about_this_run, rows, folder)
+    return file, refused
+
+
+def record_golden(kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER) -> Path:
+    """Write the SHA-256 of each kernel's C at each golden shape, computed on this GPU, to golden.json.
+
+    Rows of kernels that are not in `kernels` are kept. Needs a GPU: hashes from the simulator would prove nothing.
+    """
+    if gpu.backend() != "gpu":
+        raise NoGpu(f"Golden hashes are made on a GPU. {gpu.reason()}")
+    file = folder / recordings.GOLDEN.name
+    names = {kernel.name for kernel in kernels}
+    rows = [row for row in golden_rows(folder) if row["kernel"] not in names]
+    rows += [row for kernel in kernels for row in golden(kernel)]
+    recordings.write(
+        file, {"provenance": provenance(), "alpha": ALPHA, "beta": BETA, "seed": GOLDEN_SEED, "rows": rows}
+    )
+    return file
+
+
+def golden_rows(folder: Path = recordings.FOLDER) -> list[dict[str, Any]]:
+    """The rows of golden.json: kernel, params, M, N, K, beta, sha256. Empty if there is no such file."""
+    file = folder / recordings.GOLDEN.name
+    return list(recordings.read(file)["rows"]) if file.exists() else []
+
+
+def golden(kernel: Kernel) -> Iterator[dict[str, Any]]:
+    """The golden rows of one kernel, computed on the device that helpers.gpu stands for, each C verified first."""
+    for M, N, K in GOLDEN_SHAPES:
+        A, B, C = problem(M, N, K, GOLDEN_SEED)
+        for beta in (0.0, BETA):
+            before = None if beta == 0.0 else C
+            result = gpu.multiply(kernel, A, B, before, ALPHA, beta)
+            verify(result, A, B, before, ALPHA, beta)
+            yield {
+                "kernel": kernel.name,
+                "params": dict(kernel.params),
+                "M": M,
+                "N": N,
+                "K": K,
+                "beta": beta,
+                "sha256": sha256(result),
+            }
+
+
+def sha256(C: np.ndarray) -> str:
+    """SHA-256 of C's bytes, row-major float32 little-endian."""
+    return hashlib.sha256(np.ascontiguousarray(C, dtype="<f4").tobytes()).hexdigest()

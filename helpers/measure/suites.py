@@ -1,0 +1,49 @@
+"""What `record` measures: the ladder by size, block shapes, and the C that the simulator must reproduce bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gemm_kernels import LADDER, Kernel, get
+
+LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
+BLOCK_SIZE = 2048  # M = N = K of the block-shape suite
+BLOCK_THREADS = (16, 1024)
+BLOCK_KERNELS = ("naive", "coalesced")  # x runs down the rows, x runs along the columns
+GOLDEN_SHAPES = ((64, 64, 64), (100, 90, 77), (1, 1, 1), (33, 65, 129), (256, 256, 256))
+GOLDEN_SEED = 20
+
+
+@dataclass(frozen=True)
+class Group:
+    """Kernels that are timed in turns with each other and with cuBLAS at one shape."""
+
+    kernels: tuple[Kernel, ...]
+    M: int
+    N: int
+    K: int
+
+
+def ladder(kernels: Sequence[Kernel] = LADDER, sizes: Sequence[int] = LADDER_SIZES) -> list[Group]:
+    """Every kernel at every square size."""
+    return [Group(tuple(kernels), size, size, size) for size in sizes]
+
+
+def block_shapes() -> list[tuple[int, int]]:
+    """All (x, y) with x, y powers of two and from 16 to 1024 threads, so that a slider over powers of two hits each."""
+    fewest, most = BLOCK_THREADS
+    powers = [2**exponent for exponent in range(most.bit_length())]
+    return [(x, y) for x in powers for y in powers if fewest <= x * y <= most]
+
+
+def blocks(size: int = BLOCK_SIZE) -> list[Group]:
+    """Every block shape, along either axis order."""
+    return [
+        Group(tuple(get(name).replace(block_x=x, block_y=y) for name in BLOCK_KERNELS), size, size, size)
+        for x, y in block_shapes()
+    ]
+
+
+TIMED_SUITES = {"ladder": ladder, "blocks": blocks}
+SUITES = (*TIMED_SUITES, "golden")

@@ -1,0 +1,74 @@
+"""How long a launch takes on the GPU: CUDA events around it, a cold L2 before it, the rivals taking turns.
+
+Everything in this file needs a GPU; CuPy is imported when a function is called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from helpers import gpu
+
+MIN_ROUNDS, MAX_ROUNDS = 7, 201
+WARM_UP_S = 0.15  # an idle GPU runs at a fraction of its clock; it takes about this long to reach the boost clock
+
+
+def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) -> np.ndarray:
+    """Milliseconds of each launch, (rounds, len(launches)): every round times each launch once.
+
+    Taking turns puts rivals in the same conditions (clock, temperature). Before each launch a buffer four times the L2
+    is written, so that no launch finds its inputs in the L2; that write also keeps the GPU busy while Python queues the
+    two events and the launch between them, so the interval holds no time of the host's. `budget_s`, in seconds, decides
+    the number of rounds.
+    """
+    import cupy
+
+    flush = _flusher()
+    for launch in launches:  # the first call compiles and loads
+        launch()
+    gpu.synchronize()
+
+    start = time.perf_counter()
+    for launch in launches:
+        launch()
+    gpu.synchronize()
+    round_s = time.perf_counter() - start
+    rounds = int(np.clip(budget_s / max(round_s, 1e-6), MIN_ROUNDS, MAX_ROUNDS))
+
+    warm_until = time.perf_counter() + WARM_UP_S
+    while time.perf_counter() < warm_until:
+        for launch in launches:
+            launch()
+        gpu.synchronize()
+
+    events = []
+    for turn in range(rounds):
+        order = np.roll(np.arange(len(launches)), turn)  # no rival always runs first
+        for which in order:
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            flush()
+            begin.record()
+            launches[which]()
+            end.record()
+            events.append((turn, which, begin, end))
+    gpu.synchronize()
+    milliseconds = np.empty((rounds, len(launches)))
+    for turn, which, begin, end in events:
+        milliseconds[turn, which] = cupy.cuda.get_elapsed_time(begin, end)
+    return milliseconds
+
+
+def _flusher() -> Callable[[], None]:
+    """A function that overwrites four times the L2 of the current GPU."""
+    import cupy
+
+    l2_bytes = cupy.cuda.Device().attributes["L2CacheSize"]
+    buffer = cupy.empty(max(4 * l2_bytes, 128 * 2**20), dtype=np.uint8)
+
+    def flush() -> None:
+        buffer.data.memset_async(0, buffer.nbytes)
+
+    return flush
