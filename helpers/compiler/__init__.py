@@ -1,6 +1,7 @@
 """NVRTC to PTX and machine code for any architecture, without a GPU."""
 
 from helpers.compiler.build import CompiledKernel, Parameter, architectures, compile, compile_module
+from helpers.compiler.disassembly import disassemble
 from helpers.compiler.errors import (
     CompileError,
     CompilerError,
@@ -10,6 +11,7 @@ from helpers.compiler.errors import (
     UnknownArchitecture,
     UnknownKernel,
 )
+from helpers.compiler.lines import ptx_by_line, sass_by_line
 from helpers.compiler.signature import kernel_names, parameter_names
 
 __all__ = [
@@ -25,6 +27,9 @@ __all__ = [
     "architectures",
     "compile",
     "compile_module",
+    "disassemble",
     "kernel_names",
     "parameter_names",
+    "ptx_by_line",
+    "sass_by_line",
 ]

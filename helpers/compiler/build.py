@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from helpers.compiler import cache, diagnostics, elf, nvrtc, signature
 from helpers.compiler.diagnostics import Diagnostic
 from helpers.compiler.errors import CompileError, UnknownArchitecture, UnknownKernel
+from helpers.compiler.paths import with_given_names
 
 _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
@@ -185,6 +186,7 @@ def _kernels(
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
     resources = elf.kernel_resources(output.cubin)
+    ptx = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}
     warnings = [each for each in diagnostics.parse(output.log) if not each.is_error]
@@ -201,7 +203,7 @@ def _kernels(
             filename=filename,
             options=options,
             headers=headers,
-            ptx=output.ptx,
+            ptx=ptx,
             cubin=output.cubin,
             registers=used.registers,
             shared_bytes=used.shared_bytes,

@@ -98,7 +98,7 @@ def _makes_machine_code(options: Sequence[str]) -> bool:
 
 def _text(raw: bytes | str) -> str:
     text = raw.decode("utf-8", errors="replace") if isinstance(raw, bytes) else raw
-    return text.rstrip("\0")
+    return text.replace("\0", "")
 
 
 def _whole_elf(cubin: bytes) -> bytes:

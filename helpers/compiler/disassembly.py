@@ -1,0 +1,98 @@
+"""SASS, the instructions that the hardware runs, as NVIDIA's nvdisasm prints them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from helpers.compiler import cache
+from helpers.compiler.build import CompiledKernel
+from helpers.compiler.errors import DisassemblyError, NvdisasmMissing
+from helpers.compiler.paths import with_given_names
+
+_SECTION = re.compile(r"^//-+ (\S+) +-+[ \t]*$", re.MULTILINE)
+_FLAGS = ("-c", "-g")  # code sections only, with source lines
+_TIMEOUT_SECONDS = 120
+
+
+def disassemble(kernel: CompiledKernel) -> str:
+    """The SASS of ``kernel`` as ``nvdisasm -c -g`` prints it: the file's header and the kernel's own section.
+
+    The section holds the functions that the kernel calls, too. ``//## File "kernel.cu", line 7`` comments name the
+    source line of what follows, with file names as they were given to the compiler.
+
+    Raises:
+        NvdisasmMissing: nvdisasm is not installed.
+        DisassemblyError: it is, but refuses this machine code; the message has its words.
+    """
+    program = find_nvdisasm()
+    digest = hashlib.sha256(kernel.cubin).hexdigest()
+    names = (kernel.filename, *(name for name, _ in kernel.headers))
+    return _section(with_given_names(_module_text(program, _stamp(program), kernel, digest), names), kernel)
+
+
+def find_nvdisasm() -> Path:
+    """Where nvdisasm is: in the pip wheel, in conda, in a CUDA toolkit, or on PATH."""
+    try:
+        from cuda.pathfinder import find_nvidia_binary_utility
+
+        found = find_nvidia_binary_utility("nvdisasm")
+    except Exception:  # cuda.pathfinder comes with CuPy; an older one has no such function
+        found = None
+    found = found or shutil.which("nvdisasm")
+    if found is None:
+        raise NvdisasmMissing(
+            "nvdisasm, which prints the machine code (SASS) of a kernel, is not installed. "
+            "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too. "
+            'Without it everything at the level of PTX still works: record(level="ptx").'
+        )
+    return Path(found)
+
+
+def _module_text(program: Path, stamp: str, kernel: CompiledKernel, digest: str) -> str:
+    name = cache.key("sass", stamp, _FLAGS, digest)
+    stored = cache.read(name)
+    if stored and "text" in stored:
+        return stored["text"].decode()
+    text = _run(program, kernel)
+    cache.write(name, {"text": text.encode()})
+    return text
+
+
+def _run(program: Path, kernel: CompiledKernel) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "module.cubin"
+        path.write_bytes(kernel.cubin)
+        try:
+            done = subprocess.run(
+                [str(program), *_FLAGS, str(path)], capture_output=True, timeout=_TIMEOUT_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise DisassemblyError(f"{program} could not be run: {error}") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise DisassemblyError(
+            f"nvdisasm does not print the machine code of {kernel.entry} for {kernel.arch}. It says: {said}. "
+            "Compile for an architecture that it knows, such as sm_80 or sm_90."
+        )
+    return done.stdout.decode(errors="replace").replace("\r\n", "\n")
+
+
+@functools.cache
+def _stamp(program: Path) -> str:
+    """What tells one nvdisasm from another, without the time that starting it takes."""
+    status = program.stat()
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
+def _section(text: str, kernel: CompiledKernel) -> str:
+    marks = list(_SECTION.finditer(text))
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        if mark[1] == f".text.{kernel.lowered_name}":
+            return text[: marks[0].start()] + text[mark.start() : following.start() if following else None]
+    raise DisassemblyError(f"nvdisasm printed no section .text.{kernel.lowered_name} for {kernel.entry}")
