@@ -9,17 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from helpers.compiler import cache, diagnostics, elf, nvrtc, signature
-from helpers.compiler.diagnostics import Diagnostic
-from helpers.compiler.errors import CompileError, UnknownArchitecture, UnknownKernel
+from helpers.compiler.errors import CompileError, UnknownArchitecture
+from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
 
 _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
 )
-_SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
 _OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
-_MAX_ERRORS_SHOWN = 5
 _CACHE_FORMAT = 1
 
 
@@ -118,10 +116,9 @@ def compile_module(
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, CompiledKernel]:
     """Compile several kernels of one source at once; as ``compile``, by entry."""
-    if isinstance(options, str):
-        raise CompileError(f"options must be a tuple of strings such as ({options!r},), and this is one string")
+    _check_texts(source, entries)
     _check_architecture(arch)
-    _check_options(tuple(options))
+    _check_options(options)
     return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, tuple((headers or {}).items())))
 
 
@@ -140,6 +137,10 @@ def full_options(arch: str, options: Sequence[str]) -> tuple[str, ...]:
     return (*with_language, *own, *line_info, "--ptxas-options=-v")
 
 
+def _to_ptx_only(options: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(option.replace("-arch=sm_", "-arch=compute_") for option in options)
+
+
 @functools.lru_cache(maxsize=128)
 def _compiled(
     source: str,
@@ -156,7 +157,14 @@ def _compiled(
     if output is None:
         output = nvrtc.run(source, filename, every_option, entries, dict(headers))
         if not output.succeeded:
-            raise _error(output.log, source, filename, dict(headers), entries, options)
+            raise failed_compilation(
+                output.log,
+                source,
+                filename,
+                dict(headers),
+                entries,
+                ptx=lambda: nvrtc.run(source, filename, _to_ptx_only(every_option), entries, dict(headers)).ptx,
+            )
         if not reads_other_files:
             cache.write(name, _to_store(output))
     return _kernels(output, source, entries, arch, options, filename, headers)
@@ -242,7 +250,20 @@ def _check_architecture(arch: str) -> None:
         )
 
 
-def _check_options(options: tuple[str, ...]) -> None:
+def _check_texts(source: str, entries: Sequence[str]) -> None:
+    if not isinstance(source, str):
+        raise CompileError(
+            f"the source is of type {type(source).__name__}; expected the CUDA C++ text itself, a str. "
+            'For a file, give pathlib.Path("kernel.cu").read_text().'
+        )
+    for entry in entries:
+        if not isinstance(entry, str) or not entry.strip():
+            raise CompileError(f'the kernel\'s name is {entry!r}; expected text such as "sgemm" or "sgemm<32>"')
+
+
+def _check_options(options: Sequence[str]) -> None:
+    if isinstance(options, str):
+        raise CompileError(f"options must be a tuple of strings such as ({options!r},), and this is one string")
     for option in options:
         if not isinstance(option, str):
             raise CompileError(f"the option {option!r} is of type {type(option).__name__}; options are strings")
@@ -251,60 +272,3 @@ def _check_options(options: tuple[str, ...]) -> None:
                 f"the option {option!r} is not allowed here: CuPy adds its own -arch for the GPU it finds. "
                 'Leave it out; without a GPU, give arch="sm_90" beside the options.'
             )
-
-
-def _error(
-    log: str,
-    source: str,
-    filename: str,
-    headers: Mapping[str, str],
-    entries: tuple[str, ...],
-    options: tuple[str, ...],
-) -> CompileError:
-    found = diagnostics.parse(log)
-    errors = [each for each in found if each.is_error]
-    about_source = [each for each in errors if each.filename != diagnostics.NAME_MAP]
-    if errors and not about_source:
-        return _unknown_kernel(errors, source, entries)
-    if not about_source:
-        return CompileError(log.strip())
-    texts = {filename: source, **headers}
-    shown = [diagnostics.render(each, texts) + _hint(each) for each in about_source[:_MAX_ERRORS_SHOWN]]
-    left = len(about_source) - len(shown)
-    if left > 0:
-        shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first ones are often the cause")
-    return CompileError("\n\n".join(shown))
-
-
-def _hint(diagnostic: Diagnostic) -> str:
-    overflow = _SHARED_OVERFLOW.search(diagnostic.message)
-    if overflow:
-        used, most = (int(number, 16) for number in overflow.groups())
-        return (
-            f"\n    The __shared__ arrays take {used} bytes, and a block may declare {most} bytes of them. Use smaller "
-            "tiles, or dynamic shared memory (extern __shared__) for more."
-        )
-    return ""
-
-
-def _unknown_kernel(errors: list[Diagnostic], source: str, entries: tuple[str, ...]) -> UnknownKernel:
-    """Explain why NVRTC could not look up a name expression."""
-    asked = " ".join(errors[0].echo.split()[2:]) if errors[0].echo else entries[0]
-    asked = next((entry for entry in entries if entry.replace(" ", "") == asked.replace(" ", "")), entries[0])
-    known = signature.signatures(source)
-    same_name = [each for each in known if each.name == signature.base_name(asked)]
-    if any("non-__global__" in each.message for each in errors):
-        return UnknownKernel(f"{asked} is not a kernel: the source declares it without __global__. {_has(source)}")
-    if not same_name:
-        return UnknownKernel(f"no kernel called {asked} in this source; {_has(source)}")
-    if same_name[0].template and "<" not in asked:
-        return UnknownKernel(
-            f"{asked} is a template: say which instantiation is meant, as {same_name[0].usage} with values, "
-            f"for example {asked}<{', '.join('8' for _ in same_name[0].template)}>"
-        )
-    return UnknownKernel(f"{asked} does not name a kernel of this source ({errors[0].message}); {_has(source)}")
-
-
-def _has(source: str) -> str:
-    names = signature.kernel_names(source)
-    return f"it has: {', '.join(names)}" if names else "it has no __global__ function at all"

@@ -114,14 +114,15 @@ def _diagnostic(block: list[str]) -> Diagnostic:
         carets = [index for index, line in enumerate(rest) if index and _CARET.match(line)]
         if carets:
             caret = carets[0]
-            column = len(_CARET.match(rest[caret])["margin"]) - _ECHO_INDENT + 1
             echo = rest[caret - 1][_ECHO_INDENT:]
+            bytes_before = len(_CARET.match(rest[caret])["margin"]) - _ECHO_INDENT
+            column = len(echo.encode()[:bytes_before].decode(errors="ignore")) + 1
             rest = rest[: caret - 1] + rest[caret + 1 :]
         details = tuple(line.strip() for line in rest)
         return Diagnostic(found["severity"], found["message"], found["file"], int(found["line"]), column, details, echo)
     found = _AT_END.match(first)
     if found:
-        return Diagnostic(found["severity"], f"{found['message']} (at the end of the source)")
+        return Diagnostic(found["severity"], f"{found['message']} (the source ends before it)")
     found = _TOOL.match(first)
     message = found["message"].strip()
     where = found["where"].strip(" ,.")

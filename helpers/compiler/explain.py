@@ -1,0 +1,147 @@
+"""A failed compilation, told to the one who wrote the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from helpers.compiler import diagnostics, signature
+from helpers.compiler.diagnostics import Diagnostic
+from helpers.compiler.errors import CompileError, UnknownKernel
+
+_MAX_ERRORS_SHOWN = 5
+_SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
+_UNDEFINED_FUNCTION = re.compile(r"Unresolved extern function")
+_MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "(.*?)"')
+_MANGLED = re.compile(r"'_Z\w+'")
+_MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
+_PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
+_PTX_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
+_FOLLOWS_FROM_OTHERS = "Ptx assembly aborted due to errors"
+
+
+def failed_compilation(
+    log: str, source: str, filename: str, headers: Mapping[str, str], entries: Sequence[str], ptx: Callable[[], str]
+) -> CompileError:
+    """The error to raise for NVRTC's ``log``: the compiler's messages under the lines that they are about.
+
+    ``ptx`` is called, and makes the PTX of the source, only when the assembler complains about one of its lines.
+    """
+    groups = _errors_with_notes(diagnostics.parse(log))
+    about_source = [group for group in groups if group[0].filename != diagnostics.NAME_MAP]
+    if groups and not about_source:
+        return _unknown_kernel([group[0] for group in groups], source, entries)
+    if not about_source:
+        return CompileError(log.strip())
+
+    texts = {filename: source, **headers}
+    if any(_PTX_PLACE.search(group[0].message) for group in about_source):
+        return CompileError(_assembler_errors(about_source, texts, filename, ptx()))
+    shown = []
+    for error, *notes in about_source[:_MAX_ERRORS_SHOWN]:
+        paragraphs = [diagnostics.render(each, texts) for each in (error, *notes)]
+        shown.append("\n".join(paragraphs + _hints(error, headers)))
+    left = len(about_source) - len(shown)
+    if left > 0:
+        shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first one is often their cause")
+    return CompileError(_MANGLED.sub(_plain_name, "\n\n".join(shown)))
+
+
+def _errors_with_notes(found: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
+    groups: list[list[Diagnostic]] = []
+    last_is_error = False
+    for each in found:
+        if each.is_error:
+            groups.append([each])
+        elif each.severity == "note" and last_is_error:
+            groups[-1].append(each)
+            continue
+        last_is_error = each.is_error
+    return groups
+
+
+def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
+    """What to try, for the messages that say too little to a learner."""
+    if overflow := _SHARED_OVERFLOW.search(error.message):
+        used, most = (int(number, 16) for number in overflow.groups())
+        return [
+            f"    The __shared__ arrays take {used} bytes; arrays of fixed size may take {most} bytes a block. "
+            "Use smaller tiles, or dynamic shared memory (extern __shared__) for more."
+        ]
+    if _UNDEFINED_FUNCTION.search(error.message):
+        return ["    The source declares this function and calls it, but never defines it."]
+    if missing := _MISSING_HEADER.search(error.message):
+        given = f"The headers given are: {', '.join(headers)}. " if headers else ""
+        return [
+            f"    NVRTC found no {missing[1]}. {given}It compiles device code alone, without the C and C++ standard "
+            "headers; functions such as sqrtf, fmaf and printf need no #include. Headers such as cuda_fp16.h come with "
+            "a CUDA toolkit."
+        ]
+    return []
+
+
+def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, str], filename: str, ptx: str) -> str:
+    """Errors that ptxas found in the PTX, usually in inline ``asm``: the PTX line, and the source line it is from."""
+    ptx_lines = ptx.split("\n")
+    shown = []
+    for error, *_ in groups:
+        place = _PTX_PLACE.search(error.message)
+        if not place:
+            if _FOLLOWS_FROM_OTHERS not in error.message:
+                shown.append(diagnostics.render(error, texts))
+            continue
+        number = int(place[1])
+        message = error.message.rsplit("line " + place[1], 1)[1].lstrip(":;, ")
+        line = _source_line(ptx_lines[:number])
+        at = Diagnostic("error", f"ptxas, the assembler: {message}", filename if line else "", line)
+        paragraph = diagnostics.render(at, texts)
+        if number <= len(ptx_lines):
+            paragraph += f"\n    in the PTX: {ptx_lines[number - 1].strip()}"
+        shown.append(paragraph)
+    return "\n\n".join(shown)
+
+
+def _source_line(ptx_lines: Sequence[str]) -> int | None:
+    """The source line of the last of these PTX lines; its column is too rough to show."""
+    lines = (int(found[1]) for text in reversed(ptx_lines) if (found := _PTX_LOC.match(text)))
+    return next((line for line in lines if line), None)
+
+
+def _plain_name(found: re.Match) -> str:
+    """``'k'`` for ``'_Z1kPf'``, in the way the compiler mangles names of functions that are in no class."""
+    mangled = _MANGLED_NAME.match(found[0].strip("'"))
+    return f"'{mangled[2][: int(mangled[1])]}'" if mangled else found[0]
+
+
+def _unknown_kernel(errors: Sequence[Diagnostic], source: str, entries: Sequence[str]) -> UnknownKernel:
+    """Explain why NVRTC could not look up a name expression."""
+    asked = _asked(errors[0], entries)
+    has = _kernels_of(source)
+    same_name = [each for each in signature.signatures(source) if each.name == signature.base_name(asked)]
+    if any("non-__global__" in each.message for each in errors):
+        return UnknownKernel(f"{asked} is not a kernel: this source declares it without __global__; {has}")
+    if not same_name:
+        return UnknownKernel(f"no kernel called {asked} in this source; {has}")
+    if same_name[0].template and "<" not in asked:
+        example = ", ".join("8" for _ in same_name[0].template)
+        return UnknownKernel(
+            f"{asked} is a template, {same_name[0].usage}: say which instantiation is meant, in the way of "
+            f'"{asked}<{example}>"'
+        )
+    if len(same_name) > 1 and any("overloaded" in each.message for each in errors):
+        return UnknownKernel(
+            f"this source has {len(same_name)} kernels called {asked}, and it is not clear which is meant; "
+            "give each its own name"
+        )
+    return UnknownKernel(f"{asked} does not name a kernel of this source: {errors[0].message}; {has}")
+
+
+def _asked(error: Diagnostic, entries: Sequence[str]) -> str:
+    """The entry that a name-map diagnostic is about; the compiler echoes it with its own spacing."""
+    echoed = "".join((error.echo or "").split()[2:])
+    return next((entry for entry in entries if "".join(entry.split()) == echoed), entries[0])
+
+
+def _kernels_of(source: str) -> str:
+    names = signature.kernel_names(source)
+    return f"it has: {', '.join(names)}" if names else "it has no __global__ function"
