@@ -1,0 +1,80 @@
+# Every target works from a fresh clone: set-up comes first, and returns at once when nothing changed.
+#
+#   make lab          set up, then JupyterLab at the first notebook     PORT=8888  ARGS="--no-browser"
+#   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
+#   make test-gpu     the same tests on a GPU, notebooks with live numbers
+#   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
+#   make slides       the notebooks as slide hand-outs in build/slides
+#   make record       measure on the GPU at hand, into helpers/measure/recordings
+#   make format       formatter, import order, notebooks' form, README's table
+#   make pins         resolve constraints.txt anew from pyproject.toml
+#   make clean        remove what these commands made
+#
+# PYTHON=/path/to/python3.12 chooses the Python; GPU=yes|no overrides the search for a GPU.
+
+PYTHON ?=
+GPU ?= auto
+PORT ?= 8888
+ARGS ?=
+NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb))
+
+FINDER := $(or $(shell command -v python3 || command -v python),$(PYTHON))
+SETUP = $(or $(FINDER),$(error No python3 found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3)) \
+	-I helpers/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)")
+VENV_PYTHON := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
+
+# Notebooks run on the kernel of .venv even where the user has another one called python3.
+export JUPYTER_PREFER_ENV_PATH := 1
+
+SIMULATOR := GEMM_COURSE_BACKEND=simulator
+FIRST_NOTEBOOK = $(firstword $(sort $(wildcard notebooks/*.ipynb)))
+# JupyterLab refuses to start as root unless told; in a container root is usual.
+AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
+PYTEST = $(VENV_PYTHON) -m pytest --nbval-current-env tests notebooks
+
+.PHONY: help lab test test-gpu notebooks slides record format pins clean setup setup-test
+
+help:
+	@sed -n '/^#   make/s/^#   //p' Makefile
+
+setup:
+	@$(SETUP)
+
+setup-test:
+	@$(SETUP) --extra test
+
+lab: setup
+	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
+
+test: setup-test
+	$(SIMULATOR) $(PYTEST) --nbval $(ARGS)
+
+# Measured numbers differ from run to run: --nbval-lax runs every cell and does not compare what it prints.
+test-gpu: setup-test
+	GEMM_COURSE_BACKEND=gpu $(PYTEST) --nbval-lax $(ARGS)
+
+notebooks: setup
+	$(SIMULATOR) $(VENV_PYTHON) -m helpers.notebook_run $(NOTEBOOKS)
+
+slides: setup
+	$(VENV_PYTHON) -m jupyter nbconvert --to slides --output-dir build/slides \
+		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_input_tags=hide-input $(NOTEBOOKS)
+
+record: setup
+	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
+
+format: setup-test
+	$(VENV_PYTHON) -m ruff check --fix .
+	$(VENV_PYTHON) -m ruff format .
+	$(VENV_PYTHON) -m helpers.notebook_form --fix
+	$(VENV_PYTHON) -m helpers.readme_table --fix
+
+pins: setup
+	$(VENV_PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install -q uv
+	build/uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest \
+		--all-extras --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
+
+clean:
+	rm -rf .venv build .pytest_cache .ruff_cache .import_linter_cache
+	find gemm_kernels helpers tests notebooks -name __pycache__ -prune -exec rm -rf {} +
