@@ -1,0 +1,58 @@
+"""GFLOPS as bars: how far apart are these kernels?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.patches import Rectangle
+
+from helpers.draw import theme
+
+TOP, ROW = 0.38, 0.62  # inches
+
+
+@dataclass(frozen=True)
+class Bar:
+    """label: what was measured.  gflops: 10⁹ floating-point operations a second.  colour: theme's, SPEED by default."""
+
+    label: str
+    gflops: float
+    colour: str = theme.SPEED
+
+
+def gflops_figure(bars: Sequence[Bar], title: str, source: str) -> theme.Figure:
+    """Horizontal bars from zero, one a kernel, the number at its end; the caption says how many times the fastest is.
+
+    source: where the numbers come from: "recorded on NVIDIA H200", "measured here".
+    """
+    if not bars:
+        raise ValueError("There is no bar to draw: give at least one Bar.")
+    height = TOP + ROW * len(bars) + 0.68
+    drawn = theme.Figure(height, _caption(bars, source))
+    label_width = 0.35 + 0.115 * max(len(bar.label) for bar in bars)
+    axes = drawn.axes_in_inches(label_width, TOP, theme.WIDTH - label_width - 0.25, ROW * len(bars))
+    longest = max(bar.gflops for bar in bars)
+    axes.set(xlim=(0, longest * 1.3), ylim=(len(bars) - 0.5, -0.5))
+    with theme.style():
+        axes.set_title(title, loc="left", weight="bold", x=(0.14 - label_width) / (theme.WIDTH - label_width - 0.25))
+        for row, bar in enumerate(bars):
+            axes.add_patch(Rectangle((0, row - 0.34), bar.gflops, 0.68, color=bar.colour))
+            number = f"{theme.thousands(bar.gflops)} GFLOPS"
+            axes.text(bar.gflops + longest * 0.012, row, number, va="center", size=theme.TITLE, weight="bold")
+        axes.set_yticks(range(len(bars)), [bar.label for bar in bars], fontsize=theme.TITLE)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(f"GFLOPS ({source})")
+        axes.xaxis.set_major_formatter(lambda value, _: theme.thousands(value))
+    return drawn
+
+
+def _caption(bars: Sequence[Bar], source: str) -> str:
+    fastest, slowest = max(bars, key=lambda bar: bar.gflops), min(bars, key=lambda bar: bar.gflops)
+    if fastest is slowest:
+        return f"{fastest.label} reaches {theme.thousands(fastest.gflops)} GFLOPS ({source})."
+    factor = theme.thousands(fastest.gflops / slowest.gflops, 1)
+    return (
+        f"{fastest.label} is {factor} times as fast as {slowest.label}: {theme.thousands(fastest.gflops)} against "
+        f"{theme.thousands(slowest.gflops)} GFLOPS ({source})."
+    )
