@@ -1,0 +1,332 @@
+"""Float32 arithmetic as a GPU does it, on whole arrays: each result is the exact value, rounded once.
+
+Operands are float32 arrays of any shapes that broadcast, or NumPy scalars; the result is a fresh array (a scalar for
+scalars). Rounding modes carry PTX's names: "rn" to nearest even, "rz" towards zero, "rm" towards minus infinity, "rp"
+towards plus infinity. Subnormal numbers are kept; `ftz(operation)` is the variant that flushes them. A NaN result is
+always 0x7fffffff, which NVIDIA GPUs return for float32 (PTX leaves it unspecified).
+
+Overflow, NaN and division by zero are values here, not mistakes: callers hold `np.errstate(all="ignore")`, once around
+many calls, because entering it costs as much as a small operation.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+NAN = np.uint32(0x7FFFFFFF).view(np.float32)
+SMALLEST_NORMAL = np.float32(2.0**-126)
+ONE = np.float32(1)
+
+# A float64 has 29 bits more than a float32. Where they are 1000…0 it lies half-way between two float32 numbers.
+_EXTRA_BITS = (1 << 29) - 1
+_HALF_WAY = 1 << 28
+
+_INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+
+
+# ---- add, multiply, divide ----------------------------------------------------------------------------------------
+
+
+def fma(a, b, c, rounding: str = "rn"):
+    """a * b + c with one rounding (`fma.rn.f32`, FFMA).
+
+    Float64 holds the product exactly, and rounds the sum; rounding that again to float32 is right unless the first
+    rounding ended half-way between two float32 numbers, or in the subnormal range, where the grid is coarser. Those
+    few lanes are computed again with the error of the sum in hand.
+    """
+    if rounding == "rm":  # the mirror image: an exact sum of 0 is -0 when rounding down
+        return _canonical(-fma(-a, b, -c, "rp"))
+    product = np.multiply(a, b, dtype=np.float64)
+    total = np.add(product, c, dtype=np.float64)
+    if rounding != "rn":
+        return _narrow(_to_odd(total, _error_of_sum(product, c, total)), rounding)
+    result = total.astype(np.float32)
+    half_way = (total.view(np.int64) & _EXTRA_BITS) == _HALF_WAY
+    if (
+        not np.count_nonzero(half_way)
+        and np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > SMALLEST_NORMAL
+    ):
+        return result
+    doubtful = half_way | (np.abs(total) < SMALLEST_NORMAL) & (total != 0)
+    if np.count_nonzero(doubtful):
+        p, q, t = (np.broadcast_to(x, result.shape)[doubtful] for x in (product, c, total))
+        result = np.asarray(result)
+        result[doubtful] = _to_odd(t, _error_of_sum(p, np.float64(q), t)).astype(np.float32)
+    return _canonical(result)
+
+
+def add(a, b, rounding: str = "rn"):
+    """a + b (`add.rn.f32`, FADD)."""
+    return _canonical(np.add(a, b)) if rounding == "rn" else fma(a, ONE, b, rounding)
+
+
+def sub(a, b, rounding: str = "rn"):
+    """a - b (`sub.rn.f32`)."""
+    return _canonical(np.subtract(a, b)) if rounding == "rn" else fma(a, ONE, -b, rounding)
+
+
+def mul(a, b, rounding: str = "rn"):
+    """a * b (`mul.rn.f32`, FMUL)."""
+    return _canonical(np.multiply(a, b)) if rounding == "rn" else _narrow(np.multiply(a, b, dtype=np.float64), rounding)
+
+
+def div(a, b, rounding: str = "rn"):
+    """a / b (`div.rn.f32`): the IEEE quotient, which a GPU computes with a short program."""
+    quotient = np.divide(a, b)
+    if rounding == "rn":
+        return _canonical(quotient)
+    remainder = np.float64(a) - quotient * np.float64(b)  # exact, and its sign says on which side the quotient lies
+    return _narrow(_nudge(quotient, remainder * np.sign(b)), rounding)
+
+
+def rcp(a, rounding: str = "rn"):
+    """1 / a (`rcp.rn.f32`)."""
+    return div(ONE, a, rounding)
+
+
+def sqrt(a, rounding: str = "rn"):
+    """The square root of a (`sqrt.rn.f32`)."""
+    root = np.sqrt(a)
+    if rounding == "rn":
+        return _canonical(root)
+    return _narrow(_nudge(root, np.float64(a) - np.multiply(root, root, dtype=np.float64)), rounding)
+
+
+# ---- modifiers ----------------------------------------------------------------------------------------------------
+
+
+def flush(a):
+    """a with subnormal numbers replaced by a zero of their sign."""
+    subnormal = np.abs(a) < SMALLEST_NORMAL
+    return np.where(subnormal, np.copysign(np.float32(0), a), a)[()] if np.count_nonzero(subnormal) else a
+
+
+def ftz(operation: Callable) -> Callable:
+    """The `.ftz` variant of a float32 operation: subnormal operands and results become zeros of their sign."""
+
+    def flushing(*operands, **options):
+        return flush(operation(*map(flush, operands), **options))
+
+    return flushing
+
+
+def saturate(a):
+    """a limited to [0, 1] (`.sat`); NaN and -0 become +0."""
+    return np.where(a > 0, np.minimum(a, ONE), np.float32(0))[()]
+
+
+# ---- compare and select -------------------------------------------------------------------------------------------
+
+
+def fmin(a, b):
+    """The smaller of a and b (`min.f32`): a NaN gives way to a number, and -0 < +0."""
+    zero_of_either_sign = (_bits(a) | _bits(b)).view(np.float32)
+    return _canonical(np.where(a == b, zero_of_either_sign, np.fmin(a, b)))
+
+
+def fmax(a, b):
+    """The larger of a and b (`max.f32`): a NaN gives way to a number, and -0 < +0."""
+    zero_of_either_sign = (_bits(a) & _bits(b)).view(np.float32)
+    return _canonical(np.where(a == b, zero_of_either_sign, np.fmax(a, b)))
+
+
+def fmin_nan(a, b):
+    """The smaller of a and b, NaN if either is (`min.NaN.f32`)."""
+    return np.where(np.isnan(a) | np.isnan(b), NAN, fmin(a, b))[()]
+
+
+def fmax_nan(a, b):
+    """The larger of a and b, NaN if either is (`max.NaN.f32`)."""
+    return np.where(np.isnan(a) | np.isnan(b), NAN, fmax(a, b))[()]
+
+
+# ---- conversions --------------------------------------------------------------------------------------------------
+
+
+def to_integer(a, dtype: type[np.integer], rounding: str = "rzi"):
+    """a rounded to an integer and limited to the range of `dtype` (`cvt.rzi.s32.f32`); a is float16, 32 or 64.
+
+    NaN becomes 0; with a float64 or a 64-bit integer, the integer with only its top bit set (PTX ISA, cvt).
+    """
+    limits = np.iinfo(dtype)
+    whole = _INTEGRAL[rounding](np.float64(a))
+    above, below = whole >= float(int(limits.max) + 1), whole < float(limits.min)
+    integer = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
+    integer = np.where(above, dtype(limits.max), np.where(below, dtype(limits.min), integer))
+    if limits.bits == 64 or np.asarray(a).dtype == np.float64:
+        integer = np.where(np.isnan(whole), dtype(int(limits.min) or 1 << (limits.bits - 1)), integer)
+    return integer[()]
+
+
+def to_whole(a, rounding: str):
+    """a rounded to an integer that stays a float32 (`cvt.rni.f32.f32`); the sign of a zero is kept."""
+    return _canonical(_INTEGRAL[rounding](a))
+
+
+def from_integer(a, rounding: str = "rn"):
+    """The float32 of an integer array of any width (`cvt.rn.f32.s32`)."""
+    if rounding == "rn":
+        return a.astype(np.float32)
+    wide = a.astype(np.uint64 if a.dtype == np.uint64 else np.int64)
+    high, low = np.float64(wide >> 32) * 2.0**32, np.float64(wide.astype(np.uint32))
+    total = high + low
+    return _narrow(_to_odd(total, _error_of_sum(high, low, total)), rounding)
+
+
+def from_float64(a, rounding: str = "rn"):
+    """The float32 of a float64 (`cvt.rn.f32.f64`)."""
+    return _narrow(a, rounding)
+
+
+def to_float16(a, rounding: str = "rn"):
+    """The float16 of a float32 (`cvt.rn.f16.f32`); NaN is 0x7fff."""
+    half = _narrow(np.float64(a), rounding, np.float16)
+    return np.where(np.isnan(half), np.uint16(0x7FFF).view(np.float16), half)[()]
+
+
+def from_float16(a):
+    """The float32 of a float16, exact."""
+    return _canonical(a.astype(np.float32))
+
+
+def to_bfloat16(a, rounding: str = "rn"):
+    """The 16 bits of the bfloat16 of a float32 as uint16 (`cvt.rn.bf16.f32`, "rn" or "rz"); NaN is 0x7fff."""
+    bits = _bits(a)
+    if rounding == "rn":
+        bits = bits + np.uint32(0x7FFF) + (bits >> 16 & 1)
+    return np.where(np.isnan(a), np.uint16(0x7FFF), (bits >> 16).astype(np.uint16))[()]
+
+
+def from_bfloat16(bits):
+    """The float32 of bfloat16 bits held as uint16, exact."""
+    return _canonical((bits.astype(np.uint32) << 16).view(np.float32))
+
+
+def to_tf32(a, rounding: str = "rna"):
+    """a rounded to TF32's 10 fraction bits (`cvt.rna.tf32.f32`): "rna" ties away from zero, "rn" to even, or "rz"."""
+    bits = _bits(a)
+    if rounding == "rna":
+        bits = bits + np.uint32(0x1000)
+    elif rounding == "rn":
+        bits = bits + np.uint32(0xFFF) + (bits >> 13 & 1)
+    return np.where(np.isnan(a), NAN, (bits & np.uint32(0xFFFFE000)).view(np.float32))[()]
+
+
+# ---- approximations -----------------------------------------------------------------------------------------------
+# The special function unit's results are not bit-exact here: each is the correctly rounded value, from which the
+# hardware may differ by the error that the PTX ISA states and the docstring repeats. Special values are exact.
+
+
+def rcp_approx(a):
+    """1 / a (`rcp.approx.f32`). Not bit-exact with the hardware: that is within 1 ulp."""
+    return div(ONE, a)
+
+
+def sqrt_approx(a):
+    """The square root of a (`sqrt.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-23."""
+    return sqrt(a)
+
+
+def rsqrt_approx(a):
+    """1 / sqrt(a) (`rsqrt.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-22.9."""
+    return _narrow(1 / np.sqrt(np.float64(a)))
+
+
+def ex2_approx(a):
+    """2 to the power a (`ex2.approx.f32`). Not bit-exact with the hardware: that is within 2 ulp."""
+    return _narrow(np.exp2(np.float64(a)))
+
+
+def lg2_approx(a):
+    """The base-2 logarithm of a (`lg2.approx.f32`). Not bit-exact with the hardware.
+
+    Its absolute error is up to 2^-22 for a in (0.5, 2), its relative error up to 2^-22 elsewhere.
+    """
+    return _narrow(np.log2(np.float64(a)))
+
+
+def sin_approx(a):
+    """The sine of a (`sin.approx.f32`). Not bit-exact with the hardware.
+
+    Its absolute error is up to 2^-20.5 in [-2 pi, 2 pi] and 2^-14.7 in [-100 pi, 100 pi]; beyond, nothing is promised.
+    """
+    return _narrow(np.sin(np.float64(a)))
+
+
+def cos_approx(a):
+    """The cosine of a (`cos.approx.f32`). Not bit-exact with the hardware: errors as for `sin_approx`."""
+    return _narrow(np.cos(np.float64(a)))
+
+
+def tanh_approx(a):
+    """The hyperbolic tangent of a (`tanh.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-11."""
+    return _narrow(np.tanh(np.float64(a)))
+
+
+def div_approx(a, b):
+    """a * (1 / b) (`div.approx.f32`, __fdividef). Not bit-exact with the hardware: within 2 ulp for |b| up to 2^126.
+
+    Above, 1 / b counts as 0: the result is a zero of the quotient's sign, or NaN for infinite a.
+    """
+    reciprocal_is_zero = (np.abs(b) > np.float32(2.0**126)) & ~np.isinf(b)
+    return _canonical(np.where(reciprocal_is_zero, a * np.copysign(np.float32(0), b), np.divide(a, b)))
+
+
+def div_full(a, b):
+    """a / b over the full range (`div.full.f32`). Not bit-exact with the hardware: that is within 2 ulp."""
+    return div(a, b)
+
+
+# ---- rounding -----------------------------------------------------------------------------------------------------
+
+
+def _bits(a):
+    return np.asarray(a, np.float32).view(np.uint32)
+
+
+def _canonical(result):
+    """The result with every NaN replaced by the GPU's; looked for by one reduction, since a minimum passes NaN on."""
+    if np.isnan(np.minimum.reduce(result, axis=None, initial=np.inf)):
+        result = np.where(np.isnan(result), NAN, result)
+    return result[()]
+
+
+def _error_of_sum(a, b, total):
+    """What the float64 sum `total` of a and b lacks: a + b == total + error exactly (Knuth's TwoSum)."""
+    b_in_total = total - a
+    return (a - (total - b_in_total)) + (b - b_in_total)
+
+
+def _to_odd(total, error):
+    """The float64 next to total + error with an odd last bit, or total where the error is 0.
+
+    Odd says "not exact": rounding once more to a shorter format then rounds as the exact value would.
+    """
+    bits = total.view(np.int64)
+    adjust = (np.abs(error) > 0) & ((bits & 1) == 0)
+    outwards = (error > 0) == (total > 0)
+    return (bits + adjust * np.where(outwards, 1, -1)).view(np.float64)
+
+
+def _nudge(nearest, error):
+    """A float64 a hair from a float32 `nearest`, on the side where the exact value lies; `nearest` where error is 0."""
+    nearest = np.float64(nearest)
+    aside = np.nextafter(nearest, np.copysign(np.inf, error))
+    return np.where(np.abs(error) > 0, aside, nearest)
+
+
+def _narrow(exact, rounding: str = "rn", dtype=np.float32):
+    """A float64 rounded to float32 or float16 in the given mode."""
+    nearest = exact.astype(dtype)
+    if rounding == "rn":
+        return _canonical(nearest) if dtype == np.float32 else nearest
+    if rounding == "rz":
+        passed, back = np.abs(nearest) > np.abs(exact), 0.0
+    elif rounding == "rm":
+        passed, back = nearest > exact, -np.inf
+    elif rounding == "rp":
+        passed, back = nearest < exact, np.inf
+    else:
+        raise ValueError(f"PTX rounds floats by 'rn', 'rz', 'rm' or 'rp', not {rounding!r}.")
+    rounded = np.where(passed, np.nextafter(nearest, dtype(back)), nearest)
+    return _canonical(rounded) if dtype == np.float32 else rounded
