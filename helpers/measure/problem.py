@@ -84,8 +84,8 @@ class Reference:
         if nans:
             row, col = divmod(int(unwritten.argmax()), columns)
             raise WrongResult(
-                f"C[{row}, {col}] is NaN, as are {nans} of {rows * columns} elements: no thread wrote them, or a thread "
-                "read what it should not (C although beta is 0, or memory past the end of A or B)."
+                f"C[{row}, {col}] is NaN, as are {nans} of {rows * columns} elements: no thread wrote them, or a "
+                "thread read what it should not (C although beta is 0, or memory past the end of A or B)."
             )
         row, col = divmod(int(difference.argmax()), columns)
         wrong = int((difference > tolerance(self.K) * typical).sum())

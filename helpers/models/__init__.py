@@ -1,0 +1,1 @@
+"""Arithmetic that a learner can check by hand: occupancy, the roofline, traffic and arithmetic intensity."""
