@@ -254,11 +254,16 @@ def test_operands_broadcast_and_the_result_is_a_fresh_array():
     assert isinstance(float32.fma(number, number, number), np.float32)
 
 
-def test_a_scalar_in_the_doubtful_zone_is_repaired_too():
-    a, b, c = F32(4097), F32(4097), F32(-(2.0**-60))
-    assert_same_bits(float32.fma(a, b, c), reference_fma(*np.array([[a], [b], [c]]), "rn"))
-    tiny = F32(2.0**-140)
-    assert float32.fma(tiny, F32(1), tiny) == F32(2.0**-139)
+def test_one_doubtful_lane_alone_is_noticed():
+    """In a large array some other lane may lead to the careful way; here each lane has to find it for itself."""
+    a, b, c = (operand[::60] for operand in fma_operands(4000, seed=12))
+    # 8384513 * 8392705 is 2^46 + 1: just below the tie between 2^-126 and its predecessor, which float64 takes for a tie
+    edge = (8384513 * 2.0**-98, -8392705 * 2.0**-98, 2.0**-126)
+    a, b, c = (np.append(operand, F32(x)) for operand, x in zip((a, b, c), edge, strict=True))
+    alone = [float32.fma(x, y, z) for x, y, z in zip(a, b, c, strict=True)]
+    assert all(isinstance(result, np.float32) for result in alone)
+    assert_same_bits(np.array(alone), reference_fma(a, b, c, "rn"), a, b, c)
+    assert alone[-1] == F32(2.0**-126 - 2.0**-149)
 
 
 # ---- modifiers and selection --------------------------------------------------------------------------------------
