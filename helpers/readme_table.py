@@ -1,0 +1,108 @@
+"""The table of notebooks in README.md, made from the plan below and the notebooks that exist.
+
+    python -m helpers.readme_table [--fix]
+
+Without --fix it only says whether the table is up to date (exit status 1 if not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BEGIN = "<!-- notebooks: begin, written by `make format` -->"
+END = "<!-- notebooks: end -->"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One notebook of the course. number: the two digits its file begins with. idea: what it teaches, in one line."""
+
+    number: str
+    title: str
+    idea: str
+
+
+PLAN = (
+    Planned("00", "Start here", "What is on this machine; the host's seven steps; what a launch may ask for"),
+    Planned("01", "The CPU triple loop", "FLOPs, bytes, cache lines, and the fastest possible time: the roofline"),
+    Planned("02", "Threads and indices", "Grid, block, warp, thread: who computes which element of C"),
+    Planned("03", "Coalescing", "Requests and sectors: why x along rows is ten times slower"),
+    Planned("04", "Shared memory", "Tiles, reuse, and why there are two barriers"),
+    Planned("05", "Occupancy", "Registers, warps, shared memory, blocks: four limits, counted by hand"),
+    Planned("06", "Register tiling", "Many results per thread: more FMAs for each load"),
+    Planned("07", "Bank conflicts", "32 banks, broadcasts, transposing, padding and swizzling"),
+    Planned("08", "Vectorization", "float4: what becomes one instruction, and what stays the same"),
+    Planned("09", "Double buffering", "Loading the next tile while this one is multiplied, and when that loses"),
+    Planned("10", "Warptiling", "Block, warp, thread: the third level, and the map of its lanes"),
+    Planned("11", "Autotuning", "The space of tile sizes, the rules that prune it, the search"),
+    Planned("12", "Beating cuBLAS", "The whole ladder by size and by shape, and what the last step adds"),
+)
+
+
+def title_of(path: Path) -> str:
+    """The heading of a notebook's first cell. Raises ValueError if it has none."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    first = "".join(cells[0]["source"]).strip().split("\n")[0] if cells else ""
+    if not first.startswith("# "):
+        raise ValueError(f"{path.name}: the first cell does not begin with '# ' and the title")
+    return first[2:].strip()
+
+
+def table(folder: Path, plan: tuple[Planned, ...] = PLAN) -> str:
+    """The Markdown table: every planned notebook, with a link and its own title if its file is in folder.
+
+    Raises ValueError if a notebook is not in the plan, or two have one number.
+    """
+    files: dict[str, Path] = {}
+    for path in sorted(folder.glob("*.ipynb")):
+        number = path.name[:2]
+        if number not in {one.number for one in plan}:
+            raise ValueError(f"{path.name} is not in the plan: add it to PLAN in helpers/readme_table.py")
+        if number in files:
+            raise ValueError(f"{files[number].name} and {path.name} have one number")
+        files[number] = path
+    rows = ["| | Notebook | What it is about |", "|---|---|---|"]
+    for one in plan:
+        path = files.get(one.number)
+        title = f"[{title_of(path)}]({folder.name}/{path.name})" if path else f"{one.title} *(in preparation)*"
+        rows.append(f"| {one.number} | {title} | {one.idea} |")
+    return "\n".join(rows)
+
+
+def replaced(readme: str, new_table: str) -> str:
+    """The README's text with new_table between its markers. Raises ValueError if a marker is missing."""
+    if BEGIN not in readme or END not in readme:
+        raise ValueError(f"README.md has lost its markers; put {BEGIN} and {END} where the table of notebooks belongs")
+    before, rest = readme.split(BEGIN, 1)
+    return f"{before}{BEGIN}\n{new_table}\n{END}{rest.split(END, 1)[1]}"
+
+
+def main(arguments: list[str]) -> int:
+    """Compare or rewrite README.md. Exit status 1 if it is not up to date (and --fix was not given)."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.readme_table", description=__doc__.split("\n")[0])
+    parser.add_argument("--fix", action="store_true", help="write the table into README.md")
+    options = parser.parse_args(arguments)
+    path = ROOT / "README.md"
+    readme = path.read_text(encoding="utf-8")
+    try:
+        wanted = replaced(readme, table(ROOT / "notebooks"))
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if wanted == readme:
+        return 0
+    if not options.fix:
+        print("README.md: the table of notebooks is not up to date; `make format` writes it", file=sys.stderr)
+        return 1
+    path.write_text(wanted, encoding="utf-8", newline="\n")
+    print("README.md: wrote the table of notebooks")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
