@@ -1,0 +1,502 @@
+"""The engine: all threads of many blocks in lockstep, one NumPy operation an instruction.
+
+A launch is cut into *waves* of blocks, about 16 000 threads each (more falls out of the CPU's cache, fewer is mostly
+Python overhead). In a wave a register is a scalar, a row (1, T) of values that depend only on the thread, a column
+(B, 1) that depend only on the block, or a full (B, T) array; NumPy's broadcasting keeps values in the smallest form.
+
+Threads that disagree on a branch are followed one group after the other: always the group with the lowest program
+counter, so that groups meet again as early as they can. This is done for whole basic blocks, with masks.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
+from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
+from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
+
+LANES_PER_WAVE = 16384
+WARP = 32
+DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited
+Step = Callable[["Wave", Registers], None]
+
+
+class Wave:
+    """The state of some blocks of a launch that run in lockstep: registers, masks, program counters, memories.
+
+    `mask` holds the active threads, bool (B, T), or None while all threads are active. `block_ids` are linear.
+    """
+
+    def __init__(self, launch: "Launch", first: int, count: int) -> None:
+        program = launch.program
+        self.launch = launch
+        self.program = program
+        self.block_ids = launch.block_ids[first : first + count]
+        self.threads = launch.threads
+        self.warps = -(-launch.threads // WARP)
+        self.shape = (count, launch.threads)
+        self.registers: Registers = list(program.initial)
+        self.mask: np.ndarray | None = None
+        self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
+        self.exited: np.ndarray | None = None
+        self.waiting: np.ndarray | None = None
+        self.barriers = 0  # how many barriers this wave has passed
+        self.instruction: Instruction | None = None  # the memory instruction being executed
+        self.global_memory = launch.global_memory
+        self.shared = SharedMemory(count, launch.shared_bytes)
+        self.local = LocalMemory(self.shape, program.local_bytes) if program.local_bytes else None
+        self.special = self._special_registers()
+        self.recorder = launch.recorder
+        self.async_copies: list = []
+
+    def _special_registers(self) -> dict[str, np.ndarray | np.generic]:
+        """threadIdx, blockIdx, … in the smallest shape that holds them."""
+        block_dim, grid_dim = self.launch.block, self.launch.grid
+        thread = np.arange(self.threads, dtype=np.int32)[None, :]
+        block = self.block_ids[:, None]
+        registers: dict = {"laneid": thread & 31, "warpid": thread >> 5}
+        stride = 1
+        for axis, size in zip("xyz", block_dim, strict=True):
+            registers[f"ntid.{axis}"] = np.int32(size)
+            registers[f"tid.{axis}"] = np.int32(0) if size == 1 else (thread // stride) % np.int32(size)
+            stride *= size
+        stride = 1
+        for axis, size in zip("xyz", grid_dim, strict=True):
+            registers[f"nctaid.{axis}"] = np.int32(size)
+            registers[f"ctaid.{axis}"] = np.int32(0) if size == 1 else ((block // stride) % size).astype(np.int32)
+            stride *= size
+        return registers
+
+    def special_value(self, name: str):
+        """The special register `name`; KeyError if it is not simulated (clocks, SM numbers)."""
+        value = self.special.get(name)
+        if value is None:
+            lane = self.special["laneid"].astype(np.uint32)
+            one = np.uint32(1)
+            value = self.special[name] = {
+                "lanemask_eq": lambda: one << lane,
+                "lanemask_lt": lambda: (one << lane) - one,
+                "lanemask_le": lambda: (one << lane) | ((one << lane) - one),
+                "lanemask_gt": lambda: ~((one << lane) | ((one << lane) - one)),
+                "lanemask_ge": lambda: ~((one << lane) - one),
+                "nwarpid": lambda: np.int32(self.warps),
+                "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
+            }[name]()
+        return value
+
+    # ---- where things are, for messages
+    def block_index(self, block: int) -> tuple[int, int, int]:
+        """(x, y, z) of the wave's `block`-th block."""
+        x, y, _ = self.launch.grid
+        number = int(self.block_ids[block])
+        return number % x, number // x % y, number // (x * y)
+
+    def thread_index(self, thread: int) -> tuple[int, int, int]:
+        """(x, y, z) of a linear thread number."""
+        x, y, _ = self.launch.block
+        return thread % x, thread // x % y, thread // (x * y)
+
+    def where(self, address: int) -> str:
+        """An address in words: which element of which array."""
+        allocation = self.global_memory.find(address)
+        if allocation is None or address >= allocation.end:
+            return f"byte {address}"
+        return f"byte {address - allocation.base} of {allocation.name}, {allocation.element(address)}"
+
+    def fail(self, error: type[KernelError], what: str, advice: str, block: int, thread: int) -> None:
+        """Raise `error` for the current instruction with its source line, block and thread."""
+        line = self.instruction.line if self.instruction else 0
+        where_block, where_thread = self.block_index(block), self.thread_index(thread)
+        raise error(
+            f"{self.program.name}: {lane_name(where_block, where_thread)} {what}.\n{self.launch.quote(line)}{advice}",
+            kernel=self.program.name,
+            line=line,
+            block=where_block,
+            thread=where_thread,
+        )
+
+    # ---- counting of warps
+    def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
+        """Number of warps with an active thread."""
+        if mask is None:
+            return self.shape[0] * self.warps
+        if mask.shape != self.shape:
+            mask = np.broadcast_to(mask, self.shape)
+        padding = self.warps * WARP - self.threads
+        if padding:
+            mask = np.pad(mask, ((0, 0), (0, padding)))
+        return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def combine(mask, guard) -> tuple[bool, np.ndarray | None]:
+    """(does any thread take part, the threads that do) for a guard value under a mask."""
+    if guard.ndim == 0:
+        return bool(guard), mask
+    both = guard if mask is None else guard & mask
+    if not both.any():
+        return False, both
+    if mask is None and both.all():
+        return True, None
+    return True, both
+
+
+def merge(mask, new, old):
+    """`new` where the mask is set, else `old`; the bits of `old` are taken as the type of `new`."""
+    if old.dtype != new.dtype:
+        old = old.view(new.dtype)
+    return np.where(mask, new, old)
+
+
+def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
+    slot, negated = guard
+    if negated:
+        return lambda registers: np.logical_not(registers[slot])
+    return lambda registers: registers[slot]
+
+
+def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step, Step]:
+    """The two forms of an arithmetic instruction: for all threads together, and for some under a mask."""
+    evaluate, writes = instruction.evaluate, instruction.writes
+    single = len(writes) == 1 and instruction.guard is None
+    if single:
+        target = writes[0]
+
+        def plain(wave, registers):
+            registers[target] = evaluate(registers)
+
+        def masked(wave, registers):
+            registers[target] = merge(wave.mask, evaluate(registers), registers[target])
+
+        return plain, (masked if target in live_out else plain)
+
+    guard = _guard_reader(instruction.guard) if instruction.guard else None
+
+    def write(registers, values, mask, always):
+        values = values if len(writes) > 1 else (values,)
+        for slot, value in zip(writes, values, strict=True):
+            if slot is not None:
+                registers[slot] = (
+                    value if mask is None or not (always or slot in live_out) else merge(mask, value, registers[slot])
+                )
+
+    def plain_many(wave, registers):
+        if guard is None:
+            write(registers, evaluate(registers), None, False)
+            return
+        some, mask = combine(None, guard(registers))
+        if some:
+            write(registers, evaluate(registers), mask, True)
+
+    def masked_many(wave, registers):
+        if guard is None:
+            write(registers, evaluate(registers), wave.mask, False)
+            return
+        some, mask = combine(wave.mask, guard(registers))
+        if some:
+            write(registers, evaluate(registers), mask, True)
+
+    return plain_many, masked_many
+
+
+def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
+    """Memory and cross-lane instructions get the mask themselves."""
+    execute, writes = instruction.execute, instruction.writes
+    guard = _guard_reader(instruction.guard) if instruction.guard else None
+
+    def step(wave, registers, merging):
+        mask = wave.mask
+        if guard is not None:
+            some, mask = combine(mask, guard(registers))
+            if not some:
+                return
+        wave.instruction = instruction
+        values = execute(wave, registers, mask)
+        if not writes:
+            return
+        values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
+        keep_old = mask is not None and (merging or guard is not None)
+        for slot, value in zip(writes, values, strict=True):
+            if slot is not None:
+                registers[slot] = merge(mask, value, registers[slot]) if keep_old else value
+
+    return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
+
+
+class Prepared:
+    """A program with its basic blocks turned into lists of Python closures."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.plain: list[list[Step]] = []
+        self.masked: list[list[Step]] = []
+        self.last: list[Instruction] = []
+        block_at = {block.start: block.index for block in program.blocks}
+        self.end = len(program.blocks)
+        self.targets: list[tuple[int, ...]] = []
+        self.next: list[int] = []
+        for block in program.blocks:
+            plain, masked = [], []
+            for instruction in program.instructions[block.start : block.stop]:
+                if instruction.kind is Kind.ALU:
+                    both = _alu_steps(instruction, block.live_out)
+                elif instruction.kind is Kind.EFFECT:
+                    both = _effect_steps(instruction)
+                else:
+                    continue
+                plain.append(both[0])
+                masked.append(both[1])
+            self.plain.append(plain)
+            self.masked.append(masked)
+            last = program.instructions[block.stop - 1]
+            self.last.append(last)
+            targets = last.targets or ((last.target,) if last.target >= 0 else ())
+            self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
+            self.next.append(block_at.get(block.stop, self.end))
+
+
+class Launch:
+    """One execution of a kernel: geometry, memory, arguments and who records."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        global_memory: GlobalMemory,
+        bind: Callable[[Registers], None],
+        recorder=None,
+        max_instructions: int = 1_000_000,
+        only_blocks: np.ndarray | None = None,
+    ) -> None:
+        self.prepared = prepared
+        self.program = prepared.program
+        self.grid = grid
+        self.block = block
+        self.threads = product(block)
+        self.shared_bytes = shared_bytes
+        self.global_memory = global_memory
+        self.recorder = recorder
+        self.max_instructions = max_instructions
+        self.block_ids = np.arange(product(grid), dtype=np.int64) if only_blocks is None else only_blocks
+        self._bind = bind
+
+    def quote(self, line: int) -> str:
+        """The source line of a message, on a line of its own."""
+        lines = self.program.source_lines
+        if 1 <= line <= len(lines):
+            return f"  line {line}: {lines[line - 1].strip()}\n"
+        return ""
+
+    def run(self) -> None:
+        """Execute all blocks, wave by wave."""
+        per_wave = max(1, LANES_PER_WAVE // self.threads)
+        with np.errstate(all="ignore"):
+            for first in range(0, len(self.block_ids), per_wave):
+                wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))
+                self._bind(wave)
+                if self.recorder is not None:
+                    self.recorder.begin_wave(wave)
+                _run_wave(wave, self.prepared)
+
+
+def _run_wave(wave: Wave, prepared: Prepared) -> None:
+    """Execute one wave to its end."""
+    program, registers, recorder = wave.program, wave.registers, wave.recorder
+    blocks: list[BasicBlock] = program.blocks
+    budget = wave.launch.max_instructions
+    pc = 0
+    while pc != DONE and pc < prepared.end:
+        block = blocks[pc]
+        budget -= block.stop - block.start
+        if budget < 0:
+            _too_many_steps(wave, block)
+        if recorder is not None:
+            recorder.executed(wave, pc)
+        for step in prepared.plain[pc] if wave.pcs is None else prepared.masked[pc]:
+            step(wave, registers)
+        last = prepared.last[pc]
+        kind = last.kind
+        if kind is Kind.BRANCH:
+            pc = _branch(wave, prepared, last, pc)
+        elif kind is Kind.EXIT:
+            pc = _exit(wave, prepared, last, pc)
+        elif kind is Kind.BARRIER or kind is Kind.WARP_BARRIER:
+            pc = _barrier(wave, prepared, last, pc)
+        elif wave.pcs is None:
+            pc = prepared.next[pc]
+        else:
+            wave.pcs[wave.mask] = prepared.next[pc]
+            pc = _schedule(wave)
+
+
+def _condition(wave: Wave, last: Instruction):
+    """The guard of a branch or exit as True, False or an array of the active threads that take it."""
+    if last.guard is None:
+        return True
+    value = _guard_reader(last.guard)(wave.registers)
+    if value.ndim == 0:
+        return bool(value)
+    taken = value if wave.mask is None else value & wave.mask
+    if not taken.any():
+        return False
+    if wave.mask is None:
+        return True if taken.all() else np.broadcast_to(taken, wave.shape)
+    return True if (taken == wave.mask).all() else taken
+
+
+def _diverge(wave: Wave, pc: int) -> None:
+    """Give every thread a program counter of its own."""
+    if wave.pcs is None:
+        wave.pcs = np.full(wave.shape, pc, np.int32)
+        if wave.exited is not None:
+            wave.pcs[wave.exited] = DONE
+        wave.waiting = np.zeros(wave.shape, bool)
+
+
+def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    targets, following = prepared.targets[pc], prepared.next[pc]
+    if last.select is not None:
+        choice = last.select(wave.registers)
+        destination = np.asarray(targets, np.int32)[choice]
+        if destination.ndim == 0:
+            taken: bool | np.ndarray = True
+            target = int(destination)
+        else:
+            _diverge(wave, pc)
+            active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+            np.copyto(wave.pcs, destination, where=active)
+            return _schedule(wave)
+    else:
+        taken, target = _condition(wave, last), targets[0]
+    if isinstance(taken, bool):
+        destination = target if taken else following
+        if wave.pcs is None:
+            return destination
+        wave.pcs[wave.mask] = destination
+        return _schedule(wave)
+    _diverge(wave, pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    np.copyto(wave.pcs, np.where(taken, np.int32(target), np.int32(following)), where=active)
+    return _schedule(wave)
+
+
+def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    leaving = _condition(wave, last)
+    following = prepared.next[pc]
+    if leaving is False:
+        if wave.pcs is None:
+            return following
+        wave.pcs[wave.mask] = following
+        return _schedule(wave)
+    if leaving is True and wave.pcs is None:
+        return int(DONE)
+    _diverge(wave, pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    gone = active if leaving is True else leaving
+    np.copyto(wave.pcs, np.where(gone, DONE, np.int32(following)), where=active)
+    wave.exited = gone.copy() if wave.exited is None else wave.exited | gone
+    return _schedule(wave)
+
+
+def _schedule(wave: Wave) -> int:
+    """Choose the lowest program counter; join all threads again when the living ones are together."""
+    pcs, waiting = wave.pcs, wave.waiting
+    runnable = np.where(waiting, DONE, pcs)
+    pc = int(runnable.min())
+    if pc == DONE:
+        if waiting.any():
+            _unreached_barrier(wave)
+        return pc
+    mask = runnable == pc
+    living = pcs != DONE
+    if (mask == living).all():
+        wave.pcs = wave.waiting = None
+        wave.mask = None if living.all() else mask
+    else:
+        wave.mask = mask
+    return pc
+
+
+def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """`__syncthreads()` waits for all threads of the block that have not exited (CUDA guide, 'Synchronization Functions');
+    `__syncwarp(mask)` for the named lanes of the warp."""
+    following = prepared.next[pc]
+    whole_block = last.kind is Kind.BARRIER
+    if wave.pcs is None:
+        if whole_block:
+            wave.barriers += 1
+            if wave.recorder is not None:
+                wave.recorder.barrier(wave, None)
+        return following
+    wave.pcs[wave.mask] = following
+    if not whole_block:
+        return _schedule(wave)
+    wave.waiting |= wave.mask
+    done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
+    if done.any():
+        arrived = np.where(wave.waiting, wave.pcs, -1)[done]
+        highest = arrived.max(axis=1, keepdims=True)
+        if ((arrived != highest) & (arrived >= 0)).any():
+            _different_barriers(wave, prepared, int(np.flatnonzero(done)[0]))
+        wave.waiting[done] = False
+        if wave.recorder is not None:
+            wave.recorder.barrier(wave, done)
+    return _schedule(wave)
+
+
+def _threads(wave: Wave, threads: np.ndarray) -> str:
+    first = coordinates(wave.thread_index(int(threads[0])))
+    return f"thread {first}" if len(threads) == 1 else f"{len(threads)} threads (the first is {first})"
+
+
+def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
+    """Threads of one block wait at different `__syncthreads()`."""
+    waiting = np.flatnonzero(wave.waiting[block])
+    groups = []
+    for following in sorted(set(wave.pcs[block, waiting].tolist())):
+        threads = waiting[wave.pcs[block, waiting] == following]
+        barrier = next(
+            p for p, n in enumerate(prepared.next) if n == following and prepared.last[p].kind is Kind.BARRIER
+        )
+        groups.append((prepared.last[barrier].line, threads))
+    where = wave.block_index(block)
+    text = "; ".join(f"{_threads(wave, threads)} at line {line}" for line, threads in groups)
+    raise BarrierError(
+        f"{wave.program.name}: the threads of block {coordinates(where)} wait at different barriers: {text}.\n"
+        + "".join(wave.launch.quote(line) for line, _ in groups)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        kernel=wave.program.name,
+        line=groups[0][0],
+        block=where,
+        thread=wave.thread_index(int(groups[0][1][0])),
+    )
+
+
+def _unreached_barrier(wave: Wave) -> None:
+    """Nobody can run, somebody waits: cannot happen while exited threads count as arrived, so name the state."""
+    block = int(np.flatnonzero(wave.waiting.any(axis=1))[0])
+    raise BarrierError(
+        f"{wave.program.name}: threads of block {coordinates(wave.block_index(block))} wait for ever at a barrier.",
+        kernel=wave.program.name,
+        block=wave.block_index(block),
+    )
+
+
+def _too_many_steps(wave: Wave, block: BasicBlock) -> None:
+    """An infinite loop, most likely."""
+    lines = sorted({i.line for i in wave.program.instructions[block.start : block.stop] if i.line})
+    line = lines[0] if lines else 0
+    running = wave.mask if wave.mask is not None else np.ones(wave.shape, bool)
+    where, thread = (int(i) for i in np.argwhere(running)[0])
+    raise StepLimitExceeded(
+        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} executed more than "
+        f"{wave.launch.max_instructions:,} instructions and is still running.\n{wave.launch.quote(line)}"
+        "Does the loop end? If the work is really that long, use a smaller problem, or "
+        "simulator.record(max_instructions=…).",
+        kernel=wave.program.name,
+        line=line,
+        block=wave.block_index(where),
+        thread=wave.thread_index(thread),
+    )

@@ -1,0 +1,69 @@
+"""What the simulator says when a kernel cannot run or goes wrong.
+
+Every message is a sentence to a learner: what was found, where (source line, block, thread), what was expected and
+what to try. A failed launch raises one of these and leaves the module, its kernels and all arrays usable.
+"""
+
+
+class SimulatorError(Exception):
+    """Base of all errors of the simulator."""
+
+
+class ArgumentError(SimulatorError, TypeError):
+    """A kernel was called with the wrong number or kind of arguments."""
+
+
+class LaunchError(SimulatorError, ValueError):
+    """The grid, the block or the shared memory of a launch is outside the limits of the GPU."""
+
+
+class UnsupportedInstruction(SimulatorError, NotImplementedError):
+    """The kernel contains an instruction that the simulator does not know."""
+
+
+class KernelError(SimulatorError, RuntimeError):
+    """Something went wrong while the kernel was running.
+
+    Attributes: `kernel` (its name), `line` (1-based line of the learner's source, 0 if unknown), `block` and `thread`
+    ((x, y, z) of the first offending thread, None if it concerns no single thread).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kernel: str = "",
+        line: int = 0,
+        block: tuple[int, int, int] | None = None,
+        thread: tuple[int, int, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kernel = kernel
+        self.line = line
+        self.block = block
+        self.thread = thread
+
+
+class OutOfBounds(KernelError, IndexError):
+    """A thread read or wrote outside every array that the kernel was given."""
+
+
+class Misaligned(KernelError):
+    """An access of 2, 4, 8 or 16 bytes at an address that is not a multiple of its width."""
+
+
+class BarrierError(KernelError):
+    """`__syncthreads()` was not reached by all threads of a block."""
+
+
+class StepLimitExceeded(KernelError):
+    """The kernel executed so many instructions that it is taken for an infinite loop."""
+
+
+class DeviceAssertion(KernelError, AssertionError):
+    """An `assert` in the kernel was false, or the kernel executed `__trap()`."""
+
+
+def coordinates(xyz: tuple[int, int, int]) -> str:
+    """(3, 0, 0) → "(3, 0, 0)", the way CUDA prints thread and block indices."""
+    return f"({xyz[0]}, {xyz[1]}, {xyz[2]})"

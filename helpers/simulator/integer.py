@@ -1,0 +1,169 @@
+"""Integer arithmetic of the GPU on NumPy arrays and scalars, where NumPy's own operators do not already agree with it.
+
+Operands have the dtype of the instruction (`int32` for .s32, `uint64` for .u64, …) and so have results, unless stated.
+Reference: PTX ISA, chapters 'Integer Arithmetic Instructions' and 'Logic and Shift Instructions'.
+"""
+
+import numpy as np
+
+UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def divide(a, b):
+    """Quotient rounded toward zero; all bits set where b is 0, as current GPUs answer (PTX leaves it unspecified)."""
+    quotient = a // b
+    if np.issubdtype(quotient.dtype, np.signedinteger):
+        remainder = a - quotient * b
+        quotient = quotient + ((remainder != 0) & ((remainder ^ b) < 0)).astype(quotient.dtype)
+    zero = b == 0
+    return np.where(zero, ~quotient.dtype.type(0), quotient) if np.any(zero) else quotient
+
+
+def remainder(a, b):
+    """a − b · divide(a, b): it has the sign of a; a itself where b is 0."""
+    rest = np.fmod(a, b)
+    zero = b == 0
+    return np.where(zero, a, rest) if np.any(zero) else rest
+
+
+def multiply_high(a, b):
+    """The upper half of the double-width product."""
+    size = a.dtype.itemsize
+    signed = np.issubdtype(a.dtype, np.signedinteger)
+    if size < 8:
+        wide = (SIGNED if signed else UNSIGNED)[size * 2]
+        return ((a.astype(wide) * b.astype(wide)) >> wide(size * 8)).astype(a.dtype)
+    low_a, high_a = a & a.dtype.type(0xFFFFFFFF), a >> a.dtype.type(32)
+    low_b, high_b = b & b.dtype.type(0xFFFFFFFF), b >> b.dtype.type(32)
+    low = low_a.view(np.uint64) * low_b.view(np.uint64)
+    middle = high_a * low_b + (low >> np.uint64(32)).view(a.dtype)
+    carry = low_a * high_b + (middle & a.dtype.type(0xFFFFFFFF))
+    return high_a * high_b + (middle >> a.dtype.type(32)) + (carry >> a.dtype.type(32))
+
+
+def multiply_wide(a, b):
+    """The whole product, of double width."""
+    wide = (SIGNED if np.issubdtype(a.dtype, np.signedinteger) else UNSIGNED)[a.dtype.itemsize * 2]
+    return a.astype(wide) * b.astype(wide)
+
+
+def shift_left(a, amount):
+    """a << amount; 0 when the amount (unsigned 32 bits) is the width or more."""
+    return a << np.minimum(amount, np.uint32(a.dtype.itemsize * 8)).astype(a.dtype)
+
+
+def shift_right(a, amount):
+    """Arithmetic for signed, logical for unsigned a; the amount is clamped to the width."""
+    return a >> np.minimum(amount, np.uint32(a.dtype.itemsize * 8)).astype(a.dtype)
+
+
+def funnel_left(low, high, amount, wrap: bool):
+    """shf.l: the upper 32 bits of (high:low) << amount, the amount taken mod 32 or clamped at 32."""
+    amount = (amount & np.uint32(31)) if wrap else np.minimum(amount, np.uint32(32))
+    both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
+    return ((both << amount.astype(np.uint64)) >> np.uint64(32)).astype(np.uint32)
+
+
+def funnel_right(low, high, amount, wrap: bool):
+    """shf.r: the lower 32 bits of (high:low) >> amount."""
+    amount = (amount & np.uint32(31)) if wrap else np.minimum(amount, np.uint32(32))
+    both = low.astype(np.uint64) | (high.astype(np.uint64) << np.uint64(32))
+    return (both >> amount.astype(np.uint64)).astype(np.uint32)
+
+
+def extract_bits(a, position, length):
+    """bfe: `length` bits of a from `position` on, sign-extended if a is signed."""
+    bits = a.dtype.itemsize * 8
+    position = position & np.uint32(255)
+    length = length & np.uint32(255)
+    signed = np.issubdtype(a.dtype, np.signedinteger)
+    unsigned = UNSIGNED[a.dtype.itemsize]
+    field = shift_right(a.view(unsigned), position)
+    field = field & (shift_left(np.ones((), unsigned)[()], length) - unsigned(1))
+    if not signed:
+        return field
+    sign_at = np.minimum(position + length - np.uint32(1), np.uint32(bits - 1))
+    sign = shift_right(a.view(unsigned), sign_at) & unsigned(1)
+    sign = np.where(length == 0, unsigned(0), sign)
+    return np.where(sign != 0, field | ~(shift_left(np.ones((), unsigned)[()], length) - unsigned(1)), field).view(
+        a.dtype
+    )
+
+
+def insert_bits(field, base, position, length):
+    """bfi: base with its `length` bits at `position` replaced by the low bits of field."""
+    unsigned = base.dtype.type
+    position = position & np.uint32(255)
+    length = length & np.uint32(255)
+    mask = shift_left(shift_left(np.ones((), unsigned)[()], length) - unsigned(1), position)
+    return (shift_left(field, position) & mask) | (base & ~mask)
+
+
+def population_count(a):
+    """popc: number of one bits, as uint32."""
+    return np.bitwise_count(a).astype(np.uint32)
+
+
+def reverse_bits(a):
+    """brev: bit 0 becomes the highest bit."""
+    flat = np.atleast_1d(a.view(UNSIGNED[a.dtype.itemsize]))
+    octets = np.ascontiguousarray(flat)[..., None].view(np.uint8)
+    bits = np.unpackbits(octets[..., ::-1], axis=-1)
+    packed = np.packbits(bits[..., ::-1], axis=-1)[..., ::-1]
+    return np.ascontiguousarray(packed).view(flat.dtype)[..., 0].reshape(np.shape(a))[()]
+
+
+def find_leading(a, shift_amount: bool):
+    """bfind: position of the highest bit that differs from the sign (0xffffffff if none), or the shift that brings it up."""
+    bits = a.dtype.itemsize * 8
+    unsigned = UNSIGNED[a.dtype.itemsize]
+    magnitude = np.where(a < 0, ~a, a).view(unsigned) if np.issubdtype(a.dtype, np.signedinteger) else a
+    position = np.uint32(bits - 1) - leading_zeros(magnitude)
+    result = np.uint32(bits - 1) - position if shift_amount else position
+    return np.where(magnitude == 0, np.uint32(0xFFFFFFFF), result)
+
+
+def leading_zeros(a):
+    """clz: number of zero bits above the highest one bit, as uint32."""
+    value = a.view(UNSIGNED[a.dtype.itemsize])
+    bits = a.dtype.itemsize * 8
+    spread = value
+    shift = 1
+    while shift < bits:
+        spread = spread | (spread >> spread.dtype.type(shift))
+        shift *= 2
+    return np.uint32(bits) - np.bitwise_count(spread).astype(np.uint32)
+
+
+def permute_bytes(a, b, selector):
+    """prmt: each nibble of the selector picks one of the 8 bytes of (b:a); its bit 3 spreads that byte's sign instead."""
+    both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
+    result = np.uint32(0)
+    for position in range(4):
+        nibble = (selector >> np.uint32(4 * position)) & np.uint32(15)
+        octet = ((both >> (np.uint64(8) * (nibble & np.uint32(7)).astype(np.uint64))) & np.uint64(255)).astype(
+            np.uint32
+        )
+        sign = np.where(octet & np.uint32(128), np.uint32(255), np.uint32(0))
+        octet = np.where(nibble & np.uint32(8), sign, octet)
+        result = result | (octet << np.uint32(8 * position))
+    return result
+
+
+def lop3(a, b, c, table: int):
+    """Any logical function of three inputs: bit i of `table` is its value at (a, b, c) = the bits of i."""
+    result = a.dtype.type(0)
+    for i in range(8):
+        if table >> i & 1:
+            result = result | ((a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c))
+    return result
+
+
+def convert(value, dtype, saturate: bool):
+    """cvt between integers: the low bits, sign- or zero-extended by the source's type; .sat clamps to the range."""
+    if saturate:
+        limits, own = np.iinfo(dtype), np.iinfo(value.dtype)
+        low, high = max(limits.min, own.min), min(limits.max, own.max)
+        value = np.clip(value, value.dtype.type(low), value.dtype.type(high))
+    return value.astype(dtype)

@@ -1,0 +1,152 @@
+"""The form of a kernel that the engine executes, whichever front end (PTX or SASS) it came from.
+
+Registers are numbered slots. A slot holds one value for all threads that run in lockstep: a NumPy scalar if the value is
+the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B blocks of T threads. The width of a slot is
+fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+Registers = list[Any]
+
+
+class Kind(Enum):
+    """How the engine treats an instruction."""
+
+    ALU = "alu"  # reads registers, writes registers: `evaluate(registers)`
+    EFFECT = "effect"  # touches memory or other lanes: `execute(wave, registers, mask)`
+    BRANCH = "branch"  # goes to `target`, or to `select(registers)`-th of `targets`
+    BARRIER = "barrier"  # waits for all threads of the block
+    WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
+    EXIT = "exit"
+
+
+@dataclass(slots=True)
+class Instruction:
+    """One instruction.
+
+    `guard` is (slot of a predicate, negated); `writes` are the slots that receive what `evaluate` or `execute` returns
+    (one value, or a tuple of as many values as there are slots; None if nothing is written).
+    """
+
+    index: int
+    text: str
+    opcode: str
+    line: int
+    kind: Kind
+    guard: tuple[int, bool] | None = None
+    reads: tuple[int, ...] = ()
+    writes: tuple[int | None, ...] = ()
+    evaluate: Callable[[Registers], Any] | None = None
+    execute: Callable[[Any, Registers, Any], Any] | None = None
+    target: int = -1
+    targets: tuple[int, ...] = ()
+    select: Callable[[Registers], Any] | None = None
+
+
+@dataclass(slots=True)
+class BasicBlock:
+    """Instructions [start, stop) that are always executed together, and the live registers at its end."""
+
+    index: int
+    start: int
+    stop: int
+    successors: tuple[int, ...] = ()
+    live_out: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSlot:
+    """A kernel parameter: its name and C type in the learner's source, its bytes, and where the launch finds it."""
+
+    name: str
+    c_type: str
+    bytes_: int
+    offset: int
+
+    @property
+    def is_pointer(self) -> bool:
+        return self.c_type.rstrip().endswith("*")
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel ready to run.
+
+    `initial` holds one NumPy scalar per register slot. `global_variables` maps a module variable's name to (its declaration, the slot that receives its
+    address or None). `shared_bytes` is static shared memory; dynamic shared memory starts at `dynamic_shared_offset`.
+    """
+
+    name: str
+    level: str
+    arch: str
+    instructions: list[Instruction]
+    initial: list[np.generic]
+    parameters: tuple[ParameterSlot, ...]
+    shared_bytes: int = 0
+    dynamic_shared_offset: int = 0
+    local_bytes: int = 0
+    registers_per_thread: int = 0
+    max_threads: int | None = None
+    source_lines: tuple[str, ...] = ()
+    global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
+    blocks: list[BasicBlock] = field(default_factory=list)
+
+
+def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
+    """Cut the instructions into basic blocks and find the registers that are live at the end of each."""
+    ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.EXIT)
+    leaders = {0}
+    for instruction in instructions:
+        if instruction.kind in ends:
+            leaders.add(instruction.index + 1)
+            leaders.update(instruction.targets or ([instruction.target] if instruction.target >= 0 else ()))
+    starts = sorted(leader for leader in leaders if leader < len(instructions))
+    block_of = {start: number for number, start in enumerate(starts)}
+    blocks = []
+    for number, start in enumerate(starts):
+        stop = starts[number + 1] if number + 1 < len(starts) else len(instructions)
+        last = instructions[stop - 1]
+        successors = []
+        if last.kind is Kind.BRANCH:
+            successors += [block_of[t] for t in (last.targets or (last.target,)) if t in block_of]
+        unconditional = last.kind in (Kind.BRANCH, Kind.EXIT) and last.guard is None
+        if not unconditional and stop in block_of:
+            successors.append(block_of[stop])
+        blocks.append(BasicBlock(number, start, stop, tuple(successors)))
+    _liveness(blocks, instructions)
+    return blocks
+
+
+def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> None:
+    """Backward data flow: live_out = union of the successors' live_in."""
+    used, defined = [], []
+    for block in blocks:
+        uses: set[int] = set()
+        definitions: set[int] = set()
+        for instruction in instructions[block.start : block.stop]:
+            reads = set(instruction.reads)
+            if instruction.guard is not None:
+                # A guarded write keeps the old value where the guard is false, so it reads it.
+                reads.add(instruction.guard[0])
+                reads.update(w for w in instruction.writes if w is not None)
+            uses |= reads - definitions
+            definitions.update(w for w in instruction.writes if w is not None)
+        used.append(uses)
+        defined.append(definitions)
+    live_in = [set(uses) for uses in used]
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            live_out = set().union(*(live_in[s] for s in block.successors))
+            block.live_out = frozenset(live_out)
+            now = used[block.index] | (live_out - defined[block.index])
+            if now != live_in[block.index]:
+                live_in[block.index] = now
+                changed = True

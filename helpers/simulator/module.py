@@ -1,0 +1,358 @@
+"""CuPy's `RawModule` without a GPU: compile, check the call, execute, write the results into the caller's arrays."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from helpers import compiler, devices
+from helpers.compiler import CompiledKernel
+from helpers.simulator import ptx_program
+from helpers.simulator.engine import Launch, Prepared
+from helpers.simulator.errors import ArgumentError, LaunchError, SimulatorError
+from helpers.simulator.ir import ParameterSlot, Program
+from helpers.simulator.memory import GlobalMemory, product
+from helpers.simulator.printf import OUTPUT_LIMIT
+from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
+
+DEFAULT_ARCH = "sm_90"
+DEFAULT_MAX_INSTRUCTIONS = 1_000_000
+SCALARS = {
+    "bool": np.bool_, "char": np.int8, "signed char": np.int8, "unsigned char": np.uint8, "short": np.int16,
+    "unsigned short": np.uint16, "int": np.int32, "unsigned int": np.uint32, "unsigned": np.uint32, "long": np.int64,
+    "unsigned long": np.uint64, "long long": np.int64, "unsigned long long": np.uint64, "size_t": np.uint64,
+    "int8_t": np.int8, "uint8_t": np.uint8, "int16_t": np.int16, "uint16_t": np.uint16, "int32_t": np.int32,
+    "uint32_t": np.uint32, "int64_t": np.int64, "uint64_t": np.uint64, "ptrdiff_t": np.int64,
+    "float": np.float32, "double": np.float64, "__half": np.float16, "half": np.float16,
+}  # fmt: skip
+
+
+class DeviceArray(np.ndarray):
+    """An array 'on the device': a NumPy array with CuPy's `get` and `set`, so that notebooks read the same everywhere."""
+
+    def get(self) -> np.ndarray:
+        """A copy on the host."""
+        return np.array(self, subok=False)
+
+    def set(self, host: np.ndarray) -> None:
+        """Copy from the host; shapes and dtypes must be equal."""
+        if host.shape != self.shape or host.dtype != self.dtype:
+            raise ValueError(f"A {host.dtype} array of shape {host.shape} does not fit into {self.dtype} {self.shape}.")
+        self[...] = host
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What `record` chose for the launches inside it."""
+
+    recording: Recording | None = None
+    level: str = "ptx"
+    blocks: tuple[tuple[int, int, int], ...] | None = ()
+    only_traced: bool = False
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
+
+
+_settings: ContextVar[_Settings] = ContextVar("simulator_settings", default=_Settings())
+
+
+@contextmanager
+def record(
+    level: str = "ptx",
+    blocks: Iterable[Sequence[int]] | str = ((0, 0, 0),),
+    *,
+    only_traced: bool = False,
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+) -> Iterator[Recording]:
+    """Record every launch inside the `with`.
+
+    Args:
+        level: "ptx", the compiler's intermediate language, or "sass", the machine code that the hardware runs.
+        blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
+            everything (much memory). Counters always cover all blocks that are executed.
+        only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
+        max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop.
+    """
+    if level not in ("ptx", "sass"):
+        raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
+    if isinstance(blocks, str):
+        if blocks != "all":
+            raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …] or say 'all'.")
+        wanted = None
+    else:
+        wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
+    recording = Recording(level)
+    token = _settings.set(_Settings(recording, level, wanted, only_traced, max_instructions))
+    try:
+        yield recording
+    finally:
+        _settings.reset(token)
+
+
+class RawModule:
+    """CUDA C++ compiled for `arch` and executed on the CPU; the face of `cupy.RawModule`.
+
+    Args: `code` is the source, `options` are the compiler's, `name_expressions` the template instantiations that
+    `get_function` will be asked for, `arch` the architecture to compile for ("sm_90").
+    Raises CompileError with the compiler's message, the source line and a caret.
+    """
+
+    def __init__(
+        self,
+        *,
+        code: str,
+        options: Sequence[str] = (),
+        name_expressions: Iterable[str] | None = None,
+        backend: str = "nvrtc",
+        arch: str = DEFAULT_ARCH,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.code = code
+        self.options = tuple(options)
+        self.name_expressions = None if name_expressions is None else tuple(name_expressions)
+        self.backend = backend
+        self.arch = arch
+        self._headers = headers
+        self._kernels: dict[str, Kernel] = {}
+        if self.name_expressions:
+            self._compile(self.name_expressions)
+
+    def _compile(self, entries: Sequence[str]) -> None:
+        compiled = compiler.compile_module(
+            self.code, entries, arch=self.arch, options=self.options, headers=self._headers
+        )
+        for entry, kernel in compiled.items():
+            self._kernels[entry] = Kernel(kernel)
+
+    def compile(self) -> None:
+        """Compile now (as CuPy's method does), every kernel that the source names if no instantiations were given."""
+        if not self._kernels:
+            self._compile([name for name in compiler.kernel_names(self.code) if "<" not in name])
+
+    def get_function(self, name: str) -> "Kernel":
+        """The kernel `name`: a plain name, or one of the name expressions."""
+        if name not in self._kernels:
+            if self.name_expressions is not None and name not in self.name_expressions and "<" in name:
+                raise SimulatorError(
+                    f"{name} is not among name_expressions={list(self.name_expressions)}: name it there, "
+                    "so that the compiler instantiates the template."
+                )
+            self._compile([name])
+        return self._kernels[name]
+
+
+class Kernel:
+    """A compiled kernel; calling it launches it, as a function of `cupy.RawModule` does."""
+
+    def __init__(self, compiled: CompiledKernel) -> None:
+        self.compiled = compiled
+        self.name = compiled.entry
+        self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
+
+    @property
+    def num_regs(self) -> int:
+        """Registers a thread."""
+        return self.compiled.registers
+
+    @property
+    def shared_size_bytes(self) -> int:
+        """Static shared memory of a block, bytes."""
+        return self.compiled.shared_bytes
+
+    @property
+    def local_size_bytes(self) -> int:
+        """Local memory of a thread, bytes."""
+        return self.compiled.local_bytes
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """The largest block that registers and `__launch_bounds__` allow."""
+        return self.compiled.max_threads_per_block or 1024
+
+    @cached_property
+    def _ptx(self) -> Prepared:
+        return Prepared(ptx_program.translate(self.compiled))
+
+    @cached_property
+    def _sass(self) -> Prepared:
+        from helpers.simulator import sass_program  # nvdisasm is needed only here
+
+        return Prepared(sass_program.translate(self.compiled))
+
+    def prepared(self, level: str) -> Prepared:
+        """The kernel ready to run at "ptx" or "sass" level."""
+        return self._sass if level == "sass" else self._ptx
+
+    def __call__(
+        self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
+    ) -> None:
+        """Launch: run all threads of all blocks and write the results into the arrays of `args`.
+
+        Args: `grid` and `block` up to three sizes; `args` as CuPy takes them: NumPy scalars or Python ints for scalars,
+        contiguous arrays for pointers; `shared_mem` bytes of dynamic shared memory.
+        Raises LaunchError, ArgumentError, or what goes wrong in the kernel (helpers.simulator.errors).
+        """
+        settings = _settings.get()
+        grid, block = _as_sizes(grid), _as_sizes(block)
+        self._check_launch(grid, block, shared_mem)
+        grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+        prepared = self.prepared(settings.level)
+        program = prepared.program
+        memory = GlobalMemory()
+        parameters = _pack_arguments(self.name, program.parameters, args, memory)
+        variables = self._place_variables(program, memory)
+        executed = traced = None
+        if settings.recording is not None and settings.blocks is not None:
+            traced = frozenset(_block_number(b, grid, self.name) for b in settings.blocks)
+            if settings.only_traced:
+                executed = np.array(sorted(traced), np.int64)
+        recorder = None
+        if settings.recording is not None:
+            facts = LaunchFacts(
+                self.name, grid, block, program.shared_bytes + shared_mem, self.compiled.registers,
+                product(grid) if executed is None else len(executed),
+            )  # fmt: skip
+            recorder = LaunchRecorder(program, facts, traced)
+
+        def bind(wave) -> None:
+            wave.parameters = parameters
+            wave.call_parameters = {}
+            for slot, address in variables:
+                wave.registers[slot] = np.int64(address)
+
+        launch = Launch(
+            prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory, bind, recorder,
+            settings.max_instructions, executed,
+        )  # fmt: skip
+        launch.output_left = OUTPUT_LIMIT
+        launch.run()
+        if recorder is not None:
+            settings.recording.launches.append(recorder)
+
+    def _check_launch(self, grid, block, shared_mem: int) -> None:
+        problem = devices.launch_problem(
+            devices.limits_for(self.compiled.arch),
+            grid,
+            block,
+            self.compiled.shared_bytes + shared_mem,
+            self.compiled.registers,
+            max_threads=self.compiled.max_threads_per_block,
+        )
+        if problem is None and shared_mem > self.max_dynamic_shared_size_bytes:
+            problem = (
+                f"{shared_mem} bytes of dynamic shared memory are more than the {self.max_dynamic_shared_size_bytes} that "
+                "this kernel may use; allow more first: kernel.max_dynamic_shared_size_bytes = bytes"
+            )
+        if problem is not None:
+            raise LaunchError(f"{self.name} was not launched: {problem}.")
+
+    @cached_property
+    def _variable_storage(self) -> dict[str, np.ndarray]:
+        """Module variables (`__device__`, `__constant__`) live as long as the kernel."""
+        storage = {}
+        for name, (variable, _) in getattr(self._ptx.program, "global_variables", {}).items():
+            data = variable.data if variable.data is not None else bytes(variable.bytes_)
+            storage[name] = np.frombuffer(bytearray(data), np.uint8)
+        return storage
+
+    def _place_variables(self, program: Program, memory: GlobalMemory) -> list[tuple[int, int]]:
+        """Put the module's variables into global memory; returns (register slot, address)."""
+        placed = []
+        for name, (_, slot) in program.global_variables.items():
+            if slot is not None:
+                placed.append((slot, memory.add(self._variable_storage[name], name)))
+        return placed
+
+
+def _as_sizes(sizes):
+    """A single number stands for the x dimension, as in CuPy."""
+    return (sizes,) if isinstance(sizes, int | np.integer) else sizes
+
+
+def _block_number(block: tuple[int, int, int], grid: tuple[int, int, int], kernel: str) -> int:
+    if any(not 0 <= index < size for index, size in zip(block, grid, strict=True)):
+        raise SimulatorError(f"record(blocks=…) names block {block}, but {kernel} was launched with grid {grid}.")
+    return block[0] + grid[0] * (block[1] + grid[1] * block[2])
+
+
+def _pack_arguments(kernel: str, parameters: Sequence[ParameterSlot], args: Sequence, memory: GlobalMemory) -> bytes:
+    """The launch's parameter block; ArgumentError in a sentence if an argument does not fit its parameter."""
+    if not isinstance(args, Sequence) or isinstance(args, str):
+        raise ArgumentError(
+            f"{kernel} takes its arguments as one tuple: kernel(grid, block, (…,)); found {type(args).__name__}."
+        )
+    if len(args) != len(parameters):
+        wanted = ", ".join(f"{p.c_type} {p.name}" for p in parameters)
+        raise ArgumentError(f"{kernel} takes {len(parameters)} arguments ({wanted}), but {len(args)} were given.")
+    packed = bytearray(max((p.offset + p.bytes_ for p in parameters), default=0))
+    for position, (parameter, argument) in enumerate(zip(parameters, args, strict=True), 1):
+        place = f"Argument {position} of {kernel} ({parameter.c_type} {parameter.name})"
+        packed[parameter.offset : parameter.offset + parameter.bytes_] = _argument_bytes(
+            place, parameter, argument, memory
+        )
+    return bytes(packed)
+
+
+def _argument_bytes(place: str, parameter: ParameterSlot, argument, memory: GlobalMemory) -> bytes:
+    if isinstance(argument, np.ndarray) and (argument.ndim > 0 or parameter.is_pointer):
+        if not parameter.is_pointer and parameter.c_type in SCALARS:
+            raise ArgumentError(f"{place} is one number, but an array of shape {argument.shape} was given.")
+        if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
+            raise ArgumentError(
+                f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
+                f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
+            )
+        expected = SCALARS.get(parameter.c_type.replace("const", "").replace("volatile", "").replace("*", "").strip())
+        if (
+            expected is not None
+            and argument.dtype.itemsize != np.dtype(expected).itemsize
+            or (expected is not None and argument.dtype.kind != np.dtype(expected).kind and argument.dtype.kind in "fc")
+        ):
+            wanted = np.dtype(expected).name
+            raise ArgumentError(
+                f"{place} is an array of {argument.dtype.name}, but the kernel reads it as {wanted}. "
+                f"Convert it: x.astype(numpy.{wanted})."
+            )
+        return int(memory.add(argument, parameter.name)).to_bytes(8, "little")
+    if parameter.is_pointer:
+        if argument is None or (isinstance(argument, int | np.integer) and int(argument) == 0):
+            return bytes(8)
+        raise ArgumentError(f"{place} is a pointer: pass an array, not {_describe(argument)}.")
+    expected = SCALARS.get(parameter.c_type.replace("const", "").strip())
+    value = argument[()] if isinstance(argument, np.ndarray) else argument
+    if expected is None:
+        if isinstance(value, np.generic) and value.dtype.itemsize == parameter.bytes_:
+            return value.tobytes()
+        raise ArgumentError(
+            f"{place} needs a NumPy scalar of {parameter.bytes_} bytes (for a struct, of a structured dtype); "
+            f"found {_describe(argument)}."
+        )
+    dtype = np.dtype(expected)
+    if dtype.kind == "f":
+        if isinstance(value, np.generic) and value.dtype == dtype:
+            return value.tobytes()
+        if isinstance(value, float) and not isinstance(value, np.generic) and dtype == np.float64:
+            return np.float64(value).tobytes()
+        raise ArgumentError(
+            f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.c_type}. "
+            f"Pass numpy.{dtype.name}({value!r})."
+            if not isinstance(value, np.generic)
+            else f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.c_type}. "
+            f"Pass numpy.{dtype.name}({value.item()!r})."
+        )
+    if not isinstance(value, int | np.integer | np.bool_):
+        raise ArgumentError(f"{place} got {_describe(argument)}; pass numpy.{dtype.name}(…).")
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
+        raise ArgumentError(f"{place} got {int(value)}, which does not fit into {dtype.name}.")
+    return dtype.type(value).tobytes()
+
+
+def _describe(argument) -> str:
+    """An argument in words: its type and, for a number, its value."""
+    if isinstance(argument, np.generic):
+        return f"numpy.{argument.dtype.name}({argument.item()!r})"
+    if isinstance(argument, int | float):
+        return f"the Python {type(argument).__name__} {argument!r} (CuPy passes it as 8 bytes)"
+    return f"a {type(argument).__name__}"

@@ -1,0 +1,392 @@
+"""What a launch did, recorded: instruction counts, requests, sectors, tags, wavefronts, and the addresses themselves.
+
+Counting looks at every request of every block. Patterns repeat, so that most of the work is finding out that a block
+does what another one did: its addresses relative to its first one, and that one's place in a 128-byte line.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from helpers.simulator import counting
+from helpers.simulator.errors import SimulatorError
+from helpers.simulator.ir import Program
+
+WARP = 32
+REQUEST = np.dtype(
+    [
+        ("step", np.int64),
+        ("line", np.int32),
+        ("instruction", np.int32),
+        ("space", "U6"),
+        ("op", "U4"),
+        ("array", "U32"),
+        ("width", np.int32),
+        ("address", np.int64, WARP),
+        ("offset", np.int64, WARP),
+        ("active", np.bool_, WARP),
+        ("sectors", np.int32),
+        ("tags", np.int32),
+        ("wavefronts", np.int32),
+    ]
+)
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for.
+
+    Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
+    `ideal_wavefronts` is the smallest number for the width and the active lanes.
+    """
+
+    requests: int = 0
+    lanes: int = 0
+    sectors: int = 0
+    tags: int = 0
+    useful_bytes: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+
+    def add(self, other: "Counts", times: int = 1) -> None:
+        """Add `times` × other."""
+        for name in _COUNT_NAMES:
+            setattr(self, name, getattr(self, name) + times * getattr(other, name))
+
+
+_COUNT_NAMES = tuple(f.name for f in fields(Counts))
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """One source line of a kernel: how many warp instructions it became and what its accesses cost."""
+
+    line: int
+    text: str
+    instructions: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over the line's accesses, of one space ("global") or op ("ld") if given."""
+        return sum(
+            getattr(counts, quantity)
+            for (where, what), counts in self.accesses.items()
+            if space in (None, where) and op in (None, what)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One instruction's accesses by one traced block."""
+
+    step: int
+    block: tuple[int, int, int]
+    instruction: int
+    space: str
+    op: str
+    array: str
+    base: int
+    width: int
+    addresses: np.ndarray
+    active: np.ndarray | None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """The geometry and the resources of one recorded launch."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    registers: int
+    executed_blocks: int
+
+
+class LaunchRecorder:
+    """Collects one launch; the engine calls it for every basic block and every access."""
+
+    def __init__(self, program: Program, facts: LaunchFacts, traced: frozenset[int] | None) -> None:
+        self.program = program
+        self.facts = facts
+        self.traced = traced
+        self.block_warps = np.zeros(len(program.blocks), np.int64)
+        self.block_lanes = np.zeros(len(program.blocks), np.int64)
+        self.counts: dict[tuple[int, str, str, str], Counts] = {}
+        self.traces: list[Trace] = []
+        self._patterns: dict[tuple, Counts] = {}
+        self._step = 0
+        self._traced_rows: list[tuple[int, tuple[int, int, int]]] = []
+        self._mask: np.ndarray | None = None
+        self._mask_counts = (0, 0)
+
+    # ---- called by the engine
+    def begin_wave(self, wave) -> None:
+        """A new group of blocks starts."""
+        self._mask = None
+        self._traced_rows = [
+            (row, wave.block_index(row))
+            for row, block in enumerate(wave.block_ids.tolist())
+            if self.traced is None or block in self.traced
+        ]
+
+    def executed(self, wave, block: int) -> None:
+        """A basic block is executed by the wave's active threads."""
+        if wave.mask is None:
+            warps, lanes = wave.shape[0] * wave.warps, wave.shape[0] * wave.threads
+        else:
+            if wave.mask is not self._mask:
+                self._mask, self._mask_counts = wave.mask, (wave.warps_of(wave.mask), int(wave.mask.sum()))
+            warps, lanes = self._mask_counts
+        self.block_warps[block] += warps
+        self.block_lanes[block] += lanes
+
+    def barrier(self, wave, blocks) -> None:
+        """Blocks passed a barrier; nothing to count."""
+
+    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
+        """An asynchronous copy: a global load and a shared store of `size` bytes a lane."""
+        if read is None or read.any():
+            self.access(wave, "global", "ld", size, origin, read)
+        self.access(wave, "shared", "st", size, to, mask)
+
+    def copy_group(self, wave, what: str, mask) -> None:
+        """Asynchronous copies were grouped or waited for; nothing to count."""
+
+    def access(self, wave, space: str, op: str, width: int, addresses, mask) -> None:
+        """One memory instruction of the active threads: byte addresses in their space."""
+        self._step += 1
+        index = wave.instruction.index
+        array, base = "", 0
+        if space == "global":
+            first = addresses if mask is None else _first_active(addresses, mask)
+            allocation = wave.global_memory.find(int(np.ravel(first)[0]))
+            array, base = allocation.name, allocation.base
+        elif space == "local":
+            # Interleaved by words, so that a warp's same word lies in one 128-byte line.
+            lane = np.arange(wave.threads, dtype=np.int64)[None, :]
+            addresses = (addresses >> 2) * (4 * wave.warps * WARP) + lane * 4 + (addresses & 3)
+        counts = self.counts.get((index, space, op, array))
+        if counts is None:
+            counts = self.counts[index, space, op, array] = Counts()
+        self._count(wave, counts, space, width, np.asarray(addresses), mask)
+        for row, block in self._traced_rows:
+            self.traces.append(
+                Trace(
+                    self._step, block, index, space, op, array, base, width,
+                    _row(addresses, row, wave.threads), None if mask is None else _row(mask, row, wave.threads),
+                )
+            )  # fmt: skip
+
+    # ---- counting
+    def _count(self, wave, counts: Counts, space: str, width: int, addresses, mask) -> None:
+        blocks, threads = wave.shape
+        shape = np.broadcast_shapes(addresses.shape, () if mask is None else mask.shape)
+        if len(shape) < 2 or shape[0] == 1:
+            row = np.broadcast_to(addresses, (1, threads))[0]
+            active = None if mask is None else np.broadcast_to(mask, (1, threads))[0]
+            counts.add(self._pattern(space, width, row, active), blocks)
+            return
+        full = np.broadcast_to(addresses, wave.shape)
+        relative = full - full[:, :1]
+        if (relative == relative[0]).all():
+            place = full[:, 0] & 127
+            if mask is None:
+                for offset, times in zip(*np.unique(place, return_counts=True), strict=True):
+                    counts.add(self._pattern(space, width, relative[0] + offset, None), int(times))
+                return
+            lanes = np.broadcast_to(mask, wave.shape)
+            kinds: dict[tuple[int, bytes], list[int]] = {}
+            packed = np.packbits(lanes, axis=1)
+            for row, offset in enumerate(place.tolist()):
+                kinds.setdefault((offset, packed[row].tobytes()), []).append(row)
+            for (offset, _), rows in kinds.items():
+                counts.add(self._pattern(space, width, relative[0] + offset, lanes[rows[0]]), len(rows))
+            return
+        lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+        counts.add(_count_requests(space, width, full, lanes))
+
+    def _pattern(self, space: str, width: int, row, active) -> Counts:
+        """The counts of one block's addresses (T,), looked up by their place relative to a 128-byte line."""
+        row = row - (int(row[0]) & ~127)
+        key = (space == "shared", width, row.tobytes(), None if active is None else active.tobytes())
+        counts = self._patterns.get(key)
+        if counts is None:
+            lanes = np.ones(len(row), bool) if active is None else active
+            counts = self._patterns[key] = _count_requests(space, width, row[None, :], lanes[None, :])
+        return counts
+
+
+def _row(values, row: int, threads: int) -> np.ndarray:
+    values = np.asarray(values)
+    return np.broadcast_to(
+        values[row if values.ndim == 2 and values.shape[0] > 1 else 0] if values.ndim == 2 else values, threads
+    ).copy()
+
+
+def _first_active(addresses, mask):
+    shape = np.broadcast_shapes(np.shape(addresses), np.shape(mask))
+    position = np.unravel_index(int(np.argmax(np.broadcast_to(mask, shape))), shape)
+    return np.broadcast_to(addresses, shape)[position]
+
+
+def _as_warps(values: np.ndarray) -> np.ndarray:
+    """(B, T) → (B · warps, 32), the last warp filled up with zeros."""
+    padding = -values.shape[1] % WARP
+    if padding:
+        values = np.pad(values, ((0, 0), (0, padding)))
+    return values.reshape(-1, WARP)
+
+
+def _count_requests(space: str, width: int, addresses: np.ndarray, lanes: np.ndarray) -> Counts:
+    """The counts of blocks × threads addresses, warp by warp."""
+    addresses, lanes = _as_warps(addresses), _as_warps(lanes)
+    some = lanes.any(axis=1)
+    addresses, lanes = addresses[some], lanes[some]
+    counts = Counts(requests=len(lanes), lanes=int(lanes.sum()))
+    if space == "shared":
+        counts.wavefronts = int(counting.wavefronts(addresses, lanes, width).sum())
+        counts.ideal_wavefronts = int(counting.ideal_wavefronts(lanes, width).sum())
+    else:
+        counts.sectors = int(counting.sectors(addresses, lanes, width).sum())
+        counts.tags = int(counting.tags(addresses, lanes, width).sum())
+        counts.useful_bytes = int(counting.useful_bytes(addresses, lanes, width).sum())
+    return counts
+
+
+@dataclass(slots=True)
+class Recording:
+    """Everything that was launched inside `simulator.record(…)`.
+
+    `level` says what was executed: "ptx" counts the compiler's intermediate language, "sass" what the hardware runs.
+    """
+
+    level: str
+    launches: list[LaunchRecorder] = field(default_factory=list)
+
+    def _launches(self) -> list[LaunchRecorder]:
+        if not self.launches:
+            raise SimulatorError("Nothing was recorded: no kernel was launched inside `with simulator.record(...)`.")
+        return self.launches
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None, array: str | None = None) -> int:
+        """The sum of a quantity of `Counts` ("requests", "sectors", "tags", "wavefronts", …) over all accesses, or over
+        those of a space ("global"), an op ("ld", "st", "atom", "red") and an array (a parameter's name)."""
+        return sum(
+            getattr(counts, quantity)
+            for launch in self._launches()
+            for (_, where, what, name), counts in launch.counts.items()
+            if space in (None, where) and op in (None, what) and array in (None, name)
+        )
+
+    def instructions(self, opcode: str | None = None, threads: bool = False) -> int:
+        """Warp instructions executed (thread instructions if `threads`), all or those whose opcode starts with `opcode`."""
+        total = 0
+        for launch in self._launches():
+            executed = launch.block_lanes if threads else launch.block_warps
+            for block in launch.program.blocks:
+                instructions = launch.program.instructions[block.start : block.stop]
+                matching = sum(opcode is None or i.opcode.startswith(opcode) for i in instructions)
+                total += matching * int(executed[block.index])
+        return total
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The launches' counters under Nsight Compute's names, summed; `launch__…` are the last launch's."""
+        last = self._launches()[-1].facts
+        counters = {"smsp__inst_executed.sum": self.instructions()}
+        fma = "fma.rn" if self.level == "ptx" else "FFMA"
+        counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions(fma, threads=True)
+        for op in ("ld", "st"):
+            ops = {"ld": ("ld",), "st": ("st",)}[op]
+            for quantity in ("requests", "sectors"):
+                name = f"l1tex__t_{quantity}_pipe_lsu_mem_global_op_{op}.sum"
+                counters[name] = sum(self.total(quantity, "global", o) for o in ops)
+            counters[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
+            counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"] = self.total(
+                "wavefronts", "shared", op
+            )
+        counters["launch__registers_per_thread"] = last.registers
+        counters["launch__block_size"] = int(np.prod(last.block))
+        counters["launch__grid_size"] = int(np.prod(last.grid))
+        return counters
+
+    def by_line(self) -> list[LineCounts]:
+        """The source lines that became instructions, in order, with their counts."""
+        instructions: dict[int, int] = {}
+        accesses: dict[int, dict[tuple[str, str], Counts]] = {}
+        text: dict[int, str] = {}
+        for launch in self._launches():
+            program = launch.program
+            for block in program.blocks:
+                for instruction in program.instructions[block.start : block.stop]:
+                    line = instruction.line
+                    instructions[line] = instructions.get(line, 0) + int(launch.block_warps[block.index])
+                    if 1 <= line <= len(program.source_lines):
+                        text[line] = program.source_lines[line - 1]
+            for (index, space, op, _), counts in launch.counts.items():
+                kinds = accesses.setdefault(program.instructions[index].line, {})
+                kinds.setdefault((space, op), Counts()).add(counts)
+        return [
+            LineCounts(line, text.get(line, ""), instructions[line], accesses.get(line, {}))
+            for line in sorted(instructions)
+        ]
+
+    def requests(
+        self,
+        space: str | None = None,
+        op: str | None = None,
+        block: Iterable[int] = (0, 0, 0),
+        warp: int | None = 0,
+        line: int | None = None,
+        array: str | None = None,
+        launch: int = -1,
+    ) -> np.ndarray:
+        """The warp-level requests of one block in the order in which they were made, dtype `REQUEST`.
+
+        Fields: `address` (32,) byte addresses in their space, `offset` (32,) bytes from the start of `array`, `active`
+        (32,), `width` bytes a lane, `sectors`, `tags`, `wavefronts` (0 where they do not apply), `line`, `op`, `step`.
+
+        Args: `warp` None means all warps; `space`, `op`, `line` and `array` select. The block must have been traced:
+        SimulatorError says so otherwise.
+        """
+        recorder = self._launches()[launch]
+        wanted = (*block, 0, 0)[:3] if not isinstance(block, int) else (block, 0, 0)
+        grid = recorder.facts.grid
+        number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
+        if recorder.traced is not None and number not in recorder.traced:
+            raise SimulatorError(
+                f"The addresses of block {wanted} were not kept. Name it when recording: "
+                f"simulator.record(blocks=[{wanted}])."
+            )
+        rows = []
+        for trace in recorder.traces:
+            source_line = recorder.program.instructions[trace.instruction].line
+            if (
+                trace.block != wanted
+                or space not in (None, trace.space)
+                or op not in (None, trace.op)
+                or line not in (None, source_line)
+                or array not in (None, trace.array)
+            ):
+                continue
+            addresses = _as_warps(trace.addresses[None, :])
+            active = np.ones(len(trace.addresses), bool) if trace.active is None else trace.active
+            lanes = _as_warps(active[None, :])
+            chosen = range(len(addresses)) if warp is None else [warp]
+            for number in chosen:
+                if number >= len(addresses) or not lanes[number].any():
+                    continue
+                one, on = addresses[number : number + 1], lanes[number : number + 1]
+                shared = trace.space == "shared"
+                rows.append(
+                    (
+                        trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
+                        one[0], one[0] - trace.base, on[0],
+                        0 if shared else int(counting.sectors(one, on, trace.width)[0]),
+                        0 if shared else int(counting.tags(one, on, trace.width)[0]),
+                        int(counting.wavefronts(one, on, trace.width)[0]) if shared else 0,
+                    )
+                )  # fmt: skip
+        return np.array(rows, REQUEST)
