@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -257,13 +258,62 @@ def test_operands_broadcast_and_the_result_is_a_fresh_array():
 def test_one_doubtful_lane_alone_is_noticed():
     """In a large array some other lane may lead to the careful way; here each lane has to find it for itself."""
     a, b, c = (operand[::60] for operand in fma_operands(4000, seed=12))
-    # 8384513 * 8392705 is 2^46 + 1: just below the tie between 2^-126 and its predecessor, which float64 takes for a tie
+    # 8384513 * 8392705 is 2^46 + 1: just below the tie under 2^-126; float64 takes it for a tie
     edge = (8384513 * 2.0**-98, -8392705 * 2.0**-98, 2.0**-126)
     a, b, c = (np.append(operand, F32(x)) for operand, x in zip((a, b, c), edge, strict=True))
     alone = [float32.fma(x, y, z) for x, y, z in zip(a, b, c, strict=True)]
     assert all(isinstance(result, np.float32) for result in alone)
     assert_same_bits(np.array(alone), reference_fma(a, b, c, "rn"), a, b, c)
     assert alone[-1] == F32(2.0**-126 - 2.0**-149)
+
+
+# ---- longer and shorter formats -----------------------------------------------------------------------------------
+
+
+def reference_fma64(a, b, c):
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    try:
+        return float(exact) if exact else (a * b + c if a == 0 or b == 0 else 0.0)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def test_float64_fma_rounds_the_exact_sum_once():
+    rng = np.random.default_rng(11)
+    count = 1500
+    wild = rng.integers(0, 1 << 64, (3, count), np.uint64).view(F64)
+    mild = np.ldexp(rng.standard_normal((3, count)), rng.integers(-200, 200, (3, count)))
+    a, b = rng.standard_normal((2, count))
+    nearby = ((-(a * b)).view(np.int64) + rng.integers(-2, 3, count)).view(F64)
+    odd = 2.0 * rng.integers(1 << 25, 1 << 26, (2, count)) + 1  # products of 53 or 54 bits: exactly half-way
+    tiny = np.ldexp(rng.choice([-1.0, 1.0], count), rng.integers(-300, -1, count))
+    small = np.ldexp(rng.standard_normal((2, count)), rng.integers(-545, -530, (2, count)))
+    special = np.array(list(itertools.product(SPECIAL.astype(F64), [1e308, -1e308, 5e-324, 0.0, -0.0], SPECIAL))).T
+    parts = [wild, mild, [a, b, nearby], [*odd, tiny], [*small, np.ldexp(tiny, -760)], special]
+    a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
+    result = float32.fma64(a, b, c)
+    expected = np.array([reference_fma64(*lane) for lane in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
+    same = (result.view(np.int64) == expected.view(np.int64)) | (np.isnan(result) & np.isnan(expected))
+    assert same.all(), [(a[i].hex(), b[i].hex(), c[i].hex()) for i in np.flatnonzero(~same)[:3]]
+    assert np.count_nonzero(result != a * b + c) > count  # two roundings would be wrong in many lanes
+
+
+def test_float64_fma_broadcasts_and_keeps_scalars():
+    row, column = np.arange(3.0)[None, :], np.arange(2.0)[:, None]
+    assert float32.fma64(row, column, F64(1)).tolist() == [[1, 1, 1], [1, 2, 3]]
+    assert isinstance(float32.fma64(F64(2), F64(3), F64(4)), F64)
+
+
+def test_a_sum_rounded_to_odd_rounds_correctly_to_a_shorter_format():
+    a, b, c = F32(1 + 2.0**-8), F32(1), F32(2.0**-100)  # just above the tie between two bfloat16 numbers
+    odd = float32.fma_to_odd(a, b, c)
+    assert odd > 1 + 2.0**-8
+    assert float32.fma_to_odd(a, b, -c) < 1 + 2.0**-8
+    assert float32.fma_to_odd(a, b, F32(0)) == 1 + 2.0**-8
 
 
 # ---- modifiers and selection --------------------------------------------------------------------------------------
@@ -276,6 +326,10 @@ def test_ftz_flushes_operands_and_results_to_zeros_of_their_sign():
     assert_same_bits(float32.ftz(float32.mul)(F32(2.0**-100), F32(-(2.0**-40))), bits(-0.0))
     assert_same_bits(float32.ftz(float32.fma)(tiny, F32(2.0**120), F32(0)), bits(0.0))
     assert_same_bits(float32.ftz(float32.fma)(F32(2.0**-126), F32(1), F32(0), rounding="rz"), bits(2.0**-126))
+    a, b, c = subnormal_sums(500, np.random.default_rng(3))
+    flushed = [float32.flush(operand) for operand in (a, b, c * 64)]
+    expected = bits(float32.flush(reference_fma(*flushed, "rz").view(F32)))
+    assert_same_bits(float32.fma_ftz(a, b, c * 64, "rz"), expected, a, b, c)
 
 
 def test_saturation_limits_to_one_and_turns_nan_into_zero():

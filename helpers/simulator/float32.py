@@ -9,7 +9,9 @@ Overflow, NaN and division by zero are values here, not mistakes: callers hold `
 many calls, because entering it costs as much as a small operation.
 """
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -53,6 +55,13 @@ def fma(a, b, c, rounding: str = "rn"):
         result = np.asarray(result)
         result[doubtful] = _to_odd(t, _error_of_sum(p, np.float64(q), t)).astype(np.float32)
     return _canonical(result)
+
+
+def fma_to_odd(a, b, c):
+    """a * b + c for float32 operands as the float64 that rounds correctly to any shorter format: float16, bfloat16."""
+    product = np.multiply(a, b, dtype=np.float64)
+    total = np.add(product, c, dtype=np.float64)
+    return _to_odd(total, _error_of_sum(product, c, total))[()]
 
 
 def add(a, b, rounding: str = "rn"):
@@ -113,6 +122,11 @@ def ftz(operation: Callable) -> Callable:
 def saturate(a):
     """a limited to [0, 1] (`.sat`); NaN and -0 become +0."""
     return np.where(a > 0, np.minimum(a, ONE), np.float32(0))[()]
+
+
+def fma_ftz(a, b, c, rounding: str = "rn"):
+    """`fma.rn.ftz.f32`: `ftz(fma)` under a name of its own, since compilers write it often."""
+    return flush(fma(flush(a), flush(b), flush(c), rounding))
 
 
 # ---- compare and select -------------------------------------------------------------------------------------------
@@ -275,6 +289,62 @@ def div_approx(a, b):
 def div_full(a, b):
     """a / b over the full range (`div.full.f32`). Not bit-exact with the hardware: that is within 2 ulp."""
     return div(a, b)
+
+
+# ---- float64 ------------------------------------------------------------------------------------------------------
+
+
+def fma64(a, b, c):
+    """a * b + c for float64 operands with one rounding (`fma.rn.f64`, DFMA).
+
+    The product is held in two float64 numbers, and what the sum lacks is rounded to odd (Boldo and Melquiond, 2008).
+    Lanes whose exponents could overflow or underflow on the way are computed with fractions, one at a time.
+    """
+    product, product_error = _exact_product(a, b)
+    high, high_error = _two_sum(c, product_error)
+    total, total_error = _two_sum(product, high)
+    low, low_error = _two_sum(high_error, total_error)
+    result = np.where(product_error == 0, product + c, total + _to_odd(low, low_error))
+    result, product = np.broadcast_arrays(result, product)
+    a, b, c = (np.broadcast_to(np.float64(x), result.shape) for x in (a, b, c))
+    moderate = [(x == 0) | (np.abs(x) > 2.0**-400) & (np.abs(x) < 2.0**400) for x in (a, b)]
+    moderate.append((c == 0) | (np.abs(c) > 2.0**-800) & (np.abs(c) < 2.0**800))
+    extreme = ~np.logical_and.reduce(moderate)
+    if np.count_nonzero(extreme):
+        result = np.array(result)
+        lanes = zip(a[extreme].tolist(), b[extreme].tolist(), c[extreme].tolist(), strict=True)
+        result[extreme] = [_fma64_of_one_lane(*lane) for lane in lanes]
+    return result[()]
+
+
+def _two_sum(a, b):
+    total = a + b
+    return total, _error_of_sum(a, b, total)
+
+
+def _exact_product(a, b):
+    """a * b as a float64 and the rest (Dekker): each factor is cut into two halves of 26 bits."""
+    product = np.multiply(a, b)
+    (a_high, a_low), (b_high, b_low) = _halves(np.float64(a)), _halves(np.float64(b))
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _halves(a):
+    shifted = a * (2.0**27 + 1)
+    high = shifted - (shifted - a)
+    return high, a - high
+
+
+def _fma64_of_one_lane(a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return c if math.isfinite(a) and math.isfinite(b) else a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c  # both terms are zeros, or they cancel: Python's sum has the right sign
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------
