@@ -129,12 +129,28 @@ def architectures() -> tuple[str, ...]:
 
 def full_options(arch: str, options: Sequence[str]) -> tuple[str, ...]:
     """The options that reach NVRTC, in CuPy's order."""
+    before, after = _cupy_includes()
+    standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
+    own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
+    line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
+    return (*before, *options, *standard, *after, *own, *line_info, "--ptxas-options=-v")
+
+
+@functools.cache
+def _cupy_includes() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The include folders that CuPy puts before and after the caller's options.
+
+    Without the headers of a CUDA toolkit, CuPy refuses to compile anything. A kernel that includes nothing needs none,
+    so then there are no folders, and a kernel that does include something is answered by the compiler.
+    """
     from cupy._core import core  # not public, but the very function that RawModule's options go through
 
-    with_language = core.assemble_cupy_compiler_options(tuple(options))
-    line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
-    own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
-    return (*with_language, *own, *line_info, "--ptxas-options=-v")
+    try:
+        options = core.assemble_cupy_compiler_options(())
+    except RuntimeError:
+        return (), ()
+    place = next(index for index, option in enumerate(options) if "-std=" in option)
+    return tuple(options[:place]), tuple(options[place + 1 :])
 
 
 def _to_ptx_only(options: tuple[str, ...]) -> tuple[str, ...]:

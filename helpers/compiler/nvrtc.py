@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,7 +31,10 @@ class Output:
 @functools.cache
 def _binding():
     try:
-        from cupy.cuda import nvrtc
+        with warnings.catch_warnings():
+            # On Windows CuPy warns at import where there is no CUDA toolkit; the compiler needs none.
+            warnings.filterwarnings("ignore", message="CUDA path could not be detected")
+            from cupy.cuda import nvrtc
 
         nvrtc.getVersion()
     except Exception as error:  # CuPy raises ImportError, RuntimeError or its own type, by version and platform
