@@ -179,7 +179,7 @@ def load(kernel: Kernel) -> Callable[..., None]:
     )
     function = module.get_function(kernel.entry)
     shared_bytes = kernel.shared_bytes
-    if shared_bytes > DEFAULT_SHARED_BYTES and backend() == "gpu":
+    if shared_bytes > DEFAULT_SHARED_BYTES:
         function.max_dynamic_shared_size_bytes = shared_bytes
     block = kernel.block
 
@@ -294,9 +294,7 @@ def _simulated_names() -> Mapping[str, Any]:
 
     def array(host: Any, dtype: Any = None) -> Any:
         """Copy a host array (or a list) to the device."""
-        if isinstance(host, DeviceArray):
-            host = host.get()
-        return DeviceArray(np.array(host, dtype=dtype, order="C", copy=True))
+        return np.array(host, dtype=dtype, order="C", subok=False).view(DeviceArray)
 
     def asarray(host: Any, dtype: Any = None) -> Any:
         """The device array itself if it is one already, else a copy of the host array on the device."""
@@ -306,23 +304,23 @@ def _simulated_names() -> Mapping[str, Any]:
 
     def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
         """A device array with every element equal to fill_value."""
-        return DeviceArray(np.full(shape, fill_value, dtype))
+        return np.full(shape, fill_value, dtype).view(DeviceArray)
 
     def zeros(shape: Any, dtype: Any = float) -> Any:
         """A device array of zeros."""
-        return DeviceArray(np.zeros(shape, dtype))
+        return full(shape, 0, dtype)
 
     def ones(shape: Any, dtype: Any = float) -> Any:
         """A device array of ones."""
-        return DeviceArray(np.ones(shape, dtype))
+        return full(shape, 1, dtype)
 
     def empty(shape: Any, dtype: Any = float) -> Any:
         """A device array whose contents are not defined until a kernel writes them."""
-        return DeviceArray(np.empty(shape, dtype))
+        return np.empty(shape, dtype).view(DeviceArray)
 
     def asnumpy(device_array: Any) -> np.ndarray:
         """A copy of a device array on the host."""
-        return device_array.get() if isinstance(device_array, DeviceArray) else np.asarray(device_array)
+        return np.array(device_array, subok=False)
 
     names: dict[str, Callable[..., Any] | type] = {
         function.__name__: function for function in (array, asarray, full, zeros, ones, empty, asnumpy)

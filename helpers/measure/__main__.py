@@ -11,7 +11,9 @@ from gemm_kernels import LADDER, Kernel, get
 from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, Refusal, bench_together, geometric_mean
+from helpers.measure.counters import NoProfiler, record_counters
 from helpers.measure.measurement import Measurement
+from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import record_golden, record_suite
 from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, ladder
 
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted: what was measured before is kept.", file=sys.stderr)
         return 130
-    except (NoGpu, gpu.LaunchFailed) as error:
+    except (NoGpu, NoProfiler, gpu.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 
@@ -107,9 +109,8 @@ def _record(options: argparse.Namespace) -> int:
     refused: list[Refusal] = []
     options.folder.mkdir(parents=True, exist_ok=True)
     for suite in suites:
-        if suite == "golden":
-            file = record_golden(tuple(options.kernels) or LADDER, options.folder)
-            print(f"golden: {file}")
+        if suite not in TIMED_SUITES:
+            print(f"{suite}: {_record_answers(suite, tuple(options.kernels) or LADDER, options.folder)}", flush=True)
             continue
         groups = _groups(options) if suite == "ladder" else TIMED_SUITES[suite]()
         print(f"{suite}: {len(groups)} groups")
@@ -124,6 +125,15 @@ def _record(options: argparse.Namespace) -> int:
         refused += refusals
         print(f"{suite}: {file}")
     return _tell(refused)
+
+
+def _record_answers(suite: str, kernels: tuple[Kernel, ...], folder: Path) -> Path:
+    """The suites that ask the GPU for something else than time."""
+    if suite == "golden":
+        return record_golden(kernels, folder)
+    if suite == "occupancy":
+        return record_occupancy(folder)
+    return record_counters(kernels, folder)
 
 
 HEADER = (

@@ -46,4 +46,4 @@ def blocks(size: int = BLOCK_SIZE) -> list[Group]:
 
 
 TIMED_SUITES = {"ladder": ladder, "blocks": blocks}
-SUITES = (*TIMED_SUITES, "golden")
+SUITES = (*TIMED_SUITES, "golden", "occupancy", "counters")

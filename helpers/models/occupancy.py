@@ -1,7 +1,7 @@
 """How many blocks fit on one SM, and what stops the next one from moving in.
 
-The rules are those of the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability") and of Nsight
-Compute's occupancy section, whose `launch__occupancy_limit_*` metrics `Occupancy.limits` reproduces.
+The limits are those of the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"), the rounding
+is that of the CUDA toolkit's `cuda_occupancy.h`. `Occupancy.limits` are Nsight Compute's `launch__occupancy_limit_*`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from helpers.devices import Device
+    from helpers.devices import LaunchLimits
 
 LANES_PER_WARP = 32
-MAX_REGISTERS_PER_THREAD = 255  # CUDA guide: the same for every architecture since CC 3.5
-SHARED_GRANULARITY = 128  # bytes; CUDA's occupancy calculator, CC 8.0 and later
 
 
 class DoesNotFit(ValueError):
@@ -58,14 +56,14 @@ class Occupancy:
 
 
 def occupancy(
-    device: Device, threads: int, registers: int, shared_bytes: int = 0, *, shared_capacity: int | None = None
+    device: LaunchLimits, threads: int, registers: int, shared_bytes: int = 0, *, shared_capacity: int | None = None
 ) -> Occupancy:
     """The four limits on resident blocks.
 
-    threads: of a block.  registers: of a thread, as the compiler reports them.  shared_bytes: of a block, static and
-    dynamic together, without the reserved ones.  shared_capacity: bytes that the SM sets aside as shared memory; the
-    driver may choose less than the device's maximum (the rest is L1 cache), and then Nsight Compute's shared limit is
-    that of the smaller one.
+    device: a Device, or the LaunchLimits of an architecture. threads: of a block. registers: of a thread, as the
+    compiler reports them. shared_bytes: of a block, static and dynamic together, without the reserved ones.
+    shared_capacity: bytes that the SM sets aside as shared memory; the driver may choose less than the device's maximum
+    (the rest is L1 cache), and then Nsight Compute's shared limit is that of the smaller one.
 
     Raises DoesNotFit if a launch with these numbers would be refused.
     """
@@ -82,7 +80,7 @@ def occupancy(
     warps_by_registers = device.registers_per_sm // registers_per_warp // granularity * granularity
 
     # Shared memory is handed out by block, and the system keeps some of each block's for itself.
-    shared_per_block = _ceil(shared_bytes + device.reserved_shared_bytes_per_block, SHARED_GRANULARITY)
+    shared_per_block = _ceil(shared_bytes + device.reserved_shared_bytes_per_block, device.shared_allocation_unit)
 
     limits = {
         "blocks": device.blocks_per_sm,
@@ -93,21 +91,21 @@ def occupancy(
     result = Occupancy(warps_per_block, registers_per_warp, shared_per_block, limits, device.warps_per_sm)
     if result.blocks == 0:
         raise DoesNotFit(
-            f"No block fits on an SM of the {device.name}: {' and '.join(result.limiters)} run out. A block takes "
+            f"No block fits on an SM of {device.arch}: {' and '.join(result.limiters)} run out. A block takes "
             f"{warps_per_block * registers_per_warp} of {device.registers_per_sm} registers and {shared_per_block} of "
             f"{capacity} shared bytes. Use fewer threads, registers or shared bytes."
         )
     return result
 
 
-def _check(device: Device, threads: int, registers: int, shared_bytes: int) -> None:
+def _check(device: LaunchLimits, threads: int, registers: int, shared_bytes: int) -> None:
     if not 1 <= threads <= device.max_threads_per_block:
         raise DoesNotFit(f"A block of {threads} threads: a block has 1 to {device.max_threads_per_block} threads.")
-    if not 1 <= registers <= MAX_REGISTERS_PER_THREAD:
-        raise DoesNotFit(f"{registers} registers a thread: a thread has 1 to {MAX_REGISTERS_PER_THREAD}.")
+    if not 1 <= registers <= device.registers_per_thread:
+        raise DoesNotFit(f"{registers} registers a thread: a thread has 1 to {device.registers_per_thread}.")
     if not 0 <= shared_bytes <= device.shared_bytes_per_block_optin:
         raise DoesNotFit(
-            f"{shared_bytes} shared bytes a block: a block of the {device.name} has 0 to "
+            f"{shared_bytes} shared bytes a block: a block on {device.arch} has 0 to "
             f"{device.shared_bytes_per_block_optin} (above {device.shared_bytes_per_block} it must opt in)."
         )
 

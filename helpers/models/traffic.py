@@ -124,8 +124,8 @@ def sectors_per_request(block_x: int, block_y: int, *, x_along: str) -> Sectors:
     """
     if block_x * block_y % LANES_PER_WARP or (block_x % LANES_PER_WARP and LANES_PER_WARP % block_x):
         raise ValueError(
-            f"A block of {block_x} × {block_y} does not cut into equal patches of 32 lanes: use an x that divides 32 or is "
-            "a multiple of it, and a multiple of 32 threads."
+            f"A block of {block_x} × {block_y} does not cut into equal patches of 32 lanes: use an x that divides "
+            "32 or is a multiple of it, and a multiple of 32 threads."
         )
     across = min(block_x, LANES_PER_WARP)
     down = LANES_PER_WARP // across

@@ -2,6 +2,7 @@
 
 `<gpu>.json`: {"gpu": name, "runs": [provenance, …], "rows": [row, …]}; a row names its suite and, by index, its run.
 `golden.json`: SHA-256 of the C that each kernel computes on a GPU from `problem(…)`, for the simulator to reproduce.
+`counters.json`: Nsight Compute's counters of each kernel. `occupancy.json`: resident blocks by the CUDA driver.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from helpers.measure.measurement import Measurement
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden.json"
+OTHERS = (GOLDEN.name, "counters.json", "occupancy.json")  # files of other things than times
 DEFAULT_GPU = "NVIDIA H200"
 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
@@ -35,7 +37,7 @@ def path(gpu: str, folder: Path = FOLDER) -> Path:
 
 def gpus(folder: Path = FOLDER) -> list[str]:
     """The names of the GPUs that have recordings."""
-    return sorted(read(file)["gpu"] for file in folder.glob("*.json") if file.name != GOLDEN.name)
+    return sorted(read(file)["gpu"] for file in folder.glob("*.json") if file.name not in OTHERS)
 
 
 def load(gpu: str = DEFAULT_GPU, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
@@ -75,7 +77,8 @@ def gflops(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Me
     """The recorded measurement of this kernel at this shape (`.gflops`, `.cublas_gflops`, `.label`), or NoRecording."""
     row = find(kernel, M, N, K, gpu)
     if row is None:
-        shapes = sorted({f"{row.M}×{row.N}×{row.K}" for row in load(gpu) if _same_kernel(row, kernel)}, key=len)
+        rows = sorted((row for row in load(gpu) if _same_kernel(row, kernel)), key=lambda row: row.flops)
+        shapes = dict.fromkeys(f"{row.M}×{row.N}×{row.K}" for row in rows)
         params = ", ".join(f"{name}={value}" for name, value in kernel.params.items())
         raise NoRecording(
             f"{kernel.name} ({params}) at {M}×{N}×{K} was not recorded on {gpu}; recorded shapes: "

@@ -1,0 +1,126 @@
+"""Nsight Compute's counters of every kernel, for the simulator's to be held against.
+
+`ncu` runs this file as a program (`python -m helpers.measure.counters`), which launches each kernel at each shape once.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gemm_kernels import LADDER, Kernel, get
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.problem import ALPHA, BETA, problem
+from helpers.measure.provenance import provenance
+
+FILE = "counters.json"
+SHAPES = ((256, 256, 256), (100, 90, 77))
+METRICS = (
+    "smsp__inst_executed.sum",
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_set_accesses_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_set_accesses_pipe_lsu_mem_global_op_st.sum",
+    "smsp__sass_inst_executed_op_shared_ld.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "launch__registers_per_thread",
+    "launch__shared_mem_per_block_static",
+    "launch__shared_mem_per_block_dynamic",
+    "launch__occupancy_limit_blocks",
+    "launch__occupancy_limit_warps",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_shared_mem",
+    "sm__maximum_warps_per_active_cycle_pct",
+)
+
+
+class NoProfiler(Exception):
+    """Nsight Compute cannot count here; the message says what it answered."""
+
+
+def record_counters(kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER) -> Path:
+    """Profile every kernel, default parameters, at every shape and write counters.json. The rows of other kernels stay.
+
+    Needs Nsight Compute (`ncu`) on the PATH and the permission to read the GPU's counters: NoProfiler otherwise.
+    """
+    file = folder / FILE
+    names = {kernel.name for kernel in kernels}
+    kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
+    measured = list(profile(kernels))
+    recordings.write(file, {"provenance": provenance() | {"ncu": _ncu_version()}, "rows": kept + measured})
+    return file
+
+
+def profile(kernels: Sequence[Kernel]) -> Iterator[dict[str, Any]]:
+    """One row a launch: kernel, params, M, N, K, beta and its counters."""
+    if shutil.which("ncu") is None:
+        raise NoProfiler(
+            "ncu is not on the PATH: install Nsight Compute, or add the CUDA toolkit's bin folder to PATH."
+        )
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", "regex:sgemm_"]
+    command += ["--metrics", ",".join(METRICS), sys.executable, "-m", __name__]
+    command += [kernel.name for kernel in kernels]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    launches = parse(run.stdout)
+    expected = len(kernels) * len(SHAPES)
+    if len(launches) != expected:
+        raise NoProfiler(
+            f"ncu reported {len(launches)} launches, expected {expected}. "
+            f"Its last words: {(run.stdout + run.stderr)[-800:]}"
+        )
+    plan = [(kernel, shape) for kernel in kernels for shape in SHAPES]
+    for (kernel, (M, N, K)), counters in zip(plan, launches, strict=True):
+        yield {
+            "kernel": kernel.name,
+            "params": dict(kernel.params),
+            "M": M,
+            "N": N,
+            "K": K,
+            "beta": BETA,
+            "counters": counters,
+        }
+
+
+def parse(text: str) -> list[dict[str, int | float]]:
+    """The counters of each launch, in the order of the launches, from the output of `ncu --csv --page raw`."""
+    start = text.find('"ID"')
+    if start < 0:
+        return []
+    rows = list(csv.DictReader(io.StringIO(text[start:])))[1:]  # the first row holds the units
+    return [{name: _number(row[name]) for name in METRICS if name in row} for row in rows]
+
+
+def _number(text: str) -> int | float:
+    value = float(text.replace(",", ""))
+    return int(value) if value == int(value) else value
+
+
+def _ncu_version() -> str:
+    return subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1]
+
+
+def launch_all(names: Sequence[str]) -> None:
+    """Launch each kernel at each shape once, in the order that `profile` expects."""
+    for name in names:
+        kernel = get(name)
+        launch = gpu.load(kernel)
+        for M, N, K in SHAPES:
+            A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+            launch(M, N, K, ALPHA, A, B, BETA, C)
+            gpu.synchronize()
+
+
+if __name__ == "__main__":
+    launch_all(sys.argv[1:])

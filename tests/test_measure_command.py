@@ -1,0 +1,108 @@
+"""`python -m helpers.measure`: its table, its arguments, and what it says without a GPU."""
+
+import pytest
+
+from gemm_kernels import get
+from helpers import gpu
+from helpers.measure import NoGpu, bench, recordings
+from helpers.measure.__main__ import main, summary, table_row
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+
+
+def test_without_a_gpu_the_command_says_why_and_what_can_be_read(capsys):
+    assert main(["bench"]) == 2
+    said = capsys.readouterr().err
+    assert "Measuring needs a GPU. GEMM_COURSE_BACKEND=simulator asks for the simulator." in said
+    assert "Recordings to read without one: NVIDIA H200" in said
+
+
+def test_bench_without_a_gpu_points_to_the_recordings():
+    with pytest.raises(
+        NoGpu, match=r"Timing needs a GPU\. .* helpers.measure.performance\(…\) reads what was recorded"
+    ):
+        bench(get("naive"), 64, 64, 64)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["bench", "nave"], "there is no kernel 'nave'; the ladder has naive, coalesced"),
+        (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
+        (["bench", "--size", "0"], "'0' is no shape"),
+        (["record", "--suite", "all"], "invalid choice: 'all'"),
+        ([], "required: bench | record"),
+    ],
+)
+def test_a_wrong_argument_is_answered_with_the_right_ones(arguments, sentence, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert sentence in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():
+    row = recordings.gflops(get("naive"), 4096, 4096, 4096)
+    cells = table_row(row).split()
+    assert cells[:3] == ["naive", "32×32", "4096×4096×4096"]
+    assert cells[5] == f"{row.gflops:,.0f}" and cells[6] == f"{row.cublas_gflops:,.0f}"
+    assert float(cells[7]) == pytest.approx(row.of_cublas, abs=5e-4)
+    assert cells[8] == f"{row.gflops / (132 * 128 * 2 * 1.98):.1%}"
+
+
+def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
+    rows = [recordings.gflops(get("naive"), size, size, size) for size in (128, 4096)]
+    expected = (rows[0].of_cublas * rows[1].of_cublas) ** 0.5
+    assert summary(rows) == [f"naive: geometric mean {expected:.3f} of cuBLAS over 2 shape(s)"]
+
+
+# --- on a GPU -------------------------------------------------------------------------------------------------------
+
+on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+
+
+@on_a_gpu
+def test_on_a_gpu_a_measurement_is_verified_repeated_and_labelled(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
+    measured = bench(get("shared_memory"), 300, 200, 100, budget_s=0.2)
+    assert measured.label == "measured here" and measured.gpu == gpu.name()
+    assert 0 < measured.error < 1e-5
+    assert measured.repeats >= 7 and 0 < measured.time.lower_ms <= measured.median_ms <= measured.time.upper_ms
+
+
+@on_a_gpu
+def test_on_a_gpu_a_wrong_kernel_is_refused_and_the_others_are_measured(monkeypatch):
+    from helpers.measure import WrongResult, bench_together
+
+    class ForgetsBeta:
+        """The naive kernel with beta struck out of its source."""
+
+        def __getattr__(self, attribute):
+            return getattr(get("naive"), attribute)
+
+        @property
+        def source(self):
+            return get("naive").source.replace("beta * C", "0.0f * C")
+
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
+    measured, refused = bench_together((ForgetsBeta(), get("coalesced")), 100, 100, 100, budget_s=0.1)
+    assert [row.kernel for row in measured] == ["coalesced"]
+    assert isinstance(refused[0].error, WrongResult) and "elements are off" in str(refused[0].error)
+
+
+@on_a_gpu
+def test_on_a_gpu_an_interrupted_recording_keeps_what_it_measured(monkeypatch, tmp_path):
+    from helpers.measure.record import record_suite
+    from helpers.measure.suites import ladder
+
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
+
+    def interrupt(done, group, measured):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        record_suite("ladder", ladder((get("coalesced"),), (64, 96, 128)), folder=tmp_path, report=interrupt)
+    assert [row.M for row in recordings.load(gpu.name(), folder=tmp_path)] == [64, 96]

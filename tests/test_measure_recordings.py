@@ -1,0 +1,216 @@
+"""Recordings: what is kept, how it is merged, how it is read back and labelled."""
+
+import json
+
+import pytest
+
+from gemm_kernels import LADDER, get
+from helpers import gpu
+from helpers.measure import Measurement, Timing, geometric_mean, performance, recordings
+from helpers.measure.counters import METRICS, parse
+from helpers.measure.record import record_golden
+from helpers.measure.suites import LADDER_SIZES, block_shapes, blocks, ladder
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+
+
+def measurement(kernel="naive", size=128, ms=2.0, cublas_ms=1.0, params=None):
+    return Measurement(
+        kernel=kernel,
+        params=params or {"block_x": 32, "block_y": 32},
+        block=(32, 32, 1),
+        M=size,
+        N=size,
+        K=size,
+        time=Timing(ms, ms * 0.75, ms * 1.25, 9),
+        cublas=Timing(cublas_ms, cublas_ms, cublas_ms, 9),
+        error=1.5e-6,
+        gpu="GPU X",
+        label="measured here",
+    )
+
+
+def row(suite="ladder", **changes):
+    return {"suite": suite, **measurement(**changes).row()}
+
+
+# --- a measurement --------------------------------------------------------------------------------------------------
+
+
+def test_gflops_are_two_m_n_k_over_the_median():
+    one = measurement(size=1000, ms=2.0, cublas_ms=0.5)
+    assert one.gflops == pytest.approx(1000)
+    assert one.cublas_gflops == pytest.approx(4000)
+    assert one.of_cublas == pytest.approx(0.25)
+    assert one.spread == pytest.approx(0.5)
+
+
+def test_a_timing_is_the_median_and_the_quartiles():
+    assert Timing.of([5.0, 1.0, 2.0, 4.0, 3.0]) == Timing(3.0, 2.0, 4.0, 5)
+
+
+def test_a_measurement_survives_the_file_and_changes_its_label():
+    back = Measurement.from_row(json.loads(json.dumps(measurement().row())), "GPU X")
+    assert back.label == "recorded on GPU X"
+    assert (back.kernel, back.block, back.time, back.error) == ("naive", (32, 32, 1), measurement().time, 1.5e-6)
+
+
+def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
+    assert geometric_mean([4.0, 0.25]) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="no ratio"):
+        geometric_mean([])
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_second_run_replaces_what_it_measured_again_and_keeps_the_rest(tmp_path):
+    recordings.merge("GPU X", {"date": "first"}, [row(size=128, ms=2), row(size=256, ms=3)], tmp_path)
+    file = recordings.merge("GPU X", {"date": "second"}, [row(size=256, ms=4), row(size=512, ms=5)], tmp_path)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert file.name == "gpu-x.json"
+    assert [run["date"] for run in content["runs"]] == ["first", "second"]
+    assert [(r["M"], r["median_ms"], r["run"]) for r in content["rows"]] == [(128, 2, 0), (256, 4, 1), (512, 5, 1)]
+
+
+def test_a_run_without_rows_left_is_forgotten(tmp_path):
+    recordings.merge("GPU X", {"date": "first"}, [row(ms=2)], tmp_path)
+    file = recordings.merge("GPU X", {"date": "second"}, [row(ms=3)], tmp_path)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert [run["date"] for run in content["runs"]] == ["second"]
+    assert content["rows"][0]["run"] == 0
+
+
+def test_other_parameters_and_other_suites_are_other_rows(tmp_path):
+    rows = [row(), row(params={"block_x": 16, "block_y": 16}), row(suite="blocks")]
+    recordings.merge("GPU X", {}, rows, tmp_path)
+    assert len(recordings.load("GPU X", folder=tmp_path)) == 3
+    assert len(recordings.load("GPU X", "blocks", tmp_path)) == 1
+
+
+def test_a_file_has_one_row_a_line(tmp_path):
+    file = recordings.merge("GPU X", {"date": "first"}, [row(size=128), row(size=256)], tmp_path)
+    assert sum('"kernel": "naive"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
+    recordings.merge("GPU X", {}, [row()], tmp_path)
+    with pytest.raises(recordings.NoRecording, match="no recording of 'GPU Y'; there are recordings of: GPU X"):
+        recordings.load("GPU Y", folder=tmp_path)
+    with pytest.raises(recordings.NoRecording, match="have no suite 'blocks'; they have ladder"):
+        recordings.load("GPU X", "blocks", tmp_path)
+
+
+# --- the recordings that the course ships ----------------------------------------------------------------------------
+
+
+def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
+    recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="ladder")}
+    wanted = {(kernel.name, tuple(kernel.params.items()), size) for kernel in LADDER for size in LADDER_SIZES}
+    assert not wanted - recorded, "run `python -m helpers.measure record --suite ladder` on a GPU"
+    shapes = {(r.kernel, r.block) for r in recordings.load(suite="blocks")}
+    assert shapes == {(name, (*shape, 1)) for name in ("naive", "coalesced") for shape in block_shapes()}
+
+
+def test_every_shipped_row_was_verified_and_names_its_run():
+    from helpers.measure import tolerance
+
+    content = recordings.raw()
+    for r in content["rows"]:
+        assert 0 < r["error"] <= tolerance(r["K"])
+        assert 0 < r["quartiles_ms"][0] <= r["median_ms"] <= r["quartiles_ms"][1]
+        run = content["runs"][r["run"]]
+        assert run["gpu"] == content["gpu"] and len(run["commit"].removesuffix("-modified")) == 40
+        assert all(run[name] for name in ("driver", "cuda_driver", "nvrtc", "cublas", "cupy", "date"))
+        assert "MHz" in run["clocks_under_load"]["clocks.sm"]
+
+
+def test_cublas_reaches_most_of_the_peak_in_the_shipped_recordings_and_never_more():
+    from helpers import devices
+
+    peak = devices.get(recordings.DEFAULT_GPU).peak_fp32_gflops
+    largest = max(recordings.load(suite="ladder"), key=lambda r: r.flops)
+    assert 0.7 < largest.cublas_gflops / peak < 1
+
+
+def test_a_recorded_shape_is_found_exactly_and_labelled():
+    found = recordings.gflops(get("naive"), 4096, 4096, 4096)
+    assert (found.M, found.kernel, found.label) == (4096, "naive", "recorded on NVIDIA H200")
+    assert 450 < found.gflops < 550
+
+
+def test_a_shape_that_was_not_recorded_is_answered_with_those_that_were():
+    with pytest.raises(recordings.NoRecording) as error:
+        recordings.gflops(get("naive"), 100, 100, 100)
+    assert "naive (block_x=32, block_y=32) at 100×100×100 was not recorded on NVIDIA H200" in str(error.value)
+    assert "128×128×128, 256×256×256" in str(error.value)
+
+
+# --- how fast is it? --------------------------------------------------------------------------------------------------
+
+
+def test_without_a_gpu_the_answer_is_the_recording_with_its_label():
+    answer = performance(get("naive"), 4096, 4096, 4096)
+    assert answer.measurement == recordings.find(get("naive"), 4096, 4096, 4096)
+    assert answer.sentence.startswith("naive at 4096×4096×4096: ")
+    assert answer.sentence.endswith("of cuBLAS, recorded on NVIDIA H200")
+
+
+def test_without_the_exact_shape_the_nearest_one_answers_and_says_so():
+    answer = performance(get("naive"), 900, 1000, 1100)
+    assert answer.measurement.M == 1024
+    assert "; 900×1000×1100 itself was not recorded, this is the nearest shape that was" in answer.sentence
+
+
+def test_a_kernel_that_nobody_measured_gets_a_sentence_instead_of_a_number():
+    answer = performance(get("naive").replace(block_x=24, block_y=4), 2048, 2048, 2048)
+    assert answer.measurement is None
+    assert answer.sentence == (
+        "naive (block_x=24, block_y=4) was not recorded on NVIDIA H200, and there is no GPU here."
+    )
+    assert "no recording of 'GPU Y'" in performance(get("naive"), 8, 8, 8, recorded_on="GPU Y").sentence
+
+
+# --- suites -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_ladder_suite_times_all_kernels_together_at_each_size():
+    groups = ladder()
+    assert [group.M for group in groups] == list(LADDER_SIZES)
+    assert all(group.kernels == LADDER for group in groups)
+
+
+def test_the_block_suite_has_every_shape_of_16_to_1024_threads_in_both_axis_orders():
+    shapes = block_shapes()
+    assert {(32, 1), (1, 32), (16, 16), (8, 4), (1024, 1), (1, 1024), (4, 4)} <= set(shapes)
+    assert len(shapes) == len(set(shapes)) == 56
+    assert all(16 <= x * y <= 1024 for x, y in shapes)
+    assert {kernel.name for group in blocks() for kernel in group.kernels} == {"naive", "coalesced"}
+    assert all(kernel.threads <= 1024 for group in blocks() for kernel in group.kernels)
+
+
+def test_golden_hashes_are_not_made_by_the_simulator(tmp_path):
+    from helpers.measure import NoGpu
+
+    with pytest.raises(NoGpu, match="Golden hashes are made on a GPU"):
+        record_golden(folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+# --- Nsight Compute's output 
+
+
+def test_counters_are_read_from_ncus_table_launch_by_launch():
+    first, second = METRICS[:2]
+    text = (
+        "==PROF== Connected to process 7\n"
+        f'"ID","Kernel Name","{first}","{second}"\n'
+        '"","","inst","%"\n'
+        '"0","sgemm_naive(int, int)","1,234","99.5"\n'
+        '"1","sgemm_naive(int, int)","5","6"\n'
+    )
+    assert parse(text) == [{first: 1234, second: 99.5}, {first: 5, second: 6}]
+    assert parse("==ERROR== ERR_NVGPUCTRPERM") == []
