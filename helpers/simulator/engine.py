@@ -19,6 +19,11 @@ from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, la
 LANES_PER_WAVE = 16384
 WARP = 32
 DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited
+SPECIAL_REGISTERS = frozenset(
+    [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + ["laneid", "warpid", "nwarpid", "dynamic_smem_size"]
+    + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
+)
 Step = Callable[["Wave", Registers], None]
 
 
@@ -69,7 +74,7 @@ class Wave:
         return registers
 
     def special_value(self, name: str):
-        """The special register `name`; KeyError if it is not simulated (clocks, SM numbers)."""
+        """The value of one of SPECIAL_REGISTERS (clocks and SM numbers have none here)."""
         value = self.special.get(name)
         if value is None:
             lane = self.special["laneid"].astype(np.uint32)
@@ -420,7 +425,7 @@ def _schedule(wave: Wave) -> int:
 
 
 def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
-    """`__syncthreads()` waits for all threads of the block that have not exited (CUDA guide, 'Synchronization Functions');
+    """`__syncthreads()` waits for all threads of the block that have not exited (CUDA guide, 'Synchronization');
     `__syncwarp(mask)` for the named lanes of the warp."""
     following = prepared.next[pc]
     whole_block = last.kind is Kind.BARRIER
@@ -491,8 +496,8 @@ def _too_many_steps(wave: Wave, block: BasicBlock) -> None:
     running = wave.mask if wave.mask is not None else np.ones(wave.shape, bool)
     where, thread = (int(i) for i in np.argwhere(running)[0])
     raise StepLimitExceeded(
-        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} executed more than "
-        f"{wave.launch.max_instructions:,} instructions and is still running.\n{wave.launch.quote(line)}"
+        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} is still running "
+        f"after {wave.launch.max_instructions:,} instructions.\n{wave.launch.quote(line)}"
         "Does the loop end? If the work is really that long, use a smaller problem, or "
         "simulator.record(max_instructions=…).",
         kernel=wave.program.name,

@@ -115,7 +115,7 @@ def reverse_bits(a):
 
 
 def find_leading(a, shift_amount: bool):
-    """bfind: position of the highest bit that differs from the sign (0xffffffff if none), or the shift that brings it up."""
+    """bfind: the highest bit that differs from the sign (0xffffffff if none), or the shift that lifts it to the top."""
     bits = a.dtype.itemsize * 8
     unsigned = UNSIGNED[a.dtype.itemsize]
     magnitude = np.where(a < 0, ~a, a).view(unsigned) if np.issubdtype(a.dtype, np.signedinteger) else a
@@ -137,7 +137,7 @@ def leading_zeros(a):
 
 
 def permute_bytes(a, b, selector):
-    """prmt: each nibble of the selector picks one of the 8 bytes of (b:a); its bit 3 spreads that byte's sign instead."""
+    """prmt: each nibble of the selector picks one of the 8 bytes of (b:a); its bit 3 spreads its sign instead."""
     both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
     result = np.uint32(0)
     for position in range(4):

@@ -1,8 +1,8 @@
 """The form of a kernel that the engine executes, whichever front end (PTX or SASS) it came from.
 
-Registers are numbered slots. A slot holds one value for all threads that run in lockstep: a NumPy scalar if the value is
-the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B blocks of T threads. The width of a slot is
-fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
+Registers are numbered slots. A slot holds one value for all threads that run in lockstep: a NumPy scalar if the value
+is the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B blocks of T threads. The width of a
+slot is fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +11,8 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+
+from helpers.compiler import Parameter
 
 Registers = list[Any]
 
@@ -60,26 +62,13 @@ class BasicBlock:
     live_out: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterSlot:
-    """A kernel parameter: its name and C type in the learner's source, its bytes, and where the launch finds it."""
-
-    name: str
-    c_type: str
-    bytes_: int
-    offset: int
-
-    @property
-    def is_pointer(self) -> bool:
-        return self.c_type.rstrip().endswith("*")
-
-
 @dataclass(slots=True)
 class Program:
     """A kernel ready to run.
 
-    `initial` holds one NumPy scalar per register slot. `global_variables` maps a module variable's name to (its declaration, the slot that receives its
-    address or None). `shared_bytes` is static shared memory; dynamic shared memory starts at `dynamic_shared_offset`.
+    `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
+    declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
+    dynamic shared memory starts at `dynamic_shared_offset`.
     """
 
     name: str
@@ -87,7 +76,7 @@ class Program:
     arch: str
     instructions: list[Instruction]
     initial: list[np.generic]
-    parameters: tuple[ParameterSlot, ...]
+    parameters: tuple[Parameter, ...]
     shared_bytes: int = 0
     dynamic_shared_offset: int = 0
     local_bytes: int = 0

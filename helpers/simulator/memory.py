@@ -158,7 +158,9 @@ class GlobalMemory:
         following = next((a for a in self.allocations if a.base > address), None)
         if following is not None and (allocation is None or following.base - address < address - allocation.end):
             allocation = following
-        if allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
+        if address < 4096:
+            where = f"address {address:#x}: a null pointer"
+        elif allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
             where = f"address {address:#x}, which belongs to no array of this launch"
         else:
             where = allocation.element(address)
@@ -173,7 +175,7 @@ class GlobalMemory:
     def store(self, wave, addresses, mask, values) -> None:
         """Write a tuple of values to consecutive elements. Of two lanes with one address, the later lane wins."""
         dtype = np.dtype(values[0].dtype)
-        dtype = SAME_BITS[1] if dtype == bool else dtype
+        dtype = SAME_BITS[1] if dtype.kind == "b" else dtype
         width = dtype.itemsize * len(values)
         shape = np.broadcast_shapes(
             np.shape(addresses), *(np.shape(v) for v in values), np.shape(mask) if mask is not None else ()
@@ -218,14 +220,14 @@ class GlobalMemory:
         allocation = self._inside(int(addresses.min()), int(addresses.max()), dtype.itemsize)
         if allocation is None:
             raise UnsupportedInstruction(
-                f"{wave.program.name}: one atomic instruction updates two arrays at once; the simulator cannot do that. "
+                f"{wave.program.name}: one atomic instruction updates two arrays; the simulator cannot do that. "
                 "Use one atomic for each array."
             )
         return allocation.view(dtype), (addresses - allocation.base) // dtype.itemsize
 
 
 def check_alignment(wave, active, addresses, mask, width: int) -> None:
-    """Raise Misaligned if an active address is not a multiple of the access width (CUDA guide, 'Device Memory Accesses')."""
+    """Raise Misaligned if an active address is not a multiple of the width (CUDA guide, 'Device Memory Accesses')."""
     if width == 1 or not int(np.bitwise_or.reduce(active, axis=None)) & (width - 1):
         return
     shape = wave.shape
@@ -237,7 +239,8 @@ def check_alignment(wave, active, addresses, mask, width: int) -> None:
     wave.fail(
         Misaligned,
         f"accessed {width} bytes at an address that is not a multiple of {width} ({wave.where(address)})",
-        f"A {width}-byte access needs {width}-byte alignment: check the index and the leading dimension, or use narrower accesses.",
+        f"A {width}-byte access needs {width}-byte alignment: check the index and the leading dimension, "
+        "or use narrower accesses.",
         block,
         thread,
     )

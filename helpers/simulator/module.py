@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from helpers import compiler, devices
-from helpers.compiler import CompiledKernel
+from helpers.compiler import CompiledKernel, Parameter
 from helpers.simulator import ptx_program
 from helpers.simulator.engine import Launch, Prepared
 from helpers.simulator.errors import ArgumentError, LaunchError, SimulatorError
-from helpers.simulator.ir import ParameterSlot, Program
+from helpers.simulator.ir import Program
 from helpers.simulator.memory import GlobalMemory, product
 from helpers.simulator.printf import OUTPUT_LIMIT
 from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
@@ -31,7 +31,7 @@ SCALARS = {
 
 
 class DeviceArray(np.ndarray):
-    """An array 'on the device': a NumPy array with CuPy's `get` and `set`, so that notebooks read the same everywhere."""
+    """An array 'on the device': NumPy's, with CuPy's `get` and `set`, so that notebooks read the same everywhere."""
 
     def get(self) -> np.ndarray:
         """A copy on the host."""
@@ -55,7 +55,7 @@ class _Settings:
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
 
 
-_settings: ContextVar[_Settings] = ContextVar("simulator_settings", default=_Settings())
+_settings: ContextVar[_Settings] = ContextVar("simulator_settings", default=_Settings())  # noqa: B039 (frozen)
 
 
 @contextmanager
@@ -242,8 +242,8 @@ class Kernel:
         )
         if problem is None and shared_mem > self.max_dynamic_shared_size_bytes:
             problem = (
-                f"{shared_mem} bytes of dynamic shared memory are more than the {self.max_dynamic_shared_size_bytes} that "
-                "this kernel may use; allow more first: kernel.max_dynamic_shared_size_bytes = bytes"
+                f"{shared_mem} bytes of dynamic shared memory are more than the {self.max_dynamic_shared_size_bytes} "
+                "that this kernel may use; allow more first: kernel.max_dynamic_shared_size_bytes = bytes"
             )
         if problem is not None:
             raise LaunchError(f"{self.name} was not launched: {problem}.")
@@ -277,34 +277,34 @@ def _block_number(block: tuple[int, int, int], grid: tuple[int, int, int], kerne
     return block[0] + grid[0] * (block[1] + grid[1] * block[2])
 
 
-def _pack_arguments(kernel: str, parameters: Sequence[ParameterSlot], args: Sequence, memory: GlobalMemory) -> bytes:
+def _pack_arguments(kernel: str, parameters: Sequence[Parameter], args: Sequence, memory: GlobalMemory) -> bytes:
     """The launch's parameter block; ArgumentError in a sentence if an argument does not fit its parameter."""
     if not isinstance(args, Sequence) or isinstance(args, str):
         raise ArgumentError(
             f"{kernel} takes its arguments as one tuple: kernel(grid, block, (…,)); found {type(args).__name__}."
         )
     if len(args) != len(parameters):
-        wanted = ", ".join(f"{p.c_type} {p.name}" for p in parameters)
+        wanted = ", ".join(f"{p.type} {p.name}" for p in parameters)
         raise ArgumentError(f"{kernel} takes {len(parameters)} arguments ({wanted}), but {len(args)} were given.")
-    packed = bytearray(max((p.offset + p.bytes_ for p in parameters), default=0))
+    packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for position, (parameter, argument) in enumerate(zip(parameters, args, strict=True), 1):
-        place = f"Argument {position} of {kernel} ({parameter.c_type} {parameter.name})"
-        packed[parameter.offset : parameter.offset + parameter.bytes_] = _argument_bytes(
+        place = f"Argument {position} of {kernel} ({parameter.type} {parameter.name})"
+        packed[parameter.offset : parameter.offset + parameter.size] = _argument_bytes(
             place, parameter, argument, memory
         )
     return bytes(packed)
 
 
-def _argument_bytes(place: str, parameter: ParameterSlot, argument, memory: GlobalMemory) -> bytes:
+def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMemory) -> bytes:
     if isinstance(argument, np.ndarray) and (argument.ndim > 0 or parameter.is_pointer):
-        if not parameter.is_pointer and parameter.c_type in SCALARS:
+        if not parameter.is_pointer and parameter.type in SCALARS:
             raise ArgumentError(f"{place} is one number, but an array of shape {argument.shape} was given.")
         if not (argument.flags.c_contiguous or argument.flags.f_contiguous):
             raise ArgumentError(
                 f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
-        expected = SCALARS.get(parameter.c_type.replace("const", "").replace("volatile", "").replace("*", "").strip())
+        expected = SCALARS.get(parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip())
         if (
             expected is not None
             and argument.dtype.itemsize != np.dtype(expected).itemsize
@@ -320,13 +320,13 @@ def _argument_bytes(place: str, parameter: ParameterSlot, argument, memory: Glob
         if argument is None or (isinstance(argument, int | np.integer) and int(argument) == 0):
             return bytes(8)
         raise ArgumentError(f"{place} is a pointer: pass an array, not {_describe(argument)}.")
-    expected = SCALARS.get(parameter.c_type.replace("const", "").strip())
+    expected = SCALARS.get(parameter.type.replace("const", "").strip())
     value = argument[()] if isinstance(argument, np.ndarray) else argument
     if expected is None:
-        if isinstance(value, np.generic) and value.dtype.itemsize == parameter.bytes_:
+        if isinstance(value, np.generic) and value.dtype.itemsize == parameter.size:
             return value.tobytes()
         raise ArgumentError(
-            f"{place} needs a NumPy scalar of {parameter.bytes_} bytes (for a struct, of a structured dtype); "
+            f"{place} needs a NumPy scalar of {parameter.size} bytes (for a struct, of a structured dtype); "
             f"found {_describe(argument)}."
         )
     dtype = np.dtype(expected)
@@ -336,10 +336,10 @@ def _argument_bytes(place: str, parameter: ParameterSlot, argument, memory: Glob
         if isinstance(value, float) and not isinstance(value, np.generic) and dtype == np.float64:
             return np.float64(value).tobytes()
         raise ArgumentError(
-            f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.c_type}. "
+            f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.type}. "
             f"Pass numpy.{dtype.name}({value!r})."
             if not isinstance(value, np.generic)
-            else f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.c_type}. "
+            else f"{place} got {_describe(argument)}, whose bytes are not those of a {parameter.type}. "
             f"Pass numpy.{dtype.name}({value.item()!r})."
         )
     if not isinstance(value, int | np.integer | np.bool_):

@@ -69,7 +69,7 @@ def _argument_type(item: re.Match) -> np.dtype:
 
 
 def _argument(wave, buffers, lanes, offset: int, dtype: np.dtype) -> np.ndarray:
-    (values,) = wave.local.load(wave, buffers - np.int64(LOCAL_WINDOW) + offset, lanes, dtype, 1)
+    (values,) = wave.local.load(wave, buffers.view(np.int64) - np.int64(LOCAL_WINDOW) + offset, lanes, dtype, 1)
     return np.broadcast_to(values, wave.shape)[lanes]
 
 

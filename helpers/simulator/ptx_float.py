@@ -1,4 +1,4 @@
-"""Which function computes a floating-point PTX instruction: names and modifiers → `float32` or NumPy's float64 and float16.
+"""Which function computes a floating-point PTX instruction: names and modifiers → `float32`, or NumPy's other floats.
 
 Float64 and float16 follow NumPy (round to nearest even); float16 results are computed in float32 or float64 and rounded
 once. The approximate instructions are those of `float32`, which says how near to the hardware they are.
@@ -20,9 +20,6 @@ APPROXIMATE = {
     "tanh.approx": float32.tanh_approx,
 }  # fmt: skip
 SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
-
-
-FMA64 = getattr(float32, "fma64", lambda a, b, c: a * b + c)
 
 
 def _flushed(a):
@@ -99,7 +96,7 @@ def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
     if any(m in ("rz", "rm", "rp") for m in modifiers):
         raise KeyError("float64 rounding modes")
     return {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fma": FMA64, "mad": FMA64,
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fma": float32.fma64, "mad": float32.fma64,
         "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt, "rsqrt": lambda a: 1.0 / np.sqrt(a), "min": np.fmin, "max": np.fmax,
     }[name]  # fmt: skip
 
@@ -107,7 +104,8 @@ def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
 def _wide_function(name: str) -> Callable:
     """An operation on two or three 16-bit numbers carried out in float64, where it is exact but for one rounding."""
     return {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "fma": lambda a, b, c: a * b + c,
+        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+        "fma": lambda a, b, c: a * b + c,
         "min": np.fmin, "max": np.fmax, "ex2": np.exp2, "tanh": np.tanh,
     }[name]  # fmt: skip
 

@@ -15,7 +15,8 @@ import numpy as np
 from helpers.compiler import CompiledKernel
 from helpers.simulator import accesses, float32, integer, printf, ptx, ptx_float
 from helpers.simulator.accesses import unsupported
-from helpers.simulator.ir import Instruction, Kind, ParameterSlot, Program, Registers, basic_blocks
+from helpers.simulator.engine import SPECIAL_REGISTERS
+from helpers.simulator.ir import Instruction, Kind, Program, Registers, basic_blocks
 from helpers.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.ptx import Address, Immediate, Not, Register, Special, Statement, Symbol, Vector
 
@@ -39,7 +40,8 @@ COMPARE: dict[str, Callable] = {
     "lo": lambda a, b: a < b, "ls": lambda a, b: a <= b, "hi": lambda a, b: a > b, "hs": lambda a, b: a >= b,
     # The unordered forms are true if an operand is NaN.
     "equ": lambda a, b: ~((a < b) | (a > b)), "neu": lambda a, b: ~(a == b),
-    "ltu": lambda a, b: ~(a >= b), "leu": lambda a, b: ~(a > b), "gtu": lambda a, b: ~(a <= b), "geu": lambda a, b: ~(a < b),
+    "ltu": lambda a, b: ~(a >= b), "leu": lambda a, b: ~(a > b),
+    "gtu": lambda a, b: ~(a <= b), "geu": lambda a, b: ~(a < b),
     "num": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "nan": lambda a, b: np.isnan(a) | np.isnan(b),
 }  # fmt: skip
 COMBINE: dict[str, Callable] = {
@@ -144,7 +146,7 @@ class Translator:
             raise ValueError(f"operand {operand}")
         slot = self.slots[operand.name]
         width = ptx.TYPE_BYTES[self.types[slot]]
-        if dtype == bool:
+        if dtype.kind == "b":
             return lambda registers: registers[slot]
         if width > dtype.itemsize:
             narrow, store = np.dtype(f"i{dtype.itemsize}"), STORAGE_BY_BYTES[width]
@@ -158,7 +160,7 @@ class Translator:
 
     @staticmethod
     def _constant(operand: Immediate, dtype: np.dtype):
-        if dtype == bool:
+        if dtype.kind == "b":
             return np.bool_(operand.value)
         if dtype.kind == "f" and isinstance(operand.value, float):
             return np.array(operand.bits, f"u{dtype.itemsize}").view(dtype)[()]
@@ -240,7 +242,7 @@ class Translator:
 
     def fit(self, slot: int | None, dtype: np.dtype) -> Callable | None:
         """How a result of `dtype` is widened to its register; None if it already has its width."""
-        if slot is None or dtype == bool:
+        if slot is None or dtype.kind == "b":
             return None
         width = ptx.TYPE_BYTES[self.types[slot]]
         if width <= dtype.itemsize or self.types[slot] == "pred":
@@ -272,14 +274,13 @@ def translate(kernel: CompiledKernel) -> Program:
             register = statement.guard.register if negated else statement.guard
             instruction.guard = (translator.slots[register.name], negated)
         instructions.append(instruction)
-    parameters = tuple(ParameterSlot(p.name, p.type, p.size, p.offset) for p in kernel.parameters)
     program = Program(
         name=kernel.entry,
         level="ptx",
         arch=kernel.arch,
         instructions=instructions,
         initial=translator.initial,
-        parameters=parameters,
+        parameters=kernel.parameters,
         shared_bytes=translator.shared_bytes,
         dynamic_shared_offset=translator.dynamic_offset,
         local_bytes=translator.local_bytes,
@@ -477,6 +478,8 @@ def _reduce_warp(t: Translator, instruction: Instruction, statement: Statement) 
 
 def _move_special(t: Translator, instruction: Instruction, name: str) -> None:
     key = name.removeprefix("%")
+    if key not in SPECIAL_REGISTERS:
+        raise KeyError(name)
     instruction.execute = lambda wave, registers, mask: (wave.special_value(key),)
 
 

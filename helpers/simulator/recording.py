@@ -281,7 +281,7 @@ class Recording:
         )
 
     def instructions(self, opcode: str | None = None, threads: bool = False) -> int:
-        """Warp instructions executed (thread instructions if `threads`), all or those whose opcode starts with `opcode`."""
+        """Warp (or thread) instructions executed, all or those whose opcode starts with `opcode`."""
         total = 0
         for launch in self._launches():
             executed = launch.block_lanes if threads else launch.block_warps
