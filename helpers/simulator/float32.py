@@ -106,8 +106,10 @@ def sqrt(a, rounding: str = "rn"):
 
 def flush(a):
     """a with subnormal numbers replaced by a zero of their sign."""
-    subnormal = np.abs(a) < SMALLEST_NORMAL
-    return np.where(subnormal, np.copysign(np.float32(0), a), a)[()] if np.count_nonzero(subnormal) else a
+    magnitude = np.abs(a)
+    if np.minimum.reduce(magnitude, axis=None, initial=np.inf) >= SMALLEST_NORMAL:
+        return a
+    return np.where(magnitude < SMALLEST_NORMAL, np.copysign(np.float32(0), a), a)[()]
 
 
 def ftz(operation: Callable) -> Callable:
