@@ -109,14 +109,18 @@ def _used_share(access: WarpAccess) -> np.ndarray:
 
 
 def _caption(settings: Sequence[Setting], source: str) -> str:
-    best = min((setting.shape for setting in settings), key=lambda shape: shape.sectors_per_request)
-    worst = max((setting.shape for setting in settings), key=lambda shape: shape.sectors_per_request)
-    text = f"From {_cost(worst)} to {_cost(best)}"
-    if best.gflops is None or worst.gflops is None:
-        return text + "."
-    return f"{text}; GFLOPS from {theme.thousands(worst.gflops)} to {theme.thousands(best.gflops)} ({source})."
+    shapes = [setting.shape for setting in settings]
+    fewest = min(shapes, key=lambda shape: shape.sectors_per_request)
+    text = f"Fewest sectors: {_cost(fewest)}."
+    measured = [shape for shape in shapes if shape.gflops is not None]
+    if measured:
+        slowest = min(measured, key=lambda shape: shape.gflops or 0.0)
+        fastest = max(measured, key=lambda shape: shape.gflops or 0.0)
+        text += f" Slowest: {_cost(slowest)}. Fastest: {_cost(fastest)} (GFLOPS {source})."
+    return text
 
 
 def _cost(shape: BlockShape) -> str:
     mean = theme.thousands(shape.sectors_per_request, 1)
-    return f"{mean} sectors a request ({shape.kernel}, block {shape.label})"
+    speed = "" if shape.gflops is None else f", {theme.thousands(shape.gflops)} GFLOPS"
+    return f"{shape.kernel} {shape.label} with {mean} a request{speed}"

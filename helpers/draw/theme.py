@@ -8,8 +8,8 @@ shows it as a PNG of one width; the caption travels with it as text, so comparin
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import matplotlib
@@ -17,6 +17,8 @@ import numpy as np
 from matplotlib import figure
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from PIL import Image
 
 # Okabe and Ito's palette (https://jfly.uni-koeln.de/color/), which stays distinct for every common colour blindness.
@@ -50,7 +52,7 @@ SMALL = 10.0
 
 _CAPTION_LINE = 0.26  # inches
 _CAPTION_MARGIN = 0.10
-_CAPTION_LETTERS = 101  # a line of caption holds so many letters at TEXT points
+_CAPTION_WIDTH = WIDTH - 0.3
 _RC = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so the picture is the same on every machine
     "font.size": TEXT,
@@ -86,7 +88,7 @@ class Figure(figure.Figure):
         """
         if not caption.strip():
             raise ValueError("A picture of this course has a caption: one sentence that states the number.")
-        lines = textwrap.wrap(caption, _CAPTION_LETTERS)
+        lines = _wrapped(caption, TEXT, _CAPTION_WIDTH)
         below = max(len(lines), caption_lines) * _CAPTION_LINE + _CAPTION_MARGIN
         super().__init__(figsize=(WIDTH, height + below), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(self)
@@ -146,6 +148,27 @@ def to_png(drawn: figure.Figure) -> bytes:
     return out.getvalue()
 
 
+def _wrapped(text: str, size: float, width: float) -> list[str]:
+    """Lines of text that are at most `width` inches wide in letters of `size` points; no-break spaces do not break."""
+    space, full = _points(" ", size), width * 72
+    lines: list[list[str]] = [[]]
+    used = 0.0
+    for word in text.split(" "):
+        length = _points(word, size)
+        if lines[-1] and used + space + length > full:
+            lines.append([])
+        used = used + space + length if lines[-1] else length
+        lines[-1].append(word)
+    return [" ".join(line) for line in lines]
+
+
+@lru_cache(maxsize=2048)
+def _points(word: str, size: float) -> float:
+    """The width of a word in points. Captions repeat their words, and measuring one takes longer than drawing it."""
+    font = FontProperties(family=_RC["font.family"], size=size)
+    return text_to_path.get_text_width_height_descent(word, font, ismath=False)[0]
+
+
 def thousands(value: float, digits: int = 0) -> str:
     """A number as prose writes it: 6249.4 is '6 249' with narrow no-break spaces, 2.5 with one digit is '2.5'."""
     return f"{value:,.{digits}f}".replace(",", "\u202f")
@@ -156,6 +179,6 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "\u2212")
 
 
-def plural(count: int, singular: str) -> str:
+def plural(count: int, singular: str, ending: str = "s") -> str:
     """'1 sector', '32 sectors', '16 384 bytes', with a no-break space between the number and its noun."""
-    return f"{thousands(count)}\u00a0{singular}{'' if count == 1 else 's'}"
+    return f"{thousands(count)}\u00a0{singular}{'' if count == 1 else ending}"

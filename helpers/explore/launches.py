@@ -1,0 +1,127 @@
+"""Small launches for pictures: a kernel on matrices of true width, but only the blocks that the picture shows.
+
+The addresses of a block depend on the matrices' widths and not on how many other blocks there are, so a picture of one
+warp needs one block. Matrices hold zeros: nobody looks at the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import Kernel
+from helpers import simulator
+from helpers.draw.access import WarpAccess, warp_access
+from helpers.draw.block_shapes import BlockShape
+from helpers.measure import recordings
+
+ORIGIN = ((0, 0, 0),)
+SHORT_K = 64  # enough steps for the exact mean if rows of A begin with a sector; they are 256 bytes apart
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel to explore: the ladder's, or a learner's own with the ladder's parameters
+    (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C).
+
+    name: what the pictures call it.  source: CUDA C++.  entry: the kernel's name, or a template instantiation.
+    """
+
+    name: str
+    source: str
+    entry: str
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Program:
+        """A kernel of the ladder."""
+        return cls(kernel.name, kernel.source, kernel.entry)
+
+
+def record_launch(
+    program: Program | Kernel,
+    block: Sequence[int],
+    M: int,
+    N: int,
+    K: int,
+    *,
+    blocks: Sequence[tuple[int, int, int]] = ORIGIN,
+) -> simulator.Recording:
+    """What the given blocks of a launch do, in the simulator: A is (M, K), B (K, N), C (M, N), alpha 1 and beta 0.
+
+    block: threads along x, y (and z).  blocks: those to execute and to look at; the grid reaches as far as they do.
+    Raises the simulator's errors, whose messages are sentences to a learner.
+    """
+    program = program if isinstance(program, Program) else Program.of(program)
+    threads = (*map(int, block), 1, 1)[:3]
+    return _record(program, threads, (M, N, K), tuple(blocks))
+
+
+@lru_cache(maxsize=12)
+def _record(
+    program: Program,
+    threads: tuple[int, int, int],
+    shape: tuple[int, int, int],
+    blocks: tuple[tuple[int, int, int], ...],
+) -> simulator.Recording:
+    M, N, K = shape
+    grid = tuple(1 + max(index[axis] for index in blocks) for axis in range(3))
+    function = _function(program.source, program.entry)
+    A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
+    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
+    with simulator.record(level="ptx", blocks=blocks, only_traced=True) as recording:
+        function(grid, threads, args)
+    return recording
+
+
+@lru_cache(maxsize=32)
+def _function(source: str, entry: str) -> Any:
+    return simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry]).get_function(entry)
+
+
+def gemm_accesses(
+    recording: simulator.Recording, k: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
+) -> tuple[WarpAccess, WarpAccess, WarpAccess]:
+    """One warp's load of A and of B at step k and its store of C: the three ribbons of picture 3."""
+    return (
+        warp_access(recording, "A", "ld", k, block, warp),
+        warp_access(recording, "B", "ld", k, block, warp),
+        warp_access(recording, "C", "st", 0, block, warp),
+    )
+
+
+def sectors_per_request(recording: simulator.Recording) -> float:
+    """32-byte sectors of a global load, the mean over all that were executed."""
+    return recording.total("sectors", "global", "ld") / recording.total("requests", "global", "ld")
+
+
+def tags_per_request(recording: simulator.Recording) -> float:
+    """128-byte lines of a global load, one tag look-up each, the mean over all that were executed."""
+    return recording.total("tags", "global", "ld") / recording.total("requests", "global", "ld")
+
+
+def block_shape(kernel: Kernel, block: tuple[int, int], width: int, *, speed_at: int | None = None) -> BlockShape:
+    """A block shape's cost per request, counted on one block, and its recorded GFLOPS.
+
+    width: columns of A, B and C.  speed_at: M = N = K of the recording to look up, None for `width`. gflops is None if
+    that was not recorded.
+    """
+    recording = record_launch(kernel, block, M=max(width, max(block)), N=width, K=SHORT_K)
+    measured = recorded(kernel, block, speed_at or width)
+    return BlockShape(
+        kernel=kernel.name,
+        block=block,
+        sectors_per_request=sectors_per_request(recording),
+        tags_per_request=tags_per_request(recording),
+        gflops=measured.gflops if measured else None,
+    )
+
+
+def recorded(kernel: Kernel, block: tuple[int, int], size: int, gpu: str = recordings.DEFAULT_GPU) -> Any:
+    """The recorded Measurement of this kernel with this block at M = N = K = size, or None."""
+    if block[0] * block[1] > 1024:
+        return None
+    return recordings.find(kernel.replace(block_x=block[0], block_y=block[1]), size, size, size, gpu)

@@ -1,0 +1,84 @@
+"""What every explorer is made of: labelled controls that the keyboard reaches, and a stage of fixed height.
+
+A stage shows a picture as an inline PNG, or a sentence in its place. Its height never changes, so nothing on the page
+moves while a slider does.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+
+from helpers.draw import theme
+
+STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
+_LABEL = {"description_width": "initial"}
+
+
+class Stage(ipywidgets.VBox):
+    """A picture with a line of text under it, in a frame of fixed height (CSS pixels)."""
+
+    def __init__(self, height: int) -> None:
+        width = round(theme.WIDTH * theme.CSS_DPI)
+        self.picture = ipywidgets.Image(format="png", layout={"width": f"{width}px", "max_width": "100%"})
+        self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "display": "none"})
+        self.note = ipywidgets.HTML(layout={"height": "28px"})
+        frame = ipywidgets.VBox([self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"})
+        super().__init__([frame, self.note], layout={"overflow": "hidden"})
+
+    def show(self, picture: theme.Figure, note: str = "") -> None:
+        """Replace what is on the stage by a picture; the figure is not kept."""
+        self.picture.value = picture.png()
+        self.picture.layout.display, self.sentence.layout.display = "", "none"
+        self.note.value = html.escape(note)
+
+    def say(self, sentence: str) -> None:
+        """Replace what is on the stage by a sentence: a setting that cannot run, and why."""
+        self.sentence.value = (
+            f'<div style="border-left: 4px solid {theme.TROUBLE}; padding: 8px 14px; font-size: 15px; '
+            f'line-height: 1.5; white-space: pre-wrap;">{html.escape(sentence)}</div>'
+        )
+        self.picture.layout.display, self.sentence.layout.display = "none", ""
+        self.note.value = ""
+
+
+class Explorer(ipywidgets.VBox):
+    """Controls above a stage. Where there are no widgets, in a stored notebook or on the web, it is a line of text."""
+
+    def __init__(self, what: str, controls: Sequence[Sequence[ipywidgets.Widget]], stage: Stage) -> None:
+        rows = [ipywidgets.HBox(list(row), layout={"flex_flow": "row wrap"}) for row in controls]
+        super().__init__([*rows, stage])
+        self.what = what
+        self.stage = stage
+
+    def __repr__(self) -> str:
+        return f"{self.what} {STATIC_NOTE}"
+
+
+def choice_slider(label: str, options: Sequence[Any], value: Any, width: str = "290px") -> ipywidgets.SelectionSlider:
+    """A slider over a few values: Tab reaches it, the arrow keys move it; it reports when it comes to rest."""
+    return ipywidgets.SelectionSlider(
+        description=label,
+        options=list(options),
+        value=value,
+        continuous_update=False,
+        style=_LABEL,
+        layout={"width": width},
+    )
+
+
+def number_slider(label: str, largest: int, width: str = "290px") -> ipywidgets.IntSlider:
+    """A slider over 0 … largest."""
+    return ipywidgets.IntSlider(
+        description=label, min=0, max=largest, value=0, continuous_update=False, style=_LABEL, layout={"width": width}
+    )
+
+
+def choice_buttons(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ipywidgets.ToggleButtons:
+    """Buttons of which one is pressed: Tab reaches each, the space bar presses it."""
+    return ipywidgets.ToggleButtons(
+        description=label, options=list(options), value=value, style={**_LABEL, "button_width": "auto"}
+    )
