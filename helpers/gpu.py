@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
 SIMULATED_GPU = "NVIDIA H200"  # the GPU whose architecture the simulator compiles for
-DEFAULT_SHARED_BYTES = 48 * 1024  # CUDA guide, "Shared Memory": a kernel must opt in to more dynamic shared memory
 
 # CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
@@ -179,7 +178,7 @@ def load(kernel: Kernel) -> Callable[..., None]:
     )
     function = module.get_function(kernel.entry)
     shared_bytes = kernel.shared_bytes
-    if shared_bytes > DEFAULT_SHARED_BYTES:
+    if shared_bytes:  # more than 48 KB is refused unless the function is allowed it first (CUDA guide, "Shared Memory")
         function.max_dynamic_shared_size_bytes = shared_bytes
     block = kernel.block
 

@@ -1,9 +1,13 @@
 """Traffic formulas against sums by hand, and against what the simulator counts."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, get
+from helpers import gpu
+from helpers.measure import problem
 from helpers.models.traffic import (
     compulsory,
     flops,
@@ -75,35 +79,33 @@ def test_a_block_that_does_not_cut_into_warps_is_refused():
 SHAPE = (40, 36, 24)  # M, N, K: partial tiles for most kernels
 
 
-def simulate(kernel, M, N, K, beta, level="ptx"):
-    """All global requests of one launch, and its counters."""
-    from helpers import simulator
-    from helpers.measure import problem
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
-    A, B, C = problem(M, N, K, 3)
-    module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
-    grid = kernel.grid(M, N)
-    every_block = tuple((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
-    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1.25), A, B, np.float32(beta), C)
-    with simulator.record(level=level, blocks=every_block) as recording:
-        module.get_function(kernel.entry)(grid, kernel.block, args, shared_mem=kernel.shared_bytes)
-    return recording, every_block, kernel.threads // 32 + (kernel.threads % 32 > 0)
+
+def simulate(kernel, M, N, K, beta):
+    """The recording of one launch, with the requests of every block."""
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K, 3))
+    launch = gpu.load(kernel)
+    with gpu.record(level="ptx", blocks="all") as recording:
+        launch(M, N, K, 1.25, A, B, beta, C)
+    return recording
 
 
 @pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
-def test_the_formula_gives_the_bytes_that_the_simulated_threads_ask_for(kernel, monkeypatch):
+def test_the_formula_gives_the_bytes_that_the_simulated_threads_ask_for(kernel):
     M, N, K = SHAPE
-    recording, blocks, warps = simulate(kernel, M, N, K, beta=0.5)
+    recording = simulate(kernel, M, N, K, beta=0.5)
+    warps = -(-kernel.threads // 32)
     asked = {"ld": {}, "st": {}}
-    for block in blocks:
-        for warp in range(warps):
-            for op, sums in asked.items():
-                rows = recording.requests(space="global", op=op, block=block, warp=warp)
-                for array in np.unique(rows["array"]):
-                    of_array = rows[rows["array"] == array]
-                    sums[str(array)] = sums.get(str(array), 0) + int(
-                        (of_array["active"].sum(axis=1) * of_array["width"]).sum()
-                    )
+    for block in itertools.product(*map(range, kernel.grid(M, N))):
+        for warp, (op, sums) in itertools.product(range(warps), asked.items()):
+            rows = recording.requests(space="global", op=op, block=block, warp=warp)
+            for array in np.unique(rows["array"]):
+                of_array = rows[rows["array"] == array]
+                lanes_bytes = int((of_array["active"].sum(axis=1) * of_array["width"]).sum())
+                sums[str(array)] = sums.get(str(array), 0) + lanes_bytes
     traffic = requested(kernel, M, N, K, beta=0.5)
     assert asked == {
         "ld": {"A": traffic.load_A, "B": traffic.load_B, "C": traffic.load_C},
@@ -117,7 +119,7 @@ def test_the_sector_formula_is_what_the_simulator_counts(name, x_along, block):
     kernel = get(name).replace(block_x=block[0], block_y=block[1])
     M = N = 64
     K = 8
-    recording, _, _ = simulate(kernel, M, N, K, beta=0.0)
+    recording = simulate(kernel, M, N, K, beta=0.0)
     expected = sectors_per_request(*block, x_along=x_along)
     warps = M * N // 32
     counters = recording.counters
