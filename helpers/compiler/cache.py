@@ -13,6 +13,7 @@ import json
 import os
 import struct
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,6 +26,8 @@ LIMIT_BYTES = 256 * 2**20
 
 _MARK = b"GEMMCACHE1\n"
 _SUFFIX = ".bin"
+_UNFINISHED = ".part"
+_UNFINISHED_SECONDS = 3600
 
 
 def folder() -> Path | None:
@@ -62,7 +65,7 @@ def write(name: str, parts: Mapping[str, bytes]) -> None:
         return
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=".part", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=_UNFINISHED, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_pack(parts))
@@ -75,7 +78,14 @@ def write(name: str, parts: Mapping[str, bytes]) -> None:
 
 
 def trim(directory: Path, limit_bytes: int) -> None:
-    """Delete the entries that were not used for longest until the rest fits in ``limit_bytes``."""
+    """Delete the entries that were not used for longest until the rest fits in ``limit_bytes``.
+
+    Deletes also what a writer left that was stopped in the middle, after an hour.
+    """
+    for path in directory.glob(f"*{_UNFINISHED}"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _UNFINISHED_SECONDS:
+                path.unlink()
     entries = []
     for path in directory.glob(f"*{_SUFFIX}"):
         with contextlib.suppress(OSError):  # another process may have deleted it

@@ -8,6 +8,7 @@ and 13 alike, and needs no GPU for it.
 from __future__ import annotations
 
 import functools
+import re
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from helpers.compiler.errors import CompilerMissing
+
+_TIME = re.compile(r"^ptxas info\s*: Compile time = .*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -75,10 +78,10 @@ def run(
         try:
             nvrtc.compileProgram(program, tuple(options))
         except nvrtc.NVRTCError as error:
-            return Output(succeeded=False, log=_text(nvrtc.getProgramLog(program)) or str(error))
+            return Output(succeeded=False, log=_log(nvrtc, program) or str(error))
         return Output(
             succeeded=True,
-            log=_text(nvrtc.getProgramLog(program)),
+            log=_log(nvrtc, program),
             ptx=_text(nvrtc.getPTX(program)),
             cubin=_whole_elf(nvrtc.getCUBIN(program)) if _makes_machine_code(options) else b"",
             lowered_names=tuple(nvrtc.getLoweredName(program, expression) for expression in name_expressions),
@@ -98,6 +101,11 @@ def _program(nvrtc, source: str, filename: str, headers: Mapping[str, str]) -> I
 
 def _makes_machine_code(options: Sequence[str]) -> bool:
     return any(option.startswith(("-arch=sm_", "--gpu-architecture=sm_")) for option in options)
+
+
+def _log(nvrtc, program: int) -> str:
+    """The compiler's messages, without the times that it took: the same source then gives the same output."""
+    return _TIME.sub("", _text(nvrtc.getProgramLog(program)))
 
 
 def _text(raw: bytes | str) -> str:

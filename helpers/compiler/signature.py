@@ -233,7 +233,7 @@ def _type_text(tokens: list[str]) -> str:
     text = ""
     for token in tokens:
         tight = not text or token in ("::", "<", ">", ",", ")", "]", "[") or text[-1] in "<(:[*&"
-        if token in ("*", "&") and text and text[-1] in "*&(":
+        if (token in ("*", "&") and text and text[-1] in "*&(") or (token == "(" and text.endswith(")")):
             tight = True
         text += token if tight else f" {token}"
     return text
