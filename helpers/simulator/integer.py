@@ -15,7 +15,7 @@ def divide(a, b):
     quotient = a // b
     if np.issubdtype(quotient.dtype, np.signedinteger):
         remainder = a - quotient * b
-        quotient = quotient + ((remainder != 0) & ((remainder ^ b) < 0)).astype(quotient.dtype)
+        quotient = quotient + ((remainder != 0) & ((a ^ b) < 0)).astype(quotient.dtype)
     zero = b == 0
     return np.where(zero, ~quotient.dtype.type(0), quotient) if np.any(zero) else quotient
 
