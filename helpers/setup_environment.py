@@ -185,17 +185,17 @@ def find_gpu(library: str = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     try:
         driver = ctypes.CDLL(library)
     except OSError:
-        return Gpu(False, "no NVIDIA driver")
+        return Gpu(False, "no NVIDIA driver found: kernels will run in the simulator")
     number = ctypes.c_int()
     status = driver.cuInit(0)
     if status != 0 or driver.cuDeviceGetCount(ctypes.byref(number)) != 0 or number.value < 1:
-        return Gpu(False, f"an NVIDIA driver, but it shows no GPU (cuInit answers {status})")
+        return Gpu(False, f"the NVIDIA driver shows no GPU (cuInit: {status}): kernels will run in the simulator")
     count = number.value
     driver.cuDriverGetVersion(ctypes.byref(number))
     version = f"{number.value // 1000}.{number.value % 1000 // 10}"
     if number.value < DRIVER_CUDA:
-        return Gpu(False, f"an NVIDIA driver for CUDA {version}, older than the CUDA 12 that CuPy needs")
-    return Gpu(True, f"NVIDIA GPUs: {count}, driver for CUDA {version}")
+        return Gpu(False, f"the NVIDIA driver is for CUDA {version}; to use the GPU, CuPy needs one for CUDA 12")
+    return Gpu(True, f"found {count} NVIDIA GPU(s), driver for CUDA {version}")
 
 
 def venv_python(venv: Path) -> Path:
@@ -315,13 +315,10 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, say: Cal
     stamp = read_stamp(venv) if venv_python(venv).exists() else None
     wanted = set(extras)
     had = set(stamp.extras) if stamp else set()
-    reason = "GPU packages asked for" if gpu == "yes" else "GPU packages not wanted"
-    if gpu == "auto" and "gpu" in had:
-        reason = "GPU packages are installed already"
-    elif gpu == "auto":
-        usable, reason = find_gpu()
-        gpu = "yes" if usable else "no"
-    if gpu == "yes":
+    found = Gpu(gpu == "yes", "asked for the GPU's packages" if gpu == "yes" else "told to look for no GPU")
+    if gpu == "auto":
+        found = Gpu(True, "has the GPU's packages already") if "gpu" in had else find_gpu()
+    if found.usable:
         wanted.add("gpu")
 
     versions = supported_versions((root / "pyproject.toml").read_text(encoding="utf-8"))
@@ -337,7 +334,7 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, say: Cal
     check_platform(platform.system(), platform.machine())
     everything = sorted(wanted | had)
     check_disk(root, DISK_BYTES_GPU if "gpu" in everything else DISK_BYTES)
-    say(f"set-up: {reason}")
+    say(f"set-up: {found.reason}")
     if usable_venv(venv, versions, python):
         say(f"set-up: {VENV} is there, bringing its packages up to date")
         if (venv / STAMP).exists():
