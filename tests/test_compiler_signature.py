@@ -31,10 +31,11 @@ def test_a_signature_over_many_lines_with_comments_and_templates_is_read():
         "int",
         "float",
         "const float *",
-        "float const *const",
+        "float const *",
         "float",
         "T *",
     ]
+    assert declared_parameters(SGEMM, "sgemm<128, 16, double>")[-1].type == "double *"
     assert kernel_names(SGEMM) == ("sgemm<BM, BN, T>",)
 
 
@@ -47,6 +48,7 @@ def test_a_signature_over_many_lines_with_comments_and_templates_is_read():
         ("unsigned n, long long m", [("unsigned", "n"), ("long long", "m")]),
         ("const volatile int * __restrict__ p", [("const volatile int *", "p")]),
         ("float **rows", [("float **", "rows")]),
+        ("const float *const *const rows", [("const float *const *", "rows")]),
         ("float x[]", [("float *", "x")]),
         ("float tile[4][8]", [("float *", "tile")]),
         ("cuda::std::array<float, 4> a", [("cuda::std::array<float, 4>", "a")]),

@@ -82,12 +82,14 @@ def declared_parameters(
 ) -> tuple[Declared, ...] | None:
     """The parameters of kernel ``entry`` as declared; with ``count``, of the first definition that has so many.
 
-    A source can hold several (``#if`` branches, overloads, specialisations): None means that none fits.
+    A source can hold several (``#if`` branches, overloads, specialisations): None means that none fits. Template
+    arguments that ``entry`` names stand in the types: ``T *`` is ``float *`` for ``"k<float>"``.
     """
     name = base_name(entry)
     for signature in signatures(source, macros):
         if signature.name == name and count in (None, len(signature.parameters)):
-            return signature.parameters
+            arguments = dict(zip(signature.template, _template_arguments(entry), strict=False))
+            return tuple(Declared(_with_arguments(each.type, arguments), each.name) for each in signature.parameters)
     return None
 
 
@@ -199,6 +201,18 @@ def _template_name(tokens: list[str]) -> str:
     return names[-1] if names else "…"
 
 
+def _template_arguments(entry: str) -> list[str]:
+    tokens = _TOKEN.findall(entry)
+    if "<" not in tokens:
+        return []
+    opening = tokens.index("<")
+    return [_type_text(part) for part in _split(tokens[opening + 1 : _matching(tokens, opening)])]
+
+
+def _with_arguments(type_text: str, arguments: dict[str, str]) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda word: arguments.get(word[0], word[0]), type_text)
+
+
 def _declared(tokens: list[str]) -> Declared:
     tokens = [token for token in _without_default(tokens) if token not in _NOT_SHOWN]
     tokens = [token for index, token in enumerate(tokens) if not _in_attribute(tokens, index)]
@@ -211,6 +225,11 @@ def _declared(tokens: list[str]) -> Declared:
         tokens = tokens[: len(tokens) - 1 - tokens[::-1].index("[")]
         is_array = True
     name = tokens.pop() if _ends_in_name(tokens) else ""
+    while "*" in tokens and tokens[-1] in (
+        "const",
+        "volatile",
+    ):  # of the pointer itself, which says nothing to a caller
+        tokens = tokens[:-1]
     return Declared(_type_text(tokens + ["*"] if is_array else tokens), name)
 
 
