@@ -1,5 +1,7 @@
 """A learner's first kernels, run by the simulator and compared with NumPy."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,8 @@ def test_min_max_and_comparisons_of_floats_follow_ieee():
     a = F32([1, -1, np.nan, 0.0, -0.0, np.inf, 3, -np.inf])
     b = F32([2, -2, 1.0, -0.0, 0.0, 1.0, np.nan, 5])
     result = np.zeros((4, 8), F32)
-    body = "int i = threadIdx.x; r[i] = fminf(a[i], b[i]); r[8 + i] = fmaxf(a[i], b[i]); r[16 + i] = a[i] < b[i]; r[24 + i] = a[i] != b[i];"
+    body = "int i = threadIdx.x; r[i] = fminf(a[i], b[i]); r[8 + i] = fmaxf(a[i], b[i]);"
+    body += "r[16 + i] = a[i] < b[i]; r[24 + i] = a[i] != b[i];"
     run(kernel("float *a, float *b, float *r", body), 1, 8, a, b, result)
     np.testing.assert_array_equal(result[0], np.fmin(a, b))
     np.testing.assert_array_equal(result[1], np.fmax(a, b))
@@ -93,7 +96,8 @@ def test_conversions_saturate_and_truncate_as_the_hardware_does():
 def test_square_root_is_exact_and_exp_is_close():
     a = np.abs(RANDOM.normal(0, 5, 256)).astype(F32)
     result = np.zeros((4, 256), F32)
-    body = "int i = threadIdx.x; r[i] = sqrtf(a[i]); r[256 + i] = expf(a[i]); r[512 + i] = logf(a[i]); r[768 + i] = sinf(a[i]);"
+    body = "int i = threadIdx.x; r[i] = sqrtf(a[i]); r[256 + i] = expf(a[i]);"
+    body += "r[512 + i] = logf(a[i]); r[768 + i] = sinf(a[i]);"
     run(kernel("float *a, float *r", body), 1, 256, a, result)
     assert (result[0] == np.sqrt(a)).all()
     np.testing.assert_allclose(result[1], np.exp(a.astype(float)), rtol=3e-7)
@@ -221,7 +225,8 @@ def test_compare_and_swap_builds_a_lock_free_float_maximum():
     data = RANDOM.normal(size=128).astype(F32)
     result = np.full(1, -np.inf, F32)
     body = """float v = x[threadIdx.x]; int *cell = (int *)best; int old = *cell;
-    while (__int_as_float(old) < v) { int seen = atomicCAS(cell, old, __float_as_int(v)); if (seen == old) break; old = seen; }"""
+    while (__int_as_float(old) < v) {
+        int seen = atomicCAS(cell, old, __float_as_int(v)); if (seen == old) break; old = seen; }"""
     run(kernel("float *x, float *best", body), 1, 128, data, result)
     assert result[0] == data.max()
 
@@ -232,7 +237,8 @@ def test_shuffles_and_votes_exchange_values_in_a_warp():
     body = """int t = threadIdx.x, v = x[t]; const unsigned all = 0xffffffffu; int sum = v;
     for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(all, sum, d);
     r[t] = __shfl_sync(all, sum, 0); r[64 + t] = __shfl_up_sync(all, v, 3); r[128 + t] = __shfl_xor_sync(all, v, 5);
-    r[192 + t] = __shfl_sync(all, v, t * 7, 8); r[256 + t] = __ballot_sync(all, v > 50); r[320 + t] = __any_sync(all, v == 99);"""
+    r[192 + t] = __shfl_sync(all, v, t * 7, 8); r[256 + t] = __ballot_sync(all, v > 50);
+    r[320 + t] = __any_sync(all, v == 99);"""
     run(kernel("int *x, int *r", body), 1, 64, data, result)
     lane = np.arange(32)
     for w in range(2):
@@ -296,8 +302,6 @@ def test_double_precision_multiplies_and_adds_with_one_rounding():
         c,
         result,
     )
-    from fractions import Fraction
-
     assert result.tolist() == [float(Fraction(x) * Fraction(y) + Fraction(z)) for x, y, z in zip(a, b, c, strict=True)]
 
 
