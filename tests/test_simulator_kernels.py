@@ -175,7 +175,8 @@ def test_early_return_leaves_the_other_threads_alone():
 
 def test_switch_statements_branch_to_all_their_cases():
     result = np.zeros(64, I32)
-    body = """int t = threadIdx.x, r; switch (t % 8) { case 0: r = t * 3; break; case 1: r = t + 11; break; case 2: r = -t; break;
+    body = """int t = threadIdx.x, r; switch (t % 8) { case 0: r = t * 3; break;
+    case 1: r = t + 11; break; case 2: r = -t; break;
     case 3: r = t * t; break; case 4: r = 7; break; case 5: r = t ^ 5; break; default: r = 1000; } x[t] = r;"""
     run(kernel("int *x", body), 1, 64, result)
     cases = [lambda t: 3 * t, lambda t: t + 11, lambda t: -t, lambda t: t * t, lambda t: 7, lambda t: t ^ 5]
@@ -190,7 +191,8 @@ def test_indices_of_one_two_and_three_dimensions(grid, block):
     body = """int b = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     int *r = x + 6 * (b * blockDim.x * blockDim.y * blockDim.z + t);
-    r[0] = blockIdx.x; r[1] = blockIdx.y; r[2] = blockIdx.z; r[3] = threadIdx.x; r[4] = threadIdx.y; r[5] = threadIdx.z;"""
+    r[0] = blockIdx.x; r[1] = blockIdx.y; r[2] = blockIdx.z;
+    r[3] = threadIdx.x; r[4] = threadIdx.y; r[5] = threadIdx.z;"""
     run(kernel("int *x", body), grid, block, result)
     for b in range(blocks):
         for t in range(threads):
