@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
 SIMULATED_GPU = "NVIDIA H200"  # the GPU whose architecture the simulator compiles for
 
+KERNEL_OPTIONS = ("-std=c++17",)
+
 # CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
 
@@ -173,17 +175,19 @@ def load(kernel: Kernel) -> Callable[..., None]:
     A (M, K), B (K, N) and C (M, N) are row-major float32 arrays of this module. The launch is asynchronous on a GPU: a
     fault inside the kernel is reported by the next `synchronize()`.
     """
-    module = sys.modules[__name__].RawModule(
-        code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry]
-    )
-    function = module.get_function(kernel.entry)
-    shared_bytes = kernel.shared_bytes
+    door = sys.modules[__name__]
+    module = door.RawModule(code=kernel.source, options=KERNEL_OPTIONS, name_expressions=[kernel.entry])
+    return launcher(kernel, module.get_function(kernel.entry))
+
+
+def launcher(kernel: Kernel, function: Any) -> Callable[..., None]:
+    """`launch(M, N, K, alpha, A, B, beta, C)` of an already compiled function, with the geometry of `kernel`."""
+    block, shared_bytes = kernel.block, kernel.shared_bytes
     if shared_bytes:  # more than 48 KB is refused unless the function is allowed it first (CUDA guide, "Shared Memory")
         function.max_dynamic_shared_size_bytes = shared_bytes
-    block = kernel.block
 
     def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
-        # The C types of the parameters, spelt out: a Python float would be passed as eight bytes.
+        # The parameters' C types, spelt out: CuPy passes a Python float as a double, of which a kernel reads half.
         args = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
         function(kernel.grid(M, N), block, args, shared_mem=shared_bytes)
 

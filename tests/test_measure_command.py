@@ -1,11 +1,14 @@
 """`python -m helpers.measure`: its table, its arguments, and what it says without a GPU."""
 
+import json
+
 import pytest
 
 from gemm_kernels import get
 from helpers import gpu
 from helpers.measure import NoGpu, bench, recordings
 from helpers.measure.__main__ import main, summary, table_row
+from helpers.measure.counters import write_cubins
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +37,7 @@ def test_bench_without_a_gpu_points_to_the_recordings():
         (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
         (["bench", "--size", "0"], "'0' is no shape"),
         (["record", "--suite", "all"], "invalid choice: 'all'"),
-        ([], "required: bench | record"),
+        ([], "required: bench | record | cubins"),
     ],
 )
 def test_a_wrong_argument_is_answered_with_the_right_ones(arguments, sentence, capsys):
@@ -56,6 +59,13 @@ def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
     rows = [recordings.gflops(get("naive"), size, size, size) for size in (128, 4096)]
     expected = (rows[0].of_cublas * rows[1].of_cublas) ** 0.5
     assert summary(rows) == [f"naive: geometric mean {expected:.3f} of cuBLAS over 2 shape(s)"]
+
+
+def test_the_courses_compiler_writes_machine_code_that_can_be_carried_to_a_gpu(tmp_path):
+    index = write_cubins(tmp_path, (get("naive"), get("shared_memory")))
+    functions = json.loads(index.read_text(encoding="utf-8"))["functions"]
+    assert functions["naive"] == "sgemm_naive" and "sgemm_shared_memory" in functions["shared_memory"]
+    assert all((tmp_path / f"{name}.cubin").read_bytes().startswith(b"\x7fELF") for name in functions)
 
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------

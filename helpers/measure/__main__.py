@@ -11,7 +11,7 @@ from gemm_kernels import LADDER, Kernel, get
 from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, Refusal, bench_together, geometric_mean
-from helpers.measure.counters import NoProfiler, record_counters
+from helpers.measure.counters import NoProfiler, record_counters, write_cubins
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import record_golden, record_suite
@@ -21,6 +21,9 @@ from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, la
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is 0 if everything that was asked for was measured."""
     options = _parser().parse_args(arguments)
+    if options.command == "cubins":
+        print(write_cubins(options.folder))
+        return 0
     if gpu.backend() != "gpu":
         print(f"Measuring needs a GPU. {gpu.reason()}", file=sys.stderr)
         print(f"Recordings to read without one: {', '.join(recordings.gpus()) or 'none'}.", file=sys.stderr)
@@ -38,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="bench | record")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | cubins")
 
     bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
     bench.add_argument(
@@ -58,7 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument(
         "--folder", type=Path, default=recordings.FOLDER, help="where to write (default: the package's)"
     )
+    record.add_argument("--cubins", type=Path, help="counters suite: launch the machine code of this folder")
     record.set_defaults(run=_record)
+
+    cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
+    cubins.add_argument("folder", type=Path)
     return parser
 
 
@@ -110,7 +117,7 @@ def _record(options: argparse.Namespace) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     for suite in suites:
         if suite not in TIMED_SUITES:
-            print(f"{suite}: {_record_answers(suite, tuple(options.kernels) or LADDER, options.folder)}", flush=True)
+            print(f"{suite}: {_record_answers(suite, options)}", flush=True)
             continue
         groups = _groups(options) if suite == "ladder" else TIMED_SUITES[suite]()
         print(f"{suite}: {len(groups)} groups")
@@ -127,13 +134,14 @@ def _record(options: argparse.Namespace) -> int:
     return _tell(refused)
 
 
-def _record_answers(suite: str, kernels: tuple[Kernel, ...], folder: Path) -> Path:
+def _record_answers(suite: str, options: argparse.Namespace) -> Path:
     """The suites that ask the GPU for something else than time."""
+    kernels = tuple(options.kernels) or LADDER
     if suite == "golden":
-        return record_golden(kernels, folder)
+        return record_golden(kernels, options.folder)
     if suite == "occupancy":
-        return record_occupancy(folder)
-    return record_counters(kernels, folder)
+        return record_occupancy(options.folder)
+    return record_counters(kernels, options.folder, options.cubins)
 
 
 HEADER = (

@@ -1,12 +1,17 @@
 """Nsight Compute's counters of every kernel, for the simulator's to be held against.
 
+Machine code differs from compiler to compiler, and counters with it. The simulator executes what the compiler that the
+course pins makes; `write_cubins` (no GPU needed) puts that into files, and `record_counters(cubins=…)` launches it.
+
 `ncu` runs this file as a program (`python -m helpers.measure.counters`), which launches each kernel at each shape once.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -21,6 +26,7 @@ from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 
 FILE = "counters.json"
+INDEX = "index.json"
 SHAPES = ((256, 256, 256), (100, 90, 77))
 METRICS = (
     "smsp__inst_executed.sum",
@@ -50,20 +56,46 @@ class NoProfiler(Exception):
     """Nsight Compute cannot count here; the message says what it answered."""
 
 
-def record_counters(kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER) -> Path:
+def record_counters(
+    kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER, cubins: Path | None = None
+) -> Path:
     """Profile every kernel, default parameters, at every shape and write counters.json. The rows of other kernels stay.
 
+    cubins: a folder that `write_cubins` filled; without it the kernels are compiled by the NVRTC that CuPy finds here.
     Needs Nsight Compute (`ncu`) on the PATH and the permission to read the GPU's counters: NoProfiler otherwise.
     """
     file = folder / FILE
     names = {kernel.name for kernel in kernels}
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
-    measured = list(profile(kernels))
-    recordings.write(file, {"provenance": provenance() | {"ncu": _ncu_version()}, "rows": kept + measured})
+    measured = list(profile(kernels, cubins))
+    about_this_run = provenance() | {"ncu": _ncu_version()}
+    if cubins is not None:
+        about_this_run["nvrtc"] = _index(cubins)["nvrtc"]
+    recordings.write(file, {"provenance": about_this_run, "rows": kept + measured})
     return file
 
 
-def profile(kernels: Sequence[Kernel]) -> Iterator[dict[str, Any]]:
+def write_cubins(folder: Path, kernels: Sequence[Kernel] = LADDER, arch: str = "sm_90") -> Path:
+    """Compile the kernels with the course's compiler for `arch` into folder/<kernel>.cubin, with an index of names."""
+    from helpers import compiler
+
+    folder.mkdir(parents=True, exist_ok=True)
+    functions, versions = {}, set()
+    for kernel in kernels:
+        compiled = compiler.compile(kernel.source, kernel.entry, arch=arch, options=gpu.KERNEL_OPTIONS)
+        (folder / f"{kernel.name}.cubin").write_bytes(compiled.cubin)
+        functions[kernel.name] = compiled.lowered_name
+        versions.add(".".join(map(str, compiled.compiler_version)))
+    index = {"arch": arch, "nvrtc": ", ".join(sorted(versions)), "functions": functions}
+    (folder / INDEX).write_text(json.dumps(index, indent=1), encoding="utf-8")
+    return folder / INDEX
+
+
+def _index(cubins: Path) -> dict[str, Any]:
+    return json.loads((cubins / INDEX).read_text(encoding="utf-8"))
+
+
+def profile(kernels: Sequence[Kernel], cubins: Path | None = None) -> Iterator[dict[str, Any]]:
     """One row a launch: kernel, params, M, N, K, beta and its counters."""
     if shutil.which("ncu") is None:
         raise NoProfiler(
@@ -72,6 +104,8 @@ def profile(kernels: Sequence[Kernel]) -> Iterator[dict[str, Any]]:
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--kernel-name", "regex:sgemm_"]
     command += ["--metrics", ",".join(METRICS), sys.executable, "-m", __name__]
     command += [kernel.name for kernel in kernels]
+    if cubins is not None:
+        command += ["--cubins", str(cubins)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=900)
     launches = parse(run.stdout)
     expected = len(kernels) * len(SHAPES)
@@ -111,11 +145,15 @@ def _ncu_version() -> str:
     return subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1]
 
 
-def launch_all(names: Sequence[str]) -> None:
+def launch_all(names: Sequence[str], cubins: Path | None) -> None:
     """Launch each kernel at each shape once, in the order that `profile` expects."""
     for name in names:
         kernel = get(name)
-        launch = gpu.load(kernel)
+        if cubins is None:
+            launch = gpu.load(kernel)
+        else:
+            module = gpu.RawModule(path=str(cubins / f"{name}.cubin"))
+            launch = gpu.launcher(kernel, module.get_function(_index(cubins)["functions"][name]))
         for M, N, K in SHAPES:
             A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
             launch(M, N, K, ALPHA, A, B, BETA, C)
@@ -123,4 +161,8 @@ def launch_all(names: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    launch_all(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="+")
+    parser.add_argument("--cubins", type=Path)
+    options = parser.parse_args()
+    launch_all(options.kernels, options.cubins)

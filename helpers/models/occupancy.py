@@ -62,8 +62,9 @@ def occupancy(
 
     device: a Device, or the LaunchLimits of an architecture. threads: of a block. registers: of a thread, as the
     compiler reports them. shared_bytes: of a block, static and dynamic together, without the reserved ones.
-    shared_capacity: bytes that the SM sets aside as shared memory; the driver may choose less than the device's maximum
-    (the rest is L1 cache), and then Nsight Compute's shared limit is that of the smaller one.
+    shared_capacity: bytes that the SM sets aside as shared memory. The driver chooses this carve-out for each launch,
+    often less than the device's maximum (the rest is L1 cache) but never so little that fewer blocks fit; Nsight
+    Compute's shared limit is for the carve-out that was chosen.
 
     Raises DoesNotFit if a launch with these numbers would be refused.
     """
