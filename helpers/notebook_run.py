@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 import nbclient
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from helpers import notebook_form
@@ -28,7 +30,7 @@ class NotebookFailed(Exception):
 def execute(text: str, folder: Path) -> str:
     """The text of a notebook file with the outputs of a fresh run in folder, in canonical form.
 
-    Runs on the `python3` kernel of this Python's own environment. Raises NotebookFailed if a cell raises (and is not
+    Runs in the simulator, on the kernel of this Python's environment. Raises NotebookFailed if a cell raises (and is not
     tagged raises-exception), takes longer than CELL_TIMEOUT or kills its kernel, ValueError if text is no notebook.
     """
     notebook = notebook_form.mended(notebook_form.read(text))
@@ -37,15 +39,16 @@ def execute(text: str, folder: Path) -> str:
             cell.outputs, cell.execution_count = [], None
     client = nbclient.NotebookClient(
         notebook,
-        kernel_name="python3",
         timeout=CELL_TIMEOUT,
         record_timing=False,
         store_widget_state=False,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(folder)}},
     )
+    # Told of no folder, the manager offers the kernel of this Python: not the user's own of the same name.
+    client.km = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     try:
-        client.execute()
+        client.execute(env={**os.environ, "GEMM_COURSE_BACKEND": "simulator"})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise NotebookFailed(str(error)) from error
     return notebook_form.written(notebook_form.mended(notebook))
@@ -56,8 +59,6 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m helpers.notebook_run", description=__doc__.split("\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; default: all in notebooks/")
     options = parser.parse_args(arguments)
-    os.environ["GEMM_COURSE_BACKEND"] = "simulator"
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # this environment's kernel, not the user's of the same name
     failed = 0
     for path in options.paths or sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
         started = time.monotonic()

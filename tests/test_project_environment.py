@@ -1,6 +1,8 @@
 """The files that say what is installed agree: pyproject.toml, constraints.txt, the two environment.yml, and here."""
 
+import ast
 import re
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -91,3 +93,20 @@ def test_the_base_packages_need_no_gpu_and_no_test_tool():
     base = {canonicalize_name(Requirement(one).name) for one in PROJECT["dependencies"]}
     for extra in ("gpu", "test"):
         assert not base & {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
+
+
+def test_every_package_that_the_code_imports_is_declared():
+    declared = {canonicalize_name(Requirement(one).name) for one in PROJECT["dependencies"]}
+    distributions = metadata.packages_distributions()
+    undeclared = []
+    for path in [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("gemm_kernels/**/*.py")]:
+        if path.name == "bench_numba.py":
+            continue  # runs in a Python of its own, which has Numba
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.append(str(node.module))
+            for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"helpers", "gemm_kernels"}:
+                if not {canonicalize_name(one) for one in distributions.get(top, [])} & declared:
+                    undeclared.append(f"{path.relative_to(ROOT)}:{node.lineno} imports {top}")
+    assert not undeclared
