@@ -30,8 +30,8 @@ class NotebookFailed(Exception):
 def execute(text: str, folder: Path) -> str:
     """The text of a notebook file with the outputs of a fresh run in folder, in canonical form.
 
-    Runs in the simulator, on the kernel of this Python's environment. Raises NotebookFailed if a cell raises (and is not
-    tagged raises-exception), takes longer than CELL_TIMEOUT or kills its kernel, ValueError if text is no notebook.
+    Runs in the simulator, on the kernel of this Python's environment. Raises NotebookFailed if a cell raises (and is
+    not tagged raises-exception), takes longer than CELL_TIMEOUT or kills its kernel, ValueError if text is no notebook.
     """
     notebook = notebook_form.mended(notebook_form.read(text))
     for cell in notebook.cells:
