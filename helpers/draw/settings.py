@@ -20,7 +20,7 @@ from helpers.draw.sectors import PAGE, boxes, is_trouble
 from helpers.simulator.counting import SECTOR_BYTES
 
 # CSS pixels of a figure theme.WIDTH wide; y runs down.
-HEAD, ROW = 84.0, 40.0
+HEAD, ROW = 92.0, 40.0
 LABEL_X, ARRAYS_X, ARRAY_STEP = 14.0, 184.0, 184.0
 BOX_WIDTH, BOX_STEP, BOX_HEIGHT = 3.6, 4.6, 24.0  # 32 sectors are 147 pixels
 SECTORS_X, GFLOPS_X, GFLOPS_WIDTH = 786.0, PAGE - 94.0, 80.0
@@ -28,10 +28,14 @@ SECTORS_X, GFLOPS_X, GFLOPS_WIDTH = 786.0, PAGE - 94.0, 80.0
 
 @dataclass(frozen=True)
 class Setting:
-    """A block shape and what one of its warps asks for: the load of A, the load of B, the store of C."""
+    """A block shape and what one of its warps asks for: the load of A, the load of B, the store of C.
+
+    note: what else is particular about it, in small letters under its name.
+    """
 
     shape: BlockShape
     accesses: tuple[WarpAccess, ...]
+    note: str = ""
 
 
 def settings_figure(settings: Sequence[Setting], title: str, source: str) -> theme.Figure:
@@ -63,15 +67,17 @@ def _heads(axes: Axes, first: Setting, source: str) -> None:
         axes.add_artist(Rectangle((x, HEAD - 21), 11, 11, color=colour))
         axes.text(x + 17, HEAD - 7, access.name, **texts)
     axes.text(SECTORS_X, HEAD - 7, "sectors a\nrequest", ha="right", **texts)
-    place = source.replace("recorded on ", "recorded on\n")  # two short lines fit the narrow column
-    axes.text(PAGE - LABEL_X, HEAD - 7, f"GFLOPS\n{place}", ha="right", **texts)
+    place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
+    axes.text(PAGE - LABEL_X, HEAD - 7, f"GFLOPS {place}", ha="right", **texts)
 
 
 def _row(axes: Axes, setting: Setting, top: float, fastest: float) -> None:
     middle = top + ROW / 2
     shape = setting.shape
     axes.add_artist(Rectangle((LABEL_X, top), PAGE - 2 * LABEL_X, 0, color=theme.FAINT, linewidth=0.8))
-    axes.text(LABEL_X, middle, f"{shape.label} {shape.kernel}", size=theme.TEXT, va="center")
+    name_y = middle - 8 if setting.note else middle
+    axes.text(LABEL_X, name_y, f"{shape.label} {shape.kernel}", size=theme.TEXT, va="center")
+    axes.text(LABEL_X, middle + 10, setting.note, size=theme.SMALL, color=theme.MUTED, va="center")
     for number, access in enumerate(setting.accesses):
         _sectors(axes, access, ARRAYS_X + number * ARRAY_STEP, top + (ROW - BOX_HEIGHT) / 2)
     mean = theme.thousands(shape.sectors_per_request, 1)

@@ -173,4 +173,5 @@ def counter_table(counters: Mapping[str, Mapping[str, float]], caption: str) -> 
 
 
 def _number(value: float) -> str:
-    return theme.thousands(value) if float(value).is_integer() and abs(value) >= 20 else theme.thousands(value, 1)
+    """A mean of few units with one digit, a large or whole number without."""
+    return theme.thousands(value, 0 if isinstance(value, int) or abs(value) >= 100 else 1)

@@ -29,16 +29,13 @@ SHAPES = (
 )  # no two sizes alike, none a multiple of the block throughout
 JUDGED = (128, 128, 32)
 
-START = """\
-extern "C" __global__ void sgemm_columns(int M, int N, int K, const float *A,   // A: (M, K), column-major
-                                         const float *B, float *C) {            // B: (K, N), C: (M, N), column-major
+START = """
+extern "C" __global__ void sgemm_columns(int M, int N, int K, const float *A, const float *B, float *C) {
     const int row = blockIdx.y * blockDim.y + threadIdx.y;
     const int col = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= M || col >= N) return;
-
     float acc = 0.0f;
     for (int k = 0; k < K; ++k) acc += A[row + k * M] * B[k + col * K];
-
     C[row + col * M] = acc;
 }
 """
@@ -75,7 +72,7 @@ def check(source: str) -> Verdict:
     found = f"C is right for {len(SHAPES)} shapes, tails included, and the loads cost {mean} sectors a request"
     if cost <= GOAL:
         return Verdict(True, f"{found}: done.")
-    waiting = None if source == START else False
+    waiting = None if source.strip() == START.strip() else False
     return Verdict(waiting, f"{found}; the goal is at most {GOAL:g}. Which index is contiguous here?")
 
 

@@ -5,19 +5,26 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import ipywidgets
+
 from gemm_kernels import Kernel, get
+from helpers import gpu
 from helpers.compiler import CompileError
 from helpers.draw import theme
+from helpers.draw.access import FLOAT_BYTES
+from helpers.draw.block_shapes import BlockShape
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.widgets import Explorer, Stage, choice_buttons, choice_slider, number_slider
-from helpers.measure import recordings
+from helpers.measure import WrongResult, performance, recordings
 from helpers.measure.measurement import recorded_on
+from helpers.simulator.counting import LINE_BYTES
 from helpers.simulator.errors import SimulatorError
 
 ROWS = 1024  # of A and C: enough for the tallest block
@@ -26,7 +33,16 @@ BLOCK_DIMS = tuple(2**exponent for exponent in range(11))
 RECORDED_SIZE = 2048
 STAGE_HEIGHT = 572  # CSS pixels of the sectors picture, three lines of caption included
 
-TELLING_SHAPES = ((32, 1), (16, 16), (32, 32))
+TELLING = (
+    ("naive", (32, 1), 1024),
+    ("naive", (16, 16), 1024),
+    ("naive", (2, 64), 1024),
+    ("coalesced", (32, 1), 1024),
+    ("coalesced", (16, 16), 1024),
+    ("coalesced", (32, 32), 1024),
+    ("coalesced", (32, 1), 1023),
+    ("coalesced", (16, 16), 1023),
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +97,12 @@ class CoalescingExplorer(Explorer):
         self.width = choice_slider("matrix width", WIDTHS, width)
         self.warp = number_slider("warp", 0)
         self.k = number_slider("k", 0)
+        self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
+        self.measure.on_click(lambda _: self.measure_here())
         stage = Stage(STAGE_HEIGHT)
-        rows = ([self.kernel, self.width], [self.block_x, self.block_y], [self.warp, self.k])
+        rows = [[self.kernel, self.width], [self.block_x, self.block_y], [self.warp, self.k]]
+        if gpu.backend() == "gpu":
+            rows[0].append(self.measure)
         super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, stage)
         for control in (self.kernel, self.block_x, self.block_y, self.width, self.warp, self.k):
             control.observe(self._moved, names="value")
@@ -94,6 +114,16 @@ class CoalescingExplorer(Explorer):
         """What the controls say now."""
         block = (self.block_x.value, self.block_y.value)
         return Choice(self.kernel.value, block, self.width.value, self.warp.value, self.k.value)
+
+    def measure_here(self) -> None:
+        """Time the chosen block shape on this machine's GPU, and say what was found below the picture."""
+        x, y = self.block_x.value, self.block_y.value
+        try:
+            kernel = get(self.kernel.value.name).replace(block_x=x, block_y=y)
+            sentence = performance(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE).sentence
+        except (ValueError, WrongResult, gpu.LaunchFailed) as error:
+            sentence = str(error)
+        self.stage.note.value = html.escape(sentence)
 
     def update(self) -> None:
         """Fit the sliders' ranges to the choice, then draw it once."""
@@ -113,6 +143,29 @@ class CoalescingExplorer(Explorer):
             self.update()
 
 
+class StepExplorer(Explorer):
+    """One kernel, one block, one warp: the step k is all that moves."""
+
+    def __init__(self, program: Program, block: tuple[int, int], width: int) -> None:
+        self.program, self.block, self.width = program, block, width
+        self.k = number_slider("k", width - 1, "600px")
+        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], Stage(STAGE_HEIGHT))
+        self.k.observe(lambda _: self.update(), names="value")
+        self.update()
+
+    def update(self) -> None:
+        """Draw the step that the slider says."""
+        try:
+            self.stage.show(picture_of(Choice(self.program, self.block, self.width, k=self.k.value)))
+        except (SimulatorError, CompileError, LookupError) as error:
+            self.stage.say(str(error))
+
+
+def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
+    """A slider over the steps k of a kernel of the ladder, with its own block, warp 0."""
+    return StepExplorer(Program.of(kernel), kernel.block[:2], width)
+
+
 def explore(own: Program | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
     """The explorer, beginning with this block and width. `own` adds a learner's kernel to the naive and coalesced."""
     kernels = [
@@ -124,15 +177,26 @@ def explore(own: Program | None = None, *, block: tuple[int, int] = (32, 1), wid
     return CoalescingExplorer(kernels, block, width)
 
 
-def small_multiples(
-    shapes: Sequence[tuple[int, int]] = TELLING_SHAPES, kernels: Sequence[Kernel] = (), width: int = 1024
-) -> theme.Figure:
-    """The explorer's static twin: warp 0 at k = 0 for several block shapes, both axis orders, with recorded GFLOPS."""
-    settings = []
-    for kernel in kernels or (get("naive"), get("coalesced")):
-        for block in shapes:
-            recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=width)
-            shape = launches.block_shape(kernel, block, width, speed_at=RECORDED_SIZE)
-            settings.append(Setting(shape, launches.gemm_accesses(recording)))
-    title = f"Warp 0 at k = 0, matrices of {theme.plural(width, 'column')}"
-    return settings_figure(settings, title, recorded_on(recordings.DEFAULT_GPU))
+def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLING) -> theme.Figure:
+    """The explorer's static twin: several settings (kernel, block, matrix width) one above the other.
+
+    A row shows one request of the last warp of block (0, 1) at k = 1, so that rows of odd width do not happen to begin
+    with a sector, and the mean over the block's loads. Speeds are shown for widths of whole lines: those were recorded.
+    """
+    rows = []
+    for name, block, width in settings:
+        kernel, where = get(name), (0, 1, 0)
+        recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=width, blocks=(where,))
+        accesses = launches.gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
+        whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
+        measured = launches.recorded(kernel, block, RECORDED_SIZE) if whole_lines else None
+        shape = BlockShape(
+            kernel=name,
+            block=block,
+            sectors_per_request=launches.sectors_per_request(recording),
+            tags_per_request=launches.tags_per_request(recording),
+            gflops=measured.gflops if measured else None,
+        )
+        rows.append(Setting(shape, accesses, f"{theme.plural(width, 'column')}"))
+    title = "What one warp asks for at k = 1, one row a setting"
+    return settings_figure(rows, title, f"{recorded_on(recordings.DEFAULT_GPU)} at {RECORDED_SIZE}³")

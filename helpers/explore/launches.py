@@ -77,6 +77,16 @@ def _record(
     return recording
 
 
+def record_whole_launch(kernel: Kernel, M: int, N: int, K: int) -> simulator.Recording:
+    """Every block of a launch of the ladder's kernel, for counters of the whole launch; alpha 1 and beta 0."""
+    A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
+    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
+    function = _function(kernel.source, kernel.entry)
+    with simulator.record(level="ptx") as recording:
+        function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
+    return recording
+
+
 @lru_cache(maxsize=32)
 def _function(source: str, entry: str) -> Any:
     return simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry]).get_function(entry)
