@@ -25,20 +25,23 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """How a family of kernels is launched, as functions of the parameters.
+class Family:
+    """What kernels with the same parameters share: the rules, and the launch as functions of the parameters.
 
+    rules: tried in order, so that one may divide by what an earlier one has found to be at least 1.
     block: (x, y, z) threads of a block.
     tile: (rows, columns) of C that one block computes.
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
-    rows_along: the grid axis that runs down the rows of C: "y"; "x" for the naive kernel alone;
-        "linear" where the blocks are numbered along x alone and the kernel works out its own tile.
+    rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
+    template: True if the parameters are template parameters, in this order; False if they are chosen at the launch.
     """
 
+    rules: tuple[Rule, ...]
     block: Callable[[Params], tuple[int, int, int]]
     tile: Callable[[Params], tuple[int, int]]
     shared_bytes: Callable[[Params], int] = lambda p: 0
     rows_along: str = "y"
+    template: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,8 @@ class Kernel:
     name: what `gemm_kernels.get` finds it by, and its source is cuda/<file>.cu.
     title, idea: what it is called in the course, and in one sentence what is new in it.
     after: the name of the kernel that this one is a change to (the diff between their sources is the lesson), or None.
-    template: True if the parameters are template parameters, in the order of `params`;
-        False if they are the block's dimensions, chosen at the launch.
     params: parameter name -> value. Use `replace` to change them.
-    rules: what the parameters must obey, the same sentences as the static_asserts of the source.
+    family: the rules of the parameters, and the launch that follows from them.
     """
 
     name: str
@@ -62,9 +63,7 @@ class Kernel:
     idea: str
     after: str | None
     params: Params = field(hash=False)
-    rules: tuple[Rule, ...] = field(repr=False)
-    launch: Launch = field(repr=False)
-    template: bool = True
+    family: Family = field(repr=False)
     file: str = ""
 
     def __post_init__(self) -> None:
@@ -77,6 +76,16 @@ class Kernel:
             if not rule.holds(self.params):
                 given = ", ".join(f"{name} = {value}" for name, value in self.params.items())
                 raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What the parameters must obey: the sentences of the source's static_asserts, and the same conditions."""
+        return self.family.rules
+
+    @property
+    def template(self) -> bool:
+        """True if the parameters are template parameters; False if they are the block's shape, chosen at the launch."""
+        return self.family.template
 
     @property
     def source(self) -> str:
@@ -96,7 +105,7 @@ class Kernel:
     @property
     def block(self) -> tuple[int, int, int]:
         """Threads of a block along x, y, z."""
-        return self.launch.block(self.params)
+        return self.family.block(self.params)
 
     @property
     def threads(self) -> int:
@@ -107,13 +116,13 @@ class Kernel:
     @property
     def tile(self) -> tuple[int, int]:
         """(rows, columns) of C that one block computes."""
-        return self.launch.tile(self.params)
+        return self.family.tile(self.params)
 
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory to launch with, in bytes. Above 48 KB the launch must first raise the function's limit
         (CuPy: `function.max_dynamic_shared_size_bytes = kernel.shared_bytes`)."""
-        return self.launch.shared_bytes(self.params)
+        return self.family.shared_bytes(self.params)
 
     def grid(self, M: int, N: int) -> tuple[int, int, int]:
         """Blocks along x, y, z that cover a C of shape (M, N). ValueError if the GPU cannot launch so many."""
@@ -125,9 +134,8 @@ class Kernel:
         grids = {
             "y": (blocks_across, blocks_down, 1),
             "x": (blocks_down, blocks_across, 1),
-            "linear": (blocks_across * blocks_down, 1, 1),
         }
-        grid = grids[self.launch.rows_along]
+        grid = grids[self.family.rows_along]
         for axis, blocks, limit in (("x", grid[0], MAX_GRID_X), ("y", grid[1], MAX_GRID_Y)):
             if blocks > limit:
                 raise ValueError(

@@ -1,46 +1,91 @@
-"""The ladder: every kernel of the course, slowest first, each a change to the one that it names as `after`."""
+"""The ladder: every kernel of the course, in the order of the course, each a change to the one it names as `after`."""
 
 from __future__ import annotations
 
-from gemm_kernels.kernel import Kernel, Launch, Rule
-
-# --- naive, coalesced: a thread computes one element, and the block's shape is chosen at the launch -----------------
-
-BLOCK_SHAPE_RULES = (
-    Rule("block_x and block_y must be at least 1", lambda p: p["block_x"] >= 1 and p["block_y"] >= 1),
-    Rule(
-        "block_x * block_y must be at most 1024, the most threads a block can have",
-        lambda p: p["block_x"] * p["block_y"] <= 1024,
-    ),
-)
-X_DOWN_ROWS = Launch(
-    block=lambda p: (p["block_x"], p["block_y"], 1), tile=lambda p: (p["block_x"], p["block_y"]), rows_along="x"
-)
-X_ALONG_COLUMNS = Launch(block=lambda p: (p["block_x"], p["block_y"], 1), tile=lambda p: (p["block_y"], p["block_x"]))
-
-# --- shared_memory: a thread computes one element, a block one T x T tile -------------------------------------------
-
-SQUARE_TILE_RULES = (
-    Rule("T must be at least 1", lambda p: p["T"] >= 1),
-    Rule("T * T must be at most 1024, the most threads a block can have", lambda p: p["T"] * p["T"] <= 1024),
-)
-SQUARE_TILE = Launch(block=lambda p: (p["T"], p["T"], 1), tile=lambda p: (p["T"], p["T"]))
-
-# --- the ladder -----------------------------------------------------------------------------------------------------
+from gemm_kernels import families
+from gemm_kernels.kernel import Kernel
 
 LADDER: tuple[Kernel, ...] = (
     Kernel(
-        "naive", "Naive", "One thread computes one element of C, and threadIdx.x runs down the rows.",
-        after=None, params={"block_x": 32, "block_y": 32}, rules=BLOCK_SHAPE_RULES, launch=X_DOWN_ROWS, template=False,
+        "naive", "Naive",
+        "One thread computes one element of C, and threadIdx.x runs down the rows.",
+        after=None, family=families.X_DOWN_ROWS, params={"block_x": 32, "block_y": 32},
     ),
     Kernel(
-        "coalesced", "Coalesced", "threadIdx.x runs along the columns, so that a warp reads and writes neighbours.",
-        after="naive", params={"block_x": 32, "block_y": 32}, rules=BLOCK_SHAPE_RULES, launch=X_ALONG_COLUMNS,
-        template=False,
+        "coalesced", "Coalesced",
+        "threadIdx.x runs along the columns, so that a warp reads and writes neighbours.",
+        after="naive", family=families.X_ALONG_COLUMNS, params={"block_x": 32, "block_y": 32},
     ),
     Kernel(
-        "shared_memory", "Shared memory", "A block loads a tile of A and of B once and reads each element T times.",
-        after="coalesced", params={"T": 32}, rules=SQUARE_TILE_RULES, launch=SQUARE_TILE,
+        "shared_memory", "Shared memory",
+        "A block loads a tile of A and of B once and reads each element T times.",
+        after="coalesced", family=families.SQUARE_TILE, params={"T": 32},
+    ),
+    Kernel(
+        "block_tile_1d", "1-D block tile",
+        "A thread computes TM elements of one column, so that an element of B is read once for TM products.",
+        after="shared_memory", family=families.THREAD_COLUMN, params={"BM": 128, "BN": 64, "BK": 16, "TM": 16},
+    ),
+    Kernel(
+        "block_tile_2d", "2-D block tile",
+        "A thread computes TM x TN elements: TM + TN loads from shared memory feed TM * TN FMAs.",
+        after="block_tile_1d", family=families.THREAD_TILE,
+        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "transposed", "A tile transposed",
+        "The elements of A that a thread needs at one k become neighbours; the store pays with bank conflicts.",
+        after="block_tile_2d", family=families.THREAD_TILE,
+        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "padded", "Padded",
+        "Four unused floats end each row of the A tile, and its store has no bank conflicts.",
+        after="transposed", family=families.PADDED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "swizzled", "Swizzled",
+        "An exclusive or permutes the A tile instead: no bank conflicts, and no memory spent.",
+        after="transposed", family=families.SWIZZLED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "interleaved", "Interleaved columns",
+        "A thread's columns are groups of four, far apart, so that loads of the B tile have no bank conflicts.",
+        after="padded", family=families.INTERLEAVED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "vectorized", "Vectorized",
+        "Loads and stores move four neighbouring floats by one instruction, where alignment allows.",
+        after="interleaved", family=families.VECTORIZED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "vectorized_ptx", "Vectorized, inline PTX",
+        "The loads are written as PTX instructions, with a read-only path and an L2 prefetch hint.",
+        after="vectorized", family=families.VECTORIZED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    ),
+    Kernel(
+        "double_buffered", "Double buffered",
+        "While the block multiplies one pair of tiles, the next is on its way through registers to a second pair.",
+        after="vectorized", family=families.DOUBLE_BUFFERED,
+        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "BLOCKS": 2},
+    ),
+    Kernel(
+        "ping_pong", "Ping-pong fragments",
+        "While a thread multiplies one pair of fragments, the next is on its way from shared memory.",
+        after="double_buffered", family=families.DOUBLE_BUFFERED,
+        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "BLOCKS": 2},
+    ),
+    Kernel(
+        "async_copy", "Asynchronous copies",
+        "cp.async moves tiles past the registers, several of them at a time.",
+        after="ping_pong", family=families.ASYNC_COPY,
+        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "STAGES": 3, "BLOCKS": 2},
+    ),
+    Kernel(
+        "warptiled", "Warptiled",
+        "A warp owns a tile of its own and its lanes zigzag over it, so that it reads less from shared memory.",
+        after="async_copy", family=families.WARPTILED,
+        params={"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 4, "BLOCKS": 1},
     ),
 )  # fmt: skip
 

@@ -1,5 +1,5 @@
 // Coalesced: row and col trade places, so that threadIdx.x runs along the columns.
-// The lanes of a warp own 32 neighbours of one row: B and C cost 4 full sectors a request, A is one element for all lanes.
+// The lanes of a warp own 32 neighbours of one row: B and C cost 4 full sectors a request, A one element for all lanes.
 extern "C" __global__ void sgemm_coalesced(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                                            const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     // 1. Which element of C is mine? (size_t, because row * K may not fit in 32 bits)

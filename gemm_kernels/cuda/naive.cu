@@ -1,5 +1,5 @@
 // Naive: one thread computes one element of C, and threadIdx.x runs down the rows.
-// The lanes of a warp own 32 different rows, so each request for A or C touches up to 32 sectors, 4 useful bytes in each.
+// The lanes of a warp own 32 different rows, so a request for A or C touches up to 32 sectors, 4 useful bytes in each.
 extern "C" __global__ void sgemm_naive(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                                        const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     // 1. Which element of C is mine? (size_t, because row * K may not fit in 32 bits)

@@ -28,6 +28,6 @@ sgemm_shared_memory(int M, int N, int K, float alpha, const float *A,   // A: (M
     }
 
     // 4. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
-    if (row >= M || col >= N) return;   // not earlier: a thread outside C still loads, and every thread must reach the barriers
+    if (row >= M || col >= N) return;   // not earlier: every thread of the block must load, and reach the barriers
     C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);
 }

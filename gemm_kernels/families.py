@@ -1,0 +1,243 @@
+"""The families of kernels: what their parameters must obey, and how they are launched.
+
+A rule's sentence is the text of a static_assert in the family's .cu files and its condition is the same one: the tests
+try both on the same parameters. T, BM, BN: a block's tile of C; BK: its depth. WM, WN: a warp's; TM, TN: a thread's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gemm_kernels.kernel import Family, Params, Rule
+
+FLOAT_BYTES = 4
+PAD = 4  # unused floats that end a row of As, in the kernels that pad
+
+Count = Callable[[Params], int]
+
+
+def _at_least_1(*names: str) -> Rule:
+    listed = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return Rule(f"{listed} must be at least 1", lambda p: all(p[name] >= 1 for name in names))
+
+
+def _multiples(*pairs: tuple[str, str]) -> Rule:
+    (a, b), (c, d) = pairs
+    return Rule(f"{a} must be a multiple of {b}, and {c} of {d}", lambda p: p[a] % p[b] == 0 and p[c] % p[d] == 0)
+
+
+def _threads_fit(formula: str, threads: Count) -> Rule:
+    return Rule(f"THREADS = {formula} must be at most 1024, the most a block can have", lambda p: threads(p) <= 1024)
+
+
+def _whole_passes(tile: str, rows: str, columns: str, threads: Count, width: int) -> Rule:
+    """All threads, each loading `width` neighbours of a row, must cover whole rows, and in whole passes the tile."""
+    loaded = "THREADS" if width == 1 else f"{width} * THREADS"
+
+    def holds(p: Params) -> bool:
+        floats = width * threads(p)
+        return floats % p[columns] == 0 and floats >= p[columns] and p[rows] % (floats // p[columns]) == 0
+
+    return Rule(
+        f"{loaded} must be a multiple of {columns}, and {rows} of {loaded} / {columns}, to load {tile} in whole passes",
+        holds,
+    )
+
+
+def _static_shared(pad: int, buffers: int = 1) -> Rule:
+    return Rule(
+        "As and Bs must fit in 49152 bytes of static shared memory",
+        lambda p: buffers * FLOAT_BYTES * p["BK"] * (p["BM"] + pad + p["BN"]) <= 49152,
+    )
+
+
+def _blocks_share_an_sm(threads: Count) -> Rule:
+    return Rule(
+        "BLOCKS must be at least 1, and BLOCKS * THREADS at most 2048, the most an SM can hold",
+        lambda p: p["BLOCKS"] >= 1 and p["BLOCKS"] * threads(p) <= 2048,
+    )
+
+
+# --- naive, coalesced: a thread computes one element, and the block's shape is chosen at the launch -----------------
+
+_BLOCK_SHAPE = (
+    _at_least_1("block_x", "block_y"),
+    Rule(
+        "block_x * block_y must be at most 1024, the most threads a block can have",
+        lambda p: p["block_x"] * p["block_y"] <= 1024,
+    ),
+)
+
+X_DOWN_ROWS = Family(
+    rules=_BLOCK_SHAPE,
+    block=lambda p: (p["block_x"], p["block_y"], 1),
+    tile=lambda p: (p["block_x"], p["block_y"]),
+    rows_along="x",
+    template=False,
+)
+
+X_ALONG_COLUMNS = Family(
+    rules=_BLOCK_SHAPE,
+    block=lambda p: (p["block_x"], p["block_y"], 1),
+    tile=lambda p: (p["block_y"], p["block_x"]),
+    template=False,
+)
+
+# --- shared_memory: a thread computes one element, a block T x T -----------------------------------------------------
+
+SQUARE_TILE = Family(
+    rules=(
+        _at_least_1("T"),
+        Rule("T * T must be at most 1024, the most threads a block can have", lambda p: p["T"] * p["T"] <= 1024),
+    ),
+    block=lambda p: (p["T"], p["T"], 1),
+    tile=lambda p: (p["T"], p["T"]),
+)
+
+# --- block_tile_1d: a thread computes TM elements of one column ------------------------------------------------------
+
+
+def _threads_1d(p: Params) -> int:
+    return p["BM"] // p["TM"] * p["BN"]
+
+
+def _threads_2d(p: Params) -> int:
+    return p["BM"] // p["TM"] * (p["BN"] // p["TN"])
+
+
+def _threads_warptiled(p: Params) -> int:
+    return 32 * (p["BM"] // p["WM"]) * (p["BN"] // p["WN"])
+
+
+def _block_tile(p: Params) -> tuple[int, int]:
+    return p["BM"], p["BN"]
+
+
+THREAD_COLUMN = Family(
+    rules=(
+        _at_least_1("BM", "BN", "BK", "TM"),
+        Rule("BM must be a multiple of TM", lambda p: p["BM"] % p["TM"] == 0),
+        _threads_fit("(BM / TM) * BN", _threads_1d),
+        _whole_passes("As", "BM", "BK", _threads_1d, width=1),
+        _whole_passes("Bs", "BK", "BN", _threads_1d, width=1),
+        _static_shared(pad=0),
+    ),
+    block=lambda p: (_threads_1d(p), 1, 1),
+    tile=_block_tile,
+)
+
+# --- block_tile_2d and the bank-conflict variants: a thread computes TM x TN elements --------------------------------
+
+
+def _thread_tile(*extra: Rule, pad: int) -> Family:
+    return Family(
+        rules=(
+            _at_least_1("BM", "BN", "BK", "TM", "TN"),
+            _multiples(("BM", "TM"), ("BN", "TN")),
+            *extra,
+            _threads_fit("(BM / TM) * (BN / TN)", _threads_2d),
+            _whole_passes("As", "BM", "BK", _threads_2d, width=1),
+            _whole_passes("Bs", "BK", "BN", _threads_2d, width=1),
+            _static_shared(pad),
+        ),
+        block=lambda p: (_threads_2d(p), 1, 1),
+        tile=_block_tile,
+    )
+
+
+THREAD_TILE = _thread_tile(pad=0)
+PADDED = _thread_tile(pad=PAD)
+SWIZZLED = _thread_tile(
+    Rule("BM must be a multiple of 32, so that the swizzle stays inside a row of As", lambda p: p["BM"] % 32 == 0),
+    Rule("TM must be a multiple of 4, the rows that the swizzle keeps together", lambda p: p["TM"] % 4 == 0),
+    pad=0,
+)
+INTERLEAVED = _thread_tile(
+    Rule("TN must be a multiple of 4, for whole groups of columns", lambda p: p["TN"] % 4 == 0), pad=PAD
+)
+
+# --- vectorized, double_buffered, ping_pong: loads of four floats ----------------------------------------------------
+
+
+def _vectorized(*extra: Rule, buffers: int) -> Family:
+    return Family(
+        rules=(
+            _at_least_1("BM", "BN", "BK", "TM", "TN"),
+            _multiples(("BM", "TM"), ("BN", "TN")),
+            Rule(
+                "BK, TM and TN must be multiples of 4, the floats of a float4",
+                lambda p: p["BK"] % 4 == 0 and p["TM"] % 4 == 0 and p["TN"] % 4 == 0,
+            ),
+            _threads_fit("(BM / TM) * (BN / TN)", _threads_2d),
+            *extra,
+            _whole_passes("As", "BM", "BK", _threads_2d, width=4),
+            _whole_passes("Bs", "BK", "BN", _threads_2d, width=4),
+            _static_shared(PAD, buffers),
+        ),
+        block=lambda p: (_threads_2d(p), 1, 1),
+        tile=_block_tile,
+    )
+
+
+VECTORIZED = _vectorized(buffers=1)
+DOUBLE_BUFFERED = _vectorized(_blocks_share_an_sm(_threads_2d), buffers=2)
+
+# --- async_copy, warptiled: STAGES tiles in dynamic shared memory ----------------------------------------------------
+
+
+def _stages_bytes(p: Params) -> int:
+    return p["STAGES"] * FLOAT_BYTES * p["BK"] * (p["BM"] + PAD + p["BN"])
+
+
+_FLOAT4_FRAGMENTS = Rule(
+    "TM and TN must be multiples of 4, the floats of a float4", lambda p: p["TM"] % 4 == 0 and p["TN"] % 4 == 0
+)
+
+
+def _pipeline(threads: Count, formula: str) -> tuple[Rule, ...]:
+    return (
+        Rule("BK must be even, because the fragments of even and odd k take turns", lambda p: p["BK"] % 2 == 0),
+        Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2),
+        _threads_fit(formula, threads),
+        _blocks_share_an_sm(threads),
+        _whole_passes("As", "BM", "BK", threads, width=1),
+        _whole_passes("Bs", "BK", "BN", threads, width=4),
+        Rule(
+            "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have",
+            lambda p: _stages_bytes(p) <= 232448,
+        ),
+    )
+
+
+ASYNC_COPY = Family(
+    rules=(
+        _at_least_1("BM", "BN", "BK", "TM", "TN"),
+        _multiples(("BM", "TM"), ("BN", "TN")),
+        _FLOAT4_FRAGMENTS,
+        *_pipeline(_threads_2d, "(BM / TM) * (BN / TN)"),
+    ),
+    block=lambda p: (_threads_2d(p), 1, 1),
+    tile=_block_tile,
+    shared_bytes=_stages_bytes,
+)
+
+WARPTILED = Family(
+    rules=(
+        _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN"),
+        _multiples(("BM", "WM"), ("BN", "WN")),
+        _multiples(("WM", "TM"), ("WN", "TN")),
+        Rule(
+            "(WM / TM) * (WN / TN) must be 32, the lanes of a warp",
+            lambda p: p["WM"] // p["TM"] * (p["WN"] // p["TN"]) == 32,
+        ),
+        Rule(
+            "WN / TN must be even, because the lanes zigzag over two columns of threads",
+            lambda p: p["WN"] // p["TN"] % 2 == 0,
+        ),
+        _FLOAT4_FRAGMENTS,
+        *_pipeline(_threads_warptiled, "32 * (BM / WM) * (BN / WN)"),
+    ),
+    block=lambda p: (_threads_warptiled(p), 1, 1),
+    tile=_block_tile,
+    shared_bytes=_stages_bytes,
+)
