@@ -27,7 +27,9 @@ from helpers.measure.provenance import provenance
 
 FILE = "counters.json"
 INDEX = "index.json"
-SHAPES = ((256, 256, 256), (100, 90, 77))
+# Whole tiles; partial tiles with rows that are 16-byte aligned, and with rows that are not: small, to be simulated too.
+SMALL_SHAPES = ((256, 256, 32), (160, 136, 40), (100, 90, 77))
+SHAPES = (*SMALL_SHAPES, (1024, 1024, 1024))
 METRICS = (
     "smsp__inst_executed.sum",
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
