@@ -34,6 +34,7 @@ STORAGE_BY_BYTES = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np
 SPACES = ("global", "shared", "local", "const", "param")
 NO_OPERATION = ("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol",
                 "pmevent", "setmaxnreg")  # fmt: skip
+ASYNCHRONOUS_GROUPS = ("commit_group", "wait_group", "wait_all")
 COMPARE: dict[str, Callable] = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
@@ -306,9 +307,12 @@ def _instruction(t: Translator, statement: Statement, index: int) -> Instruction
     elif name in EFFECTS:
         instruction.kind = Kind.EFFECT
         EFFECTS[name](t, instruction, statement)
-    elif name in NO_OPERATION or (name == "cp" and "async" in opcode and opcode[2] != "ca" and opcode[2] != "cg"):
+    elif name == "cp":
         instruction.kind = Kind.EFFECT
-        instruction.execute = _asynchronous_group(opcode) if name == "cp" else (lambda wave, registers, mask: None)
+        _copy_async(t, instruction, statement)
+    elif name in NO_OPERATION:
+        instruction.kind = Kind.EFFECT
+        instruction.execute = lambda wave, registers, mask: None
     else:
         destination, instruction.evaluate, dtype = _arithmetic(t, opcode, operands)
         instruction.writes = tuple(t.slot(register) for register in destination)
@@ -430,7 +434,12 @@ def _atomic(t: Translator, instruction: Instruction, statement: Statement) -> No
 
 
 def _copy_async(t: Translator, instruction: Instruction, statement: Statement) -> None:
-    """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate};"""
+    """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; and its groups."""
+    if statement.opcode[1] != "async" or statement.opcode[2] not in ("ca", "cg", *ASYNCHRONOUS_GROUPS):
+        raise ValueError("bulk copies")
+    if statement.opcode[2] in ASYNCHRONOUS_GROUPS:
+        instruction.execute = _asynchronous_group(statement.opcode)
+        return
     to, origin, size, *rest = statement.operands
     source_size = skip = None
     for operand in rest:
