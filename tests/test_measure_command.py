@@ -79,7 +79,7 @@ def test_on_a_gpu_a_measurement_is_verified_repeated_and_labelled(monkeypatch):
     measured = bench(get("shared_memory"), 300, 200, 100, budget_s=0.2)
     assert measured.label == "measured here" and measured.gpu == gpu.name()
     assert 0 < measured.error < 1e-5
-    assert measured.repeats >= 7 and 0 < measured.time.lower_ms <= measured.median_ms <= measured.time.upper_ms
+    assert measured.repeats >= 5 and 0 < measured.time.lower_ms <= measured.median_ms <= measured.time.upper_ms
 
 
 @on_a_gpu

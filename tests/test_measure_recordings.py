@@ -9,7 +9,7 @@ from helpers import gpu
 from helpers.measure import Measurement, Timing, geometric_mean, performance, recordings
 from helpers.measure.counters import METRICS, parse
 from helpers.measure.record import record_golden
-from helpers.measure.suites import LADDER_SIZES, block_shapes, blocks, ladder
+from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES, block_shapes, blocks, ladder
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +111,8 @@ def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
     recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="ladder")}
     wanted = {(kernel.name, tuple(kernel.params.items()), size) for kernel in LADDER for size in LADDER_SIZES}
     assert not wanted - recorded, "run `python -m helpers.measure record --suite ladder` on a GPU"
+    recorded = {(r.kernel, r.M, r.N, r.K) for r in recordings.load(suite="shapes")}
+    assert not {(kernel.name, *shape) for kernel in LADDER for shape in OTHER_SHAPES} - recorded
     shapes = {(r.kernel, r.block) for r in recordings.load(suite="blocks")}
     assert shapes == {(name, (*shape, 1)) for name in ("naive", "coalesced") for shape in block_shapes()}
 
@@ -200,7 +202,7 @@ def test_golden_hashes_are_not_made_by_the_simulator(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# --- Nsight Compute's output 
+# --- Nsight Compute's output
 
 
 def test_counters_are_read_from_ncus_table_launch_by_launch():

@@ -15,7 +15,7 @@ from helpers.measure.counters import NoProfiler, record_counters, write_cubins
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import record_golden, record_suite
-from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, ladder
+from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, blocks, ladder, shapes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -94,6 +94,13 @@ def _groups(options: argparse.Namespace) -> list[Group]:
     return ladder(kernels, LADDER_SIZES)
 
 
+def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
+    """What a timed suite measures: --size and the named kernels restrict those that are about the whole ladder."""
+    if suite == "ladder":
+        return _groups(options)
+    return shapes(tuple(options.kernels) or LADDER) if suite == "shapes" else blocks()
+
+
 def _bench(options: argparse.Namespace) -> int:
     measured: list[Measurement] = []
     refused: list[Refusal] = []
@@ -119,7 +126,7 @@ def _record(options: argparse.Namespace) -> int:
         if suite not in TIMED_SUITES:
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
             continue
-        groups = _groups(options) if suite == "ladder" else TIMED_SUITES[suite]()
+        groups = _suite_groups(suite, options)
         print(f"{suite}: {len(groups)} groups")
         print(HEADER)
 

@@ -8,6 +8,17 @@ from dataclasses import dataclass
 from gemm_kernels import LADDER, Kernel, get
 
 LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
+OTHER_SHAPES = (
+    *(
+        (size, size, size) for size in (1000, 1023, 2049, 4095)
+    ),  # rows that do not begin at a sector, tiles that stick out
+    (4096, 4096, 128),  # M, N, K of products inside neural networks: short sums, few rows, long rows
+    (128, 4096, 4096),
+    (64, 4096, 1024),
+    (8192, 1024, 4096),
+    (1, 4096, 4096),  # a vector times a matrix: bound by memory
+    (8192, 8192, 8192),
+)
 BLOCK_SIZE = 2048  # M = N = K of the block-shape suite
 BLOCK_THREADS = (16, 1024)
 BLOCK_KERNELS = ("naive", "coalesced")  # x runs down the rows, x runs along the columns
@@ -30,6 +41,11 @@ def ladder(kernels: Sequence[Kernel] = LADDER, sizes: Sequence[int] = LADDER_SIZ
     return [Group(tuple(kernels), size, size, size) for size in sizes]
 
 
+def shapes(kernels: Sequence[Kernel] = LADDER) -> list[Group]:
+    """Every kernel at odd, rectangular and very large shapes."""
+    return [Group(tuple(kernels), *shape) for shape in OTHER_SHAPES]
+
+
 def block_shapes() -> list[tuple[int, int]]:
     """All (x, y) with x, y powers of two and from 16 to 1024 threads, so that a slider over powers of two hits each."""
     fewest, most = BLOCK_THREADS
@@ -45,5 +61,5 @@ def blocks(size: int = BLOCK_SIZE) -> list[Group]:
     ]
 
 
-TIMED_SUITES = {"ladder": ladder, "blocks": blocks}
+TIMED_SUITES = ("ladder", "shapes", "blocks")
 SUITES = (*TIMED_SUITES, "golden", "occupancy", "counters")

@@ -12,7 +12,7 @@ import numpy as np
 
 from helpers import gpu
 
-MIN_ROUNDS, MAX_ROUNDS = 7, 201
+MIN_ROUNDS, MAX_ROUNDS = 5, 201
 WARM_UP_S = 0.15  # an idle GPU runs at a fraction of its clock; it takes about this long to reach the boost clock
 
 
