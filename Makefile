@@ -5,6 +5,7 @@
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slide hand-outs in build/slides
+#   make gallery      all pictures that the notebooks store, on one page in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
@@ -32,7 +33,7 @@ FIRST_NOTEBOOK = $(firstword $(sort $(wildcard notebooks/*.ipynb)))
 AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 PYTEST = $(VENV_PYTHON) -m pytest --nbval-current-env tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides record format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides gallery record format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -60,14 +61,17 @@ slides: setup
 	$(VENV_PYTHON) -m jupyter nbconvert --to slides --output-dir build/slides \
 		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_input_tags=hide-input $(NOTEBOOKS)
 
+gallery: setup
+	$(VENV_PYTHON) -m helpers.gallery
+
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
 
 format: setup-test
-	$(VENV_PYTHON) -m ruff check --fix .
+	$(VENV_PYTHON) -m helpers.readme_table --fix
 	$(VENV_PYTHON) -m ruff format .
 	$(VENV_PYTHON) -m helpers.notebook_form --fix
-	$(VENV_PYTHON) -m helpers.readme_table --fix
+	$(VENV_PYTHON) -m ruff check --fix .
 
 pins: setup
 	$(VENV_PYTHON) -m venv build/uv
