@@ -44,6 +44,7 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
     """`count` elements of `dtype`. space: "global", "shared", "local", "const" or "generic"."""
     dtype = np.dtype(dtype)
     width = dtype.itemsize * count
+    is_float = dtype == np.dtype(np.float32)
 
     if space == "generic":
 
@@ -57,6 +58,9 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
                     results = values
                 else:
                     results = tuple(np.where(lanes, new, old) for new, old in zip(values, results, strict=True))
+            if is_float:
+                for value in results:
+                    registers.note(value)
             return results
 
         return execute_generic
@@ -64,6 +68,9 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
     def execute(wave, registers, mask):
         addresses = address(registers)
         values = space_memory(wave, space).load(wave, addresses, mask, dtype, count)
+        if is_float:
+            for value in values:
+                registers.note(value)
         if wave.recorder is not None:
             wave.recorder.access(wave, space, "ld", width, addresses, mask)
         return values
@@ -82,7 +89,7 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
         for where, places, lanes in pieces:
             space_memory(wave, where).store(wave, places, lanes, items)
             if wave.recorder is not None:
-                wave.recorder.access(wave, where, "st", width, places, lanes)
+                wave.recorder.access(wave, where, "st", width, places, lanes, items)
 
     return execute
 
@@ -118,8 +125,7 @@ def atomic(space: str, operation: str, dtype: np.dtype, address: Reader, values:
             lanes = np.ones(wave.shape, bool) if lanes is None else np.broadcast_to(lanes, wave.shape)
             active = np.broadcast_to(addresses, wave.shape)[lanes]
             block_of, _ = np.nonzero(lanes)
-            # A legal load of the same bytes does the checks and names the culprit.
-            space_memory(wave, where).load(wave, addresses, lanes, dtype, 1)
+            space_memory(wave, where).check(wave, addresses, lanes, dtype.itemsize, "updated")
             if where == "shared":
                 view, index = wave.shared.cells(active, dtype, block_of)
             else:
@@ -176,6 +182,26 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
         wave.shared.store(wave, to, mask, values)
         if wave.recorder is not None:
             wave.recorder.copy_async(wave, size, to, origin, mask, read)
+
+    return execute
+
+
+def copy_group(what: str, pending: int):
+    """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: the observer is told."""
+
+    def execute(wave, registers, mask):
+        if wave.recorder is not None:
+            wave.recorder.copy_group(wave, what, pending, mask)
+
+    return execute
+
+
+def fence(scope: str):
+    """A memory fence. Threads in lockstep see each other's writes at once: only the observer is told."""
+
+    def execute(wave, registers, mask):
+        if wave.recorder is not None:
+            wave.recorder.fence(wave, scope, mask)
 
     return execute
 

@@ -15,6 +15,7 @@ import numpy as np
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
 from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
+from helpers.simulator.observers import Observer
 
 LANES_PER_WAVE = 16384
 WARP = 32
@@ -41,7 +42,7 @@ class Wave:
         self.threads = launch.threads
         self.warps = -(-launch.threads // WARP)
         self.shape = (count, launch.threads)
-        self.registers: Registers = list(program.initial)
+        self.registers = Registers(program.initial, program.subnormal)
         self.mask: np.ndarray | None = None
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
@@ -271,7 +272,7 @@ class Launch:
         shared_bytes: int,
         global_memory: GlobalMemory,
         bind: Callable[[Registers], None],
-        recorder=None,
+        recorder: Observer | None = None,
         max_instructions: int = 1_000_000,
         only_blocks: np.ndarray | None = None,
     ) -> None:
@@ -304,6 +305,8 @@ class Launch:
                 if self.recorder is not None:
                     self.recorder.begin_wave(wave)
                 _run_wave(wave, self.prepared)
+                if self.recorder is not None:
+                    self.recorder.end_wave(wave)
 
 
 def _run_wave(wave: Wave, prepared: Prepared) -> None:
@@ -429,6 +432,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     `__syncwarp(mask)` for the named lanes of the warp."""
     following = prepared.next[pc]
     whole_block = last.kind is Kind.BARRIER
+    if not whole_block and wave.recorder is not None:
+        wave.recorder.warp_barrier(wave, wave.mask)
     if wave.pcs is None:
         if whole_block:
             wave.barriers += 1

@@ -99,6 +99,15 @@ class GlobalMemory:
         position = bisect_right(self._bases, address) - 1
         return self.allocations[position] if position >= 0 else None
 
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """Raise OutOfBounds or Misaligned if an active lane may not access `width` bytes; `verb` says what it did."""
+        active = active_addresses(addresses, mask)
+        check_alignment(wave, active, addresses, mask, width)
+        if self._inside(int(active.min()), int(active.max()), width) is None:
+            lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+            for _ in self._by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
+                pass
+
     def _inside(self, low: int, high: int, width: int) -> Allocation | None:
         allocation = self.find(low)
         return allocation if allocation is not None and high + width <= allocation.end else None
@@ -325,6 +334,10 @@ class SharedMemory:
             value = np.broadcast_to(value, shape)
             flat[index + part] = value if mask is None else value[mask]
 
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """As GlobalMemory.check."""
+        private_addresses(wave, addresses, mask, width, self, verb)
+
     def cells(self, addresses, dtype: np.dtype, block_of):
         """For atomics: (flat view, indices) of one-dimensional legal addresses; `block_of` is each one's block."""
         view = self._view(dtype)
@@ -365,6 +378,10 @@ class LocalMemory:
                 shifted = low >> ((address & 3) * 8).astype(np.int32)
                 results.append(shifted.astype(SAME_BITS[dtype.itemsize]).view(dtype))
         return tuple(results)
+
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """As GlobalMemory.check."""
+        private_addresses(wave, addresses, mask, width, self, verb)
 
     def _put(self, index, mask, word) -> None:
         shape = self._words.shape[1:]

@@ -32,7 +32,7 @@ DTYPES = {
 STORAGE = {"pred": np.dtype(bool), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 STORAGE_BY_BYTES = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 SPACES = ("global", "shared", "local", "const", "param")
-NO_OPERATION = ("membar", "fence", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol",
+NO_OPERATION = ("prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol",
                 "pmevent", "setmaxnreg")  # fmt: skip
 ASYNCHRONOUS_GROUPS = ("commit_group", "wait_group", "wait_all")
 COMPARE: dict[str, Callable] = {
@@ -95,6 +95,7 @@ class Translator:
             self.types.append(type_)
             storage = STORAGE.get(type_) or STORAGE_BY_BYTES[ptx.TYPE_BYTES[type_]]
             self.initial.append(storage.type(0))
+        self.subnormal = False
         self.shared_offsets: dict[str, int] = {}
         self.local_offsets: dict[str, int] = {}
         self.shared_bytes, self.dynamic_offset, self.local_bytes = self._place(module)
@@ -153,17 +154,28 @@ class Translator:
             narrow, store = np.dtype(f"i{dtype.itemsize}"), STORAGE_BY_BYTES[width]
             return lambda registers: registers[slot].view(store).astype(narrow).view(dtype)
 
+        if type_ == "f32":
+
+            def read_float(registers):
+                value = registers[slot]
+                if value.dtype is not dtype:
+                    value = value.view(dtype)
+                    registers.note(value)
+                return value
+
+            return read_float
+
         def read(registers):
             value = registers[slot]
             return value if value.dtype is dtype else value.view(dtype)
 
         return read
 
-    @staticmethod
-    def _constant(operand: Immediate, dtype: np.dtype):
+    def _constant(self, operand: Immediate, dtype: np.dtype):
         if dtype.kind == "b":
             return np.bool_(operand.value)
         if dtype.kind == "f" and isinstance(operand.value, float):
+            self.subnormal |= dtype.itemsize == 4 and 0 < abs(operand.value) < float32.SMALLEST_NORMAL
             return np.array(operand.bits, f"u{dtype.itemsize}").view(dtype)[()]
         bits = operand.bits & ((1 << 8 * dtype.itemsize) - 1)
         return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
@@ -285,6 +297,7 @@ def translate(kernel: CompiledKernel) -> Program:
         shared_bytes=translator.shared_bytes,
         dynamic_shared_offset=translator.dynamic_offset,
         local_bytes=translator.local_bytes,
+        subnormal=translator.subnormal,
         registers_per_thread=kernel.registers,
         max_threads=function.max_threads,
         source_lines=tuple(kernel.source.splitlines()),
@@ -310,12 +323,17 @@ def _instruction(t: Translator, statement: Statement, index: int) -> Instruction
     elif name == "cp":
         instruction.kind = Kind.EFFECT
         _copy_async(t, instruction, statement)
+    elif name in ("membar", "fence"):
+        instruction.kind = Kind.EFFECT
+        instruction.execute = accesses.fence(_fence_scope(opcode))
     elif name in NO_OPERATION:
         instruction.kind = Kind.EFFECT
         instruction.execute = lambda wave, registers, mask: None
     else:
         destination, instruction.evaluate, dtype = _arithmetic(t, opcode, operands)
         instruction.writes = tuple(t.slot(register) for register in destination)
+        if opcode == ("fma", "rn", "ftz", "f32"):
+            instruction.fma = tuple(t.read(operand, "f32") for operand in operands[1:])
         fits = [t.fit(slot, dtype) for slot in instruction.writes]
         if fits[0] is not None:
             fit, evaluate = fits[0], instruction.evaluate
@@ -401,7 +419,11 @@ def _load(t: Translator, instruction: Instruction, statement: Statement) -> None
 
 def _load_parameter(offset: int, dtype: np.dtype, count: int):
     def execute(wave, registers, mask):
-        return tuple(np.frombuffer(wave.parameters, dtype, count, offset))
+        values = tuple(np.frombuffer(wave.parameters, dtype, count, offset))
+        if dtype == np.dtype(np.float32):
+            for value in values:
+                registers.note(value)
+        return values
 
     return execute
 
@@ -438,7 +460,8 @@ def _copy_async(t: Translator, instruction: Instruction, statement: Statement) -
     if statement.opcode[1] != "async" or statement.opcode[2] not in ("ca", "cg", *ASYNCHRONOUS_GROUPS):
         raise ValueError("bulk copies")
     if statement.opcode[2] in ASYNCHRONOUS_GROUPS:
-        instruction.execute = _asynchronous_group(statement.opcode)
+        pending = statement.operands[0].value if statement.operands else 0
+        instruction.execute = accesses.copy_group(statement.opcode[2], pending)
         return
     to, origin, size, *rest = statement.operands
     source_size = skip = None
@@ -450,14 +473,10 @@ def _copy_async(t: Translator, instruction: Instruction, statement: Statement) -
     instruction.execute = accesses.copy_async(size.value, t.address(to), t.address(origin), source_size, skip)
 
 
-def _asynchronous_group(opcode: tuple[str, ...]):
-    """cp.async.commit_group, wait_group and wait_all: the copies are done already; the recorder is told."""
-
-    def execute(wave, registers, mask):
-        if wave.recorder is not None:
-            wave.recorder.copy_group(wave, opcode[2], mask)
-
-    return execute
+def _fence_scope(opcode: tuple[str, ...]) -> str:
+    """Who sees the memory in order after membar.{cta,gl,sys} or fence.{sc,acq_rel}.{cta,cluster,gpu,sys}."""
+    scopes = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
+    return next((scopes[part] for part in opcode if part in scopes), "block")
 
 
 def _shuffle(t: Translator, instruction: Instruction, statement: Statement) -> None:
@@ -573,8 +592,24 @@ def _arithmetic(t: Translator, opcode: tuple[str, ...], operands: tuple):
         if key == "mul.wide":
             result = DTYPES[f"{type_[0]}{2 * int(type_[1:])}"]
         return (operands[0],), _apply(function, [t.read(s, type_) for s in sources]), result
-    function = ptx_float.operation(opcode)
-    return (operands[0],), _apply(function, [t.read(s, type_) for s in sources]), DTYPES[type_]
+    readers = [t.read(s, type_) for s in sources]
+    if type_ == "f32" and "ftz" in opcode:
+        return (operands[0],), _flushing(opcode, readers), DTYPES[type_]
+    if type_ == "f32" and name not in ("neg", "abs", "min", "max", "copysign"):
+        t.subnormal = True
+    return (operands[0],), _apply(ptx_float.operation(opcode), readers), DTYPES[type_]
+
+
+def _flushing(opcode: tuple[str, ...], readers: list[Callable]) -> Callable[[Registers], np.ndarray]:
+    """A `.ftz` instruction: its operands are looked at only if a subnormal number was seen since the launch."""
+    careful = ptx_float.operation(opcode)
+    quick = ptx_float.operation(tuple(part for part in opcode if part != "ftz"))
+
+    def evaluate(registers):
+        values = [reader(registers) for reader in readers]
+        return careful(*values) if registers.subnormal else ptx_float.flushed(quick(*values))
+
+    return evaluate
 
 
 def _apply(function: Callable, readers: list[Callable]) -> Callable[[Registers], np.ndarray]:
@@ -720,6 +755,7 @@ def _convert(t, opcode, operands):
         result, saturate = DTYPES[to], "sat" in opcode
         return (operands[0],), (lambda registers: integer.convert(a(registers), result, saturate)), result
     function = ptx_float.conversion(opcode)
+    t.subnormal |= to == "f32" and origin == "f64" and "ftz" not in opcode
     return (operands[0],), (lambda registers: function(a(registers))), DTYPES[to]
 
 

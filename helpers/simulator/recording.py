@@ -12,6 +12,7 @@ import numpy as np
 from helpers.simulator import counting
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.ir import Program
+from helpers.simulator.observers import Observer
 
 WARP = 32
 REQUEST = np.dtype(
@@ -104,7 +105,7 @@ class LaunchFacts:
     executed_blocks: int
 
 
-class LaunchRecorder:
+class LaunchRecorder(Observer):
     """Collects one launch; the engine calls it for every basic block and every access."""
 
     def __init__(self, program: Program, facts: LaunchFacts, traced: frozenset[int] | None) -> None:
@@ -142,19 +143,13 @@ class LaunchRecorder:
         self.block_warps[block] += warps
         self.block_lanes[block] += lanes
 
-    def barrier(self, wave, blocks) -> None:
-        """Blocks passed a barrier; nothing to count."""
-
     def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
         """An asynchronous copy: a global load and a shared store of `size` bytes a lane."""
         if read is None or read.any():
             self.access(wave, "global", "ld", size, origin, read)
         self.access(wave, "shared", "st", size, to, mask)
 
-    def copy_group(self, wave, what: str, mask) -> None:
-        """Asynchronous copies were grouped or waited for; nothing to count."""
-
-    def access(self, wave, space: str, op: str, width: int, addresses, mask) -> None:
+    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
         """One memory instruction of the active threads: byte addresses in their space."""
         self._step += 1
         index = wave.instruction.index
