@@ -13,8 +13,30 @@ from typing import Any
 import numpy as np
 
 from helpers.compiler import Parameter
+from helpers.simulator.float32 import SMALLEST_NORMAL
 
-Registers = list[Any]
+
+
+class Registers(list):
+    """The values of all register slots.
+
+    `subnormal` turns True when a float32 that is not the result of flushing arithmetic (it was loaded, or made of integer
+    bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
+    """
+
+    __slots__ = ("subnormal",)
+
+    def __init__(self, values, subnormal: bool = False) -> None:
+        super().__init__(values)
+        self.subnormal = subnormal
+
+    def note(self, value) -> None:
+        """Look at a float32 value that enters from outside the arithmetic."""
+        if not self.subnormal and np.minimum.reduce(np.abs(value), axis=None) < SMALLEST_NORMAL:
+            # A zero is as small; shifting its sign away and subtracting one makes it the largest integer.
+            bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
+            self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
+
 
 
 class Kind(Enum):
@@ -46,6 +68,7 @@ class Instruction:
     writes: tuple[int | None, ...] = ()
     evaluate: Callable[[Registers], Any] | None = None
     execute: Callable[[Any, Registers, Any], Any] | None = None
+    fma: tuple[Callable, Callable, Callable] | None = None  # the operands of a fused multiply-add that may be batched
     target: int = -1
     targets: tuple[int, ...] = ()
     select: Callable[[Registers], Any] | None = None
@@ -82,6 +105,7 @@ class Program:
     local_bytes: int = 0
     registers_per_thread: int = 0
     max_threads: int | None = None
+    subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers
     source_lines: tuple[str, ...] = ()
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)

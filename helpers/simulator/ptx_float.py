@@ -22,7 +22,7 @@ APPROXIMATE = {
 SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 
 
-def _flushed(a):
+def flushed(a):
     """`float32.flush`, with one cheap reduction for the usual case that there is nothing to flush."""
     if np.minimum.reduce(np.abs(a), axis=None) >= float32.SMALLEST_NORMAL:
         return a
@@ -31,7 +31,12 @@ def _flushed(a):
 
 def fma_ftz(a, b, c):
     """fma.rn.ftz.f32: subnormal operands and results become zero."""
-    return _flushed(float32.fma(_flushed(a), _flushed(b), _flushed(c)))
+    return flushed(float32.fma(flushed(a), flushed(b), flushed(c)))
+
+
+def fma_of_normals(a, b, c):
+    """fma.rn.ftz.f32 of operands without subnormal numbers."""
+    return flushed(float32.fma(a, b, c))
 
 
 def negate(a):
