@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from helpers.draw import theme
@@ -22,6 +23,7 @@ AXIS = {
     "sectors": "32-byte sectors a request, mean over the loads of A and B (counted)",
     "tags": "128-byte lines looked up a request, mean over the loads of A and B (counted)",
 }
+UNITS = {"sectors": "sectors", "tags": "lines"}
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,8 @@ def _ticks(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
 def _label(axes: Axes, pairs: Sequence[tuple[BlockShape, BlockShape]], cost: Cost) -> None:
     for shape in (shape for pair in pairs for shape in pair):
         place = (shape.cost(cost), _speed(shape))
-        axes.annotate(shape.label, place, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
+        name = axes.annotate(shape.label, place, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
+        name.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])  # readable across a grid line
 
 
 def _caption(
@@ -141,21 +144,22 @@ def _caption(
 ) -> str:
     correlation = rank_correlation([shape.cost(cost) for shape in shapes], [_speed(shape) for shape in shapes])
     towards = "fewer" if correlation < 0 else "more"
+    units = UNITS[cost]
     text = (
-        f"{theme.plural(len(shapes), 'launch', 'es')}: {towards} {cost} go with more GFLOPS, rank correlation "
+        f"{theme.plural(len(shapes), 'launch', 'es')}: {towards} {units} go with more GFLOPS, rank correlation "
         f"{theme.signed(correlation)} ({source})."
     )
-    if odd:
+    if odd and limit is None:
         slow, fast = odd[0]
         low, high = theme.thousands(_speed(slow)), theme.thousands(_speed(fast))
         text += (
-            f" But {theme.thousands(fast.cost(cost), 1)} {cost} a request can mean {low} GFLOPS "
+            f" But {theme.thousands(fast.cost(cost), 1)} {units} a request can mean {low} GFLOPS "
             f"({slow.kernel}, block {slow.label}) or {high} ({fast.kernel}, block {fast.label})."
         )
     if limit is not None:
         shares = [_speed(shape) * shape.cost(cost) / limit for shape in shapes]
         text += (
-            f" The line is {theme.thousands(limit)} GFLOPS divided by the {cost}; "
+            f" The line is {theme.thousands(limit)} GFLOPS divided by the {units}; "
             f"the launches reach {100 * min(shares):.0f} to {100 * max(shares):.0f} % of it."
         )
     return text

@@ -11,6 +11,10 @@ from typing import Any
 from helpers.draw import theme
 
 # Half-transparent, so that the page's own text stays readable on a light and on a dark background.
+_CODE = (
+    "font-family: var(--jp-code-font-family, monospace); line-height: 1.5; padding: 6px; white-space: pre-wrap; "
+    "background: transparent;"
+)
 _STYLES = {
     "-": "background-color: rgba(213, 94, 0, 0.22);",
     "+": "background-color: rgba(0, 158, 115, 0.24);",
@@ -44,10 +48,7 @@ class Diff:
             f'<span style="display: block; {_STYLES[line.mark]}">{line.mark} {html.escape(line.text)}</span>'
             for line in self.lines
         )
-        return (
-            f'<pre style="line-height: 1.5; padding: 6px; white-space: pre-wrap;">{body}</pre>\n'
-            f"<p>{html.escape(self.caption)}</p>"
-        )
+        return f'<pre style="{_CODE}">{body}</pre>\n<p>{html.escape(self.caption)}</p>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.text()}

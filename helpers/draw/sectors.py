@@ -29,16 +29,15 @@ MARGIN = 14.0
 BREAK = 5.0  # between sectors that are not neighbours in memory
 SECTOR = (PAGE - 2 * MARGIN - (LANES - 1) * BREAK) / LANES  # so that 32 scattered sectors just fit
 LANE = 13.0
-HEAD, PANEL = 60.0, 138.0
-TITLE_Y = 14.0  # the following lie within a panel
-BAR_TOP, BAR_HEIGHT = 32.0, 18.0
-RIBBON_TOP, RIBBON_HEIGHT = 86.0, 24.0
+HEAD, PANEL = 58.0, 124.0
+TITLE_Y = 13.0  # the following lie within a panel
+BAR_TOP, BAR_HEIGHT = 27.0, 17.0
+RIBBON_TOP, RIBBON_HEIGHT = 75.0, 22.0
 BRACKET, BRACKET_HEIGHT = RIBBON_TOP + RIBBON_HEIGHT + 4, 4.0
-PLACE_Y = BRACKET + 8
+PLACE_Y = BRACKET + 7
 CAPTION_LINES = 3  # the longest caption of three accesses; always reserved, so that an explorer never moves the page
-TROUBLE_FACTOR = (
-    2  # a request is marked as trouble if it needs more than so many times the sectors its bytes would fill
-)
+FIGURE_HEIGHT = round(HEAD + 3 * PANEL + 6 + theme.caption_height(CAPTION_LINES) * theme.CSS_DPI)  # of A, B and C
+TROUBLE_FACTOR = 2  # a request is trouble if it costs more than so many times the sectors that its bytes would fill
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def caption(accesses: Sequence[WarpAccess]) -> str:
     loads = [access.sectors for access in accesses if access.op == "ld"]
     if len(loads) > 1:
         mean = theme.thousands(sum(loads) / len(loads), 1)
-        sentences.append(f"Loads together: {sum(loads)} sectors in {len(loads)} requests, {mean} a request.")
+        sentences.append(f"Mean of the {len(loads)} loads: {mean} sectors a request.")
     return " ".join(sentences)
 
 

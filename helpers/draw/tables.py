@@ -15,6 +15,7 @@ from helpers.draw.access import FLOAT_BYTES, WarpAccess
 FOLD = "⋮"
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
 _MARK = f"color: {theme.TROUBLE}; font-weight: bold;"
+_RULE = f"border-top: 2px solid {theme.WASTE};"
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,14 @@ class Table:
     """A table that a notebook shows as HTML in the page's own colours, and as text where there is no page.
 
     header: one name a column.  rows: text cells.  caption: the sentence above it.  marked: (row, column) of the cells
-    that are trouble.
+    that are trouble.  begins: rows that begin a new part, with a rule above them.
     """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     caption: str
     marked: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    begins: frozenset[int] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
@@ -46,7 +48,8 @@ class Table:
         cells = []
         for column, cell in enumerate(self.rows[number]):
             mark = _MARK if (number, column) in self.marked else ""
-            cells.append(f'<td style="{_CELL}{mark}">{html.escape(cell)}</td>')
+            rule = _RULE if number in self.begins else ""
+            cells.append(f'<td style="{_CELL}{mark}{rule}">{html.escape(cell)}</td>')
         return "".join(cells)
 
     def text(self) -> str:
@@ -106,14 +109,16 @@ def address_rows(access: WarpAccess, block_dim: Sequence[int], width: int) -> li
 
 
 def address_table(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: int) -> Table:
-    """The addresses of several warps, each run of neighbours folded to its first two lanes and its last.
+    """The addresses of several warps, one part each, with every run of equal gaps folded to its first and last lane.
 
     A gap other than 1 (neighbours) or 0 (the same element) is marked, and the caption counts the marks.
     """
     shown: list[tuple[str, ...]] = []
     marked: set[tuple[int, int]] = set()
     jumps: list[int] = []
+    begins: list[int] = []
     for access in accesses:
+        begins.append(len(shown))
         rows = address_rows(access, block_dim, width)
         jumps += [row.gap for row in rows if row.gap not in (None, 0, 1)]
         for position, row in enumerate(rows):
@@ -124,7 +129,8 @@ def address_table(accesses: Sequence[WarpAccess], block_dim: Sequence[int], widt
             if row.gap not in (None, 0, 1):
                 marked.add((len(shown), len(_HEADER) - 1))
             shown.append(_cells(row))
-    return Table(_HEADER, tuple(shown), _caption(accesses, block_dim, width, jumps), frozenset(marked))
+    caption = _caption(accesses, block_dim, width, jumps)
+    return Table(_HEADER, tuple(shown), caption, frozenset(marked), frozenset(begins[1:]))
 
 
 _HEADER = ("thread", "block", "warp", "row", "col", "linear index", "gap")
@@ -137,11 +143,8 @@ def _cells(row: AddressRow) -> tuple[str, ...]:
 
 
 def _in_the_middle(rows: Sequence[AddressRow], position: int) -> bool:
-    """A lane that goes on as the two before it did, and the next one does too."""
-    if not 2 <= position < len(rows) - 1:
-        return False
-    before, here, after = (rows[position + step].gap for step in (-1, 0, 1))
-    return before == here == after
+    """A lane as far from the one before it as the next one is from it."""
+    return 1 <= position < len(rows) - 1 and rows[position].gap == rows[position + 1].gap
 
 
 def _caption(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: int, jumps: Sequence[int]) -> str:

@@ -89,7 +89,7 @@ class Figure(figure.Figure):
         if not caption.strip():
             raise ValueError("A picture of this course has a caption: one sentence that states the number.")
         lines = _wrapped(caption, TEXT, _CAPTION_WIDTH)
-        below = max(len(lines), caption_lines) * _CAPTION_LINE + _CAPTION_MARGIN
+        below = caption_height(max(len(lines), caption_lines))
         super().__init__(figsize=(WIDTH, height + below), dpi=DPI, facecolor=PAPER)
         FigureCanvasAgg(self)
         self.caption = caption
@@ -123,6 +123,11 @@ class Figure(figure.Figure):
         """Width and height in CSS pixels, at which a notebook shows it."""
         width, height = self.get_size_inches()
         return round(float(width) * CSS_DPI), round(float(height) * CSS_DPI)
+
+
+def caption_height(lines: int) -> float:
+    """Inches that a caption of so many lines takes under a picture."""
+    return lines * _CAPTION_LINE + _CAPTION_MARGIN
 
 
 def style() -> Any:

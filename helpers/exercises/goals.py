@@ -36,5 +36,5 @@ def check_block(kernel: Kernel, block: tuple[int, int], at_most: float, start: t
     if shape.sectors_per_request <= at_most:
         return Verdict(True, f"{cost}: {goal}, done.")
     if tuple(block) == tuple(start):
-        return Verdict(None, f"{cost}; {goal}. Change `block` and run the cell again.")
+        return Verdict(None, f"{cost}; {goal}. Change block and run the cell again.")
     return Verdict(False, f"{cost}; {goal}.")

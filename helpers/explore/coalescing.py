@@ -17,7 +17,7 @@ from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.access import FLOAT_BYTES
 from helpers.draw.block_shapes import BlockShape
-from helpers.draw.sectors import sectors_figure
+from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
@@ -31,7 +31,6 @@ ROWS = 1024  # of A and C: enough for the tallest block
 WIDTHS = (64, 100, 128, 256, 512, 1000, 1023, 1024)  # 1000 and 1023: rows that do not begin where a line begins
 BLOCK_DIMS = tuple(2**exponent for exponent in range(11))
 RECORDED_SIZE = 2048
-STAGE_HEIGHT = 572  # CSS pixels of the sectors picture, three lines of caption included
 
 TELLING = (
     ("naive", (32, 1), 1024),
@@ -99,7 +98,7 @@ class CoalescingExplorer(Explorer):
         self.k = number_slider("k", 0)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
-        stage = Stage(STAGE_HEIGHT)
+        stage = Stage(FIGURE_HEIGHT)
         rows = [[self.kernel, self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
@@ -148,8 +147,8 @@ class StepExplorer(Explorer):
 
     def __init__(self, program: Program, block: tuple[int, int], width: int) -> None:
         self.program, self.block, self.width = program, block, width
-        self.k = number_slider("k", width - 1, "600px")
-        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], Stage(STAGE_HEIGHT))
+        self.k = number_slider("k", width - 1)
+        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], Stage(FIGURE_HEIGHT))
         self.k.observe(lambda _: self.update(), names="value")
         self.update()
 
@@ -169,8 +168,8 @@ def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
 def explore(own: Program | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
     """The explorer, beginning with this block and width. `own` adds a learner's kernel to the naive and coalesced."""
     kernels = [
-        ("down the rows (naive)", Program.of(get("naive"))),
-        ("along the columns (coalesced)", Program.of(get("coalesced"))),
+        ("down the rows", Program.of(get("naive"))),
+        ("along the columns", Program.of(get("coalesced"))),
     ]
     if own is not None:
         kernels.append((f"as in {own.name}", own))

@@ -15,7 +15,8 @@ import ipywidgets
 from helpers.draw import theme
 
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
-_LABEL = {"description_width": "initial"}
+_LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
+_HALF = {"width": "400px"}  # two sliders beside each other
 
 
 class Stage(ipywidgets.VBox):
@@ -24,7 +25,7 @@ class Stage(ipywidgets.VBox):
     def __init__(self, height: int) -> None:
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{width}px", "max_width": "100%"})
-        self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "display": "none"})
+        self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%", "display": "none"})
         self.note = ipywidgets.HTML(layout={"height": "28px"})
         frame = ipywidgets.VBox([self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"})
         super().__init__([frame, self.note], layout={"overflow": "hidden"})
@@ -58,27 +59,26 @@ class Explorer(ipywidgets.VBox):
         return f"{self.what} {STATIC_NOTE}"
 
 
-def choice_slider(label: str, options: Sequence[Any], value: Any, width: str = "290px") -> ipywidgets.SelectionSlider:
+def choice_slider(label: str, options: Sequence[Any], value: Any) -> ipywidgets.SelectionSlider:
     """A slider over a few values: Tab reaches it, the arrow keys move it; it reports when it comes to rest."""
     return ipywidgets.SelectionSlider(
-        description=label,
-        options=list(options),
-        value=value,
-        continuous_update=False,
-        style=_LABEL,
-        layout={"width": width},
+        description=label, options=list(options), value=value, continuous_update=False, style=_LABEL, layout=_HALF
     )
 
 
-def number_slider(label: str, largest: int, width: str = "290px") -> ipywidgets.IntSlider:
+def number_slider(label: str, largest: int) -> ipywidgets.IntSlider:
     """A slider over 0 … largest."""
     return ipywidgets.IntSlider(
-        description=label, min=0, max=largest, value=0, continuous_update=False, style=_LABEL, layout={"width": width}
+        description=label, min=0, max=largest, value=0, continuous_update=False, style=_LABEL, layout=_HALF
     )
 
 
 def choice_buttons(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ipywidgets.ToggleButtons:
     """Buttons of which one is pressed: Tab reaches each, the space bar presses it."""
     return ipywidgets.ToggleButtons(
-        description=label, options=list(options), value=value, style={**_LABEL, "button_width": "auto"}
+        description=label,
+        options=list(options),
+        value=value,
+        style={**_LABEL, "button_width": "auto"},
+        layout={"width": "auto"},
     )
