@@ -68,10 +68,11 @@ record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
 
 format: setup-test
-	$(VENV_PYTHON) -m helpers.readme_table --fix
+	$(VENV_PYTHON) -m ruff check --fix-only .
 	$(VENV_PYTHON) -m ruff format .
+	$(VENV_PYTHON) -m helpers.readme_table --fix
 	$(VENV_PYTHON) -m helpers.notebook_form --fix
-	$(VENV_PYTHON) -m ruff check --fix .
+	$(VENV_PYTHON) -m ruff check .
 
 pins: setup
 	$(VENV_PYTHON) -m venv build/uv
