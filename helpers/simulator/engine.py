@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from helpers.simulator.batching import batch_steps, gather
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
 from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
@@ -243,8 +244,10 @@ class Prepared:
         self.next: list[int] = []
         for block in program.blocks:
             plain, masked = [], []
-            for instruction in program.instructions[block.start : block.stop]:
-                if instruction.kind is Kind.ALU:
+            for instruction in gather(program.instructions[block.start : block.stop]):
+                if isinstance(instruction, list):
+                    both = batch_steps(instruction, block.live_out, merge)
+                elif instruction.kind is Kind.ALU:
                     both = _alu_steps(instruction, block.live_out)
                 elif instruction.kind is Kind.EFFECT:
                     both = _effect_steps(instruction)
