@@ -1,0 +1,165 @@
+"""A picture laid out in CSS pixels: axes over the whole figure, y runs down, and the shapes that pictures share.
+
+Many shapes of one kind are one artist (a collection, a compound path): a picture is redrawn while a slider moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import FancyArrowPatch, PathPatch
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath, text_to_path
+from matplotlib.transforms import Affine2D
+
+from helpers.draw import theme
+
+WIDTH = theme.WIDTH * theme.CSS_DPI  # pixels of every figure
+MARGIN = 14.0
+TITLE_Y = 19.0
+CAP_HEIGHT = 0.73  # of a digit in DejaVu Sans, as a share of the letter size
+PIXELS_A_POINT = theme.CSS_DPI / 72
+
+
+def page(height: float, title: str, caption: str, caption_lines: int = 1) -> tuple[theme.Figure, Axes]:
+    """A figure of `height` pixels above its caption, with its title, and axes in pixels from its left upper corner."""
+    drawn = theme.Figure(height / theme.CSS_DPI, caption, caption_lines)
+    axes = drawn.axes_in_inches(0, 0, theme.WIDTH, height / theme.CSS_DPI)
+    axes.set(xlim=(0, WIDTH), ylim=(height, 0))
+    axes.set_axis_off()
+    with theme.style():
+        axes.text(MARGIN, TITLE_Y, title, fontsize=theme.TITLE, weight="bold", va="center")
+    return drawn, axes
+
+
+def full_height(height: float, caption_lines: int) -> int:
+    """CSS pixels of a picture with its caption: what an explorer's stage needs."""
+    return round(height + theme.caption_height(caption_lines) * theme.CSS_DPI)
+
+
+def text(axes: Axes, x: float, y: float, words: object, **options: Any) -> None:
+    """Text in the middle of the line at y; small and muted unless told otherwise."""
+    axes.text(x, y, words, **{"size": theme.SMALL, "color": theme.MUTED, "va": "center", **options})
+
+
+def boxes(left: Any, top: Any, width: Any, height: Any) -> np.ndarray:
+    """(n, 4, 2) corners of boxes. Each argument is a number, or an array (n,)."""
+    left, top, width, height = np.broadcast_arrays(*(np.asarray(x, float) for x in (left, top, width, height)))
+    left, top, width, height = (np.atleast_1d(x) for x in (left, top, width, height))
+    right, bottom = left + width, top + height
+    corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
+    return np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)
+
+
+def fill(
+    axes: Axes, corners: np.ndarray, colour: Any, *, edge: Any = "none", line: float = 0.0, label: str = ""
+) -> None:
+    """Filled boxes. colour: one for all, or one for each."""
+    if len(corners):
+        axes.add_artist(PolyCollection(corners, facecolor=colour, edgecolor=edge, linewidth=line, label=label))
+
+
+def outline(
+    axes: Axes, corners: np.ndarray, colour: Any, line: float, *, label: str = "", dashed: bool = False
+) -> None:
+    """Boxes without a filling."""
+    if len(corners):
+        style = (0, (4, 2.5)) if dashed else "solid"
+        axes.add_artist(
+            PolyCollection(
+                corners,
+                facecolor="none",
+                edgecolor=colour,
+                linewidth=line,
+                linestyle=style,
+                label=label,
+                joinstyle="miter",
+            )
+        )
+
+
+def hatch(axes: Axes, corners: np.ndarray, *, colour: str = theme.WASTE, label: str = "") -> None:
+    """Boxes hatched as waste: room that nothing uses, bytes that nobody needs."""
+    if len(corners):
+        axes.add_artist(
+            PolyCollection(
+                corners,
+                facecolor=theme.WASTE_FILL,
+                edgecolor=colour,
+                hatch=theme.WASTE_HATCH,
+                hatchcolor=colour,
+                linewidth=0,
+                label=label,
+            )
+        )
+
+
+def lines(axes: Axes, paths: Sequence[Any], colour: Any, line: float, *, label: str = "") -> None:
+    """Polylines, each a sequence of (x, y)."""
+    if len(paths):
+        axes.add_artist(LineCollection(paths, colors=colour, linewidths=line, label=label, capstyle="butt"))
+
+
+def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colour: str, line: float = 1.6) -> None:
+    """An arrow from start to end."""
+    axes.add_artist(
+        FancyArrowPatch(
+            start, end, arrowstyle="-|>", mutation_scale=9, color=colour, linewidth=line, shrinkA=0, shrinkB=0
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Key:
+    """An entry of a legend: a colour and what it means; hatched as waste, or in the colour of trouble, if told so."""
+
+    colour: str
+    words: str
+    hatched: bool = False
+
+
+def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> None:
+    """The entries side by side, their middle at y."""
+    for key in keys:
+        box = boxes(x, y - 6, 12, 12)
+        if key.hatched:
+            hatch(axes, box, colour=key.colour)
+        else:
+            fill(axes, box, key.colour)
+        text(axes, x + 18, y, key.words)
+        x += 18 + text_width(key.words) + 22
+
+
+@lru_cache(maxsize=1024)
+def text_width(words: str, size: float = theme.SMALL) -> float:
+    """Pixels of a text in letters of `size` points."""
+    font = FontProperties(family="DejaVu Sans", size=size)
+    return text_to_path.get_text_width_height_descent(words, font, ismath=False)[0] * PIXELS_A_POINT
+
+
+def labels(axes: Axes, texts: Sequence[str], x: Any, y: Any, size: float, colour: str, *, label: str = "") -> None:
+    """Many short texts, each centred at (x, y), as one path: far faster than as many text artists. size in pixels."""
+    if not len(texts):
+        return
+    x, y = np.broadcast_to(x, len(texts)), np.broadcast_to(y, len(texts))
+    paths = [
+        Path(_outline(words, size).vertices + (centre_x, centre_y), _outline(words, size).codes)
+        for words, centre_x, centre_y in zip(texts, x, y, strict=True)
+    ]
+    axes.add_artist(PathPatch(Path.make_compound_path(*paths), color=colour, linewidth=0, label=label))
+
+
+@lru_cache(maxsize=4096)
+def _outline(words: str, size: float) -> Path:
+    """The outlines of a text around (0, 0), y down."""
+    drawn = TextPath((0, 0), words, size=size)
+    box = drawn.get_extents()
+    upright = Affine2D().translate(-box.x0 - box.width / 2, -CAP_HEIGHT * size / 2).scale(1, -1)
+    return upright.transform_path(drawn)

@@ -1,0 +1,73 @@
+"""An explorer that redraws when a control comes to rest: fit the controls to each other, draw, or say why not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+
+from helpers.compiler import CompileError
+from helpers.draw import theme
+from helpers.explore.widgets import Explorer, Stage
+from helpers.measure.recordings import NoRecording
+from helpers.models.occupancy import DoesNotFit
+from helpers.simulator.errors import SimulatorError
+
+INTERRUPTED = "Interrupted. Move a control to draw again."
+WORKING = "⏳ Compiling and running …"
+
+
+class CannotShow(Exception):
+    """There is no picture for this setting; the message is a sentence to the learner: what was found, what to try."""
+
+
+SENTENCES = (CannotShow, SimulatorError, CompileError, DoesNotFit, NoRecording)
+"""Errors whose message is meant for the learner. Any other is a fault of the explorer and shows as what it is."""
+
+
+class LiveExplorer(Explorer):
+    """Controls over a picture. A subclass makes its controls, calls `super().__init__` and says what to draw.
+
+    An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
+    """
+
+    def __init__(self, what: str, rows: Sequence[Sequence[ipywidgets.Widget]], height: int) -> None:
+        """what: one line, shown where there are no widgets.  height: CSS pixels of the picture with its caption."""
+        super().__init__(what, rows, Stage(height))
+        self.controls = tuple(control for row in rows for control in row if control.has_trait("value"))
+        self._settling = False
+        for control in self.controls:
+            control.observe(self._moved, names="value")
+        self.update()
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """Fit the controls' ranges and values to the one that moved (None: at the start). Draws nothing."""
+
+    def is_slow(self) -> bool:
+        """Whether the setting will take so long, for a compilation, that the learner should be told to wait."""
+        return False
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        """The picture of what the controls say, and the line of text under it. Raises one of SENTENCES instead."""
+        raise NotImplementedError
+
+    def update(self, moved: ipywidgets.Widget | None = None) -> None:
+        """Settle, then draw once."""
+        self._settling = True
+        try:
+            self.settle(moved)
+        finally:
+            self._settling = False
+        try:
+            if self.is_slow():
+                self.stage.note.value = WORKING
+            self.stage.show(*self.draw())
+        except SENTENCES as error:
+            self.stage.say(str(error))
+        except KeyboardInterrupt:
+            self.stage.say(INTERRUPTED)
+
+    def _moved(self, change: Any) -> None:
+        if not self._settling:
+            self.update(change["owner"])
