@@ -44,10 +44,8 @@ setup:
 setup-test:
 	@$(SETUP) --extra test
 
-# Without news_url JupyterLab does not greet a newcomer with a question about Jupyter's news.
 lab: setup
-	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" \
-		--LabApp.news_url=None $(ARGS)
+	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
 
 test: setup-test
 	$(SIMULATOR) $(PYTEST) --nbval $(ARGS)

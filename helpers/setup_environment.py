@@ -34,6 +34,10 @@ DISK_BYTES_GPU = 4 * GB
 # CuPy's wheels for CUDA 12.x ask the driver for CUDA 12.0 (cuDriverGetVersion: 1000 * major + 10 * minor).
 DRIVER_CUDA = 12000
 
+# JupyterLab's defaults that this environment changes. Else its first greeting is a question about Jupyter's news, on
+# top of the notebook.
+LAB_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+
 PROBE = (
     "import sys\n"
     "try:\n"
@@ -297,6 +301,13 @@ def usable_venv(venv: Path, versions: List[Tuple[int, int]], python: str) -> boo
     return subprocess.call(probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
 
 
+def write_lab_settings(venv: Path) -> None:
+    """Tell the JupyterLab of this environment LAB_SETTINGS; a learner's own settings still come before them."""
+    folder = venv / "share" / "jupyter" / "lab" / "settings"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "overrides.json").write_text(json.dumps(LAB_SETTINGS, indent=1) + "\n")
+
+
 def size_of(folder: Path) -> int:
     """Bytes of all files below folder, links not followed."""
     total = 0
@@ -346,6 +357,7 @@ def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, say: Cal
     chosen = f" with extras {', '.join(everything)}" if everything else ""
     say(f"set-up: installing the packages pinned in constraints.txt{chosen}; the first time takes a minute or more")
     run_pip(venv_python(venv), root, everything, venv / LOG, say)
+    write_lab_settings(venv)
 
     inside = inspect([str(venv_python(venv))])
     assert inside is not None

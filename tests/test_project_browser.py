@@ -14,7 +14,7 @@ import pytest
 from nbformat import v4
 from playwright.sync_api import sync_playwright
 
-from helpers import notebook_form
+from helpers import notebook_form, setup_environment
 
 TOKEN = "browser-test"
 CELLS = [
@@ -69,6 +69,7 @@ def test_a_notebook_runs_to_its_end_and_its_slider_redraws(lab, chromium):
         page.set_default_timeout(30_000)
         page.goto(lab)
         page.locator(".jp-Notebook h1").wait_for()
+        greeting = page.get_by_text("Would you like to get notified about official Jupyter news?")
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         page.get_by_text("reached the end", exact=True).wait_for()
@@ -77,4 +78,6 @@ def test_a_notebook_runs_to_its_end_and_its_slider_redraws(lab, chromium):
         page.keyboard.press("ArrowRight")
         page.get_by_text("size 33000", exact=True).wait_for()
         assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+        # Where set-up made the environment, JupyterLab does not lay a question about news over the notebook.
+        assert greeting.count() == 0 or not (Path(sys.prefix) / setup_environment.STAMP).exists()
         browser.close()
