@@ -1,0 +1,113 @@
+"""Floating-point arithmetic done exactly, with Python's fractions: what tests compare the simulator with.
+
+Every function takes and returns Python floats (a float64 holds every float16, bfloat16 and float32). `mode` is PTX's
+rounding "rn", "rz", "rm" or "rp".
+"""
+
+import math
+from fractions import Fraction
+
+# format: (bits of the significand, exponent of the smallest subnormal, largest finite number)
+FORMATS = {
+    "f16": (11, -24, 65504.0),
+    "bf16": (8, -133, (2 - 2.0**-7) * 2.0**127),
+    "f32": (24, -149, (2 - 2.0**-23) * 2.0**127),
+    "f64": (53, -1074, math.ldexp(2 - 2.0**-52, 1023)),
+}
+
+
+def rounded(exact: Fraction, format_: str, mode: str = "rn") -> float:
+    """A number other than 0 rounded once to a format, as a float."""
+    precision, lowest, largest = FORMATS[format_]
+    size = abs(exact)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if size < Fraction(2) ** exponent:
+        exponent -= 1
+    step = Fraction(2) ** max(exponent - precision + 1, lowest)
+    kept, rest = divmod(size, step)
+    if mode == "rn":
+        kept += rest > step / 2 or (rest == step / 2 and kept % 2 == 1)
+    elif rest:
+        kept += {"rz": False, "rm": exact < 0, "rp": exact > 0}[mode]
+    result = kept * step
+    if result > largest:
+        away = mode == "rn" or mode == ("rm" if exact < 0 else "rp")
+        return math.copysign(math.inf if away else largest, 1 if exact > 0 else -1)
+    return math.copysign(float(result), 1 if exact > 0 else -1)
+
+
+def fma(a: float, b: float, c: float, format_: str, mode: str = "rn") -> float:
+    """a * b + c."""
+    if math.isfinite(a) and math.isfinite(b):
+        if not math.isfinite(c):
+            return c
+    elif math.isnan(a) or math.isnan(b) or a == 0 or b == 0:
+        return math.nan
+    else:
+        return math.copysign(math.inf, a) * math.copysign(1, b) + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact:
+        return rounded(exact, format_, mode)
+    product_sign = math.copysign(1, a) * math.copysign(1, b)
+    if (a == 0 or b == 0) and product_sign == math.copysign(1, c):
+        return math.copysign(0.0, c)
+    return -0.0 if mode == "rm" else 0.0
+
+
+def add(a: float, b: float, format_: str, mode: str = "rn") -> float:
+    """a + b."""
+    return fma(a, 1.0, b, format_, mode)
+
+
+def sub(a: float, b: float, format_: str, mode: str = "rn") -> float:
+    """a - b."""
+    return fma(a, 1.0, -b, format_, mode)
+
+
+def mul(a: float, b: float, format_: str, mode: str = "rn") -> float:
+    """a * b."""
+    zero = math.copysign(0.0, math.copysign(1, a) * math.copysign(1, b))
+    if math.isfinite(a) and math.isfinite(b) and (a == 0 or b == 0):
+        return zero
+    return fma(a, b, zero, format_, mode)
+
+
+def div(a: float, b: float, format_: str, mode: str = "rn") -> float:
+    """a / b."""
+    sign = math.copysign(1, a) * math.copysign(1, b)
+    if math.isnan(a) or math.isnan(b) or (a == 0 and b == 0) or (math.isinf(a) and math.isinf(b)):
+        return math.nan
+    if math.isinf(a) or b == 0:
+        return math.copysign(math.inf, sign)
+    if a == 0 or math.isinf(b):
+        return math.copysign(0.0, sign)
+    return rounded(Fraction(a) / Fraction(b), format_, mode)
+
+
+def sqrt(a: float, format_: str, mode: str = "rn") -> float:
+    """The square root of a."""
+    if math.isnan(a) or a < 0:
+        return math.nan
+    if a == 0 or math.isinf(a):
+        return a
+    exact = Fraction(a)
+    square = exact.numerator * exact.denominator << 200
+    root = math.isqrt(square)
+    # One bit more says whether the root is exact.
+    return rounded(Fraction(2 * root + (root * root != square), exact.denominator << 101), format_, mode)
+
+
+def flushed(a: float) -> float:
+    """A float32 with subnormal numbers replaced by a zero of their sign."""
+    return math.copysign(0.0, a) if abs(a) < 2.0**-126 else a
+
+
+def smaller(a: float, b: float) -> float:
+    """The smaller of two floats; a number wins against NaN, and -0 < +0."""
+    numbers = [x for x in (a, b) if not math.isnan(x)]
+    return min(numbers, key=lambda x: (x, math.copysign(1, x))) if numbers else math.nan
+
+
+def larger(a: float, b: float) -> float:
+    """The larger of two floats; a number wins against NaN, and -0 < +0."""
+    return -smaller(-a, -b)
