@@ -161,7 +161,7 @@ MENDERS = (
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
     Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),
-    Mender(f"stores a widget, which is dead in a file; its output goes and {TAGS[1]} comes", _mend_widget),
+    Mender("stores a widget, which is dead in a file; its output goes, nbval-ignore-output comes", _mend_widget),
     Mender("has tags that are unsorted, doubled or an empty list", _mend_tags),
     Mender("is hidden but not tagged hide-input, or tagged so but not hidden", _mend_hidden),
     Mender("prints in several pieces that are one stream", _mend_streams),
