@@ -7,7 +7,7 @@ import pytest
 from gemm_kernels import LADDER, get
 from helpers import gpu
 from helpers.measure import problem, recordings
-from helpers.measure.record import golden_rows, sha256
+from helpers.measure.record import golden_betas, golden_rows, sha256
 from helpers.measure.suites import GOLDEN_SHAPES
 
 ROWS = golden_rows()
@@ -27,8 +27,9 @@ def test_simulated_c_has_the_bits_of_the_gpus(row, monkeypatch):
 
 def test_every_kernel_of_the_ladder_was_recorded_at_every_golden_shape():
     recorded = {(row["kernel"], row["M"], row["N"], row["K"], row["beta"]) for row in ROWS}
-    betas = (0.0, SETTINGS["beta"])
-    wanted = {(kernel.name, *shape, beta) for kernel in LADDER for shape in GOLDEN_SHAPES for beta in betas}
+    wanted = {
+        (kernel.name, *shape, beta) for kernel in LADDER for shape in GOLDEN_SHAPES for beta in golden_betas(*shape)
+    }
     missing = sorted(wanted - recorded)
     assert not missing, f"run `python -m helpers.measure record --suite golden` on a GPU; missing: {missing[:3]} …"
 
