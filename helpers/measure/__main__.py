@@ -34,6 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\nInterrupted: what was measured before is kept.", file=sys.stderr)
         return 130
+    except MemoryError as error:  # CuPy's OutOfMemoryError is one
+        print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
+        print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
+        return 1
     except (NoGpu, NoProfiler, gpu.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
