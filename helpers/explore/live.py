@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import ipywidgets
@@ -35,7 +36,7 @@ class LiveExplorer(Explorer):
     def __init__(self, what: str, rows: Sequence[Sequence[ipywidgets.Widget]], height: int) -> None:
         """what: one line, shown where there are no widgets.  height: CSS pixels of the picture with its caption."""
         super().__init__(what, rows, Stage(height))
-        self.controls = tuple(control for row in rows for control in row if control.has_trait("value"))
+        self.controls = tuple(control for row in rows for control in _with_values(row))
         self._settling = False
         for control in self.controls:
             control.observe(self._moved, names="value")
@@ -54,11 +55,8 @@ class LiveExplorer(Explorer):
 
     def update(self, moved: ipywidgets.Widget | None = None) -> None:
         """Settle, then draw once."""
-        self._settling = True
-        try:
+        with self.quiet():
             self.settle(moved)
-        finally:
-            self._settling = False
         try:
             if self.is_slow():
                 self.stage.note.value = WORKING
@@ -68,6 +66,24 @@ class LiveExplorer(Explorer):
         except KeyboardInterrupt:
             self.stage.say(INTERRUPTED)
 
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Controls may be set inside without a redraw."""
+        before, self._settling = self._settling, True
+        try:
+            yield
+        finally:
+            self._settling = before
+
     def _moved(self, change: Any) -> None:
         if not self._settling:
             self.update(change["owner"])
+
+
+def _with_values(widgets: Sequence[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:
+    """The controls among widgets and inside boxes, left to right; labels are not among them."""
+    for widget in widgets:
+        if isinstance(widget, ipywidgets.Box):
+            yield from _with_values(widget.children)
+        elif widget.has_trait("value") and not isinstance(widget, ipywidgets.HTML):
+            yield widget

@@ -16,6 +16,7 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, ThreadMap, thread_map, thread_map_figure, thread_maps_figure
 from helpers.explore import launches
+from helpers.explore.controls import range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, number_slider
@@ -79,7 +80,7 @@ class ThreadMapExplorer(LiveExplorer):
             choice_slider(f"threads along {axis}", DIMS_Z if axis == "z" else DIMS, size)
             for axis, size in zip("xyz", block, strict=True)
         ]
-        self.grid_x, self.grid_y = (count_slider(f"blocks along {axis}", MOST_BLOCKS) for axis in "xy")
+        self.grid_x, self.grid_y = (range_slider(f"blocks along {axis}", 1, MOST_BLOCKS, 1) for axis in "xy")
         self.block = number_slider("show block", 0)
         self.thread = number_slider("show thread", 0)
         rows = [[self.kernel, self.shape], self.dims, [self.grid_x, self.grid_y, self.block], [self.thread]]
@@ -104,13 +105,6 @@ class ThreadMapExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         return picture_of(self.choice), ""
-
-
-def count_slider(label: str, largest: int) -> ipywidgets.IntSlider:
-    """A slider over 1 … largest."""
-    slider = number_slider(label, largest)
-    slider.value = slider.min = 1
-    return slider
 
 
 def explore(

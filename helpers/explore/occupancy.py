@@ -1,0 +1,142 @@
+"""The explorer of notebook 05: GPU, threads, registers, shared bytes → how many blocks an SM holds, and why no more.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ipywidgets
+
+from gemm_kernels import LADDER, Kernel, get
+from helpers import compiler, devices
+from helpers.draw import theme
+from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
+from helpers.explore.controls import choice_list, range_slider
+from helpers.explore.launches import Program
+from helpers.explore.live import LiveExplorer
+from helpers.gpu import KERNEL_OPTIONS
+
+MOST_REGISTERS = 255
+BY_HAND = "these numbers"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a block of a kernel takes. threads: of the block.  registers: of a thread.  shared_bytes: of the block."""
+
+    threads: int
+    registers: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel with the block that it is launched with.
+
+    program: the kernel.  threads: of a block.  dynamic_shared_bytes: what the launch adds to the compiled kernel's.
+    """
+
+    program: Program
+    threads: int
+    dynamic_shared_bytes: int = 0
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Launch:
+        """A kernel of the ladder with its own block."""
+        return cls(Program.of(kernel), kernel.threads, kernel.shared_bytes)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls."""
+
+    device: devices.Device
+    name: str
+    resources: Resources
+
+
+def resources_of(launch: Launch, arch: str) -> Resources:
+    """What the compiler gives a kernel on an architecture. Raises CompileError."""
+    compiled = compiler.compile(launch.program.source, launch.program.entry, arch=arch, options=KERNEL_OPTIONS)
+    return Resources(launch.threads, compiled.registers, compiled.shared_bytes + launch.dynamic_shared_bytes)
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """The filled SM. Raises DoesNotFit."""
+    taken = choice.resources
+    data = filling(choice.device, choice.device.name, choice.name, taken.threads, taken.registers, taken.shared_bytes)
+    return occupancy_figure(data)
+
+
+class OccupancyExplorer(LiveExplorer):
+    """Controls for the GPU and for what a block takes: a kernel's numbers as compiled, or the learner's own."""
+
+    def __init__(self, launches: Sequence[Launch], device: str) -> None:
+        names = [(launch.program.name, launch) for launch in launches]
+        self.device = choice_list(
+            "GPU", [(name, found) for name, found in devices.DEVICES.items()], devices.get(device)
+        )
+        self.kernel = choice_list("numbers of", [*names, (BY_HAND, None)], launches[0])
+        self.threads = range_slider("threads a block", 32, 1024, 32, step=32)
+        self.registers = range_slider("registers", 1, MOST_REGISTERS, 1)
+        self.shared = range_slider("shared bytes", 0, devices.get(device).shared_bytes_per_block_optin, 0, step=1024)
+        self._compiled: dict[tuple[Launch, str], Resources] = {}
+        rows = [[self.device, self.kernel], [self.threads, self.registers], [self.shared]]
+        super().__init__("Explorer: what a block takes, and what stops the next one.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        launch = self.kernel.value
+        name = launch.program.name if launch else BY_HAND
+        return Choice(self.device.value, name, Resources(self.threads.value, self.registers.value, self.shared.value))
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """A slider that moves leaves the kernel's numbers."""
+        self.shared.max = self.device.value.shared_bytes_per_block_optin
+        if moved in (self.threads, self.registers, self.shared):
+            self.kernel.value = None
+
+    def is_slow(self) -> bool:
+        return self.kernel.value is not None and (self.kernel.value, self.device.value.arch) not in self._compiled
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        if self.kernel.value is not None:
+            self._take_the_kernels_numbers()
+        return picture_of(self.choice), ""
+
+    def _take_the_kernels_numbers(self) -> None:
+        """Set the sliders to what the kernel takes on this GPU."""
+        key = (self.kernel.value, self.device.value.arch)
+        if key not in self._compiled:
+            self._compiled[key] = resources_of(*key)
+        taken = self._compiled[key]
+        with self.quiet():
+            self.threads.value, self.registers.value = taken.threads, taken.registers
+            self.shared.max = max(self.shared.max, taken.shared_bytes)
+            self.shared.value = taken.shared_bytes
+
+
+def explore(
+    own: Program | None = None, *, threads: int = 256, kernel: str = "block_tile_2d", device: str = "NVIDIA H200"
+) -> OccupancyExplorer:
+    """The explorer, beginning with a kernel of the ladder, or with a learner's own in blocks of `threads` threads."""
+    first = Launch.of(get(kernel)) if own is None else Launch(own, threads)
+    others = [Launch.of(one) for one in LADDER]
+    return OccupancyExplorer([first, *(one for one in others if one != first)], device)
+
+
+TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
+
+
+def small_multiples(kernels: Sequence[str] = TELLING, device: str = "NVIDIA H200") -> theme.Figure:
+    """The explorer's static twin: kernels as compiled for one GPU, a row each."""
+    found = devices.get(device)
+    rows = []
+    for name in kernels:
+        taken = resources_of(Launch.of(get(name)), found.arch)
+        rows.append(filling(found, found.name, name, taken.threads, taken.registers, taken.shared_bytes))
+    return occupancy_rows_figure(rows, f"How many blocks fit on one SM of the {found.name}?")
