@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import html
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,7 @@ def source_diff(
     The comment that opens a file is left out: it tells the idea, and the reader is to find it in the code.
     """
     old_lines, new_lines = _body(old), _body(new)
-    renamed = [line.replace(*same) if same[0] else line for line in old_lines]
+    renamed = [re.sub(rf"\b{re.escape(same[0])}\b", same[1], line) if same[0] else line for line in old_lines]
     matcher = difflib.SequenceMatcher(None, *(list(map(_words, text)) for text in (renamed, new_lines)), autojunk=False)
     lines: list[Line] = []
     removed = added = 0

@@ -41,8 +41,10 @@ class Table:
         """The table with inline styles only: no script, no class, no colour but trouble's."""
         head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in self.header)
         body = "\n".join(f"<tr>{self._html_row(number)}</tr>" for number in range(len(self.rows)))
-        caption = f'<caption style="text-align: left; padding: 4px 0;">{html.escape(self.caption)}</caption>'
-        return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        caption = (
+            f'<div style="padding: 4px 0;">{html.escape(self.caption)}</div>'  # a <caption> is as narrow as the table
+        )
+        return f"{caption}\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
 
     def _html_row(self, number: int) -> str:
         cells = []

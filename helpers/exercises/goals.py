@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gemm_kernels import Kernel
 from helpers.draw import theme
 from helpers.exercises.answers import Verdict
@@ -17,7 +19,7 @@ def check_block(kernel: Kernel, block: tuple[int, int], at_most: float, start: t
 
     start: the block that the exercise began with; it is answered with what it costs, not with a cross.
     """
-    if len(block) != 2 or not all(isinstance(size, int) and size >= 1 for size in block):
+    if not isinstance(block, Sequence) or len(block) != 2 or any(not isinstance(b, int) or b < 1 for b in block):
         return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
     if block[0] * block[1] < 32:
         threads = block[0] * block[1]

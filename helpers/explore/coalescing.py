@@ -21,7 +21,7 @@ from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
-from helpers.explore.widgets import Explorer, Stage, choice_buttons, choice_slider, number_slider
+from helpers.explore.widgets import Explorer, Stage, choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance, recordings
 from helpers.measure.measurement import recorded_on
 from helpers.simulator.counting import LINE_BYTES
@@ -99,7 +99,7 @@ class CoalescingExplorer(Explorer):
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
         stage = Stage(FIGURE_HEIGHT)
-        rows = [[self.kernel, self.width], [self.block_x, self.block_y], [self.warp, self.k]]
+        rows = [[labelled("x runs", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
         super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, stage)

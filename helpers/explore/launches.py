@@ -87,6 +87,11 @@ def record_whole_launch(kernel: Kernel, M: int, N: int, K: int) -> simulator.Rec
     return recording
 
 
+def forget() -> None:
+    """Drop the recordings that are kept for the next move of a slider."""
+    _record.cache_clear()
+
+
 @lru_cache(maxsize=32)
 def _function(source: str, entry: str) -> Any:
     return simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry]).get_function(entry)

@@ -74,11 +74,20 @@ def number_slider(label: str, largest: int) -> ipywidgets.IntSlider:
 
 
 def choice_buttons(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ipywidgets.ToggleButtons:
-    """Buttons of which one is pressed: Tab reaches each, the space bar presses it."""
+    """Buttons of which one is pressed: Tab reaches each, the space bar presses it. `labelled` puts the label before."""
     return ipywidgets.ToggleButtons(
-        description=label,
         options=list(options),
         value=value,
-        style={**_LABEL, "button_width": "auto"},
-        layout={"width": "auto"},
+        tooltips=[f"{label} {name}" for name, _ in options],
+        style={"button_width": "auto"},
+        layout={"width": "auto", "margin": "0 16px 0 0"},
     )
+
+
+def labelled(label: str, control: ipywidgets.Widget) -> ipywidgets.HBox:
+    """A control after its label, where the control's own description would stand above it."""
+    width = _LABEL["description_width"]
+    text = ipywidgets.HTML(
+        f'<div style="text-align: right; margin-right: 4px">{html.escape(label)}</div>', layout={"width": width}
+    )
+    return ipywidgets.HBox([text, control])
