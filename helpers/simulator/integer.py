@@ -76,16 +76,19 @@ def extract_bits(a, position, length):
     """bfe: `length` bits of a from `position` on, sign-extended if a is signed."""
     bits = a.dtype.itemsize * 8
     position = position & np.uint32(255)
-    length = length & np.uint32(255)
+    length = wanted = length & np.uint32(255)
     signed = np.issubdtype(a.dtype, np.signedinteger)
     unsigned = UNSIGNED[a.dtype.itemsize]
+    # Bits beyond the top are the sign's, as those beyond the length.
+    length = np.minimum(length, np.maximum(np.uint32(bits), position) - position) if signed else length
     field = shift_right(a.view(unsigned), position)
     field = field & (shift_left(np.ones((), unsigned)[()], length) - unsigned(1))
     if not signed:
         return field
-    sign_at = np.minimum(position + length - np.uint32(1), np.uint32(bits - 1))
+    empty = wanted == 0
+    sign_at = np.minimum(position + wanted - np.uint32(1), np.uint32(bits - 1))
     sign = shift_right(a.view(unsigned), sign_at) & unsigned(1)
-    sign = np.where(length == 0, unsigned(0), sign)
+    sign = np.where(empty, unsigned(0), sign)
     return np.where(sign != 0, field | ~(shift_left(np.ones((), unsigned)[()], length) - unsigned(1)), field).view(
         a.dtype
     )

@@ -5,7 +5,9 @@ Reference: PTX ISA, chapters 4 (syntax), 5 (state spaces and types) and 10 (dire
 
 import re
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import prod
 
 TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
@@ -252,108 +254,157 @@ def _statements(text: str):
         position = end
 
 
+_ENTRY = re.compile(r"[.\w\s]*\.entry\s+([\w$]+)")
+_DEVICE_FUNCTION = re.compile(r"[.\w\s]*\.func\b")
+
+
+@lru_cache(maxsize=8)
 def parse(text: str) -> Module:
-    """Parse a whole PTX module."""
+    """Parse a whole PTX module. The result is shared by all callers with the same text: do not change it."""
     module = Module()
-    function: Function | None = None
-    state, depth, line = "module", 0, 0
-    header = ""
+    body: _Body | None = None  # the kernel being read
+    skipped = 0  # depth of braces in a device function that was not inlined, which is left out
     for statement in _statements(text):
-        if statement.startswith(".file"):
-            match = re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement)
-            if match:
-                module.files[int(match[1])] = match[2]
-        elif state == "module":
-            if statement.startswith(".target"):
-                module.target = statement.split()[1].rstrip(",")
-            elif ".entry" in statement:
-                function = Function(re.search(r"\.entry\s+([\w$]+)", statement)[1])
-                state = "header"
-            elif re.match(r"[.\w\s]*\.func\b", statement):
-                state, header = "prototype", statement
-            elif variable := _parse_variable(statement):
-                module.variables.append(variable)
-        elif state == "prototype":
-            # A device function that was not inlined (or a declaration such as vprintf): skipped up to its end.
+        if skipped:
+            skipped += (statement == "{") - (statement == "}")
+        elif match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
+            module.files[int(match[1])] = match[2]
+        elif match := _ENTRY.match(statement):
+            body = _Body(Function(match[1]))
+        elif body is not None and body.scopes:
             if statement == "{":
-                depth += 1
-            elif statement == "}":
-                depth -= 1
-                state = "module" if depth == 0 else state
-            elif depth == 0 and (".entry" in statement or re.match(r"[.\w\s]*\.(?:global|shared|const)\b", statement)):
-                state = "module"
-                if ".entry" in statement:
-                    function = Function(re.search(r"\.entry\s+([\w$]+)", statement)[1])
-                    state = "header"
-                elif variable := _parse_variable(statement):
-                    module.variables.append(variable)
-            elif depth == 0 and header and statement not in "()" and not statement.startswith(".param"):
-                header = ""
-        elif state == "header":
-            if statement == "{":
-                state, depth, line = "body", 1, 0
-            elif statement.startswith((".maxntid", ".reqntid")):
-                sizes = [int(size) for size in re.findall(r"\d+", statement)]
-                function.max_threads = (
-                    sizes[0] * (sizes[1] if len(sizes) > 1 else 1) * (sizes[2] if len(sizes) > 2 else 1)
-                )
-            else:
-                for piece in split_operands(statement):
-                    if match := _PARAMETER.match(piece):
-                        _, type_, name, count = match.groups()
-                        function.parameters.append((name, type_, TYPE_BYTES[type_] * int(count or 1)))
+                body.open_scope()
+            elif statement != "}":
+                body.add(statement)
+            elif body.close_scope():
+                module.functions[body.function.name] = body.function
+                body = None
         elif statement == "{":
-            depth += 1
-        elif statement == "}":
-            depth -= 1
-            if depth == 0:
-                module.functions[function.name] = function
-                state = "module"
-        else:
-            line = _parse_body(function, statement, line)
+            if body is not None:
+                body.open_scope()
+            else:
+                skipped = 1
+        elif body is not None:
+            body.add_header(statement)
+        elif statement.startswith(".target"):
+            module.target = statement.split()[1].rstrip(",")
+        elif not _DEVICE_FUNCTION.match(statement) and (variable := _parse_variable(statement)):
+            module.variables.append(variable)
     return module
 
 
-def _parse_body(function: Function, statement: str, line: int) -> int:
-    """Add one statement of a kernel's body; returns the source line that is valid from here on."""
-    if match := _LOCATION.match(statement):
-        file, number, inlined_file, inlined_line = (int(part or 0) for part in match.groups())
-        function.file = function.file or file
-        # Code of a header that was inlined belongs to the line of the kernel's own file that called it.
-        if file != function.file:
-            number = inlined_line if inlined_file == function.file else 0
-        return number or line
-    if statement.endswith(":"):
-        function.labels[statement[:-1]] = len(function.statements)
-    elif match := _REGISTER.match(statement):
-        for piece in split_operands(match[2]):
-            if ranged := re.fullmatch(r"(%[\w$]+)<(\d+)>", piece):
-                function.registers |= {f"{ranged[1]}{i}": match[1] for i in range(int(ranged[2]))}
-            else:
-                function.registers[piece] = match[1]
-    elif statement.startswith((".pragma", ".param", ".maxntid")) or statement in "()":
-        pass
-    elif variable := _parse_variable(statement):
-        function.variables.append(variable)
-    elif match := re.match(r"\.branchtargets\s+(.*)$", statement, re.S):
-        name = next(label for label, at in reversed(function.labels.items()) if at == len(function.statements))
-        function.branch_tables[name] = tuple(split_operands(match[1]))
-    else:
-        guard = None
-        text = " ".join(statement.split())
-        if match := re.match(r"@(!?)(%[\w$]+)\s+(.*)$", text):
-            guard = Not(Register(match[2])) if match[1] else Register(match[2])
-            body = match[3]
+class _Body:
+    """The statements of one kernel, read one after the other.
+
+    Braces open a scope, as inline PTX does for registers and labels of its own. Their names are made unique as
+    `name@scope`, because every use of such a piece declares the same names again.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.line = 0
+        self.scopes: list[_Scope] = []
+        self.count = 0
+
+    def open_scope(self) -> None:
+        self.count += 1
+        self.scopes.append(_Scope(self.count, len(self.function.statements)))
+
+    def close_scope(self) -> bool:
+        """True at the end of the kernel. Labels may be used before they are defined: they are renamed here."""
+        scope = self.scopes.pop()
+        if scope.labels:
+            statements = self.function.statements
+            for index in range(scope.start, len(statements)):
+                operands = tuple(_renamed(operand, scope.labels) for operand in statements[index].operands)
+                statements[index] = replace(statements[index], operands=operands)
+        return not self.scopes
+
+    def add_header(self, statement: str) -> None:
+        """Parameters and launch bounds, between the kernel's name and its body."""
+        if statement.startswith((".maxntid", ".reqntid")):
+            self.function.max_threads = prod(int(size) for size in re.findall(r"\d+", statement))
+            return
+        for piece in split_operands(statement):
+            if match := _PARAMETER.match(piece):
+                _, type_, name, count = match.groups()
+                self.function.parameters.append((name, type_, TYPE_BYTES[type_] * int(count or 1)))
+
+    def add(self, statement: str) -> None:
+        """One statement."""
+        function = self.function
+        if match := _LOCATION.match(statement):
+            self._location(match)
+        elif statement.endswith(":"):
+            name = statement[:-1]
+            if len(self.scopes) > 1:
+                self.scopes[-1].labels[name] = name = f"{name}@{self.scopes[-1].number}"
+            function.labels[name] = len(function.statements)
+        elif match := _REGISTER.match(statement):
+            for piece in split_operands(match[2]):
+                self._declare(piece, match[1])
+        elif statement.startswith((".pragma", ".param", ".maxntid")) or statement in "()":
+            pass
+        elif variable := _parse_variable(statement):
+            function.variables.append(variable)
+        elif match := re.match(r"\.branchtargets\s+(.*)$", statement, re.S):
+            name = next(label for label, at in reversed(function.labels.items()) if at == len(function.statements))
+            function.branch_tables[name] = tuple(split_operands(match[1]))
         else:
-            body = text
+            self._instruction(" ".join(statement.split()))
+
+    def _location(self, match: re.Match) -> None:
+        file, number, inlined_file, inlined_line = (int(part or 0) for part in match.groups())
+        self.function.file = self.function.file or file
+        # Code of a header that was inlined belongs to the line of the kernel's own file that called it.
+        if file != self.function.file:
+            number = inlined_line if inlined_file == self.function.file else 0
+        self.line = number or self.line
+
+    def _declare(self, piece: str, type_: str) -> None:
+        if ranged := re.fullmatch(r"([%\w$]+)<(\d+)>", piece):
+            names = [f"{ranged[1]}{i}" for i in range(int(ranged[2]))]
+        else:
+            names = [piece]
+        for name in names:
+            unique = name
+            if len(self.scopes) > 1:
+                self.scopes[-1].registers[name] = unique = f"{name}@{self.scopes[-1].number}"
+            self.function.registers[unique] = type_
+
+    def _instruction(self, text: str) -> None:
+        names: dict[str, str] = {}
+        for scope in self.scopes:
+            names |= scope.registers
+        guard, body = None, text
+        if match := re.match(r"@(!?)([%\w$]+)\s+(.*)$", text):
+            register = Register(names.get(match[2], match[2]))
+            guard, body = (Not(register) if match[1] else register), match[3]
         opcode, _, operands = body.partition(" ")
-        function.statements.append(
-            Statement(
-                tuple(opcode.split(".")),
-                tuple(parse_operand(item) for item in split_operands(operands)),
-                guard,
-                line,
-                text,
-            )
-        )
-    return line
+        parsed = (_renamed(parse_operand(item), names, Register) for item in split_operands(operands))
+        self.function.statements.append(Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text))
+
+
+@dataclass(slots=True)
+class _Scope:
+    """The names that a pair of braces declares, and the statement that it starts with."""
+
+    number: int
+    start: int
+    registers: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+def _renamed(operand: Operand, names: dict[str, str], kind: type = Symbol) -> Operand:
+    """The operand with the names of a scope in place of those in the text, as operands of `kind`."""
+    if not names:
+        return operand
+    if isinstance(operand, Symbol | Register):
+        return kind(names[operand.name]) if operand.name in names else operand
+    if isinstance(operand, Not):
+        return Not(_renamed(operand.register, names, Register))
+    if isinstance(operand, Vector):
+        return Vector(tuple(_renamed(item, names, kind) for item in operand.items), operand.pair)
+    if isinstance(operand, Address):
+        return Address(_renamed(operand.base, names, kind), operand.offset)
+    return operand

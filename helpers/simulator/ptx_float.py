@@ -11,6 +11,8 @@ import numpy as np
 from helpers.simulator import float32
 
 ROUNDINGS = ("rn", "rz", "rm", "rp")
+WHOLE = ("rni", "rzi", "rmi", "rpi")
+SATURATED = ("f32", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")  # a float to an integer is always limited
 ROUNDED = {"add": float32.add, "sub": float32.sub, "mul": float32.mul, "fma": float32.fma, "mad": float32.fma,
            "div": float32.div, "rcp": float32.rcp, "sqrt": float32.sqrt}  # fmt: skip
 APPROXIMATE = {
@@ -20,6 +22,17 @@ APPROXIMATE = {
     "tanh.approx": float32.tanh_approx,
 }  # fmt: skip
 SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
+SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
+TYPES = ("f16", "f32", "f64", "bf16", "f16x2", "bf16x2")
+# Modifiers that each function below takes into account; any other makes the instruction an unknown one.
+MODIFIERS = {
+    "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
+    "f64": {"rn"},
+    "f16": {"rn", "sat", "relu"},
+    "bf16": {"rn"},
+    "f16x2": {"rn", "sat", "relu"},
+    "bf16x2": {"rn"},
+}
 
 
 def flushed(a):
@@ -59,10 +72,11 @@ def copy_sign(sign, magnitude):
 def operation(opcode: tuple[str, ...]) -> Callable:
     """The function of a floating-point instruction; KeyError if it is not known."""
     name, type_, modifiers = opcode[0], opcode[-1], opcode[1:-1]
-    if name == "neg":
-        return negate
-    if name == "abs":
-        return absolute
+    if not MODIFIERS[type_].issuperset(modifiers):
+        raise KeyError(opcode)
+    if name in ("neg", "abs"):
+        function = _sign_function(name, type_)
+        return float32.ftz(function) if "ftz" in modifiers else function
     if name == "copysign":
         return copy_sign
     if type_ == "f32":
@@ -74,6 +88,12 @@ def operation(opcode: tuple[str, ...]) -> Callable:
     if type_ in ("f16x2", "bf16x2", "bf16"):
         return _packed(name, modifiers, type_)
     raise KeyError(name)
+
+
+def _sign_function(name: str, type_: str) -> Callable:
+    if type_ in ("f16x2", "bf16x2"):
+        return (lambda a: a ^ SIGN_BITS_OF_PAIR) if name == "neg" else (lambda a: a & ~SIGN_BITS_OF_PAIR)
+    return negate if name == "neg" else absolute
 
 
 def _float32(name: str, modifiers: tuple[str, ...]) -> Callable:
@@ -98,33 +118,34 @@ def _float32(name: str, modifiers: tuple[str, ...]) -> Callable:
 
 
 def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
-    if any(m in ("rz", "rm", "rp") for m in modifiers):
-        raise KeyError("float64 rounding modes")
     return {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "fma": float32.fma64, "mad": float32.fma64,
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+        "fma": float32.fma64, "mad": float32.fma64,
         "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt, "rsqrt": lambda a: 1.0 / np.sqrt(a), "min": np.fmin, "max": np.fmax,
     }[name]  # fmt: skip
 
 
 def _wide_function(name: str) -> Callable:
-    """An operation on two or three 16-bit numbers carried out in float64, where it is exact but for one rounding."""
+    """An operation on 16-bit numbers held as float32, as a float64 from which one rounding gives the right result."""
+    one, zero = np.float32(1), np.float32(-0.0)
     return {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-        "fma": lambda a, b, c: a * b + c,
-        "min": np.fmin, "max": np.fmax, "ex2": np.exp2, "tanh": np.tanh,
+        "add": lambda a, b: float32.fma_to_odd(a, one, b), "sub": lambda a, b: float32.fma_to_odd(a, one, -b),
+        "mul": lambda a, b: float32.fma_to_odd(a, b, zero), "fma": float32.fma_to_odd,
+        "min": lambda a, b: float32.fmin(a, b).astype(np.float64),
+        "max": lambda a, b: float32.fmax(a, b).astype(np.float64),
+        "ex2": lambda a: np.exp2(a.astype(np.float64)), "tanh": lambda a: np.tanh(a.astype(np.float64)),
     }[name]  # fmt: skip
 
 
 def _float16(name: str, modifiers: tuple[str, ...]) -> Callable:
     function = _wide_function(name)
-    if name in ("min", "max"):
-        return function
 
     def rounded(*operands):
-        return function(*(np.asarray(o).astype(np.float64) for o in operands)).astype(np.float16)[()]
+        return function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16)[()]
 
     if "sat" in modifiers:
-        return lambda *operands: np.clip(rounded(*operands), np.float16(0), np.float16(1))
+        # NaN and -0 become +0, as for float32.
+        return lambda *operands: float32.saturate(rounded(*operands).astype(np.float32)).astype(np.float16)
     if "relu" in modifiers:
         return lambda *operands: np.fmax(rounded(*operands), np.float16(0))
     return rounded
@@ -134,7 +155,7 @@ def _bfloat16(name: str, modifiers: tuple[str, ...]) -> Callable:
     function = _wide_function(name)
 
     def rounded(*operands):
-        wide = function(*(float32.from_bfloat16(o).astype(np.float64) for o in operands))
+        wide = function(*(float32.from_bfloat16(o) for o in operands))
         return float32.to_bfloat16(_to_odd_float32(wide))
 
     return rounded
@@ -169,16 +190,19 @@ def _packed(name: str, modifiers: tuple[str, ...], type_: str) -> Callable:
 def conversion(opcode: tuple[str, ...]) -> Callable:
     """The function of a cvt with a floating-point type on at least one side; KeyError if it is not known."""
     to, origin, modifiers = opcode[-2], opcode[-1], opcode[1:-2]
+    if not {*ROUNDINGS, *WHOLE, "ftz", "sat"}.issuperset(modifiers) or ("sat" in modifiers and to not in SATURATED):
+        raise KeyError(opcode)
     rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
-    whole = next((m for m in modifiers if m in ("rni", "rzi", "rmi", "rpi")), None)
+    whole = next((m for m in modifiers if m in WHOLE), None)
     if to[0] in "us":
         dtype = np.dtype(f"{'i' if to[0] == 's' else 'u'}{int(to[1:]) // 8}").type
         function: Callable = lambda a: float32.to_integer(a, dtype, whole or "rzi")  # noqa: E731
     elif origin[0] in "us":
         function = {
             "f32": lambda a: float32.from_integer(a, rounding),
-            "f64": lambda a: a.astype(np.float64),
-            "f16": lambda a: a.astype(np.float64).astype(np.float16),
+            "f64": lambda a: _float64_from_integer(a, rounding),
+            # Every integer that float64 cannot hold is far beyond the range of float16.
+            "f16": lambda a: float32.to_float16(a.astype(np.float64), rounding),
         }[to]
     elif whole is not None:
         function = {
@@ -195,7 +219,7 @@ def conversion(opcode: tuple[str, ...]) -> Callable:
             ("f16", "f32"): lambda a: float32.to_float16(a, rounding),
             ("f32", "f16"): float32.from_float16,
             ("f64", "f16"): lambda a: a.astype(np.float64),
-            ("f16", "f64"): lambda a: a.astype(np.float16),
+            ("f16", "f64"): lambda a: float32.to_float16(a, rounding),
             ("bf16", "f32"): lambda a: float32.to_bfloat16(a, rounding),
             ("f32", "bf16"): float32.from_bfloat16,
         }[to, origin]
@@ -209,6 +233,18 @@ def conversion(opcode: tuple[str, ...]) -> Callable:
         unlimited = function
         return lambda a: float32.saturate(unlimited(a))
     return function
+
+
+def _float64_from_integer(a, rounding: str):
+    """The float64 of an integer of up to 64 bits."""
+    if rounding == "rn" or a.dtype.itemsize < 8:
+        return a.astype(np.float64)
+    high, low = (a >> a.dtype.type(32)).astype(np.float64) * 2.0**32, a.astype(np.uint32).astype(np.float64)
+    total = high + low
+    error = low - (total - high)  # exact, because |high| >= low or high is 0
+    toward = {"rm": -np.inf, "rp": np.inf, "rz": 0.0}[rounding]
+    beyond = {"rm": error < 0, "rp": error > 0, "rz": np.where(total > 0, error < 0, error > 0)}[rounding]
+    return np.where(beyond, np.nextafter(total, toward), total)[()]
 
 
 def float32_integral(whole: str) -> Callable:

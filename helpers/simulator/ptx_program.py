@@ -587,6 +587,8 @@ def _arithmetic(t: Translator, opcode: tuple[str, ...], operands: tuple):
             return (operands[0],), (lambda r: integer.multiply_wide(a(r), b(r)) + c(r)), DTYPES[wide]
         if name in ("and", "or", "xor", "not"):
             type_ = f"s{type_[1:]}"
+        if len(opcode) > key.count(".") + 2:
+            raise KeyError(opcode)  # a modifier such as .sat
         function = INTEGER[key]
         result = DTYPES["u32"] if name in ("popc", "clz") else DTYPES[type_]
         if key == "mul.wide":
@@ -680,7 +682,7 @@ def _lop3(t, opcode, operands):
 def _compare(t, opcode, operands):
     """setp.cmp{.bool}{.ftz}.type p{|q}, a, b{, {!}c};"""
     type_ = opcode[-1]
-    function = COMPARE[opcode[1]]
+    function = _comparison(opcode[1], type_)
     if opcode[1] in ("lo", "ls", "hi", "hs"):
         type_ = "u" + type_[1:]
     a, b = t.read(operands[1], type_), t.read(operands[2], type_)
@@ -707,14 +709,25 @@ def _compare(t, opcode, operands):
     return destination, pair, DTYPES["pred"]
 
 
+def _comparison(name: str, type_: str) -> Callable:
+    """The function of a comparison; an ordered one is false if an operand is NaN, so that `ne` is not `!=`."""
+    if type_ in ("f16x2", "bf16", "bf16x2"):
+        raise KeyError(type_)
+    if name == "ne" and type_[0] == "f":
+        return lambda a, b: (a < b) | (a > b)
+    return COMPARE[name]
+
+
 def _flushed(reader):
     return lambda registers: float32.flush(reader(registers))
 
 
 def _set(t, opcode, operands):
     """set.cmp.dtype.stype: all ones (or 1.0) for true."""
+    if len(opcode) != 4:
+        raise KeyError(opcode)
     a, b = t.read(operands[1], opcode[-1]), t.read(operands[2], opcode[-1])
-    function, result = COMPARE[opcode[1]], DTYPES[opcode[-2]]
+    function, result = _comparison(opcode[1], opcode[-1]), DTYPES[opcode[-2]]
     yes = result.type(1.0) if result.kind == "f" else np.array(-1).astype(result)[()]
     return (operands[0],), (lambda r: np.where(function(a(r), b(r)), yes, result.type(0))), result
 
@@ -808,7 +821,7 @@ def _test_float(t, opcode, operands):
         "infinite": np.isinf,
         "number": lambda x: ~np.isnan(x),
         "notanumber": np.isnan,
-        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= tiny),
+        "normal": lambda x: np.isfinite(x) & ((np.abs(x) >= tiny) | (x == 0)),
         "subnormal": lambda x: (np.abs(x) < tiny) & (x != 0),
     }[opcode[1]]
     return (operands[0],), (lambda registers: function(a(registers))), DTYPES["pred"]
