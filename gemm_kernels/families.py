@@ -201,7 +201,7 @@ def _pipeline(threads: Count, formula: str) -> tuple[Rule, ...]:
         _threads_fit(formula, threads),
         _blocks_share_an_sm(threads),
         _whole_passes("As", "BM", "BK", threads, width=1),
-        _whole_passes("Bs", "BK", "BN", threads, width=4),
+        _whole_passes("Bs", "BK", "BN", threads, width=1),
         Rule(
             "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have",
             lambda p: _stages_bytes(p) <= 232448,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from gemm_kernels import families
 from gemm_kernels.kernel import Kernel
 
+MEDIUM_TILE = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
+LARGE_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 2, "BLOCKS": 1}
+
 LADDER: tuple[Kernel, ...] = (
     Kernel(
         "naive", "Naive",
@@ -30,69 +33,81 @@ LADDER: tuple[Kernel, ...] = (
         "block_tile_2d", "2-D block tile",
         "A thread computes TM x TN elements: TM + TN loads from shared memory feed TM * TN FMAs.",
         after="block_tile_1d", family=families.THREAD_TILE,
-        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        params=MEDIUM_TILE,
     ),
     Kernel(
         "transposed", "A tile transposed",
         "The elements of A that a thread needs at one k become neighbours; the store pays with bank conflicts.",
         after="block_tile_2d", family=families.THREAD_TILE,
-        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        params=MEDIUM_TILE,
     ),
     Kernel(
         "padded", "Padded",
         "Four unused floats end each row of the A tile, and its store has no bank conflicts.",
-        after="transposed", family=families.PADDED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        after="transposed", family=families.PADDED, params=MEDIUM_TILE,
     ),
     Kernel(
         "swizzled", "Swizzled",
         "An exclusive or permutes the A tile instead: no bank conflicts, and no memory spent.",
-        after="transposed", family=families.SWIZZLED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        after="transposed", family=families.SWIZZLED, params=MEDIUM_TILE,
     ),
     Kernel(
         "interleaved", "Interleaved columns",
         "A thread's columns are groups of four, far apart, so that loads of the B tile have no bank conflicts.",
-        after="padded", family=families.INTERLEAVED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        after="padded", family=families.INTERLEAVED, params=MEDIUM_TILE,
     ),
     Kernel(
         "vectorized", "Vectorized",
         "Loads and stores move four neighbouring floats by one instruction, where alignment allows.",
-        after="interleaved", family=families.VECTORIZED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        after="interleaved", family=families.VECTORIZED, params=MEDIUM_TILE,
     ),
     Kernel(
         "vectorized_ptx", "Vectorized, inline PTX",
         "The loads are written as PTX instructions, with a read-only path and an L2 prefetch hint.",
-        after="vectorized", family=families.VECTORIZED, params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+        after="vectorized", family=families.VECTORIZED, params=MEDIUM_TILE,
     ),
     Kernel(
         "double_buffered", "Double buffered",
         "While the block multiplies one pair of tiles, the next is on its way through registers to a second pair.",
         after="vectorized", family=families.DOUBLE_BUFFERED,
-        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "BLOCKS": 2},
+        params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "ping_pong", "Ping-pong fragments",
         "While a thread multiplies one pair of fragments, the next is on its way from shared memory.",
         after="double_buffered", family=families.DOUBLE_BUFFERED,
-        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "BLOCKS": 2},
+        params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "async_copy", "Asynchronous copies",
         "cp.async moves tiles past the registers, several of them at a time.",
         after="ping_pong", family=families.ASYNC_COPY,
-        params={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8, "STAGES": 3, "BLOCKS": 2},
+        params=MEDIUM_TILE | {"STAGES": 3, "BLOCKS": 2},
     ),
     Kernel(
         "warptiled", "Warptiled",
         "A warp owns a tile of its own and its lanes zigzag over it, so that it reads less from shared memory.",
-        after="async_copy", family=families.WARPTILED,
-        params={"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 4, "BLOCKS": 1},
+        after="async_copy", family=families.WARPTILED, params=LARGE_TILE,
+    ),
+    Kernel(
+        "serpentine", "Serpentine",
+        "Every other row of a thread's products runs backwards, so that an operand is used twice in a row.",
+        after="warptiled", family=families.WARPTILED, params=LARGE_TILE,
+    ),
+    Kernel(
+        "autotuned", "Autotuned",
+        "The same kernel with the parameters that a search found to be the fastest on this GPU.",
+        after="serpentine", family=families.WARPTILED, params=LARGE_TILE, file="serpentine",
     ),
 )  # fmt: skip
 
 
-def get(name: str) -> Kernel:
-    """The kernel with this name, with its default parameters. ValueError names them all if there is none."""
+def get(name: str, **params: int) -> Kernel:
+    """The kernel with this name, its parameters the defaults but for those given: `get("shared_memory", T=16)`.
+
+    ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
+    """
     for kernel in LADDER:
         if kernel.name == name:
-            return kernel
+            return kernel.replace(**params)
     raise ValueError(f"there is no kernel {name!r}; the ladder has {', '.join(kernel.name for kernel in LADDER)}")

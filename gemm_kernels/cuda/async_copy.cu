@@ -1,5 +1,5 @@
-// Asynchronous copies: cp.async moves data from global to shared memory past the registers and does not wait, so that
-// STAGES - 1 tiles can be on their way while the block multiplies one. Four bytes at a time it can even transpose A.
+// Asynchronous copies: cp.async moves a float from global to shared memory past the registers and does not wait, so
+// STAGES - 1 tiles can be on their way at a time. A float needs no alignment: every size takes the same path.
 
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
@@ -9,20 +9,12 @@ __device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
     return reinterpret_cast<size_t>(matrix) % 16 == 0 && columns % 4 == 0;
 }
 
-// Start a copy of BYTES bytes from global to shared memory: the first `bytes_read` from there, and 0 for the others
-template <int BYTES>
-__device__ __forceinline__ void copy_async(float *shared, const float *global, int bytes_read) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+// Start the copy of one float from global to shared memory, or of a 0 if the matrix has no such element
+__device__ __forceinline__ void copy_async(float *shared, const float *global, bool valid) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :
-                 : "r"(unsigned(__cvta_generic_to_shared(shared))), "l"(global), "n"(BYTES), "r"(bytes_read)
+                 : "r"(unsigned(__cvta_generic_to_shared(shared))), "l"(global), "r"(valid ? 4 : 0)   // bytes to read
                  : "memory");
-}
-
-// The same for four neighbours of a row, of which the first `valid` are inside the matrix
-__device__ __forceinline__ void copy4_async(float *shared, const float *global, int valid, bool aligned) {
-    if (aligned) copy_async<16>(shared, global, valid >= 4 ? 16 : 0);
-    else
-        for (int i = 0; i < 4; ++i) copy_async<4>(shared + i, global + i, valid > i ? 4 : 0);
 }
 
 // Four neighbours of a row in global memory, of which the first `valid` are inside the matrix; the others read as 0.
@@ -50,7 +42,7 @@ sgemm_async_copy(int M, int N, int K, float alpha, const float *A,   // A: (M, K
     constexpr int PAD = 4;                        // floats
     constexpr int GROUP_STRIDE = 4 * (BN / TN);   // columns from one group of four to the thread's next
     constexpr int A_ROWS = THREADS / BK;          // rows of the A tile that the block loads in one pass
-    constexpr int B_ROWS = 4 * THREADS / BN;      // rows of the B tile that the block loads in one pass
+    constexpr int B_ROWS = THREADS / BN;          // rows of the B tile that the block loads in one pass
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && TM >= 1 && TN >= 1, "BM, BN, BK, TM and TN must be at least 1");
     static_assert(BM % TM == 0 && BN % TN == 0, "BM must be a multiple of TM, and BN of TN");
     static_assert(TM % 4 == 0 && TN % 4 == 0, "TM and TN must be multiples of 4, the floats of a float4");
@@ -61,8 +53,8 @@ sgemm_async_copy(int M, int N, int K, float alpha, const float *A,   // A: (M, K
                   "BLOCKS must be at least 1, and BLOCKS * THREADS at most 2048, the most an SM can hold");
     static_assert(THREADS % BK == 0 && BM % A_ROWS == 0,
                   "THREADS must be a multiple of BK, and BM of THREADS / BK, to load As in whole passes");
-    static_assert((4 * THREADS) % BN == 0 && BK % B_ROWS == 0,
-                  "4 * THREADS must be a multiple of BN, and BK of 4 * THREADS / BN, to load Bs in whole passes");
+    static_assert(THREADS % BN == 0 && BK % B_ROWS == 0,
+                  "THREADS must be a multiple of BN, and BK of THREADS / BN, to load Bs in whole passes");
     static_assert(STAGES * 4 * BK * (BM + PAD + BN) <= 232448,
                   "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have");
 
@@ -71,27 +63,21 @@ sgemm_async_copy(int M, int N, int K, float alpha, const float *A,   // A: (M, K
     auto Bs = reinterpret_cast<float (*)[BK][BN]>(&As[STAGES]);     // B tiles: (stage, k, col)
 
     // 1. Which TM x TN elements of the block's tile are mine to compute, and which elements of As and Bs to load?
-    const bool B_aligned = rows_aligned(B, N);
     const unsigned tile_row = blockIdx.y * BM, tile_col = blockIdx.x * BN;
     const unsigned row = threadIdx.x / (BN / TN) * TM, col = threadIdx.x % (BN / TN) * 4;
     const unsigned a_row = threadIdx.x / BK, a_k = threadIdx.x % BK;
-    const unsigned b_k = threadIdx.x / (BN / 4), b_col = threadIdx.x % (BN / 4) * 4;
+    const unsigned b_k = threadIdx.x / BN, b_col = threadIdx.x % BN;
     A += size_t(tile_row + a_row) * K + a_k;   // size_t, because a matrix may have more than 2^31 elements
     B += size_t(b_k) * N + tile_col + b_col;
 
-    // 2. The parts: copy the tiles that start at k0; what lies outside the matrix is 0 and adds nothing to the sum
-    auto copy_tiles = [&](unsigned stage, unsigned k0) {
-        for (int y = 0; y < BM; y += A_ROWS) {
-            const bool valid = tile_row + a_row + y < M && k0 + a_k < K;
-            copy_async<4>(&As[stage][a_k][a_row + y], &A[size_t(y) * K], valid ? 4 : 0);
-        }
-        for (int k = 0; k < BK; k += B_ROWS) {
-            const int valid = k0 + b_k + k < K ? int(N - tile_col - b_col) : 0;
-            copy4_async(&Bs[stage][b_k + k][b_col], &B[size_t(k) * N], valid, B_aligned);
-        }
-        asm volatile("cp.async.commit_group;");
-        A += BK;
-        B += size_t(BK) * N;
+    // 2. The parts: copy the next tiles, of which the first `depth` k exist; what lies outside the matrix becomes 0
+    auto copy_tiles = [&](unsigned stage, unsigned depth) {
+        for (int y = 0; y < BM; y += A_ROWS)
+            copy_async(&As[stage][a_k][a_row + y], &A[size_t(y) * K], tile_row + a_row + y < M && a_k < depth);
+        for (int k = 0; k < BK; k += B_ROWS)
+            copy_async(&Bs[stage][b_k + k][b_col], &B[size_t(k) * N], b_k + k < depth && tile_col + b_col < N);
+        A += depth;
+        B += size_t(depth) * N;
     };
     float a_frag[2][TM], b_frag[2][TN];   // (k % 2, row or col)
     auto load_fragments = [&](unsigned stage, int k) {
@@ -112,15 +98,22 @@ sgemm_async_copy(int M, int N, int K, float alpha, const float *A,   // A: (M, K
         }
     };
 
-    // 3. The pipeline: a stage is copied into while the block multiplies the STAGES - 1 others. Past the end of K the
-    // copies read nothing and write zeros, so that the loop needs no special case for its last rounds.
-    for (unsigned stage = 0; stage < STAGES - 1; ++stage) copy_tiles(stage, stage * BK);
-    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");   // all but the newest STAGES - 2 copies
+    // 3. The pipeline runs STAGES - 1 tiles ahead. If BK does not divide K, the first tile is the short one, so that
+    // copies in the loop need not ask where K ends. Every round commits a group, maybe empty: waiting counts groups.
+    const unsigned tiles = K / BK + (K % BK != 0);   // rounded up
+    copy_tiles(0, K - (tiles - 1) * BK);
+    asm volatile("cp.async.commit_group;");
+    for (unsigned next = 1; next < STAGES - 1; ++next) {
+        if (next < tiles) copy_tiles(next, BK);
+        asm volatile("cp.async.commit_group;");
+    }
+    asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");   // all but the newest STAGES - 2 groups
     __syncthreads();   // the first tiles are whole before any thread reads what others copied
     load_fragments(0, 0);
     unsigned stage = 0;
-    for (unsigned k0 = 0; k0 < K; k0 += BK) {
-        copy_tiles((stage + STAGES - 1) % STAGES, k0 + (STAGES - 1) * BK);
+    for (unsigned tile = 1; tile < tiles; ++tile) {
+        if (tile + STAGES - 2 < tiles) copy_tiles((stage + STAGES - 1) % STAGES, BK);
+        asm volatile("cp.async.commit_group;");
         multiply_tiles(stage);
         stage = (stage + 1) % STAGES;
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
@@ -128,7 +121,8 @@ sgemm_async_copy(int M, int N, int K, float alpha, const float *A,   // A: (M, K
         load_fragments(stage, 0);
         multiply_fragments(BK - 1);
     }
-    asm volatile("cp.async.wait_all;");   // no copy is left to land in shared memory that is no longer ours
+    multiply_tiles(stage);
+    multiply_fragments(BK - 1);
 
     // 4. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
     const bool C_aligned = rows_aligned(C, N);

@@ -52,9 +52,7 @@ sgemm_block_tile_1d(int M, int N, int K, float alpha, const float *A,   // A: (M
     // 4. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
     for (int y = 0; y < TM; ++y) {
         const unsigned r = tile_row + row + y, c = tile_col + col;
-        if (r < M && c < N) {
-            const float old = beta == 0.0f ? 0.0f : C[size_t(r) * N + c];
-            C[size_t(r) * N + c] = alpha * acc[y] + beta * old;
-        }
+        float &element = C[size_t(r) * N + c];
+        if (r < M && c < N) element = alpha * acc[y] + (beta == 0.0f ? 0.0f : beta * element);
     }
 }

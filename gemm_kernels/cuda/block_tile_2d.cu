@@ -54,9 +54,7 @@ sgemm_block_tile_2d(int M, int N, int K, float alpha, const float *A,   // A: (M
     for (int y = 0; y < TM; ++y)
         for (int x = 0; x < TN; ++x) {
             const unsigned r = tile_row + row + y, c = tile_col + col + x;
-            if (r < M && c < N) {
-                const float old = beta == 0.0f ? 0.0f : C[size_t(r) * N + c];
-                C[size_t(r) * N + c] = alpha * acc[y][x] + beta * old;
-            }
+            float &element = C[size_t(r) * N + c];
+            if (r < M && c < N) element = alpha * acc[y][x] + (beta == 0.0f ? 0.0f : beta * element);
         }
 }

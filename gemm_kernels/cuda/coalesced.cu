@@ -9,7 +9,7 @@ extern "C" __global__ void sgemm_coalesced(int M, int N, int K, float alpha, con
 
     // 2. Multiply: row of A times column of B
     float acc = 0.0f;
-    for (size_t k = 0; k < K; ++k) acc += A[row * K + k] * B[k * N + col];
+    for (int k = 0; k < K; ++k) acc += A[row * K + k] * B[size_t(k) * N + col];
 
     // 3. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
     C[row * N + col] = alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col]);

@@ -3,7 +3,7 @@
 template <int BM, int BN, int BK, int TM, int TN>
 __global__ void __launch_bounds__(BM / TM * (BN / TN))
 sgemm_padded(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-                    const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+             const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     constexpr int THREADS = BM / TM * (BN / TN);
     constexpr int PAD = 4;                 // floats
     constexpr int A_ROWS = THREADS / BK;   // rows of the A tile that the block loads in one pass
@@ -55,9 +55,7 @@ sgemm_padded(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
     for (int y = 0; y < TM; ++y)
         for (int x = 0; x < TN; ++x) {
             const unsigned r = tile_row + row + y, c = tile_col + col + x;
-            if (r < M && c < N) {
-                const float old = beta == 0.0f ? 0.0f : C[size_t(r) * N + c];
-                C[size_t(r) * N + c] = alpha * acc[y][x] + beta * old;
-            }
+            float &element = C[size_t(r) * N + c];
+            if (r < M && c < N) element = alpha * acc[y][x] + (beta == 0.0f ? 0.0f : beta * element);
         }
 }

@@ -5,7 +5,7 @@ __device__ constexpr unsigned swizzle(unsigned k) { return 4 * k % 32; }
 template <int BM, int BN, int BK, int TM, int TN>
 __global__ void __launch_bounds__(BM / TM * (BN / TN))
 sgemm_swizzled(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-                    const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+               const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     constexpr int THREADS = BM / TM * (BN / TN);
     constexpr int A_ROWS = THREADS / BK;   // rows of the A tile that the block loads in one pass
     constexpr int B_ROWS = THREADS / BN;   // rows of the B tile that the block loads in one pass
@@ -58,9 +58,7 @@ sgemm_swizzled(int M, int N, int K, float alpha, const float *A,   // A: (M, K),
     for (int y = 0; y < TM; ++y)
         for (int x = 0; x < TN; ++x) {
             const unsigned r = tile_row + row + y, c = tile_col + col + x;
-            if (r < M && c < N) {
-                const float old = beta == 0.0f ? 0.0f : C[size_t(r) * N + c];
-                C[size_t(r) * N + c] = alpha * acc[y][x] + beta * old;
-            }
+            float &element = C[size_t(r) * N + c];
+            if (r < M && c < N) element = alpha * acc[y][x] + (beta == 0.0f ? 0.0f : beta * element);
         }
 }

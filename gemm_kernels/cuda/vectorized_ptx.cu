@@ -49,7 +49,7 @@ __device__ __forceinline__ void store4(float *p, float4 v, int valid, bool align
 template <int BM, int BN, int BK, int TM, int TN>
 __global__ void __launch_bounds__(BM / TM * (BN / TN))
 sgemm_vectorized_ptx(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-                 const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+                     const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     constexpr int THREADS = BM / TM * (BN / TN);
     constexpr int PAD = 4;                        // floats
     constexpr int GROUP_STRIDE = 4 * (BN / TN);   // columns from one group of four to the thread's next
