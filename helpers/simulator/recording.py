@@ -5,7 +5,8 @@ does what another one did: its addresses relative to its first one, and that one
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -52,11 +53,13 @@ class Counts:
 
     def add(self, other: "Counts", times: int = 1) -> None:
         """Add `times` × other."""
-        for name in _COUNT_NAMES:
-            setattr(self, name, getattr(self, name) + times * getattr(other, name))
-
-
-_COUNT_NAMES = tuple(f.name for f in fields(Counts))
+        self.requests += times * other.requests
+        self.lanes += times * other.lanes
+        self.sectors += times * other.sectors
+        self.tags += times * other.tags
+        self.useful_bytes += times * other.useful_bytes
+        self.wavefronts += times * other.wavefronts
+        self.ideal_wavefronts += times * other.ideal_wavefronts
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,6 @@ class LaunchRecorder(Observer):
         self.block_lanes = np.zeros(len(program.blocks), np.int64)
         self.counts: dict[tuple[int, str, str, str], Counts] = {}
         self.traces: list[Trace] = []
-        self._patterns: dict[tuple, Counts] = {}
         self._step = 0
         self._traced_rows: list[tuple[int, tuple[int, int, int]]] = []
         self._mask: np.ndarray | None = None
@@ -177,40 +179,44 @@ class LaunchRecorder(Observer):
     # ---- counting
     def _count(self, wave, counts: Counts, space: str, width: int, addresses, mask) -> None:
         blocks, threads = wave.shape
-        shape = np.broadcast_shapes(addresses.shape, () if mask is None else mask.shape)
-        if len(shape) < 2 or shape[0] == 1:
+        if addresses.shape[:1] in ((), (1,)) and (mask is None or mask.shape[:1] in ((), (1,))):
             row = np.broadcast_to(addresses, (1, threads))[0]
             active = None if mask is None else np.broadcast_to(mask, (1, threads))[0]
-            counts.add(self._pattern(space, width, row, active), blocks)
+            counts.add(_pattern(space, width, row, active), blocks)
             return
-        full = np.broadcast_to(addresses, wave.shape)
+        full = addresses if addresses.shape == wave.shape else np.broadcast_to(addresses, wave.shape)
         relative = full - full[:, :1]
-        if (relative == relative[0]).all():
-            place = full[:, 0] & 127
-            if mask is None:
-                for offset, times in zip(*np.unique(place, return_counts=True), strict=True):
-                    counts.add(self._pattern(space, width, relative[0] + offset, None), int(times))
-                return
-            lanes = np.broadcast_to(mask, wave.shape)
-            kinds: dict[tuple[int, bytes], list[int]] = {}
-            packed = np.packbits(lanes, axis=1)
-            for row, offset in enumerate(place.tolist()):
-                kinds.setdefault((offset, packed[row].tobytes()), []).append(row)
-            for (offset, _), rows in kinds.items():
-                counts.add(self._pattern(space, width, relative[0] + offset, lanes[rows[0]]), len(rows))
+        if not (relative == relative[0]).all():
+            lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+            counts.add(_count_requests(space, width, full, lanes))
             return
-        lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
-        counts.add(_count_requests(space, width, full, lanes))
+        place = (full[:, 0] & 127).tolist()
+        if mask is None:
+            kinds = {offset: (place.count(offset), None) for offset in set(place)}
+        else:
+            lanes = np.broadcast_to(mask, wave.shape)
+            masks = [row.tobytes() for row in np.packbits(lanes, axis=1)]
+            alike: dict[tuple, list[int]] = {}
+            for row, key in enumerate(zip(place, masks, strict=True)):
+                alike.setdefault(key, []).append(row)
+            kinds = {key: (len(rows), lanes[rows[0]]) for key, rows in alike.items()}
+        for key, (times, active) in kinds.items():
+            offset = key if mask is None else key[0]
+            counts.add(_pattern(space, width, relative[0] + offset, active), times)
 
-    def _pattern(self, space: str, width: int, row, active) -> Counts:
-        """The counts of one block's addresses (T,), looked up by their place relative to a 128-byte line."""
-        row = row - (int(row[0]) & ~127)
-        key = (space == "shared", width, row.tobytes(), None if active is None else active.tobytes())
-        counts = self._patterns.get(key)
-        if counts is None:
-            lanes = np.ones(len(row), bool) if active is None else active
-            counts = self._patterns[key] = _count_requests(space, width, row[None, :], lanes[None, :])
-        return counts
+
+def _pattern(space: str, width: int, row: np.ndarray, active: np.ndarray | None) -> Counts:
+    """The counts of one block's addresses (T,), which depend only on their place relative to a 128-byte line."""
+    row = row - (int(row[0]) & ~127)
+    return _pattern_counts(space == "shared", width, row.tobytes(), None if active is None else active.tobytes())
+
+
+@lru_cache(maxsize=2048)
+def _pattern_counts(shared: bool, width: int, row: bytes, active: bytes | None) -> Counts:
+    """The same from the bytes of the arrays; loops and launches repeat themselves. The result is shared: read only."""
+    addresses = np.frombuffer(row, np.int64)
+    lanes = np.ones(len(addresses), bool) if active is None else np.frombuffer(active, bool)
+    return _count_requests("shared" if shared else "global", width, addresses[None, :], lanes[None, :])
 
 
 def _row(values, row: int, threads: int) -> np.ndarray:
