@@ -90,7 +90,7 @@ def test_the_caption_states_the_numbers():
         "Load of A: 32\u00a0sectors for 128\u00a0useful bytes – 12.5\u202f% used. "
         "Load of B: 1\u00a0sector, one word broadcast to 32 lanes. "
         "Store of C: 32\u00a0sectors for 128\u00a0useful bytes – 12.5\u202f% used. "
-        "Mean of the 2 loads: 16.5 sectors a request."
+        "Mean of the 2 loads: 16.5 sectors."
     )
 
 

@@ -93,7 +93,7 @@ def caption(accesses: Sequence[WarpAccess]) -> str:
     loads = [access.sectors for access in accesses if access.op == "ld"]
     if len(loads) > 1:
         mean = theme.thousands(sum(loads) / len(loads), 1)
-        sentences.append(f"Mean of the {len(loads)} loads: {mean} sectors a request.")
+        sentences.append(f"Mean of the {len(loads)} loads: {mean} sectors.")
     return " ".join(sentences)
 
 
@@ -251,7 +251,7 @@ def _legend(axes: Axes) -> None:
     axes.text(right + 7, middle, "a line: 128 bytes, 4 sectors (gap: jump in memory)", **texts)
 
 
-def _hatched(corners: np.ndarray) -> PolyCollection:
-    return PolyCollection(
-        corners, facecolor=theme.WASTE_FILL, edgecolor=theme.WASTE, hatch=theme.WASTE_HATCH, linewidth=0
-    )
+def _hatched(corners: np.ndarray) -> PathPatch:
+    """Boxes as one path: the hatching is then drawn once instead of once a box."""
+    path = Path.make_compound_path(*(Path([*box, box[0]], closed=True) for box in corners))
+    return PathPatch(path, facecolor=theme.WASTE_FILL, edgecolor=theme.WASTE, hatch=theme.WASTE_HATCH, linewidth=0)
