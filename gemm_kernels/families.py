@@ -36,7 +36,7 @@ def _whole_passes(tile: str, rows: str, columns: str, threads: Count, width: int
 
     def holds(p: Params) -> bool:
         floats = width * threads(p)
-        return floats % p[columns] == 0 and floats >= p[columns] and p[rows] % (floats // p[columns]) == 0
+        return floats % p[columns] == 0 and p[rows] % (floats // p[columns]) == 0
 
     return Rule(
         f"{loaded} must be a multiple of {columns}, and {rows} of {loaded} / {columns}, to load {tile} in whole passes",

@@ -68,6 +68,15 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
     assert new.source == old.source
 
 
+def test_get_takes_parameters_and_the_last_kernel_those_of_a_search():
+    assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
+    tuned = get("autotuned", BM=128, BN=128, WM=32, WN=64, TM=8, BLOCKS=2)
+    assert tuned.entry == "sgemm_serpentine<128, 128, 8, 32, 64, 8, 8, 2, 2>"
+    assert tuned.source == get("serpentine").source
+    with pytest.raises(ValueError, match="WM / TM"):
+        get("autotuned", TM=8)
+
+
 def test_parameters_cannot_be_changed_in_place():
     kernel = get("shared_memory")
     with pytest.raises(TypeError):

@@ -1,0 +1,148 @@
+"""What the compiler makes of each kernel: registers, spills, and the instructions that the lesson is about."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from gemm_kernels import LADDER, get
+from helpers import compiler
+
+OWN_SOURCE = [kernel for kernel in LADDER if kernel.name == kernel.file]
+THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params]
+REGISTERS_PER_SM = 65536
+REGISTER_UNIT = 256  # registers are allocated to a warp in units of 256 (CUDA guide, compute capabilities)
+
+
+def compiled(name, arch="sm_90", **params):
+    kernel = get(name, **params)
+    return compiler.compile(kernel.source, kernel.entry, arch=arch)
+
+
+def instructions(name, **params):
+    """How often each instruction stands in the machine code, with its modifiers but without predicates."""
+    text = compiler.disassemble(compiled(name, **params))
+    return Counter(re.findall(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)", text))
+
+
+def count(found, pattern):
+    return sum(number for instruction, number in found.items() if re.fullmatch(pattern, instruction))
+
+
+@pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
+def test_a_kernel_spills_nothing_and_its_block_fits_the_sm(kernel):
+    built = compiler.compile(kernel.source, kernel.entry)
+    assert built.local_bytes == built.spill_store_bytes == built.spill_load_bytes == 0
+    per_warp = -(-built.registers * 32 // REGISTER_UNIT) * REGISTER_UNIT
+    warps = -(-kernel.threads // 32)
+    assert built.registers < 255
+    assert per_warp * warps * kernel.params.get("BLOCKS", 1) <= REGISTERS_PER_SM
+
+
+@pytest.mark.parametrize("name", ["double_buffered", "ping_pong", "async_copy", "serpentine"])
+def test_the_kernels_that_hold_the_most_spill_nothing_on_ampere(name):
+    assert compiled(name, "sm_86").spill_store_bytes == 0
+
+
+@pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
+def test_the_threads_that_launch_bounds_promises_are_those_of_the_block(kernel):
+    promised = compiler.compile(kernel.source, kernel.entry).max_threads_per_block
+    assert promised == (kernel.threads if kernel.template else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_"),
+    [
+        ("shared_memory", 2 * 32 * 32 * 4),
+        ("block_tile_1d", (128 + 64) * 16 * 4),
+        ("block_tile_2d", (128 + 128) * 8 * 4),
+        ("transposed", (128 + 128) * 8 * 4),
+        ("padded", (128 + 4 + 128) * 8 * 4),
+        ("swizzled", (128 + 128) * 8 * 4),
+        ("vectorized", (128 + 4 + 128) * 8 * 4),
+        ("double_buffered", 2 * (128 + 4 + 128) * 8 * 4),
+        ("async_copy", 0),
+    ],
+)
+def test_static_shared_memory_is_the_tiles_and_their_padding(name, bytes_):
+    assert compiled(name).shared_bytes == bytes_
+
+
+def test_dynamic_shared_memory_is_the_stages():
+    assert get("async_copy").shared_bytes == 3 * (128 + 4 + 128) * 8 * 4
+    assert get("serpentine", STAGES=5).shared_bytes == 5 * (128 + 4 + 256) * 8 * 4 > 48 * 1024
+    assert get("vectorized").shared_bytes == 0
+
+
+@pytest.mark.parametrize("kernel", THREAD_TILES, ids=lambda kernel: kernel.name)
+def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
+    text = compiler.disassemble(compiler.compile(kernel.source, kernel.entry))
+    loads = [line for line in text.splitlines() if re.search(r"\sLDS\b", line)]
+    loads = [line for line in loads if "@!PT" not in line]  # under that predicate an instruction never runs
+    assert loads and all("LDS.128 " in line for line in loads)
+
+
+def test_only_from_vectorized_on_do_global_loads_and_stores_move_128_bits():
+    scalar, vector = instructions("interleaved"), instructions("vectorized")
+    assert count(scalar, r"LDG\.E\.128.*") == count(scalar, r"STG\.E\.128") == count(scalar, r"STS\.128") == 0
+    assert count(vector, r"LDG\.E\.128.*") >= 2
+    assert count(vector, r"STG\.E\.128") > 0
+    assert count(vector, r"STS\.128") > 0
+
+
+def test_the_inline_ptx_is_what_reaches_the_assembler_and_the_machine():
+    built = compiled("vectorized_ptx")
+    assert "ld.shared.v4.f32" in built.ptx
+    assert built.ptx.count("ld.global.nc.L2::128B.v4.f32") == 2
+    assert count(instructions("vectorized_ptx"), r"LDG\.E\.128\.CONSTANT.*|LDG\.E\.LTC128B\.128\.CONSTANT.*") == 2
+    assert "L2::128B" not in compiled("vectorized").ptx
+
+
+@pytest.mark.parametrize(
+    ("name", "barriers"), [("vectorized", 2), ("double_buffered", 2), ("ping_pong", 2), ("async_copy", 2)]
+)
+def test_the_source_waits_twice_a_tile_or_once_before_the_loop_and_once_in_it(name, barriers):
+    source = get(name).source
+    loop = source[source.index("for (unsigned k0 =") if "for (unsigned k0 =" in source else source.index("tile = 1;") :]
+    assert source.count("__syncthreads();") == barriers
+    assert loop.count("__syncthreads();") == (2 if name == "vectorized" else 1)
+
+
+def test_asynchronous_copies_go_past_the_registers():
+    asynchronous, prefetched = instructions("async_copy"), instructions("ping_pong")
+    assert count(asynchronous, r"LDGSTS\.E.*") > 0 and count(asynchronous, r"STS.*") == 0
+    assert count(prefetched, r"LDGSTS.*") == 0 and count(prefetched, r"STS.*") > 0
+
+
+@pytest.mark.parametrize(("name", "TM", "TN"), [("serpentine", 16, 8), ("async_copy", 8, 8), ("vectorized", 8, 8)])
+def test_a_round_of_the_main_loop_is_mostly_fmas(name, TM, TN):
+    """The guards and addresses of the steady state cost little: at least 80 of 100 instructions are FMAs."""
+    BK = get(name).params["BK"]
+    text = compiler.disassemble(compiled(name))
+    best = max(loops(text), key=lambda body: sum("FFMA" in line for line in body))
+    fmas = sum("FFMA" in line for line in best)
+    assert fmas == BK * TM * TN
+    assert fmas / len(best) > 0.8
+
+
+def loops(text):
+    """The instructions between each label and the branch back to it."""
+    labels, lines, found = {}, [], []
+    for line in text.splitlines():
+        if label := re.match(r"(\.L_x_\d+):", line):
+            labels[label.group(1)] = len(lines)
+        elif instruction := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(.*?);", line):
+            lines.append(instruction.group(1))
+            back = re.search(r"BRA.*`\((\.L_x_\d+)\)", lines[-1])
+            if back and back.group(1) in labels:
+                found.append(lines[labels[back.group(1)] :])
+    return found
+
+
+def test_naive_and_coalesced_are_the_same_machine_code_but_for_the_axes():
+    assert instructions("naive") == instructions("coalesced")
+
+
+def test_a_fragment_s_registers_do_not_depend_on_where_its_rows_are_in_shared_memory():
+    """With A transposed a fragment is read one k at a time; without, four k at once wait in registers."""
+    assert compiled("transposed").registers < compiled("block_tile_2d").registers
