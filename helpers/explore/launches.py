@@ -20,7 +20,9 @@ from helpers.draw.block_shapes import BlockShape
 from helpers.measure import recordings
 
 ORIGIN = ((0, 0, 0),)
-SHORT_K = 64  # enough steps for the exact mean if rows of A begin with a sector; they are 256 bytes apart
+# Steps of the loop where the loop itself is not the subject. A's rows are then two lines apart, so that a load of A
+# costs what it costs in a matrix of any width of whole lines.
+SHORT_K = 64
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,18 @@ def record_launch(
     K: int,
     *,
     blocks: Sequence[tuple[int, int, int]] = ORIGIN,
+    shared_bytes: int = 0,
+    level: str = "ptx",
 ) -> simulator.Recording:
     """What the given blocks of a launch do, in the simulator: A is (M, K), B (K, N), C (M, N), alpha 1 and beta 0.
 
     block: threads along x, y (and z).  blocks: those to execute and to look at; the grid reaches as far as they do.
+    shared_bytes: dynamic shared memory.  level: "ptx", or "sass" for what the hardware runs.
     Raises the simulator's errors, whose messages are sentences to a learner.
     """
     program = program if isinstance(program, Program) else Program.of(program)
     threads = (*map(int, block), 1, 1)[:3]
-    return _record(program, threads, (M, N, K), tuple(blocks))
+    return _record(program, threads, (M, N, K), tuple(blocks), shared_bytes, level)
 
 
 @lru_cache(maxsize=12)
@@ -66,14 +71,16 @@ def _record(
     threads: tuple[int, int, int],
     shape: tuple[int, int, int],
     blocks: tuple[tuple[int, int, int], ...],
+    shared_bytes: int,
+    level: str,
 ) -> simulator.Recording:
     M, N, K = shape
     grid = tuple(1 + max(index[axis] for index in blocks) for axis in range(3))
     function = _function(program.source, program.entry)
     A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
     args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
-    with simulator.record(level="ptx", blocks=blocks, only_traced=True) as recording:
-        function(grid, threads, args)
+    with simulator.record(level=level, blocks=blocks, only_traced=True) as recording:
+        function(grid, threads, args, shared_mem=shared_bytes)
     return recording
 
 
