@@ -36,10 +36,10 @@ def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
     coalesced = explorer.kernel.options[1][1]
     values = {
         "warp": range(1, 32, 6),
-        "k": range(1, 1000, 150),
+        "k": range(1, 64, 10),
         "block_x": (16, 8, 4, 2, 1, 32),
         "block_y": (16, 8, 4, 2, 1, 32),
-        "width": (64, 128, 256, 512, 1000, 1023),
+        "width": (64, 128, 512, 1000, 1023, 4096),
         "kernel": (coalesced,),
     }
     for name, range_of_control in values.items():

@@ -28,7 +28,18 @@ from helpers.simulator.counting import LINE_BYTES
 from helpers.simulator.errors import SimulatorError
 
 ROWS = 1024  # of A and C: enough for the tallest block
-WIDTHS = (64, 100, 128, 256, 512, 1000, 1023, 1024)  # 1000 and 1023: rows that do not begin where a line begins
+WIDTHS = (
+    64,
+    100,
+    128,
+    256,
+    512,
+    1000,
+    1023,
+    1024,
+    2048,
+    4096,
+)  # 1000 and 1023: rows that do not begin where a line begins
 BLOCK_DIMS = tuple(2**exponent for exponent in range(11))
 RECORDED_SIZE = 2048
 
@@ -48,8 +59,8 @@ TELLING = (
 class Choice:
     """One position of the explorer's controls.
 
-    program: the kernel.  block: threads along x and y.  width: columns of A, B and C.  warp: of block (0, 0).
-    k: the step of the loop.
+    program: the kernel.  block: threads along x and y.  width: columns of B and C.  warp: of block (0, 0).
+    k: the step of the loop.  steps: how long the loop is, K, and therefore how wide A is.
     """
 
     program: Program
@@ -57,6 +68,7 @@ class Choice:
     width: int = 1024
     warp: int = 0
     k: int = 0
+    steps: int = launches.SHORT_K
 
     @property
     def warps(self) -> int:
@@ -66,7 +78,7 @@ class Choice:
 
 def picture_of(choice: Choice) -> theme.Figure:
     """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and LookupError."""
-    recording = launches.record_launch(choice.program, choice.block, M=ROWS, N=choice.width, K=choice.width)
+    recording = launches.record_launch(choice.program, choice.block, M=ROWS, N=choice.width, K=choice.steps)
     accesses = launches.gemm_accesses(recording, choice.k, warp=choice.warp)
     x, y = choice.block
     return sectors_figure(accesses, f"{choice.program.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
@@ -95,7 +107,7 @@ class CoalescingExplorer(Explorer):
         self.block_y = choice_slider("threads along y", BLOCK_DIMS, block[1])
         self.width = choice_slider("matrix width", WIDTHS, width)
         self.warp = number_slider("warp", 0)
-        self.k = number_slider("k", 0)
+        self.k = number_slider("k", launches.SHORT_K - 1)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
         stage = Stage(FIGURE_HEIGHT)
@@ -125,11 +137,10 @@ class CoalescingExplorer(Explorer):
         self.stage.note.value = html.escape(sentence)
 
     def update(self) -> None:
-        """Fit the sliders' ranges to the choice, then draw it once."""
+        """Fit the warp's slider to the block, then draw the choice once."""
         self._settling = True
         try:
             self.warp.max = min(self.choice.warps, 32) - 1
-            self.k.max = self.width.value - 1
         finally:
             self._settling = False
         try:
@@ -155,13 +166,14 @@ class StepExplorer(Explorer):
     def update(self) -> None:
         """Draw the step that the slider says."""
         try:
-            self.stage.show(picture_of(Choice(self.program, self.block, self.width, k=self.k.value)))
+            choice = Choice(self.program, self.block, self.width, k=self.k.value, steps=self.width)
+            self.stage.show(picture_of(choice))
         except (SimulatorError, CompileError, LookupError) as error:
             self.stage.say(str(error))
 
 
 def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
-    """A slider over the steps k of a kernel of the ladder, with its own block, warp 0."""
+    """A slider over the steps k of a kernel of the ladder, warp 0 of its own block, square matrices of this width."""
     return StepExplorer(Program.of(kernel), kernel.block[:2], width)
 
 
@@ -185,7 +197,7 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
     rows = []
     for name, block, width in settings:
         kernel, where = get(name), (0, 1, 0)
-        recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=width, blocks=(where,))
+        recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=launches.SHORT_K, blocks=(where,))
         accesses = launches.gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
         whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
         measured = launches.recorded(kernel, block, RECORDED_SIZE) if whole_lines else None
