@@ -162,9 +162,16 @@ def test_without_a_gpu_the_answer_is_the_recording_with_its_label():
 
 
 def test_without_the_exact_shape_the_nearest_one_answers_and_says_so():
-    answer = performance(get("naive"), 900, 1000, 1100)
-    assert answer.measurement.M == 1024
-    assert "; 900×1000×1100 itself was not recorded, this is the nearest shape that was" in answer.sentence
+    answer = performance(get("naive"), 500, 600, 550)
+    assert answer.measurement.M == 512
+    assert "; 500×600×550 itself was not recorded, this is the nearest shape that was" in answer.sentence
+
+
+def test_the_nearest_shape_is_near_in_every_dimension_not_in_operations_alone():
+    row = performance(get("naive"), 250, 250, 260).measurement
+    assert (row.M, row.N, row.K) == (256, 256, 256)  # 1×4096×4096 has as many operations
+    row = performance(get("naive"), 2, 4000, 4000).measurement
+    assert (row.M, row.N, row.K) == (1, 4096, 4096)
 
 
 def test_a_kernel_that_nobody_measured_gets_a_sentence_instead_of_a_number():

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -67,10 +68,12 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Meas
 
 
 def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
-    """The recorded measurement of this kernel whose number of operations is nearest, in ratio, to this shape's."""
-    rows = [row for row in load(gpu) if _same_kernel(row, kernel)]
-    wanted = 2 * M * N * K
-    return min(rows, key=lambda row: max(row.flops / wanted, wanted / row.flops), default=None)
+    """The recorded measurement of this kernel whose M, N and K are nearest to these, as ratios."""
+
+    def distance(row: Measurement) -> float:
+        return sum(abs(math.log(have / want)) for have, want in ((row.M, M), (row.N, N), (row.K, K)))
+
+    return min((row for row in load(gpu) if _same_kernel(row, kernel)), key=distance, default=None)
 
 
 def gflops(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement:
