@@ -1,0 +1,178 @@
+"""The explorer of notebook 06: tile sizes → who computes what, step by step, loads per FMA, registers, GFLOPS.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gemm_kernels import Kernel, get
+from helpers import devices
+from helpers.draw import theme
+from helpers.draw.occupancy import percent
+from helpers.draw.register_tile import (
+    FIGURE_HEIGHT,
+    RegisterTile,
+    register_tile,
+    register_tile_figure,
+    register_tiles_figure,
+)
+from helpers.draw.staging import NotStaged
+from helpers.explore import launches
+from helpers.explore.launches import Program
+from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore.widgets import choice_slider, number_slider
+from helpers.measure import recordings
+from helpers.models.occupancy import occupancy
+
+KERNEL = "block_tile_2d"
+SIZES = {
+    "BM": (16, 32, 64, 128, 256),
+    "BN": (16, 32, 64, 128, 256),
+    "BK": (4, 8, 16, 32),
+    "TM": (1, 2, 4, 8),
+    "TN": (1, 2, 4, 8),
+}
+RECORDED_SIZE = 4096
+
+
+@dataclass(frozen=True)
+class Tiled:
+    """A kernel with a tile of C and a depth, and its launch.
+
+    name: what the picture calls it.  program: the kernel.  block: its threads.  tile: (rows, columns) of C that a block
+    computes.  depth: the steps k of one phase.
+    """
+
+    name: str
+    program: Program
+    block: tuple[int, int, int]
+    tile: tuple[int, int]
+    depth: int
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Tiled:
+        """A kernel of the ladder whose parameters are tile sizes."""
+        depth = kernel.params.get("BK", kernel.params.get("T", 0))
+        return cls(kernel.name, Program.of(kernel), kernel.block, kernel.tile, depth)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. k: number of the step.  move: reads and FMAs done, None for all."""
+
+    tiled: Tiled
+    thread: int = 0
+    k: int = 0
+    move: int | None = None
+
+
+@lru_cache(maxsize=64)
+def tile_of(tiled: Tiled, thread: int) -> RegisterTile:
+    """What a thread does in the first phase, recorded. Raises CannotShow for a kernel where it cannot be told."""
+    (M, N), K = tiled.tile, tiled.depth
+    recording = launches.record_launch(tiled.program, tiled.block, M, N, K)
+    try:
+        return register_tile(recording, tiled.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)
+    except NotStaged as error:
+        raise CannotShow(str(error)) from error
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """A step of a thread. Raises the simulator's and the compiler's errors, and CannotShow."""
+    return register_tile_figure(tile_of(choice.tiled, choice.thread), choice.k, choice.move)
+
+
+def kernel_with(**params: int) -> Kernel:
+    """The 2-D block tile with these sizes. Raises CannotShow with the broken rule's sentence."""
+    try:
+        return get(KERNEL).replace(**params)
+    except ValueError as error:
+        raise CannotShow(str(error)) from error
+
+
+def cost_of(kernel: Kernel, device: devices.Device) -> str:
+    """'256 threads, 128 registers a thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded."""
+    taken = resources_of(Launch.of(kernel), device.arch)
+    share = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction
+    text = f"{taken.threads} threads, {taken.registers} registers a thread, {percent(share)} occupancy ({device.name})"
+    try:
+        measured = recordings.find(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE)
+    except recordings.NoRecording:
+        measured = None
+    if measured is None:
+        return f"{text}; these sizes were not timed."
+    return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(RECORDED_SIZE)}³, {measured.label}."
+
+
+class RegisterTileExplorer(LiveExplorer):
+    """Controls for the five tile sizes, the thread, the step k and the small moves in it."""
+
+    def __init__(self, own: Tiled | None, sizes: dict[str, int]) -> None:
+        self.own = own
+        self.sizes = {name: choice_slider(name, options, sizes[name]) for name, options in SIZES.items()}
+        self.thread = number_slider("thread", 0)
+        self.k = number_slider("step k", 0)
+        self.move = number_slider("reads and FMAs", 0)
+        self._seen: set[Kernel] = set()
+        s = self.sizes
+        rows = [[self.k, self.move], [self.thread]]
+        if own is None:
+            rows = [[s["TM"], s["TN"]], [s["BM"], s["BN"]], [s["BK"], self.thread], [self.k, self.move]]
+        super().__init__("Explorer: a thread's tile in registers, step by step.", rows, FIGURE_HEIGHT)
+
+    @property
+    def params(self) -> dict[str, int]:
+        """The tile sizes that the sliders say."""
+        return {name: slider.value for name, slider in self.sizes.items()}
+
+    @property
+    def tiled(self) -> Tiled:
+        """What the controls say now. Raises CannotShow."""
+        return self.own or Tiled.of(kernel_with(**self.params))
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now. Raises CannotShow."""
+        return Choice(self.tiled, self.thread.value, self.k.value, self.move.value)
+
+    def is_slow(self) -> bool:
+        return self.own is None and tuple(self.params.values()) not in self._seen
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        tiled = self.tiled
+        with self.quiet():
+            x, y, z = tiled.block
+            self.thread.max = x * y * z - 1
+            data = tile_of(tiled, self.thread.value)
+            self.k.max = len(data.ks) - 1
+            whole = self.move.value == self.move.max  # a finished step stays finished where the next has more moves
+            self.move.max = data.moves(self.k.value)
+            if whole:
+                self.move.value = self.move.max
+        note = "" if self.own else cost_of(kernel_with(**self.params), devices.get(recordings.DEFAULT_GPU))
+        self._seen.add(tuple(self.params.values()))
+        return picture_of(self.choice), note
+
+
+def explore(
+    own: Tiled | None = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
+) -> RegisterTileExplorer:
+    """The explorer, beginning with these sizes of the 2-D block tile, or for a learner's own kernel."""
+    return RegisterTileExplorer(own, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
+
+
+TELLING = ((32, 32, 1), (32, 8, 2), (64, 8, 4), (128, 8, 8))
+
+
+def small_multiples(settings: Sequence[tuple[int, int, int]] = TELLING) -> theme.Figure:
+    """The explorer's static twin: (BM = BN, BK, TM = TN) side by side."""
+    tiles = [
+        tile_of(Tiled.of(kernel_with(BM=block, BN=block, BK=depth, TM=side, TN=side)), 0)
+        for block, depth, side in settings
+    ]
+    return register_tiles_figure(tiles, "What a thread reads and computes at one step k")

@@ -1,0 +1,113 @@
+"""Picture 6: a thread's tile in registers, step by step."""
+
+import numpy as np
+import pytest
+
+from gemm_kernels import Kernel, get
+from helpers import simulator
+from helpers.draw import theme
+from helpers.draw.register_tile import RegisterTile, register_tile, register_tile_figure, register_tiles_figure
+from helpers.draw.staging import NotStaged
+from helpers.models.traffic import shared_loads_per_fma
+
+
+def tile(kernel: Kernel, thread: int, depth: int) -> RegisterTile:
+    M, N = kernel.tile
+    module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+    A, B, C = (np.zeros(shape, np.float32) for shape in ((M, depth), (depth, N), (M, N)))
+    args = (np.int32(M), np.int32(N), np.int32(depth), np.float32(1), A, B, np.float32(0), C)
+    with simulator.record() as recording:
+        module.get_function(kernel.entry)((1, 1), kernel.block, args)
+    return register_tile(recording, kernel.name, {"A": A.shape, "B": B.shape, "C": C.shape}, thread)
+
+
+@pytest.fixture(scope="module")
+def data() -> RegisterTile:
+    """Thread 21 of 64: rows 8 … 11 (thread row 2), columns 20 … 23 (thread column 5)."""
+    return tile(get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4), 21, 8)
+
+
+def boxes(drawn, label: str) -> int:
+    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return sum(len(artist.get_paths()) for artist in found)
+
+
+def test_the_threads_patch_and_its_reads_are_those_of_the_kernel(data):
+    assert data.rows.tolist() == [8, 9, 10, 11] and data.columns.tolist() == [20, 21, 22, 23]
+    assert data.ks.tolist() == list(range(8))
+    for reads in data.reads:
+        assert sorted(reads) == [("A", row) for row in (8, 9, 10, 11)] + [("B", column) for column in (20, 21, 22, 23)]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "depth"),
+    [
+        ("shared_memory", {"T": 8}, 8),
+        ("block_tile_2d", {"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, 8),
+        ("block_tile_1d", {"BM": 32, "BN": 32, "BK": 8, "TM": 8}, 8),
+        ("interleaved", {"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 8}, 8),
+    ],
+)
+def test_recorded_loads_per_fma_are_those_of_the_formula(name, params, depth):
+    found = tile(get(name).replace(**params), 3, depth)
+    assert found.loads_per_fma == shared_loads_per_fma(*found.shape)
+
+
+def test_the_caption_states_loads_fmas_and_their_quotient(data):
+    caption = register_tile_figure(data).caption.replace("\u00a0", " ")
+    assert caption == (
+        "4 × 4 elements a thread: 8 loads from shared memory feed 16 FMAs, 0.5 per FMA. "
+        "With one element a thread it is 2 per FMA, 4 times as many."
+    )
+
+
+@pytest.mark.parametrize(("move", "loaded", "done"), [(0, 0, 0), (5, 5, 0), (8, 8, 0), (11, 8, 3), (24, 8, 16)])
+def test_reads_come_first_and_then_the_outer_product_grows(data, move, loaded, done):
+    drawn = register_tile_figure(data, 2, move)
+    assert boxes(drawn, "read of A") + boxes(drawn, "read of B") == loaded
+    assert boxes(drawn, "done") == done
+    words = [text.get_text() for text in drawn.axes[0].texts]
+    assert f"loads  {loaded} of 8" in words and f"FMAs  {done} of 16" in words
+
+
+def test_the_current_product_is_outlined_with_its_two_factors(data):
+    assert boxes(register_tile_figure(data, 0, 12), "now") == 3
+    assert boxes(register_tile_figure(data, 0, 8), "now") == 0
+
+
+def test_the_gauge_has_the_recorded_quotient_beside_the_formulas(data):
+    drawn = register_tile_figure(data)
+    lengths = {
+        label: [
+            np.ptp(artist.get_paths()[0].vertices[:, 0])
+            for artist in drawn.axes[0].collections
+            if artist.get_label() == label
+        ]
+        for label in ("formula", "recorded")
+    }
+    assert lengths["recorded"][0] == pytest.approx(lengths["formula"][2])  # 4 × 4
+    assert lengths["formula"][0] / lengths["formula"][3] == pytest.approx(2 / 0.25)
+
+
+def test_a_move_that_does_not_exist_is_refused_with_a_sentence(data):
+    with pytest.raises(ValueError, match="Step 0 has 24 reads and FMAs; there is no move 25"):
+        register_tile_figure(data, 0, 25)
+
+
+def test_a_kernel_without_tiles_is_answered_in_a_sentence():
+    with pytest.raises(NotStaged, match="stores nothing to shared memory"):
+        tile(get("coalesced").replace(block_x=8, block_y=4), 0, 8)
+
+
+def test_patches_side_by_side_state_each_quotient(data):
+    drawn = register_tiles_figure([tile(get("shared_memory").replace(T=8), 0, 8), data], "two")
+    assert drawn.caption.replace("\u00a0", " ").endswith("1 × 1: 2 loads / 1 = 2; 4 × 4: 8 loads / 16 = 0.5.")
+    greens = [len(a.get_paths()) for a in drawn.axes[0].collections if _is(a, theme.C)]
+    assert 16 in greens
+    with pytest.raises(ValueError, match="at least one"):
+        register_tiles_figure([], "none")
+
+
+def _is(artist, colour: str) -> bool:
+    rgb = tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return len(artist.get_facecolor()) > 0 and np.allclose(artist.get_facecolor()[0][:3], rgb)
