@@ -29,15 +29,16 @@ def _by_space(wave, addresses, mask):
     active = active_addresses(addresses, mask)
     low, high = int(active.min()), int(active.max())
     windows = (("global", 0, SHARED_WINDOW), ("shared", SHARED_WINDOW, LOCAL_WINDOW), ("local", LOCAL_WINDOW, 1 << 62))
+    first_byte = {"global": 0, "shared": SHARED_WINDOW + wave.program.shared_base, "local": LOCAL_WINDOW}
     for space, start, stop in windows:
         if start <= low and high < stop:
-            yield space, addresses - start, mask
+            yield space, addresses - first_byte[space], mask
             return
     for space, start, stop in windows:
         lanes = np.broadcast_to((addresses >= start) & (addresses < stop), wave.shape)
         lanes = lanes if mask is None else lanes & mask
         if lanes.any():
-            yield space, addresses - start, lanes
+            yield space, addresses - first_byte[space], lanes
 
 
 def load(space: str, dtype: np.dtype, count: int, address: Reader):
@@ -167,8 +168,15 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
         if source_size is None and skip is None:
             values = wave.global_memory.load(wave, origin, mask, np.dtype(np.int32), words)
             read = mask
+        elif source_size is None:
+            read = np.broadcast_to(np.logical_not(skip(registers)), wave.shape)
+            read = read if mask is None else read & mask
+            values = (np.int32(0),) * words
+            if read.any():
+                loaded = wave.global_memory.load(wave, origin, read, np.dtype(np.int32), words)
+                values = tuple(np.where(read, word, np.int32(0)) for word in loaded)
         else:
-            given = np.int64(size) if source_size is None else source_size(registers)
+            given = source_size(registers)
             given = given if skip is None else np.where(skip(registers), np.int64(0), given)
             given = np.broadcast_to(given, wave.shape)
             read = given > 0 if mask is None else (given > 0) & mask

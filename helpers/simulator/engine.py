@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from helpers.simulator.batching import batch_steps, gather
+from helpers.simulator.convergence import Convergence
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
 from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
@@ -48,6 +49,7 @@ class Wave:
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
         self.waiting: np.ndarray | None = None
+        self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
         self.barriers = 0  # how many barriers this wave has passed
         self.instruction: Instruction | None = None  # the memory instruction being executed
         self.global_memory = launch.global_memory
@@ -125,9 +127,11 @@ class Wave:
 
     # ---- counting of warps
     def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
-        """Number of warps with an active thread."""
+        """Number of warps with an active thread, or of groups of threads in them where warps have diverged."""
         if mask is None:
             return self.shape[0] * self.warps
+        if self.groups is not None:
+            return self.groups.count(mask)
         if mask.shape != self.shape:
             mask = np.broadcast_to(mask, self.shape)
         padding = self.warps * WARP - self.threads
@@ -162,7 +166,7 @@ def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
     return lambda registers: registers[slot]
 
 
-def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step, Step]:
+def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, Step]:
     """The two forms of an arithmetic instruction: for all threads together, and for some under a mask."""
     evaluate, writes = instruction.evaluate, instruction.writes
     single = len(writes) == 1 and instruction.guard is None
@@ -175,7 +179,7 @@ def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step
         def masked(wave, registers):
             registers[target] = merge(wave.mask, evaluate(registers), registers[target])
 
-        return plain, (masked if target in live_out else plain)
+        return plain, (masked if target in keep else plain)
 
     guard = _guard_reader(instruction.guard) if instruction.guard else None
 
@@ -184,7 +188,7 @@ def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
                 registers[slot] = (
-                    value if mask is None or not (always or slot in live_out) else merge(mask, value, registers[slot])
+                    value if mask is None or not (always or slot in keep) else merge(mask, value, registers[slot])
                 )
 
     def plain_many(wave, registers):
@@ -192,6 +196,8 @@ def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step
             write(registers, evaluate(registers), None, False)
             return
         some, mask = combine(None, guard(registers))
+        if wave.recorder is not None:
+            wave.recorder.guarded(wave, instruction, some, wave.mask if mask is None else mask)
         if some:
             write(registers, evaluate(registers), mask, True)
 
@@ -200,6 +206,8 @@ def _alu_steps(instruction: Instruction, live_out: frozenset[int]) -> tuple[Step
             write(registers, evaluate(registers), wave.mask, False)
             return
         some, mask = combine(wave.mask, guard(registers))
+        if wave.recorder is not None:
+            wave.recorder.guarded(wave, instruction, some, mask)
         if some:
             write(registers, evaluate(registers), mask, True)
 
@@ -215,17 +223,21 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
         mask = wave.mask
         if guard is not None:
             some, mask = combine(mask, guard(registers))
+            if wave.recorder is not None:
+                wave.recorder.guarded(wave, instruction, some, mask)
             if not some:
                 return
         wave.instruction = instruction
-        values = execute(wave, registers, mask)
-        if not writes:
-            return
-        values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
-        keep_old = mask is not None and (merging or guard is not None)
-        for slot, value in zip(writes, values, strict=True):
-            if slot is not None:
-                registers[slot] = merge(mask, value, registers[slot]) if keep_old else value
+        # Groups of a diverged warp make their requests one after the other.
+        for layer in (mask,) if wave.groups is None or mask is None else wave.groups.layers(mask):
+            values = execute(wave, registers, layer)
+            if not writes:
+                continue
+            values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
+            keep_old = layer is not None and (merging or guard is not None)
+            for slot, value in zip(writes, values, strict=True):
+                if slot is not None:
+                    registers[slot] = merge(layer, value, registers[slot]) if keep_old else value
 
     return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
 
@@ -246,9 +258,9 @@ class Prepared:
             plain, masked = [], []
             for instruction in gather(program.instructions[block.start : block.stop]):
                 if isinstance(instruction, list):
-                    both = batch_steps(instruction, block.live_out, merge)
+                    both = batch_steps(instruction, block.keep, merge)
                 elif instruction.kind is Kind.ALU:
-                    both = _alu_steps(instruction, block.live_out)
+                    both = _alu_steps(instruction, block.keep)
                 elif instruction.kind is Kind.EFFECT:
                     both = _effect_steps(instruction)
                 else:
@@ -335,6 +347,8 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             pc = _exit(wave, prepared, last, pc)
         elif kind is Kind.BARRIER or kind is Kind.WARP_BARRIER:
             pc = _barrier(wave, prepared, last, pc)
+        elif kind is Kind.MEETING:
+            pc = _meeting(wave, prepared, last, pc)
         elif wave.pcs is None:
             pc = prepared.next[pc]
         else:
@@ -343,10 +357,13 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
 
 
 def _condition(wave: Wave, last: Instruction):
-    """The guard of a branch or exit as True, False or an array of the active threads that take it."""
-    if last.guard is None:
+    """The condition of a branch or exit as True, False or an array of the active threads that take it."""
+    if last.condition is not None:
+        value = last.condition(wave, wave.registers)
+    elif last.guard is None:
         return True
-    value = _guard_reader(last.guard)(wave.registers)
+    else:
+        value = _guard_reader(last.guard)(wave.registers)
     if value.ndim == 0:
         return bool(value)
     taken = value if wave.mask is None else value & wave.mask
@@ -364,6 +381,8 @@ def _diverge(wave: Wave, pc: int) -> None:
         if wave.exited is not None:
             wave.pcs[wave.exited] = DONE
         wave.waiting = np.zeros(wave.shape, bool)
+        if wave.program.level == "sass":
+            wave.groups = Convergence(wave.shape, wave.exited)
 
 
 def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
@@ -377,7 +396,7 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         else:
             _diverge(wave, pc)
             active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
-            np.copyto(wave.pcs, destination, where=active)
+            _go(wave, destination, active)
             return _schedule(wave)
     else:
         taken, target = _condition(wave, last), targets[0]
@@ -389,7 +408,24 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         return _schedule(wave)
     _diverge(wave, pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
-    np.copyto(wave.pcs, np.where(taken, np.int32(target), np.int32(following)), where=active)
+    _go(wave, np.where(taken, np.int32(target), np.int32(following)), active)
+    return _schedule(wave)
+
+
+def _go(wave: Wave, destination: np.ndarray, active: np.ndarray) -> None:
+    """The active threads go to different places."""
+    np.copyto(wave.pcs, destination, where=active)
+    if wave.groups is not None:
+        wave.groups.split(active, destination)
+
+
+def _meeting(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """BSYNC: threads wait until all that agreed to meet there have come. Whole warps need not wait."""
+    following = prepared.next[pc]
+    if wave.pcs is None:
+        return following
+    wave.pcs[wave.mask] = following
+    wave.groups.arrive(last.barrier, wave.mask)
     return _schedule(wave)
 
 
@@ -408,22 +444,25 @@ def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     gone = active if leaving is True else leaving
     np.copyto(wave.pcs, np.where(gone, DONE, np.int32(following)), where=active)
     wave.exited = gone.copy() if wave.exited is None else wave.exited | gone
+    if wave.groups is not None:
+        wave.groups.exit(gone, active, wave.pcs)
     return _schedule(wave)
 
 
 def _schedule(wave: Wave) -> int:
     """Choose the lowest program counter; join all threads again when the living ones are together."""
     pcs, waiting = wave.pcs, wave.waiting
-    runnable = np.where(waiting, DONE, pcs)
+    groups = wave.groups
+    runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
     pc = int(runnable.min())
     if pc == DONE:
-        if waiting.any():
+        if waiting.any() or (groups is not None and groups.waiting.any()):
             _unreached_barrier(wave)
         return pc
     mask = runnable == pc
     living = pcs != DONE
-    if (mask == living).all():
-        wave.pcs = wave.waiting = None
+    if (mask == living).all() and (groups is None or groups.whole()):
+        wave.pcs = wave.waiting = wave.groups = None
         wave.mask = None if living.all() else mask
     else:
         wave.mask = mask
@@ -435,6 +474,10 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     `__syncwarp(mask)` for the named lanes of the warp."""
     following = prepared.next[pc]
     whole_block = last.kind is Kind.BARRIER
+    if last.guard is not None:
+        taken = _condition(wave, last)
+        if taken is not True:
+            return _go_past(wave, pc, following, taken)
     if not whole_block and wave.recorder is not None:
         wave.recorder.warp_barrier(wave, wave.mask)
     if wave.pcs is None:
@@ -445,6 +488,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         return following
     wave.pcs[wave.mask] = following
     if not whole_block:
+        if wave.groups is not None and last.select is not None:
+            wave.groups.arrive_at_warpsync(last.select(wave.registers), wave.mask, wave.pcs)
         return _schedule(wave)
     wave.waiting |= wave.mask
     done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
@@ -456,6 +501,19 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         wave.waiting[done] = False
         if wave.recorder is not None:
             wave.recorder.barrier(wave, done)
+    return _schedule(wave)
+
+
+def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
+    """The threads for which the guard of a barrier is false do not wait there."""
+    if taken is False:
+        if wave.pcs is None:
+            return following
+        wave.pcs[wave.mask] = following
+        return _schedule(wave)
+    _diverge(wave, pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    _go(wave, np.where(taken, np.int32(pc), np.int32(following)), active)
     return _schedule(wave)
 
 
@@ -489,7 +547,8 @@ def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
 
 def _unreached_barrier(wave: Wave) -> None:
     """Nobody can run, somebody waits: cannot happen while exited threads count as arrived, so name the state."""
-    block = int(np.flatnonzero(wave.waiting.any(axis=1))[0])
+    stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
+    block = int(np.flatnonzero(stuck.any(axis=1))[0])
     raise BarrierError(
         f"{wave.program.name}: threads of block {coordinates(wave.block_index(block))} wait for ever at a barrier.",
         kernel=wave.program.name,

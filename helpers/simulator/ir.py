@@ -32,8 +32,8 @@ class Registers(list):
 
     def note(self, value) -> None:
         """Look at a float32 value that enters from outside the arithmetic."""
-        if not self.subnormal and np.minimum.reduce(np.abs(value), axis=None) < SMALLEST_NORMAL:
-            # A zero is as small; shifting its sign away and subtracting one makes it the largest integer.
+        if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
+            # A zero is as small, and beside a NaN the minimum says nothing; shifting its sign away and subtracting one makes it the largest integer.
             bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 
@@ -47,6 +47,7 @@ class Kind(Enum):
     BRANCH = "branch"  # goes to `target`, or to `select(registers)`-th of `targets`
     BARRIER = "barrier"  # waits for all threads of the block
     WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
+    MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
     EXIT = "exit"
 
 
@@ -55,7 +56,8 @@ class Instruction:
     """One instruction.
 
     `guard` is (slot of a predicate, negated); `writes` are the slots that receive what `evaluate` or `execute` returns
-    (one value, or a tuple of as many values as there are slots; None if nothing is written).
+    (one value, or a tuple of as many values as there are slots; None if nothing is written). A branch is taken where
+    `condition(wave, registers)` is true if it has one, else where its guard is.
     """
 
     index: int
@@ -72,17 +74,24 @@ class Instruction:
     target: int = -1
     targets: tuple[int, ...] = ()
     select: Callable[[Registers], Any] | None = None
+    condition: Callable[[Any, Registers], Any] | None = None
+    barrier: int = -1
 
 
 @dataclass(slots=True)
 class BasicBlock:
-    """Instructions [start, stop) that are always executed together, and the live registers at its end."""
+    """Instructions [start, stop) that are always executed together, and the live registers at its end.
+
+    `keep` are the registers that a write under a mask must leave alone in other threads: those threads wait at a block
+    where they are live.
+    """
 
     index: int
     start: int
     stop: int
     successors: tuple[int, ...] = ()
     live_out: frozenset[int] = frozenset()
+    keep: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -91,7 +100,8 @@ class Program:
 
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
-    dynamic shared memory starts at `dynamic_shared_offset`.
+    dynamic shared memory starts at `dynamic_shared_offset`. `shared_base` is the address that the code gives to the
+    first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
     """
 
     name: str
@@ -109,11 +119,13 @@ class Program:
     source_lines: tuple[str, ...] = ()
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)
+    shared_base: int = 0
+    start: Callable[[Any], None] | None = None
 
 
 def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
     """Cut the instructions into basic blocks and find the registers that are live at the end of each."""
-    ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.EXIT)
+    ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
     leaders = {0}
     for instruction in instructions:
         if instruction.kind in ends:
@@ -128,7 +140,7 @@ def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
         successors = []
         if last.kind is Kind.BRANCH:
             successors += [block_of[t] for t in (last.targets or (last.target,)) if t in block_of]
-        unconditional = last.kind in (Kind.BRANCH, Kind.EXIT) and last.guard is None
+        unconditional = last.kind in (Kind.BRANCH, Kind.EXIT) and last.guard is None and last.condition is None
         if not unconditional and stop in block_of:
             successors.append(block_of[stop])
         blocks.append(BasicBlock(number, start, stop, tuple(successors)))
@@ -163,3 +175,16 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
             if now != live_in[block.index]:
                 live_in[block.index] = now
                 changed = True
+    _keep(blocks, instructions, live_in)
+
+
+def _keep(blocks: list[BasicBlock], instructions: Sequence[Instruction], live_in: list[set[int]]) -> None:
+    """While a block is executed by some threads the others are at later blocks, or wait behind any barrier."""
+    waits = (Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
+    kept: set[int] = set()
+    for block, following in zip(blocks, blocks[1:], strict=False):
+        if instructions[block.stop - 1].kind in waits:
+            kept |= live_in[following.index]
+    for block in reversed(blocks):
+        block.keep = frozenset(kept | block.live_out)
+        kept |= live_in[block.index]

@@ -221,6 +221,8 @@ class Kernel:
             wave.call_parameters = {}
             for slot, address in variables:
                 wave.registers[slot] = np.int64(address)
+            if program.start is not None:
+                program.start(wave)
 
         launch = Launch(
             prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory, bind, recorder,

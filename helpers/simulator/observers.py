@@ -19,6 +19,9 @@ class Observer:
     def executed(self, wave, block: int) -> None:
         """The wave's active threads execute the basic block with this index."""
 
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        """A guarded instruction is about to be executed by the threads of `mask`, or by none unless `some`."""
+
     def barrier(self, wave, blocks) -> None:
         """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them."""
 
@@ -65,6 +68,10 @@ class Observers(Observer):
     def executed(self, wave, block: int) -> None:
         for observer in self.observers:
             observer.executed(wave, block)
+
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        for observer in self.observers:
+            observer.guarded(wave, instruction, some, mask)
 
     def barrier(self, wave, blocks) -> None:
         for observer in self.observers:

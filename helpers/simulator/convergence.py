@@ -1,0 +1,186 @@
+"""Which threads of a warp run together, as the hardware decides it since Volta.
+
+A warp whose threads disagree on a branch falls apart into *groups*, and every group executes its instructions on its
+own, even where two groups pass through the same ones. Groups become one again only where the code says so: BSSY Bn
+names the threads that shall meet, BSYNC Bn waits for all of them, BREAK Bn and EXIT leave the meeting; WARPSYNC waits
+for the lanes that its mask names. So the number of instructions and of memory requests depends on this.
+
+Arrays here have the shape (warps, 32), warps of all blocks of a wave; lanes beyond the block are not living.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+LANES = 32
+LANE = np.arange(LANES, dtype=np.int8)
+WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
+NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
+BITS = np.uint32(1) << LANE.astype(np.uint32)
+
+
+class Convergence:
+    """The groups of all warps of a wave from the moment that one of them diverges until all are whole again.
+
+    `leader` holds for every thread the first lane of its group, so that two threads of a warp are together if their
+    leaders are equal. A meeting is a token: the threads of a warp that hold the same token for Bn meet there; the
+    token 0 is everyone's that was not in a meeting of its own when the warps diverged.
+    """
+
+    def __init__(self, shape: tuple[int, int], exited: np.ndarray | None) -> None:
+        self.shape = shape
+        self.warps = -(-shape[1] // LANES)
+        self.living = self.rows(np.ones(shape, bool) if exited is None else ~exited).copy()
+        first = self.living.argmax(axis=1).astype(np.int8)
+        self.leader = np.broadcast_to(first[:, None], self.living.shape).copy()
+        self.tokens: dict[int, np.ndarray] = {}
+        self.waiting = np.zeros(self.living.shape, np.int8)
+        self.wanted = np.zeros(self.living.shape, np.uint32)
+        self._serial = 0
+
+    # ---- shapes
+    def rows(self, values: np.ndarray) -> np.ndarray:
+        """(blocks, threads) → (warps, 32), filled up with zeros."""
+        values = np.broadcast_to(values, self.shape)
+        padding = self.warps * LANES - self.shape[1]
+        if padding:
+            values = np.pad(values, ((0, 0), (0, padding)))
+        return values.reshape(-1, LANES)
+
+    def threads(self, rows: np.ndarray) -> np.ndarray:
+        """(warps, 32) → (blocks, threads)."""
+        return rows.reshape(self.shape[0], -1)[:, : self.shape[1]]
+
+    # ---- what the engine asks
+    def count(self, mask: np.ndarray) -> int:
+        """How many groups the active threads make: each executes an instruction once."""
+        return int((self.rows(mask) & (self.leader == LANE)).sum())
+
+    def layers(self, mask: np.ndarray) -> list[np.ndarray]:
+        """The active threads in as few masks as possible such that a mask has at most one group of each warp."""
+        active = self.rows(mask)
+        low = np.where(active, self.leader, LANES).min(axis=1)
+        high = np.where(active, self.leader, -1).max(axis=1)
+        if not (low < high).any():
+            return [mask]
+        return [self.threads(layer) for layer, _ in self._groups(active)]
+
+    def blocked(self) -> np.ndarray:
+        """The threads that wait for others, bool (blocks, threads)."""
+        return self.threads(self.waiting != 0)
+
+    def whole(self) -> bool:
+        """Whether the living threads of every warp are one group again and nobody waits."""
+        low = np.where(self.living, self.leader, LANES).min(axis=1)
+        high = np.where(self.living, self.leader, -1).max(axis=1)
+        return not (low < high).any() and not self.waiting.any()
+
+    # ---- what happens to groups
+    def split(self, active: np.ndarray, destination: np.ndarray) -> None:
+        """The active threads go to different places: those of a group that go to the same one stay together."""
+        active, destination = self.rows(active), self.rows(destination)
+        for place in np.unique(destination[active]).tolist():
+            self._regroup(active & (destination == place))
+
+    def exit(self, gone: np.ndarray, active: np.ndarray, pcs: np.ndarray) -> None:
+        """Of the active threads, `gone` have exited: nobody waits for them any more."""
+        gone = self.rows(gone)
+        self.living &= ~gone
+        self._regroup(self.rows(active) & ~gone)
+        for code in np.unique(self.waiting).tolist():
+            if code == WARPSYNC:
+                self._release_warpsync(self.rows(pcs))
+            elif code:
+                self._release(code - 1)
+
+    def enter(self, barrier: int, mask: np.ndarray) -> None:
+        """BSSY: the threads of each active group agree to meet."""
+        self._serial += 1
+        active = self.rows(mask)
+        tokens = self._tokens(barrier)
+        tokens[active] = (self._serial * LANES + self.leader.astype(np.int64))[active]
+
+    def leave(self, barrier: int, mask: np.ndarray) -> None:
+        """BREAK: the active threads will not come."""
+        self._tokens(barrier)[self.rows(mask)] = NO_MEETING
+        self._release(barrier)
+
+    def arrive(self, barrier: int, mask: np.ndarray) -> None:
+        """BSYNC: the active threads wait for the others of their meeting."""
+        expected = self.rows(mask) & (self._tokens(barrier) != NO_MEETING)
+        self.waiting[expected] = 1 + barrier
+        self._release(barrier)
+
+    def arrive_at_warpsync(self, named, mask: np.ndarray, pcs: np.ndarray) -> None:
+        """WARPSYNC: the active threads wait for the lanes whose bits are set in `named`."""
+        active = self.rows(mask)
+        self.waiting[active] = WARPSYNC
+        self.wanted[active] = self.rows(np.asarray(named).view(np.uint32))[active]
+        self._release_warpsync(self.rows(pcs))
+
+    def read(self, barrier: int) -> np.ndarray:
+        """BMOV from a barrier: its tokens, int32 (blocks, threads)."""
+        return self.threads(self._tokens(barrier)).astype(np.int32)
+
+    def write(self, barrier: int, tokens, mask: np.ndarray) -> None:
+        """BMOV to a barrier."""
+        active = self.rows(mask)
+        self._tokens(barrier)[active] = self.rows(np.asarray(tokens).view(np.int32))[active]
+
+    # ---- inside
+    def _tokens(self, barrier: int) -> np.ndarray:
+        if barrier not in self.tokens:
+            self.tokens[barrier] = np.zeros(self.living.shape, np.int64)
+        return self.tokens[barrier]
+
+    def _groups(self, active: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (mask with one group of each warp, that group's first active lane by warp)."""
+        remaining = active.copy()
+        rows = np.arange(len(remaining))
+        while remaining.any():
+            first = remaining.argmax(axis=1).astype(np.int8)
+            layer = remaining & (self.leader == self.leader[rows, first][:, None])
+            yield layer, first
+            remaining &= ~layer
+
+    def _regroup(self, part: np.ndarray) -> None:
+        """The threads of `part` leave their groups together with those of `part` that are in the same group."""
+        if part.any():
+            leader = self.leader.copy()
+            for layer, first in self._groups(part):
+                np.copyto(leader, first[:, None], where=layer)
+            self.leader = leader
+
+    def _release(self, barrier: int) -> None:
+        """Let the threads go on whose meeting at BSYNC is complete."""
+        remaining = self.waiting == 1 + barrier
+        if not remaining.any():
+            return
+        tokens = self._tokens(barrier)
+        absent = self.living & (tokens != NO_MEETING) & ~remaining
+        rows = np.arange(len(remaining))
+        while remaining.any():
+            first = remaining.argmax(axis=1).astype(np.int8)
+            same = tokens == tokens[rows, first][:, None]
+            meeting = remaining & same
+            free = meeting & ~(absent & same).any(axis=1)[:, None]
+            self._join(free, first)
+            tokens[free] = NO_MEETING
+            remaining &= ~meeting
+
+    def _release_warpsync(self, pcs: np.ndarray) -> None:
+        """Let the threads go on that all lanes they named have joined; those at the same place become one group."""
+        here = self.waiting == WARPSYNC
+        remaining = here.copy()
+        rows = np.arange(len(remaining))
+        while remaining.any():
+            first = remaining.argmax(axis=1).astype(np.int8)
+            named = (self.wanted[rows, first][:, None] & BITS) != 0
+            stuck = (self.living & named & ~here).any(axis=1)
+            same = remaining & (named | (first[:, None] == LANE)) & (pcs == pcs[rows, first][:, None])
+            self._join(same & ~stuck[:, None], first)
+            remaining &= ~same
+
+    def _join(self, free: np.ndarray, first: np.ndarray) -> None:
+        self.waiting[free] = 0
+        np.copyto(self.leader, first[:, None], where=free)

@@ -1,0 +1,270 @@
+"""SASS text, as nvdisasm prints it → statements: the syntax of the machine code, none of its meaning.
+
+    /*0380*/  @!P1 LEA.HI.X R9, R14, R9.reuse, -R25, 0x2, P2 ;
+
+is one statement: an address, a guard, an opcode with modifiers, and operands. Registers are R (32 bits a thread), UR
+(32 bits a warp), P and UP (predicates of a thread and of a warp) and B (convergence barriers). NVIDIA documents the
+opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; what they mean is in `sass_tables`.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+INSTRUCTION_BYTES = 16  # since compute capability 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """`-|R5.H0_H0|`, `~R4`, `!P0`, `UR4`, `PR`. `number` is None for RZ, URZ, PT, UPT (and for PR, all predicates)."""
+
+    file: str  # "R", "UR", "P", "UP", "B"
+    number: int | None
+    negated: bool = False  # -R5, !P0
+    absolute: bool = False  # |R5|
+    inverted: bool = False  # ~R5
+    modifiers: tuple[str, ...] = ()  # ("64",), ("H0_H0",), ("B1",), ("X4",)
+
+    @property
+    def name(self) -> str:
+        """The register without its modifiers: "R5", "RZ", "UP0", "PT"."""
+        if self.number is not None:
+            return f"{self.file}{self.number}"
+        return f"{self.file}T" if self.file.endswith("P") else f"{self.file}Z"
+
+    def next(self, distance: int) -> "Register":
+        """The register `distance` further: R5 → R6. RZ stays RZ."""
+        return self if self.number is None else Register(self.file, self.number + distance)
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A number as it is printed: `0x1f`, `-0x1`, `0.5`, `+INF`, `-QNAN`."""
+
+    text: str
+    negated: bool = False
+    inverted: bool = False
+
+    @property
+    def integer(self) -> int:
+        """Its value; ValueError for `0.5`."""
+        return int(self.text, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`c[0x0][0x160]`, or with a register `c[0x3][R0+0x10]`: a word of a constant bank."""
+
+    bank: int
+    offset: int
+    register: Register | None = None
+    negated: bool = False
+    absolute: bool = False
+    inverted: bool = False
+    modifiers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[R2.64+UR4+0x10]`, `desc[UR6][R2.64]`: the sum of registers and an offset. A descriptor changes no address."""
+
+    registers: tuple[Register, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register: `SR_TID.X`, `SRZ`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place in the code, `` `(.L_x_1) ``, or the name of a function."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """Anything else that is a word: `SB0`, `SR_…` of a barrier, `gsb0`."""
+
+    text: str
+
+
+Operand = Register | Immediate | Constant | Address | Special | Label | Name
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One instruction. `line` is its source line, 0 if it has none; `targets` the labels of a computed branch."""
+
+    address: int
+    guard: Register | None
+    opcode: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    line: int
+    text: str
+    targets: tuple[str, ...] = ()
+
+    @property
+    def base(self) -> str:
+        """The opcode without modifiers: "IMAD" of IMAD.WIDE.U32."""
+        return self.opcode[0]
+
+    def has(self, *modifiers: str) -> bool:
+        """Whether the opcode has one of these modifiers."""
+        return any(modifier in self.opcode[1:] for modifier in modifiers)
+
+
+@dataclass(slots=True)
+class Function:
+    """The code of a kernel and of the functions that it calls; `labels` maps a name to the index of a statement."""
+
+    statements: list[Statement] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+
+
+_INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
+_LINE = re.compile(r'\s*//## File "(.*?)", line (\d+)( inlined at)?')
+_LABEL = re.compile(r"\s*([.$\w]+):\s*$")
+_TARGETS = re.compile(r'\(\*"BRANCH_TARGETS (.*?)"\*\)')
+_COMMENT = re.compile(r'\(\*".*?"\*\)')
+_GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
+_REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T|R)((?:\.\w+)*)$")
+_CONSTANT = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(.*)\]((?:\.\w+)*)$")
+_NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?|INF|QNAN|SNAN)$", re.IGNORECASE)
+_PLACE = re.compile(r"`\((.*)\)$")
+
+
+def parse(text: str, filename: str) -> Function:
+    """Parse the section of one kernel, as `compiler.disassemble` returns it.
+
+    Code of a header that was inlined belongs to the line of `filename` that called it, as at PTX level. Lines of
+    padding after the last instruction (NOPs and a jump to itself) are kept: nothing reaches them.
+    ValueError names an instruction that cannot be read.
+    """
+    function = Function()
+    line = 0
+    location_is_open = False  # a location and what it is inlined at are printed on lines of their own
+    for row in text.splitlines():
+        if found := _LINE.match(row):
+            if not location_is_open or line == 0:
+                line = int(found[2]) if found[1] == filename else 0
+            location_is_open = bool(found[3])
+        elif found := _INSTRUCTION.match(row):
+            location_is_open = False
+            function.statements.append(_statement(int(found[1], 16), found[2], line))
+        elif found := _LABEL.match(row):
+            function.labels[found[1]] = len(function.statements)
+            if not found[1].startswith(".L"):
+                line = 0  # another function starts
+    return function
+
+
+def _statement(address: int, text: str, line: int) -> Statement:
+    targets = _TARGETS.search(text)
+    text = " ".join(_COMMENT.sub("", text).split())
+    body, guard = text, None
+    if found := _GUARD.match(text):
+        guard = Register(found[2], None if found[3] == "T" else int(found[3]), negated=bool(found[1]))
+        body = text[found.end() :]
+    opcode, _, operands = body.partition(" ")
+    try:
+        parsed = tuple(parse_operand(item) for item in split_operands(operands))
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from error
+    return Statement(
+        address,
+        guard,
+        tuple(opcode.split(".")),
+        parsed,
+        line,
+        text,
+        tuple(name.strip() for name in targets[1].split(",")) if targets else (),
+    )
+
+
+def split_operands(text: str) -> list[str]:
+    """Split at the commas that are not inside brackets. `BRX R4 -0x100` has two operands without a comma."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(text):
+        if character in "[(":
+            depth += 1
+        elif character in "])":
+            depth -= 1
+        elif depth == 0 and (
+            character == "," or (character == " " and text[position + 1 : position + 2] in ("-", "`"))
+        ):
+            parts.append(text[start:position])
+            start = position + 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parse_operand(text: str) -> Operand:
+    """One operand; ValueError if it is none."""
+    text = text.replace(".reuse", "").strip()
+    if found := _PLACE.match(text):
+        return Label(found[1])
+    if _NUMBER.match(text):
+        return Immediate(text)
+    if "[" in text and not text.lstrip("-~|").startswith(("c[", "cx[")):
+        return _address(text)
+    if text.startswith("SR"):
+        return Special(text)
+    sign, text = _sign(text)
+    if _NUMBER.match(text):
+        return Immediate(text, negated="-" in sign, inverted="~" in sign)
+    flags = {"negated": "-" in sign or "!" in sign, "absolute": "|" in sign, "inverted": "~" in sign}
+    if found := _REGISTER.match(text):
+        number = int(found[2]) if found[2].isdigit() else None
+        modifiers = tuple(found[3].split(".")[1:])
+        if found[2] == "R":
+            modifiers = ("PR", *modifiers)
+        return Register(found[1], number, modifiers=modifiers, **flags)
+    if found := _CONSTANT.match(text):
+        register, offset = None, 0
+        for term in _terms(found[2]):
+            if isinstance(term, Register):
+                register = term
+            else:
+                offset += term
+        return Constant(int(found[1], 16), offset, register, modifiers=tuple(found[3].split(".")[1:]), **flags)
+    if re.fullmatch(r"[\w.]+", text):
+        return Name(text)
+    raise ValueError(f"the operand {text} is of no known form")
+
+
+def _sign(text: str) -> tuple[str, str]:
+    """("-|", "R5.H0_H0") of "-|R5|.H0_H0": the signs before an operand, and the operand without them."""
+    signs = ""
+    while text and text[0] in "-~!+|":
+        signs += text[0]
+        text = text[1:]
+    return signs, text.replace("|", "")
+
+
+def _address(text: str) -> Address:
+    """`[…]`, after a descriptor `desc[UR4]` if there is one."""
+    found = re.match(r"(?:g?desc\[\w+\])?\[(.*)\]$", text)
+    if found is None:
+        raise ValueError(f"the address {text} is of no known form")
+    terms = _terms(found[1])
+    registers = tuple(term for term in terms if isinstance(term, Register))
+    return Address(registers, sum(term for term in terms if not isinstance(term, Register)))
+
+
+def _terms(text: str) -> list[Register | int]:
+    """The terms of a sum: `R2.64+UR4+-0x10`."""
+    terms: list[Register | int] = []
+    for item in re.findall(r"[+-]*[^+-]+", text.replace(" ", "")):
+        item = item.lstrip("+")
+        if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", item):
+            terms.append(int(item, 0))
+            continue
+        register = parse_operand(item)
+        if not isinstance(register, Register):
+            raise ValueError(f"the term {item} of an address is of no known form")
+        terms.append(register)
+    return terms
