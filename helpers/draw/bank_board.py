@@ -1,0 +1,400 @@
+"""Picture 7: which lanes wait for each other?
+
+The 32 banks of shared memory are columns. A row is a wavefront: what they serve in one step, one word each. The cells
+carry the lanes that are served. Words that meet in one bank stand below each other, the later ones in the colour of
+trouble; a word that several lanes want is one cell. Rows are grouped in the phases of wide accesses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from helpers.draw import page, theme
+from helpers.draw.access import VERBS
+from helpers.simulator import counting
+from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
+
+# CSS pixels
+LEFT, CELL = 86.0, 25.0  # 32 banks of CELL begin at LEFT
+CODE_Y, LEGEND_Y = 44.0, 70.0
+LANES_TOP, LANES_HEIGHT = 88.0, 22.0
+BANKS_TOP, BANKS_HEIGHT = 156.0, 20.0
+BOARD_TOP, BOARD_HEIGHT, ROW = 180.0, 288.0, 36.0  # rows of ROW, lower where BOARD_HEIGHT has no room for them
+WORDS_ROW = 34.0  # rows of at least this height name the words too
+WORKING_Y = BOARD_TOP + BOARD_HEIGHT + 22
+HEIGHT = WORKING_Y + 14
+CAPTION_LINES = 2
+FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+SMALL_CELL, SMALL_ROW, SMALL_STEP, SIDE_BY_SIDE, SMALL_TOP = 6.0, 10.0, 219.0, 4, 116.0
+SMALL_BOARD = 8 * SMALL_ROW  # the highest small board; more wavefronts make lower rows
+LETTER, SMALL_LETTER = 13.5, 10.0  # pixels
+CODE_LETTERS = 100  # of a monospaced line across the page
+INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
+
+
+@dataclass(frozen=True, eq=False)
+class SharedAccess:
+    """One request of a warp to shared memory.
+
+    name: what the pictures call it: "store to As".  op: "ld" or "st".  width: bytes a lane.  address: (32,) int64 byte
+    addresses in the block's shared memory.  active: (32,) bool.  array: "A" or "B", whose tile it is, or "".
+    """
+
+    name: str
+    op: Literal["ld", "st", "atom"]
+    width: int
+    address: np.ndarray
+    active: np.ndarray
+    array: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("address", "active"):
+            if np.shape(getattr(self, name)) != (LANES,):
+                raise ValueError(f"A warp has {LANES} lanes, but {name} has the shape {np.shape(getattr(self, name))}.")
+
+    def _count(self, rule: Any) -> int:
+        return int(rule(self.address[None, :], self.active[None, :], self.width)[0])
+
+    @cached_property
+    def wavefronts(self) -> int:
+        """Steps in which the banks serve the request."""
+        return self._count(counting.wavefronts)
+
+    @cached_property
+    def needed(self) -> int:
+        """Wavefronts if no two words met in a bank: one for each phase."""
+        return self.wavefronts - self._count(counting.bank_conflicts)
+
+    @property
+    def usual(self) -> int:
+        """Wavefronts of a request of this width without conflicts and without lanes that share addresses."""
+        return int(counting.ideal_wavefronts(self.active[None, :], self.width)[0])
+
+    @cached_property
+    def phases(self) -> tuple[tuple[int, ...], ...]:
+        """The lanes that are served together, phase by phase; phases without an active lane are left out."""
+        groups = max(1, self.width // WORD_BYTES)
+        if self.needed < self.usual:  # neighbours share their addresses: two phases are served as one
+            groups //= 2
+        parts = np.arange(LANES).reshape(groups, -1)
+        return tuple(tuple(part[self.active[part]].tolist()) for part in parts if self.active[part].any())
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """What each bank serves in each wavefront."""
+        wide = max(self.width, WORD_BYTES)
+        banks = BANKS * WORD_BYTES // wide
+        cells, first = [], 0
+        for phase, lanes in enumerate(self.phases):
+            wanted: dict[int, list[int]] = {}
+            for lane in lanes:
+                wanted.setdefault(int(self.address[lane]) // wide, []).append(lane)
+            queues: dict[int, int] = {}  # words of this phase that a bank has served
+            for word, served in wanted.items():
+                bank = word % banks
+                row = queues[bank] = queues.get(bank, -1) + 1
+                span = wide // WORD_BYTES
+                cells.append(Cell(phase, first + row, row, bank * span, span, word * span, tuple(served)))
+            first += max(queues.values()) + 1
+        return tuple(cells)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A word, or the `span` neighbouring words of a wide access, that one wavefront serves.
+
+    wavefront: its number in the request.  turn: its number in the phase; 0 does not wait.  bank: the first of `span`.
+    word: byte address // 4.  lanes: those that it goes to.
+    """
+
+    phase: int
+    wavefront: int
+    turn: int
+    bank: int
+    span: int
+    word: int
+    lanes: tuple[int, ...]
+
+
+def shared_accesses(
+    recording: Any, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
+) -> list[tuple[int, SharedAccess]]:
+    """(source line, request) for every request of a warp to shared memory, in the order of their execution."""
+    texts = {line.line: line.text for line in recording.by_line()}
+    rows = recording.requests(space="shared", block=block, warp=warp)
+    found = []
+    for row in rows[np.argsort(rows["step"], kind="stable")]:
+        line, op = int(row["line"]), str(row["op"])
+        tile = _tile(texts.get(line, ""))
+        name = f"{VERBS[op]} {'to' if op == 'st' else 'from'} {tile or 'shared memory'}"
+        access = SharedAccess(
+            name, op, int(row["width"]), np.array(row["address"]), np.array(row["active"]), tile.removesuffix("s")
+        )
+        found.append((line, access))
+    return found
+
+
+def _tile(text: str) -> str:
+    """ "As" or "Bs" if a source line names one of them alone, else ""."""
+    named = set(re.findall(r"\b[AB]s\b", text))
+    return named.pop() if len(named) == 1 else ""
+
+
+def bank_board_figure(access: SharedAccess, title: str, code: str = "") -> theme.Figure:
+    """The warp's lanes, a ray from each to its bank, and the banks' wavefronts below.
+
+    code: the source line of the request.
+    """
+    drawn, axes = page.page(HEIGHT, title, caption(access), CAPTION_LINES)
+    colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
+    with theme.style():
+        page.text(axes, page.MARGIN, CODE_Y, _cut(code.strip()), family="monospace", color=theme.INK)
+        keys = [
+            page.Key(colour, "a word: its lanes, and its number below"),
+            page.Key(theme.TROUBLE, "a word that waited for its bank"),
+            page.Key(theme.WASTE, "an idle bank", hatched=True),
+        ]
+        page.legend(axes, LEGEND_Y, keys)
+        _lanes(axes, access)
+        _rays(axes, access, colour)
+        _bank_numbers(axes)
+        _board(axes, access, colour)
+        page.text(axes, page.MARGIN, WORKING_Y, _working(access), color=theme.INK)
+    return drawn
+
+
+def caption(access: SharedAccess) -> str:
+    """'Store to As: 8 wavefronts where 1 would do. Bank 0 holds 8 of the words, and serves one at a time.'"""
+    name = access.name[0].upper() + access.name[1:]
+    if not access.active.any():
+        return f"{name}: no lane takes part."
+    text = f"{name}: {theme.plural(access.wavefronts, 'wavefront')}"
+    phases = len(access.phases)
+    if access.wavefronts > access.needed:
+        text += f" where {access.needed} would do. "
+        busiest = max(access.cells, key=lambda cell: cell.turn)
+        whose = "" if phases == 1 else f" of phase {busiest.phase + 1}"
+        return f"{text}Bank {busiest.bank} holds {busiest.turn + 1} of the words{whose} and serves one at a time."
+    if access.needed < access.usual:
+        return (
+            f"{text} where {access.usual} are usual: neighbouring lanes share addresses, so phases are served in pairs."
+        )
+    if len({cell.word for cell in access.cells}) == 1 and phases == 1:
+        return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
+    if phases > 1:
+        lanes = LANES // (access.width // WORD_BYTES)
+        return f"{text}, the fewest for {8 * access.width} bits a lane: one for each phase of {lanes} lanes."
+    return f"{text}, the fewest there can be: no bank holds two of the words."
+
+
+def _columns(banks: Any) -> Any:
+    return LEFT + CELL * np.asarray(banks, float)
+
+
+def _lanes(axes: Axes, access: SharedAccess) -> None:
+    """The warp's bar, hollow where a lane takes no part."""
+    page.text(axes, LEFT - 8, LANES_TOP + LANES_HEIGHT / 2, "lanes", ha="right", color=theme.INK)
+    for taking_part, fill, ink in (
+        (access.active, theme.WARP, theme.PAPER),
+        (~access.active, theme.PAPER, theme.WASTE),
+    ):
+        lanes = np.flatnonzero(taking_part)
+        edge = theme.PAPER if fill == theme.WARP else theme.WASTE
+        page.fill(axes, page.boxes(_columns(lanes), LANES_TOP, CELL, LANES_HEIGHT), fill, edge=edge, line=0.8)
+        page.labels(
+            axes, [str(lane) for lane in lanes], _columns(lanes) + CELL / 2, LANES_TOP + LANES_HEIGHT / 2, LETTER, ink,
+            label="lanes",
+        )  # fmt: skip
+
+
+def _rays(axes: Axes, access: SharedAccess, colour: str) -> None:
+    """A line from each lane to the banks that hold its words; in the colour of trouble if it waits there."""
+    for waits, ink in ((False, colour), (True, theme.TROUBLE)):
+        paths = [
+            [
+                (_columns(lane) + CELL / 2, LANES_TOP + LANES_HEIGHT),
+                (_columns(cell.bank) + cell.span * CELL / 2, BANKS_TOP),
+            ]
+            for cell in access.cells
+            if (cell.turn > 0) == waits
+            for lane in cell.lanes
+        ]
+        page.lines(axes, paths, ink, 1.1, label="rays that wait" if waits else "rays")
+
+
+def _bank_numbers(axes: Axes) -> None:
+    banks = np.arange(BANKS)
+    page.text(axes, LEFT - 8, BANKS_TOP + BANKS_HEIGHT / 2, "banks", ha="right", color=theme.INK)
+    page.fill(axes, page.boxes(_columns(banks), BANKS_TOP, CELL, BANKS_HEIGHT), theme.FAINT, edge=theme.PAPER, line=0.8)
+    page.labels(
+        axes, [str(bank) for bank in banks], _columns(banks) + CELL / 2, BANKS_TOP + BANKS_HEIGHT / 2, LETTER, theme.INK
+    )
+
+
+def _board(axes: Axes, access: SharedAccess, colour: str) -> None:
+    """A row for each wavefront: idle banks hatched, served words filled, a rule between phases."""
+    if not access.cells:
+        return
+    rows = 1 + max(cell.wavefront for cell in access.cells)
+    height = min(ROW, BOARD_HEIGHT / rows)
+    page.hatch(axes, page.boxes(LEFT, BOARD_TOP, BANKS * CELL, rows * height), label="idle banks")
+    for waits, fill in ((False, colour), (True, theme.TROUBLE)):
+        cells = [cell for cell in access.cells if (cell.turn > 0) == waits]
+        corners = _corners(cells, height)
+        label = "words that wait" if waits else "words"
+        page.fill(axes, corners, fill, edge=theme.PAPER, line=0.8 if height > 12 else 0.4, label=label)
+        _cell_texts(axes, cells, height, INK_ON.get(fill, theme.PAPER))
+    _row_numbers(axes, access, rows, height)
+
+
+def _corners(cells: Sequence[Cell], height: float) -> np.ndarray:
+    banks, spans, fronts = (np.array([getattr(cell, name) for cell in cells]) for name in ("bank", "span", "wavefront"))
+    if not cells:
+        return np.zeros((0, 4, 2))
+    return page.boxes(_columns(banks), BOARD_TOP + fronts * height, spans * CELL, height)
+
+
+def _cell_texts(axes: Axes, cells: Sequence[Cell], height: float, ink: str) -> None:
+    """The lanes of each cell, and where rows are high enough the word below them."""
+    if not cells:
+        return
+    size = min(LETTER, 0.95 * height)
+    x = np.array([_columns(cell.bank) + cell.span * CELL / 2 for cell in cells])
+    top = np.array([BOARD_TOP + cell.wavefront * height for cell in cells])
+    names = [lanes_text(cell.lanes, cell.span * CELL - 3, size) for cell in cells]
+    with_words = height >= WORDS_ROW
+    page.labels(axes, names, x, top + height * (0.34 if with_words else 0.5), size, ink, label="lanes of words")
+    if with_words:
+        words = [str(cell.word) for cell in cells]
+        page.labels(axes, words, x, top + height * 0.75, SMALL_LETTER, ink, label="words")
+
+
+def _row_numbers(axes: Axes, access: SharedAccess, rows: int, height: float) -> None:
+    """The number of each wavefront; for a wide access a bracket for each phase."""
+    size = min(LETTER, 0.95 * height)
+    x = LEFT - 12 if len(access.phases) > 1 else LEFT - 14
+    page.labels(
+        axes, [str(row + 1) for row in range(rows)], x, BOARD_TOP + (np.arange(rows) + 0.5) * height, size, theme.INK,
+        label="wavefronts",
+    )  # fmt: skip
+    if len(access.phases) == 1:
+        page.text(
+            axes, LEFT - 40, BOARD_TOP + rows * height / 2, "wavefronts" if rows > 2 else "wave-\nfront", ha="center",
+            rotation=90 if rows > 2 else 0,
+        )  # fmt: skip
+        return
+    for number, lanes in enumerate(access.phases):
+        turns = [cell.wavefront for cell in access.cells if cell.phase == number]
+        top, bottom = BOARD_TOP + min(turns) * height, BOARD_TOP + (max(turns) + 1) * height
+        ends, back = LEFT - 22, LEFT - 26
+        bracket = [(ends, top + 2), (back, top + 2), (back, bottom - 2), (ends, bottom - 2)]
+        page.lines(axes, [bracket], theme.MUTED, 1.0)
+        if number:
+            page.lines(axes, [[(LEFT - 26, top), (LEFT + BANKS * CELL, top)]], theme.INK, 1.2, label="phases")
+        words = f"lanes\n{lanes[0]}–{lanes[-1]}" if bottom - top >= 26 else f"{lanes[0]}–{lanes[-1]}"
+        page.text(axes, LEFT - 30, (top + bottom) / 2, words, ha="right", linespacing=1.0)
+
+
+def _cut(code: str) -> str:
+    return code if len(code) <= CODE_LETTERS else code[: CODE_LETTERS - 2] + " …"
+
+
+def _working(access: SharedAccess) -> str:
+    """'lane 0: byte 0 is word 0, in bank 0 % 32 = 0', and the same for the next lane, or one that waits for it."""
+    parts = []
+    for lane in _telling_lanes(access):
+        word = int(access.address[lane]) // WORD_BYTES
+        byte = theme.thousands(int(access.address[lane]))
+        parts.append(f"lane {lane}: byte {byte} is word {word}, bank {word} % {BANKS} = {word % BANKS}")
+    return "          ".join(parts)
+
+
+def _telling_lanes(access: SharedAccess) -> list[int]:
+    """The first lane, and the first that waits in its bank, or else the next lane."""
+    lanes = np.flatnonzero(access.active).tolist()
+    if len(lanes) < 2:
+        return lanes
+    first = next(cell for cell in access.cells if lanes[0] in cell.lanes)
+    waiting = [c.lanes[0] for c in access.cells if (c.phase, c.bank, c.turn) == (first.phase, first.bank, 1)]
+    return [lanes[0], *(waiting or lanes[1:2])]
+
+
+def lanes_text(lanes: Sequence[int], width: float, size: float) -> str:
+    """The lanes as they fit into `width` pixels: "0, 1, 2", else "0–2", else "3 ×" for three lanes."""
+    listed = ", ".join(map(str, lanes))
+    ranged = ", ".join(str(a) if a == b else f"{a}–{b}" for a, b in _ranges(lanes))
+    for words in (listed, ranged, f"{len(lanes)} lanes"):
+        if page.text_width(words, size / page.PIXELS_A_POINT) <= width:
+            return words
+    return f"{len(lanes)}×"
+
+
+def _ranges(lanes: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of neighbouring numbers as (first, last)."""
+    runs: list[tuple[int, int]] = []
+    for lane in lanes:
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], lane)
+        else:
+            runs.append((lane, lane))
+    return runs
+
+
+def bank_boards_figure(boards: Sequence[tuple[str, SharedAccess]], title: str) -> theme.Figure:
+    """Several requests as small boards, four in a row: (what is above it, the request)."""
+    if not boards:
+        raise ValueError("There is no board to draw: give at least one (label, SharedAccess).")
+    bands = [boards[start : start + SIDE_BY_SIDE] for start in range(0, len(boards), SIDE_BY_SIDE)]
+    heights = [max(_small_rows(access) * _small_row(access) for _, access in band) + 76 for band in bands]
+    drawn, axes = page.page(SMALL_TOP - 46 + sum(heights), title, _comparison(boards), 2)
+    with theme.style():
+        keys = [page.Key(theme.A, "words of the A tile"), page.Key(theme.B, "words of the B tile")]
+        keys += [page.Key(theme.TROUBLE, "words that wait"), page.Key(theme.WASTE, "idle banks", hatched=True)]
+        page.legend(axes, 46, keys)
+        top = SMALL_TOP
+        for band, height in zip(bands, heights, strict=True):
+            for number, (label, access) in enumerate(band):
+                _small_board(axes, label, access, page.MARGIN + number * SMALL_STEP, top)
+            top += height
+    return drawn
+
+
+def _comparison(boards: Sequence[tuple[str, SharedAccess]]) -> str:
+    """The worst request, and how many have no conflict."""
+    label, worst = max(boards, key=lambda one: one[1].wavefronts - one[1].needed)
+    free = sum(access.wavefronts == access.needed for _, access in boards)
+    if free == len(boards):
+        return "None of these requests has a bank conflict."
+    cost = f"{theme.plural(worst.wavefronts, 'wavefront')} where {worst.needed} would do"
+    return f"Worst is the {worst.name} of {label}: {cost}. Without a conflict: {free} of {len(boards)}."
+
+
+def _small_rows(access: SharedAccess) -> int:
+    return max(access.wavefronts, 1)
+
+
+def _small_row(access: SharedAccess) -> float:
+    return min(SMALL_ROW, SMALL_BOARD / _small_rows(access))
+
+
+def _small_board(axes: Axes, label: str, access: SharedAccess, left: float, top: float) -> None:
+    rows, height = _small_rows(access), _small_row(access)
+    colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
+    page.text(axes, left, top - 32, label, size=theme.TEXT, color=theme.INK)
+    page.text(axes, left, top - 13, f"{access.name}, {8 * access.width} bits a lane")
+    page.hatch(axes, page.boxes(left, top, BANKS * SMALL_CELL, rows * height))
+    for cell in access.cells:
+        fill = theme.TROUBLE if cell.turn else colour
+        box = page.boxes(left + cell.bank * SMALL_CELL, top + cell.wavefront * height, cell.span * SMALL_CELL, height)
+        page.fill(axes, box, fill, edge=theme.PAPER, line=0.4, label="words that wait" if cell.turn else "words")
+    ink = theme.TROUBLE if access.wavefronts > access.needed else theme.INK
+    count = theme.plural(access.wavefronts, "wavefront")
+    count += f", {access.needed} would do" if access.wavefronts > access.needed else ""
+    page.text(axes, left, top + rows * height + 14, count, color=ink, weight="bold")
