@@ -12,6 +12,7 @@ from helpers.explore import bench, coalescing, launches
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
 from helpers.explore.launches import Program
 from helpers.explore.widgets import STATIC_NOTE
+from helpers.measure import Performance
 
 
 @pytest.fixture
@@ -146,3 +147,23 @@ def test_the_benchmark_moves_every_control():
     moves = list(bench.coalescing_moves(positions=1))
     assert {move.control for move in moves} == {"warp", "k", "block_x", "block_y", "width", "kernel"}
     assert all(move.milliseconds > 1 for move in moves)
+
+
+def test_on_a_gpu_the_chosen_shape_can_be_measured_here(monkeypatch):
+    asked = []
+
+    def performance(kernel, M, N, K):
+        asked.append((kernel.name, kernel.block, M, N, K))
+        return Performance(None, "naive at 2048×2048×2048: 123 GFLOPS, measured here")
+
+    monkeypatch.setattr(coalescing.gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(coalescing, "performance", performance)
+    explorer = coalescing.explore(block=(32, 2), width=64)
+    assert explorer.measure in explorer.children[0].children
+    explorer.measure.click()
+    assert asked == [("naive", (32, 2, 1), 2048, 2048, 2048)]
+    assert explorer.stage.note.value.endswith("123 GFLOPS, measured here")
+
+
+def test_without_a_gpu_there_is_no_button_to_measure(explorer):
+    assert explorer.measure not in explorer.children[0].children
