@@ -1,11 +1,12 @@
 """The explorer of banks: a tile of the learner's own, and lines of kernels."""
 
-import numpy as np
 import pytest
 from driving import drive, living_figures, shown
 
 from gemm_kernels import get
-from helpers.explore import bank_board, launches
+from helpers import compiler
+from helpers.compiler import disassembly
+from helpers.explore import bank_board
 from helpers.explore.bank_board import Staged, Tile, places, tile_access
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow
@@ -72,15 +73,24 @@ def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
     assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
 
 
-def test_what_is_drawn_is_what_was_recorded():
-    staged = Staged.of(get("transposed"))
-    recording = launches.record_launch(staged.program, staged.block, bank_board.SIZE, bank_board.SIZE, bank_board.DEPTH)
-    for place, accesses in places(staged, 3).items():
-        rows = recording.requests(space="shared", op=place.op, warp=3, line=place.line)
-        assert [access.wavefronts for access in accesses] == rows["wavefronts"].tolist()
-        assert np.array_equal([access.address for access in accesses], rows["address"])
-        caption = bank_board.picture_of(staged, place, warp=3).caption
-        assert f"{rows['wavefronts'][0]}\u00a0wavefront" in caption
+def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
+    loads = {}
+    for name in ("transposed", "interleaved"):
+        found = places(Staged.of(get(name)))
+        loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
+    assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one
+
+
+def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(monkeypatch):
+    def missing():
+        raise compiler.NvdisasmMissing("nvdisasm is not installed")
+
+    monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
+    explorer = bank_board.explore(
+        Staged(Program("mine", OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine"), (32, 2, 1))
+    )
+    assert shown(explorer) == "picture"
+    assert explorer.stage.note.value.startswith("An estimate: counted in PTX")
 
 
 def test_a_learners_kernel_comes_first_and_its_lines_are_named():

@@ -22,10 +22,10 @@ from helpers.draw.bank_board import (
     bank_boards_figure,
     shared_accesses,
 )
-from helpers.explore import launches
 from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.machine_code import NOTES, record_as_run
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
 
@@ -122,15 +122,17 @@ def _store_tile(vector: str) -> simulator.Kernel:
     return simulator.RawModule(code=TILE_SOURCE, name_expressions=[entry]).get_function(entry)
 
 
+def _recorded(staged: Staged) -> simulator.Recording:
+    return record_as_run(staged.program, staged.block, SIZE, SIZE, DEPTH, shared_bytes=staged.shared_bytes)
+
+
 @lru_cache(maxsize=16)
 def places(staged: Staged, warp: int = 0) -> dict[Place, tuple[SharedAccess, ...]]:
     """Every line of a kernel with which a warp accesses shared memory, and its requests in the order of execution.
 
     Raises the simulator's and the compiler's errors, and CannotShow for a warp without such requests.
     """
-    recording = launches.record_launch(
-        staged.program, staged.block, SIZE, SIZE, DEPTH, shared_bytes=staged.shared_bytes
-    )
+    recording = _recorded(staged)
     texts = {one.line: one.text.strip() for one in recording.by_line()}
     found: dict[Place, list[SharedAccess]] = {}
     for line, access in shared_accesses(recording, warp=warp):
@@ -212,7 +214,8 @@ class BankBoardExplorer(LiveExplorer):
         with self.quiet():
             self._offer(list(found))
             self.request.max = len(found[self.place.value]) - 1
-        return picture_of(staged, self.place.value, self.request.value, self.warp.value), ""
+        note = NOTES[_recorded(staged).level]
+        return picture_of(staged, self.place.value, self.request.value, self.warp.value), note
 
     def _offer(self, found: list[Place]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -238,9 +241,9 @@ TELLING = (
     ("padded", "st", "As"),
     ("swizzled", "st", "As"),
     ("transposed", "st", "Bs"),
-    ("vectorized", "st", "As"),
-    ("vectorized", "ld", "As"),
-    ("vectorized", "ld", "Bs"),
+    ("transposed", "ld", "As"),
+    ("transposed", "ld", "Bs"),
+    ("interleaved", "ld", "Bs"),
     ("warptiled", "ld", "Bs"),
 )
 
