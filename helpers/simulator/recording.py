@@ -146,10 +146,11 @@ class LaunchRecorder(Observer):
         self.block_lanes[block] += lanes
 
     def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        """An asynchronous copy: a global load and a shared store of `size` bytes a lane."""
+        """An asynchronous copy: a global load of `size` bytes a lane, and a write to shared memory of its own kind:
+        Nsight Compute does not count it among the shared stores."""
         if read is None or read.any():
             self.access(wave, "global", "ld", size, origin, read)
-        self.access(wave, "shared", "st", size, to, mask)
+        self.access(wave, "shared", "copy", size, to, mask)
 
     def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
         """One memory instruction of the active threads: byte addresses in their space."""
@@ -273,7 +274,7 @@ class Recording:
 
     def total(self, quantity: str, space: str | None = None, op: str | None = None, array: str | None = None) -> int:
         """The sum of a quantity of `Counts` ("requests", "sectors", "tags", "wavefronts", …) over all accesses, or over
-        those of a space ("global"), an op ("ld", "st", "atom", "red") and an array (a parameter's name)."""
+        those of a space ("global"), an op ("ld", "st", "atom", "red", "copy") and an array (a parameter's name)."""
         return sum(
             getattr(counts, quantity)
             for launch in self._launches()
