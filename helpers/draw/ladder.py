@@ -1,0 +1,259 @@
+"""Picture 12: what did each idea buy?
+
+GFLOPS by size, one line a kernel, the selected one strong; cuBLAS of the same run is dashed, and the GPU's peak is the
+ceiling. Beside it the chosen size as a list, fastest first, in percent of cuBLAS and of the peak.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter, NullLocator
+
+from helpers.draw import page, theme
+
+CUBLAS = "cuBLAS"
+OTHERS = "#B4BDC9"  # slate, pale: the kernels that are not selected
+Scale = Literal["linear", "log"]
+Shape = tuple[int, int, int]
+
+# CSS pixels
+PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 70.0, 66.0, 430.0, 348.0
+LONG_LABELS = 66.0  # room for the names of shapes
+LIST_X, LIST_Y, LIST_HEIGHT = 528.0, 84.0, 362.0
+NAME_WIDTH, BAR_WIDTH, LIST_LETTERS = 124.0, 64.0, 13.5
+HEIGHT = 468.0
+CAPTION_LINES = 2
+FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+COLUMNS_Y, COLUMNS_ROW, COLUMNS_NAME = 84.0, 25.0, 140.0
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # TFLOPS
+
+
+@dataclass(frozen=True)
+class Point:
+    """A kernel at one shape (M, N, K): GFLOPS, and cuBLAS's in the same run."""
+
+    shape: Shape
+    gflops: float
+    cublas: float
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Kernels in the ladder's order, measured on one GPU at the same shapes.
+
+    peak_gflops: the GPU's FP32 peak by its specification.  source: where the numbers come from, "recorded on …".
+    lines: kernel -> its points.
+    """
+
+    gpu: str
+    peak_gflops: float
+    source: str
+    lines: dict[str, tuple[Point, ...]]
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """All shapes, by their number of operations."""
+        found = {point.shape for points in self.lines.values() for point in points}
+        return tuple(sorted(found, key=_by_operations))
+
+    @property
+    def square(self) -> bool:
+        """M = N = K for every shape."""
+        return all(len(set(shape)) == 1 for shape in self.shapes)
+
+    def at(self, shape: Shape) -> dict[str, Point]:
+        """kernel -> its point at a shape."""
+        return {kernel: point for kernel, points in self.lines.items() for point in points if point.shape == shape}
+
+    def cublas(self, shape: Shape) -> float:
+        """cuBLAS's GFLOPS at a shape: the median over the runs."""
+        return statistics.median(point.cublas for point in self.at(shape).values())
+
+
+def ladder(measurements: Iterable[Any], gpu: str, peak_gflops: float) -> Ladder:
+    """A ladder from recorded Measurements, kernels in the order of their first one. ValueError if there is none."""
+    lines: dict[str, list[Point]] = {}
+    source = ""
+    for one in measurements:
+        lines.setdefault(one.kernel, []).append(Point((one.M, one.N, one.K), one.gflops, one.cublas_gflops))
+        source = one.label
+    if not lines:
+        raise ValueError("There is no measurement to draw: record some, or choose another suite.")
+    ordered = {
+        kernel: tuple(sorted(points, key=lambda point: _by_operations(point.shape))) for kernel, points in lines.items()
+    }
+    return Ladder(gpu, peak_gflops, source, ordered)
+
+
+def _by_operations(shape: Shape) -> tuple[int, Shape]:
+    return shape[0] * shape[1] * shape[2], shape
+
+
+def shape_label(shape: Shape) -> str:
+    """'4096' for a cube, '64×4096×1024' otherwise."""
+    return str(shape[0]) if len(set(shape)) == 1 else "×".join(map(str, shape))
+
+
+def ladder_figure(data: Ladder, shape: Shape, kernel: str, scale: Scale = "linear") -> theme.Figure:
+    """All kernels over all shapes, and the list of one shape."""
+    here = data.at(shape)
+    if kernel not in here:
+        raise ValueError(f"{kernel} was not measured at {shape_label(shape)} on the {data.gpu}.")
+    title = f"The ladder on the {data.gpu}" + (": M = N = K" if data.square else ", other shapes (M×N×K)")
+    drawn, axes = page.page(HEIGHT, title, caption(data, shape, kernel), CAPTION_LINES)
+    with theme.style():
+        height = PLOT_HEIGHT if data.square else PLOT_HEIGHT - LONG_LABELS
+        plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, height)))
+        _plot(plot, data, shape, kernel, scale)
+        _list(axes, data, shape, kernel)
+    return drawn
+
+
+def caption(data: Ladder, shape: Shape, kernel: str) -> str:
+    """'warptiled: 47.7 TFLOPS at 4096, 94 % of cuBLAS, 71 % of the peak.'"""
+    here = data.at(shape)
+    point = here[kernel]
+    text = (
+        f"{kernel}: {_tflops(point.gflops)} at {shape_label(shape)}, {_percent(point.gflops / data.cublas(shape))} of "
+    )
+    text += f"cuBLAS, {_percent(point.gflops / data.peak_gflops)} of the peak ({data.source})."
+    best = max(here, key=lambda name: here[name].gflops)
+    if best != kernel:
+        text += f" The fastest there is {best} with {_tflops(here[best].gflops)}."
+    return text
+
+
+def _tflops(gflops: float) -> str:
+    return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{theme.thousands(gflops)}\u00a0GFLOPS"
+
+
+def _percent(share: float) -> str:
+    digits = 0 if share >= 0.0995 else 1
+    return f"{100 * share:.{digits}f}\u202f%"
+
+
+def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> None:
+    shapes = data.shapes
+    place = {one: number for number, one in enumerate(shapes)}
+    joined = "-" if data.square else "none"  # between unlike shapes a line would mean nothing
+    pale = {"linestyle": joined, "linewidth": 1.3, "marker": "" if data.square else "_", "markersize": 11}
+    for name, points in data.lines.items():
+        if name != kernel:
+            x, y = [place[point.shape] for point in points], [point.gflops / 1000 for point in points]
+            axes.plot(x, y, color=OTHERS, label=name, **pale)
+    cublas = [data.cublas(one) / 1000 for one in shapes]
+    style = {"linestyle": "--" if data.square else "none", "marker": "s", "markersize": 6}
+    axes.plot(range(len(shapes)), cublas, color=theme.REFERENCE, linewidth=2.6, label=CUBLAS, **style)
+    mine = data.lines[kernel]
+    x, y = [place[point.shape] for point in mine], [point.gflops / 1000 for point in mine]
+    axes.plot(x, y, linestyle=joined, marker="o", markersize=8, color=theme.SPEED, linewidth=3.2, label=kernel)
+    peak = data.peak_gflops / 1000
+    axes.axhline(peak, color=theme.INK, linewidth=1.4, linestyle=":", label="peak")
+    axes.axvline(place[shape], color=theme.WARP, linewidth=9, alpha=0.16, zorder=0, label="chosen")
+    axes.set_yscale(scale)
+    if scale == "log":
+        lowest = min(point.gflops for points in data.lines.values() for point in points) / 1000
+        axes.set_ylim(lowest / 1.4, peak * 1.9)
+        ticks = [tick for tick in TICKS if lowest / 1.4 <= tick <= peak]
+        axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_ylim(0, peak * 1.12)
+    axes.set_xlim(-0.3, len(shapes) - 0.7)
+    axes.set_xticks(range(len(shapes)), [shape_label(one) for one in shapes])
+    if data.square:
+        axes.set_xlabel("M = N = K")
+    else:
+        axes.tick_params(axis="x", rotation=50)
+        for words in axes.get_xticklabels():
+            words.set(ha="right", rotation_mode="anchor")
+    axes.set_ylabel("TFLOPS")
+    axes.grid(True, axis="y")
+    axes.text(-0.2, peak * (1.02 if scale == "linear" else 1.08), f"peak {peak:.1f}", size=theme.SMALL, va="bottom")
+
+
+def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
+    """The kernels at one shape, fastest first, with cuBLAS among them."""
+    here = {name: point.gflops for name, point in data.at(shape).items()}
+    here[CUBLAS] = data.cublas(shape)
+    ranked = sorted(here, key=lambda name: -here[name])
+    step = min(24.0, LIST_HEIGHT / len(ranked))
+    right = page.WIDTH - page.MARGIN
+    page.text(axes, LIST_X, 50, f"at {shape_label(shape)}", size=theme.TEXT, color=theme.INK, weight="bold")
+    page.text(axes, right - 62, LIST_Y - 20, "% of cuBLAS", ha="right")
+    page.text(axes, right, LIST_Y - 20, "peak", ha="right")
+    for bold in (False, True):
+        names = [name for name in ranked if (name == kernel) == bold]
+        y = LIST_Y + step * np.array([ranked.index(name) for name in names])
+        columns = [
+            (LIST_X, "left", names),
+            (right - 62, "right", [_percent(here[name] / here[CUBLAS]) for name in names]),
+            (right, "right", [_percent(here[name] / data.peak_gflops) for name in names]),
+        ]
+        for x, align, words in columns:
+            page.labels(axes, words, x, y, LIST_LETTERS, theme.INK, align=align, bold=bold)
+    for number, name in enumerate(ranked):
+        colour = theme.REFERENCE if name == CUBLAS else theme.SPEED if name == kernel else OTHERS
+        length = BAR_WIDTH * here[name] / here[ranked[0]]
+        bar = page.boxes(LIST_X + NAME_WIDTH, LIST_Y + number * step - 6, length, 12)
+        page.fill(axes, bar, colour, label=f"bar {name}")
+
+
+def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> theme.Figure:
+    """The kernels in the ladder's order, a column of bars for each shape, cuBLAS at that shape as the mark."""
+    if not shapes:
+        raise ValueError("There is no shape to draw: give at least one.")
+    kernels = list(data.lines)
+    told = []
+    for shape in shapes:
+        here = data.at(shape)
+        best = max(here, key=lambda name: here[name].gflops)
+        told.append(f"{shape_label(shape)}: {best}, {_percent(here[best].gflops / data.cublas(shape))} of cuBLAS")
+    height = COLUMNS_Y + COLUMNS_ROW * len(kernels) + 6
+    drawn, axes = page.page(height, title, f"Fastest kernel – {'; '.join(told)} ({data.source}).", 2)
+    step = (page.WIDTH - page.MARGIN - COLUMNS_NAME) / len(shapes)
+    with theme.style():
+        page.legend(
+            axes,
+            46,
+            [page.Key(theme.SPEED, "GFLOPS, in % of cuBLAS"), page.Key(theme.REFERENCE, "cuBLAS at the same shape")],
+        )
+        for row, name in enumerate(kernels):
+            page.text(axes, page.MARGIN, COLUMNS_Y + (row + 0.5) * COLUMNS_ROW, name, color=theme.INK)
+        for column, shape in enumerate(shapes):
+            _column(axes, data, shape, COLUMNS_NAME + column * step, step - 24)
+    return drawn
+
+
+def _column(axes: Axes, data: Ladder, shape: Shape, left: float, width: float) -> None:
+    here, cublas = data.at(shape), data.cublas(shape)
+    best = max(here, key=lambda name: here[name].gflops)
+    scale = (width - 46) / max(cublas, here[best].gflops)
+    bottom = COLUMNS_Y + COLUMNS_ROW * len(data.lines)
+    page.text(axes, left, COLUMNS_Y - 12, shape_label(shape), size=theme.TEXT, color=theme.INK, weight="bold")
+    mark = left + cublas * scale
+    page.lines(axes, [[(mark, COLUMNS_Y), (mark, bottom)]], theme.REFERENCE, 2.4, label="cuBLAS")
+    for row, name in enumerate(data.lines):
+        if name not in here:
+            continue
+        y = COLUMNS_Y + (row + 0.5) * COLUMNS_ROW
+        length = here[name].gflops * scale
+        page.fill(axes, page.boxes(left, y - 8, length, 16), theme.SPEED, label=f"bar {name}")
+        inside = length > 0.6 * (width - 46)
+        page.text(
+            axes,
+            left + length + (-5 if inside else 5),
+            y,
+            _percent(here[name].gflops / cublas),
+            color=theme.PAPER if inside else theme.INK,
+            weight="bold" if name == best else "normal",
+            ha="right" if inside else "left",
+        )

@@ -1,0 +1,99 @@
+"""The explorer of notebook 12: size and kernel → what each idea bought, beside cuBLAS and the peak.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import ipywidgets
+
+from helpers import devices
+from helpers.draw import ladder as picture
+from helpers.draw import theme
+from helpers.draw.ladder import FIGURE_HEIGHT, Ladder, Scale, Shape, ladder_columns_figure, ladder_figure, shape_label
+from helpers.explore.controls import choice_list
+from helpers.explore.live import LiveExplorer
+from helpers.explore.widgets import choice_buttons, choice_slider, labelled
+from helpers.measure import recordings
+
+Suite = Literal["ladder", "shapes"]
+SUITES: tuple[tuple[str, Suite], ...] = (("square", "ladder"), ("other shapes", "shapes"))
+SCALES: tuple[tuple[str, Scale], ...] = (("linear", "linear"), ("logarithmic", "log"))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls."""
+
+    gpu: str
+    suite: Suite
+    shape: Shape
+    kernel: str
+    scale: Scale = "linear"
+
+
+@lru_cache(maxsize=8)
+def ladder_of(gpu: str, suite: Suite) -> Ladder:
+    """The recorded ladder of a GPU. Raises NoRecording."""
+    return picture.ladder(recordings.load(gpu, suite), gpu, devices.get(gpu).peak_fp32_gflops)
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """All kernels over all shapes, and the list of the chosen one. Raises NoRecording."""
+    return ladder_figure(ladder_of(choice.gpu, choice.suite), choice.shape, choice.kernel, choice.scale)
+
+
+class LadderExplorer(LiveExplorer):
+    """Controls for the GPU, the kind of shapes, one of them, the kernel that is marked, and the scale."""
+
+    def __init__(self, gpus: Sequence[str], gpu: str, kernel: str, size: int) -> None:
+        data = ladder_of(gpu, "ladder")
+        self.gpu = choice_list("GPU", [(name, name) for name in gpus], gpu)
+        self.suite = choice_buttons("shapes", SUITES, "ladder")
+        self.scale = choice_buttons("GFLOPS", SCALES, "linear")
+        self.kernel = choice_list("kernel", [(name, name) for name in data.lines], kernel)
+        self.shape = choice_slider("shape", _options(data), (size, size, size))
+        rows = [[self.gpu, self.kernel], [labelled("shapes", self.suite), labelled("GFLOPS", self.scale)], [self.shape]]
+        super().__init__("Explorer: the ladder by size, beside cuBLAS.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        return Choice(self.gpu.value, self.suite.value, self.shape.value, self.kernel.value, self.scale.value)
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """Another GPU or another suite has its own shapes and kernels."""
+        if moved not in (self.gpu, self.suite):
+            return
+        data = ladder_of(self.gpu.value, self.suite.value)
+        kernel = self.kernel.value
+        self.shape.options = _options(data)
+        self.shape.index = len(data.shapes) - 1
+        self.kernel.options = [(name, name) for name in data.lines]
+        self.kernel.value = kernel if kernel in data.lines else next(reversed(data.lines))
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        return picture_of(self.choice), ""
+
+
+def _options(data: Ladder) -> list[tuple[str, Shape]]:
+    return [(shape_label(shape), shape) for shape in data.shapes]
+
+
+def explore(*, gpu: str = recordings.DEFAULT_GPU, kernel: str = "warptiled", size: int = 4096) -> LadderExplorer:
+    """The explorer over the recordings of a GPU, beginning with this kernel at M = N = K = size."""
+    return LadderExplorer(recordings.gpus(), gpu, kernel, size)
+
+
+TELLING = (256, 1024, 4096)
+
+
+def small_multiples(sizes: Sequence[int] = TELLING, gpu: str = recordings.DEFAULT_GPU) -> theme.Figure:
+    """The explorer's static twin: the ladder at several sizes side by side."""
+    shapes = [(size, size, size) for size in sizes]
+    return ladder_columns_figure(ladder_of(gpu, "ladder"), shapes, f"The ladder on the {gpu}, M = N = K")

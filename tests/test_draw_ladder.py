@@ -1,0 +1,107 @@
+"""Picture 12: the ladder by size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from helpers.draw import theme
+from helpers.draw.ladder import Ladder, ladder, ladder_columns_figure, ladder_figure, shape_label
+
+
+@dataclass
+class Row:
+    """What the picture needs of a recorded measurement."""
+
+    kernel: str
+    M: int
+    N: int
+    K: int
+    gflops: float
+    cublas_gflops: float
+    label: str = "recorded on a GPU"
+
+
+def cube(kernel: str, size: int, gflops: float, cublas: float) -> Row:
+    return Row(kernel, size, size, size, gflops, cublas)
+
+
+@pytest.fixture
+def data() -> Ladder:
+    rows = [
+        cube("slow", 512, 100, 4000),
+        cube("slow", 256, 90, 1000),
+        cube("fast", 256, 400, 1000),
+        cube("fast", 512, 3000, 4000),
+    ]
+    return ladder(rows, "a GPU", 8000)
+
+
+def plot(drawn):
+    return drawn.axes[1]
+
+
+def line(drawn, label: str):
+    return next(one for one in plot(drawn).lines if one.get_label() == label)
+
+
+def test_each_kernel_is_a_line_of_its_measurements_by_size(data):
+    drawn = ladder_figure(data, (512, 512, 512), "fast")
+    assert line(drawn, "fast").get_ydata().tolist() == [0.4, 3.0]
+    assert line(drawn, "slow").get_ydata().tolist() == [0.09, 0.1]
+    assert line(drawn, "cuBLAS").get_ydata().tolist() == [1.0, 4.0]
+    assert line(drawn, "peak").get_ydata()[0] == 8.0
+    assert line(drawn, "fast").get_color() == theme.SPEED
+
+
+def test_the_caption_gives_both_percentages_and_the_fastest(data):
+    said = ladder_figure(data, (256, 256, 256), "slow").caption.replace("\u00a0", " ").replace("\u202f", " ")
+    assert said == (
+        "slow: 90 GFLOPS at 256, 9.0 % of cuBLAS, 1.1 % of the peak (recorded on a GPU). "
+        "The fastest there is fast with 400 GFLOPS."
+    )
+
+
+def test_the_list_is_ordered_by_speed_at_the_chosen_size(data):
+    for shape, order in {(256,) * 3: ["cuBLAS", "fast", "slow"], (512,) * 3: ["cuBLAS", "fast", "slow"]}.items():
+        bars = [a for a in ladder_figure(data, shape, "fast").axes[0].collections if a.get_label().startswith("bar ")]
+        assert [bar.get_label().removeprefix("bar ") for bar in bars] == order
+        lengths = [np.ptp(bar.get_paths()[0].vertices[:, 0]) for bar in bars]
+        here = data.at(shape)
+        assert lengths[1] / lengths[0] == pytest.approx(here["fast"].gflops / data.cublas(shape))
+
+
+def test_unlike_shapes_are_dots_without_a_line():
+    rows = [Row(name, *shape, 1, 2) for name in ("one", "two") for shape in ((64, 4096, 1024), (8, 8, 8))]
+    drawn = ladder_figure(ladder(rows, "a GPU", 100), (64, 4096, 1024), "one")
+    assert all(line(drawn, name).get_linestyle() == "None" for name in ("one", "two", "cuBLAS"))
+    assert [words.get_text() for words in plot(drawn).get_xticklabels()] == ["8", "64×4096×1024"]
+
+
+def test_shapes_of_equal_work_keep_their_own_place():
+    rows = [Row(name, *shape, gflops, 10) for name in ("a", "b") for shape, gflops in (((4, 2, 8), 1), ((8, 4, 2), 2))]
+    data = ladder(rows, "a GPU", 100)
+    assert data.shapes == ((4, 2, 8), (8, 4, 2))
+    assert [point.gflops for point in data.lines["b"]] == [1, 2]
+
+
+def test_the_logarithmic_scale_has_the_same_points(data):
+    linear, logarithmic = (ladder_figure(data, (512,) * 3, "fast", scale) for scale in ("linear", "log"))
+    assert plot(logarithmic).get_yscale() == "log"
+    assert line(logarithmic, "slow").get_ydata().tolist() == line(linear, "slow").get_ydata().tolist()
+
+
+def test_a_kernel_that_was_not_measured_is_refused_with_a_sentence(data):
+    with pytest.raises(ValueError, match="warp was not measured at 512 on the a GPU"):
+        ladder_figure(data, (512,) * 3, "warp")
+    with pytest.raises(ValueError, match="no measurement"):
+        ladder([], "a GPU", 1)
+
+
+def test_columns_name_the_fastest_of_each_shape(data):
+    drawn = ladder_columns_figure(data, [(256,) * 3, (512,) * 3], "two")
+    assert "256: fast, 40\u202f% of cuBLAS; 512: fast, 75\u202f% of cuBLAS" in drawn.caption
+
+
+def test_shape_labels():
+    assert (shape_label((8, 8, 8)), shape_label((1, 2, 3))) == ("8", "1×2×3")
