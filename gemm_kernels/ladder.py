@@ -5,6 +5,7 @@ from __future__ import annotations
 from gemm_kernels import families
 from gemm_kernels.kernel import Kernel
 
+# Blocks of 256 threads: two of the medium tile share an SM, or one of the large tile has it alone (H200, 4096 cubed).
 MEDIUM_TILE = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
 LARGE_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 2, "BLOCKS": 1}
 
@@ -32,14 +33,12 @@ LADDER: tuple[Kernel, ...] = (
     Kernel(
         "block_tile_2d", "2-D block tile",
         "A thread computes TM x TN elements: TM + TN loads from shared memory feed TM * TN FMAs.",
-        after="block_tile_1d", family=families.THREAD_TILE,
-        params=MEDIUM_TILE,
+        after="block_tile_1d", family=families.THREAD_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "transposed", "A tile transposed",
         "The elements of A that a thread needs at one k become neighbours; the store pays with bank conflicts.",
-        after="block_tile_2d", family=families.THREAD_TILE,
-        params=MEDIUM_TILE,
+        after="block_tile_2d", family=families.THREAD_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "padded", "Padded",
@@ -69,20 +68,17 @@ LADDER: tuple[Kernel, ...] = (
     Kernel(
         "double_buffered", "Double buffered",
         "While the block multiplies one pair of tiles, the next is on its way through registers to a second pair.",
-        after="vectorized", family=families.DOUBLE_BUFFERED,
-        params=MEDIUM_TILE | {"BLOCKS": 2},
+        after="vectorized", family=families.DOUBLE_BUFFERED, params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "ping_pong", "Ping-pong fragments",
         "While a thread multiplies one pair of fragments, the next is on its way from shared memory.",
-        after="double_buffered", family=families.DOUBLE_BUFFERED,
-        params=MEDIUM_TILE | {"BLOCKS": 2},
+        after="double_buffered", family=families.DOUBLE_BUFFERED, params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "async_copy", "Asynchronous copies",
         "cp.async moves tiles past the registers, several of them at a time.",
-        after="ping_pong", family=families.ASYNC_COPY,
-        params=MEDIUM_TILE | {"STAGES": 3, "BLOCKS": 2},
+        after="ping_pong", family=families.ASYNC_COPY, params=MEDIUM_TILE | {"STAGES": 3, "BLOCKS": 2},
     ),
     Kernel(
         "warptiled", "Warptiled",
