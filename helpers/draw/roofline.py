@@ -1,0 +1,325 @@
+"""Picture 1: is this kernel limited by arithmetic or by memory?
+
+The roof of a GPU on logarithmic axes: what its memory can feed at an intensity, and what its arithmetic units can do.
+A dot is a kernel at its recorded GFLOPS, over the operations it gets out of each byte that its requests move, counted
+in 32-byte sectors. The ring beside it is where the formula of its tiles puts it. A kernel that was not timed stands as
+a ring on the roof: no faster is possible with these bytes from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
+
+from helpers.devices import Device
+from helpers.draw import page, theme
+from helpers.draw.sectors import percent
+from helpers.models.roofline import FastestTime, attainable_gflops, fastest_time, ridge_point
+from helpers.models.traffic import compulsory
+
+NEAR = 1.25  # a kernel within this factor of a roof is said to be at it
+
+# CSS pixels
+PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 74.0, 62.0, 640.0, 340.0
+NAMES_X, NAMES_STEP = 730.0, 17.5
+HEIGHT = 456.0
+CAPTION_LINES = 3
+FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+DECADES = 10.0 ** np.arange(-3, 8)
+SMALL_Y, SMALL_HEIGHT = 92.0, 190.0
+
+
+@dataclass(frozen=True)
+class KernelPoint:
+    """A kernel at one shape.
+
+    bytes_moved: that its requests move, counted: sectors × 32.  bytes_asked: by its threads, by formula.
+    flops: of the multiplication.  blocks: of the launch.  gflops: measured; None if it was not.  source: of gflops.
+    """
+
+    name: str
+    bytes_moved: float
+    bytes_asked: float
+    flops: int
+    blocks: int
+    gflops: float | None = None
+    source: str = ""
+
+    @property
+    def intensity(self) -> float:
+        """FLOP for each byte that its requests move."""
+        return self.flops / self.bytes_moved
+
+    @property
+    def formula_intensity(self) -> float:
+        """FLOP for each byte that its threads ask for."""
+        return self.flops / self.bytes_asked
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A GPU, the shape of a multiplication, and kernels that compute it."""
+
+    device: Device
+    shape: tuple[int, int, int]
+    points: tuple[KernelPoint, ...]
+
+    @property
+    def best_intensity(self) -> float:
+        """FLOP for each byte if every byte moves once: no kernel can have more."""
+        return compulsory(*self.shape).intensity
+
+    @property
+    def floor(self) -> FastestTime:
+        """The least time."""
+        return fastest_time(self.device, *self.shape)
+
+
+def roofline_figure(data: Roofline, selected: str | None = None) -> theme.Figure:
+    """The roof and the kernels under it. selected: the kernel that the caption explains, None for the shape alone."""
+    names = [point.name for point in data.points]
+    if selected is not None and selected not in names:
+        raise ValueError(f"There is no {selected} among the kernels of the picture: {', '.join(names) or 'none'}.")
+    M, N, K = data.shape
+    sizes = f"M = N = K = {M}" if M == N == K else f"M, N, K = {M}, {N}, {K}"
+    drawn, axes = page.page(
+        HEIGHT, f"The roof of the {data.device.name}, {sizes}", caption(data, selected), CAPTION_LINES
+    )
+    with theme.style():
+        keys = [page.Key(theme.INK, "the most that this shape allows")]
+        if data.points:
+            keys.append(page.Key(theme.SPEED, "kernel, by the bytes it moves (counted)"))
+            keys.append(page.Key(theme.REFERENCE, "by formula; on the roof if not timed"))
+        page.legend(axes, 44, keys)
+        plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT)))
+        _roof(plot, data)
+        _points(plot, data, selected)
+        _names(axes, plot, data, selected)
+    return drawn
+
+
+def caption(data: Roofline, selected: str | None) -> str:
+    """How far the selected kernel is from both roofs and what follows; or the floor of the shape."""
+    if selected is None:
+        return _floor(data)
+    point = next(point for point in data.points if point.name == selected)
+    peak, roof = data.device.peak_fp32_gflops, attainable_gflops(data.device, point.intensity)
+    memory = point.intensity * data.device.memory_gb_per_s
+    moved = f"{selected} moves {_bytes(point.bytes_moved)}, {_short(point.intensity)} FLOP a byte"
+    if point.gflops is None:
+        return (
+            f"{moved}. It was not timed on this GPU at this shape; if all of its bytes came from memory, "
+            f"{_of(roof, peak)} would be the most. {_floor(data)}"
+        )
+    text = f"{moved}, and reaches {_of(point.gflops, peak)} ({point.source}): "
+    if point.gflops * NEAR > peak:
+        return text + f"{_times(peak / point.gflops)} below the peak, arithmetic is its limit."
+    if point.gflops > memory:
+        share = percent(1 - memory / point.gflops)
+        text += (
+            f"{_times(point.gflops / memory)} above the memory roof, so caches serve at least {share} of its bytes. "
+        )
+        return text + f"To the peak there is a factor of {_times(peak / point.gflops)}."
+    if point.gflops * NEAR > memory:
+        return text + f"{_times(memory / point.gflops)} below the memory roof, memory is its limit."
+    text += f"{_times(memory / point.gflops)} below the memory roof and {_times(peak / point.gflops)} below the peak. "
+    if point.blocks < data.device.sms:
+        return text + f"{theme.plural(point.blocks, 'block')} for {data.device.sms} SMs: the others have nothing to do."
+    return text + "Neither is its limit: look at its instructions."
+
+
+def _floor(data: Roofline) -> str:
+    floor = data.floor
+    bound = "arithmetic" if floor.bound == "compute" else "memory"
+    return (
+        f"With every byte moved once it is {_short(data.best_intensity)} FLOP a byte, and {bound} is the limit: "
+        f"at least {_milliseconds(floor.ms)}."
+    )
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if count >= size:
+            return f"{theme.thousands(count / size, 1)}\u00a0{unit}"
+    return theme.plural(int(count), "byte")
+
+
+def _tflops(gflops: float) -> str:
+    return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{theme.thousands(gflops)}\u00a0GFLOPS"
+
+
+def _of(gflops: float, peak: float) -> str:
+    """'8.7 of 66.9 TFLOPS'."""
+    return f"{gflops / 1000:.{1 if gflops >= 1000 else 3}f} of {_tflops(peak)}"
+
+
+def _times(factor: float) -> str:
+    return f"{theme.thousands(factor, 1 if factor < 10 else 0)}\u00a0×"
+
+
+def _short(value: float) -> str:
+    """Two significant digits below 10, whole numbers above."""
+    return f"{value:.2g}" if value < 10 else theme.thousands(value)
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.2g}\u00a0ms" if value >= 0.1 else f"{1000 * value:.2g}\u00a0µs"
+
+
+def _limits(data: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
+    """((left, right), (bottom, top)) of the axes: whole decades around everything that is drawn."""
+    x = [point.intensity for point in data.points] + [point.formula_intensity for point in data.points]
+    x += [data.best_intensity, ridge_point(data.device)]
+    y = [point.gflops or attainable_gflops(data.device, point.intensity) for point in data.points]
+    y += [attainable_gflops(data.device, data.best_intensity)]
+    left, right = min(0.1, min(x) / 1.6), max(1000.0, max(x) * 1.6)
+    return (left, right), (min(min(y) / 2, data.device.peak_fp32_gflops / 300), data.device.peak_fp32_gflops * 2.2)
+
+
+def _roof(axes: Axes, data: Roofline) -> None:
+    device, ridge = data.device, ridge_point(data.device)
+    (left, right), (bottom, top) = _limits(data)
+    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(FixedLocator(DECADES))
+        axis.set_minor_locator(NullLocator())
+        axis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
+    axes.grid(True, which="major")
+    x = np.array([left, ridge, right])
+    y = np.minimum(x * device.memory_gb_per_s, device.peak_fp32_gflops)
+    axes.plot(x, y, color=theme.INK, linewidth=2.6, label="roof", solid_joinstyle="miter")
+    axes.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+    best = data.best_intensity
+    axes.plot(
+        [best, best], [bottom, attainable_gflops(device, best)], ":", color=theme.INK, linewidth=1.5, label="best"
+    )
+    axes.text(
+        right / 1.08, device.peak_fp32_gflops * 1.1, f"peak {_tflops(device.peak_fp32_gflops)}", ha="right", va="bottom"
+    )
+    # The slope on the page, so that the words run along the roof.
+    slope = (PLOT_HEIGHT / np.log(top / bottom)) / (PLOT_WIDTH / np.log(right / left))
+    at = ridge / 1.7
+    words = f"memory {theme.thousands(device.memory_gb_per_s)} GB/s"
+    angle = float(np.degrees(np.arctan(slope)))
+    axes.text(at, at * device.memory_gb_per_s * 1.14, words, rotation=angle, rotation_mode="anchor", ha="right")
+    axes.plot([best], [attainable_gflops(device, best)], "D", color=theme.INK, markersize=7, label="most")
+    before = best > right / 2
+    x = best / 1.07 if before else best * 1.07
+    side = "right" if before else "left"
+    axes.text(x, bottom * 1.25, "every byte once", rotation=90, ha=side, va="bottom", size=theme.SMALL)
+    axes.text(
+        left * 1.12, top / 1.25, "here only with the help of caches", size=theme.SMALL, color=theme.MUTED, va="top"
+    )
+    axes.set_xlabel("intensity: FLOP for each byte moved")
+    axes.set_ylabel("TFLOPS")
+
+
+def _height(data: Roofline, point: KernelPoint) -> float:
+    return point.gflops if point.gflops is not None else attainable_gflops(data.device, point.intensity)
+
+
+def _points(axes: Axes, data: Roofline, selected: str | None) -> None:
+    for point in data.points:
+        y, strong = _height(data, point), point.name == selected
+        ring = {"markerfacecolor": theme.PAPER, "markeredgecolor": theme.REFERENCE, "markeredgewidth": 2.0}
+        size = 11 if strong else 8
+        if point.gflops is None:
+            axes.plot([point.intensity], [y], "o", markersize=size, label=f"{point.name} roof", **ring)
+            continue
+        axes.plot([point.intensity, point.formula_intensity], [y, y], color=theme.REFERENCE, linewidth=1.2)
+        axes.plot([point.formula_intensity], [y], "o", markersize=size, label=f"{point.name} formula", **ring)
+        edge = theme.INK if strong else theme.PAPER
+        axes.plot(
+            [point.intensity], [y], "o", markersize=size, color=theme.SPEED, markeredgecolor=edge, label=point.name
+        )
+
+
+def _names(axes: Axes, plot: Axes, data: Roofline, selected: str | None) -> None:
+    """The kernels' names beside the plot at the height of their dots, or as near as the names allow, with a line."""
+    bottom, top = plot.get_ylim()
+    right = plot.get_xlim()[1]
+    scale = PLOT_HEIGHT / np.log(top / bottom)
+    ordered = sorted(data.points, key=lambda point: _height(data, point))
+    heights = [PLOT_Y + PLOT_HEIGHT - scale * float(np.log(_height(data, point) / bottom)) for point in ordered]
+    for point in ordered:
+        right_of = max(point.intensity, point.formula_intensity) if point.gflops else point.intensity
+        plot.plot([right_of, right], [_height(data, point)] * 2, color=theme.FAINT, linewidth=0.9, zorder=0.5)
+    rays = []
+    for point, y, words_y in zip(ordered, heights, _apart(heights, PLOT_Y, PLOT_Y + PLOT_HEIGHT), strict=True):
+        rays.append([(PLOT_X + PLOT_WIDTH, y), (NAMES_X - 3, words_y)])
+        strong = point.name == selected
+        size, weight = (theme.TEXT, "bold") if strong else (theme.SMALL, "normal")
+        page.text(axes, NAMES_X, words_y, point.name, color=theme.INK, weight=weight, size=size)
+    page.lines(axes, rays, theme.FAINT, 0.9)
+
+
+def _apart(heights: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Places NAMES_STEP apart and between top and bottom, near the wished heights. y runs down; the first is lowest."""
+    step = min(NAMES_STEP, (bottom - top) / max(1, len(heights)))
+    placed: list[float] = []
+    for wish in heights:
+        placed.append(min(wish, placed[-1] - step) if placed else min(wish, bottom))
+    ceiling = top
+    for number in range(len(placed) - 1, -1, -1):  # what was pushed above the top comes down again
+        placed[number] = max(placed[number], ceiling)
+        ceiling = placed[number] + step
+    return placed
+
+
+def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
+    """Several GPUs or shapes side by side: the roof, and where the shape stands if every byte moves once."""
+    if not panels:
+        raise ValueError("There is no roofline to draw: give at least one Roofline.")
+    told = "; ".join(f"{_panel_name(panel)}: {_panel_told(panel)}" for panel in panels)
+    drawn, axes = page.page(SMALL_Y + SMALL_HEIGHT + 52, title, f"Every byte moved once – {told}.", 3)
+    step = (page.WIDTH - PLOT_X) / len(panels)
+    with theme.style():
+        for number, panel in enumerate(panels):
+            left = PLOT_X + number * step
+            page.text(axes, left, SMALL_Y - 36, _panel_name(panel), color=theme.INK, size=theme.TEXT, weight="bold")
+            page.text(axes, left, SMALL_Y - 16, _panel_told(panel), color=theme.INK)
+            small = drawn.axes_in_inches(
+                left / theme.CSS_DPI, SMALL_Y / theme.CSS_DPI, (step - 30) / theme.CSS_DPI, SMALL_HEIGHT / theme.CSS_DPI
+            )
+            _panel(small, panel, panels, number == 0)
+    return drawn
+
+
+def _panel_name(panel: Roofline) -> str:
+    M, N, K = panel.shape
+    return f"{M}³" if M == N == K else f"{M}×{N}×{K}"
+
+
+def _panel_told(panel: Roofline) -> str:
+    bound = "arithmetic" if panel.floor.bound == "compute" else "memory"
+    return f"{_short(panel.best_intensity)} FLOP/B, {bound} limits"
+
+
+def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool) -> None:
+    device = panel.device
+    intensities = [one.best_intensity for one in panels]
+    left, right = min(0.3, min(intensities) / 2), max(3000.0, 2 * max(intensities))
+    bottom, top = left * device.memory_gb_per_s, device.peak_fp32_gflops * 2
+    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(FixedLocator(DECADES))
+        axis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}" if first else "")
+    axes.grid(True)
+    x = np.array([left, ridge_point(device), right])
+    axes.plot(
+        x, np.minimum(x * device.memory_gb_per_s, device.peak_fp32_gflops), color=theme.INK, linewidth=2.2, label="roof"
+    )
+    y = attainable_gflops(device, panel.best_intensity)
+    axes.plot([panel.best_intensity] * 2, [bottom, y], ":", color=theme.INK, linewidth=1.4)
+    axes.plot([panel.best_intensity], [y], "D", markersize=8, color=theme.INK, label="most")
+    axes.set_xlabel("FLOP for each byte")
+    if first:
+        axes.set_ylabel("TFLOPS")

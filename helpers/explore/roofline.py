@@ -1,0 +1,177 @@
+"""The explorer of notebooks 01 and 12: GPU, M, N, K → the roof, and where each kernel stands under it.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import ipywidgets
+
+from gemm_kernels import LADDER, Kernel
+from helpers import devices
+from helpers.draw import theme
+from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
+from helpers.explore import launches
+from helpers.explore.controls import choice_list
+from helpers.explore.launches import Program
+from helpers.explore.live import LiveExplorer
+from helpers.explore.register_tile import Tiled
+from helpers.explore.widgets import choice_slider
+from helpers.measure import recordings
+from helpers.models.traffic import SECTOR_BYTES, flops, requested, tiled
+
+SIZES = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of M and N
+DEPTHS = tuple(size for size in SIZES if size >= 32)  # of K
+SHORT = 32  # K of a launch that is counted; a whole number of every kernel's phases
+FIRST = ("naive", "coalesced", "shared_memory", "block_tile_2d", "warptiled")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. kernels: shown; selected: explained, None for the shape alone."""
+
+    device: devices.Device
+    shape: tuple[int, int, int]
+    kernels: tuple[Kernel, ...] = ()
+    selected: str | None = None
+    own: Tiled | None = None
+
+
+@lru_cache(maxsize=256)
+def counted_sectors(program: Program, block: tuple[int, int, int], shared_bytes: int, M: int, N: int, K: int) -> int:
+    """Sectors that the requests of one block move, loads and stores, counted in the simulator."""
+    recording = launches.record_launch(program, block, M, N, K, shared_bytes=shared_bytes)
+    return recording.total("sectors", "global")
+
+
+def bytes_moved(
+    program: Program,
+    block: tuple[int, int, int],
+    tile: tuple[int, int],
+    shape: tuple[int, int, int],
+    shared_bytes: int = 0,
+) -> int:
+    """Bytes that a launch's requests move: whole sectors, beta 0. Counted on one block, at two depths.
+
+    All blocks of a launch do the same where the tile divides C and rows are whole sectors, and every step of K costs
+    the same; so two short launches tell the cost of a block at any depth. shape: (M, N, K), each smaller than the tile,
+    or a multiple of it; K a multiple of 32.
+    """  # fmt: skip
+    (M, N, K), (rows, columns) = shape, tile
+    one_M, one_N = min(M, rows), min(N, columns)
+    once, twice = (counted_sectors(program, block, shared_bytes, one_M, one_N, depth) for depth in (SHORT, 2 * SHORT))
+    block_sectors = once + (twice - once) * (K - SHORT) // SHORT
+    return SECTOR_BYTES * block_sectors * (M // one_M) * (N // one_N)
+
+
+def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
+    """A kernel of the ladder at a shape: its bytes as counted and as by formula, and its recorded GFLOPS."""
+    moved = bytes_moved(Program.of(kernel), kernel.block, kernel.tile, shape, kernel.shared_bytes)
+    try:
+        measured = recordings.find(kernel, *shape, gpu=device.name)
+    except recordings.NoRecording:
+        measured = None
+    gflops, source = (measured.gflops, measured.label) if measured else (None, "")
+    return KernelPoint(
+        kernel.name, moved, requested(kernel, *shape).total, flops(*shape), _blocks(kernel.tile, shape), gflops, source
+    )
+
+
+def own_point(own: Tiled, shape: tuple[int, int, int]) -> KernelPoint:
+    """A learner's kernel: counted, not timed."""
+    moved = bytes_moved(own.program, own.block, own.tile, shape)
+    return KernelPoint(own.name, moved, tiled(*shape, *own.tile).total, flops(*shape), _blocks(own.tile, shape))
+
+
+def _blocks(tile: tuple[int, int], shape: tuple[int, int, int]) -> int:
+    return -(-shape[0] // tile[0]) * -(-shape[1] // tile[1])
+
+
+def roofline_of(choice: Choice) -> Roofline:
+    """The roof and the chosen kernels under it. Raises the simulator's and the compiler's errors."""
+    points = [point_of(kernel, choice.device, choice.shape) for kernel in choice.kernels]
+    if choice.own is not None:
+        points.append(own_point(choice.own, choice.shape))
+    return Roofline(choice.device, choice.shape, tuple(points))
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """The roof and the chosen kernels under it. Raises the simulator's and the compiler's errors."""
+    return roofline_figure(roofline_of(choice), choice.selected)
+
+
+class RooflineExplorer(LiveExplorer):
+    """Controls for the GPU, M, N, K, the kernels that are shown and the one that is explained."""
+
+    def __init__(self, device: str, shape: tuple[int, int, int], kernels: Sequence[str], own: Tiled | None) -> None:
+        self.own = own
+        self.device = choice_list("GPU", list(devices.DEVICES.items()), devices.get(device))
+        self.M, self.N, self.K = (
+            choice_slider(name, DEPTHS if name == "K" else SIZES, size) for name, size in zip("MNK", shape, strict=True)
+        )
+        names = [kernel.name for kernel in LADDER]
+        self.kernels = ipywidgets.SelectMultiple(
+            description="kernels", options=names, value=tuple(kernels), rows=5,
+            style={"description_width": self.M.style.description_width}, layout={"width": self.M.layout.width},
+        )  # fmt: skip
+        self.selected = choice_list("explain", [("the shape", None)], None)
+        self._counted: set[str] = set()
+        rows = [[self.device, self.M], [self.N, self.K]]
+        if kernels or own:
+            rows.append([self.kernels, self.selected])
+        super().__init__("Explorer: the roofline of a GPU.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        kernels = tuple(kernel for kernel in LADDER if kernel.name in self.kernels.value)
+        shape = (self.M.value, self.N.value, self.K.value)
+        return Choice(self.device.value, shape, kernels, self.selected.value, self.own)
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """Only a kernel that is shown can be explained; at the start it is the last one."""
+        if moved not in (None, self.kernels):
+            return
+        shown = [*self.kernels.value, *([self.own.name] if self.own else [])]
+        selected = self.selected.value
+        self.selected.options = [("the shape", None), *((name, name) for name in shown)]
+        first = shown[-1] if moved is None and shown else None
+        self.selected.value = selected if selected in shown else first
+
+    def is_slow(self) -> bool:
+        return not self._counted >= set(self.kernels.value)
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        drawn = picture_of(self.choice)
+        self._counted |= set(self.kernels.value)
+        return drawn, ""
+
+
+def explore(
+    *,
+    device: str = recordings.DEFAULT_GPU,
+    shape: tuple[int, int, int] = (4096, 4096, 4096),
+    kernels: Sequence[str] = FIRST,
+    own: Tiled | None = None,
+) -> RooflineExplorer:
+    """The explorer, beginning with this GPU and shape. With `kernels=()` there are only the roof and the shape.
+
+    own: a learner's kernel with its block and tile, counted beside the ladder's.
+    """
+    return RooflineExplorer(device, shape, kernels, own)
+
+
+TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))
+
+
+def small_multiples(
+    shapes: Sequence[tuple[int, int, int]] = TELLING, device: str = recordings.DEFAULT_GPU
+) -> theme.Figure:
+    """The explorer's static twin: several shapes under the roof of one GPU."""
+    found = devices.get(device)
+    panels = [Roofline(found, shape, ()) for shape in shapes]
+    return rooflines_figure(panels, f"Three multiplications under the roof of the {found.name}")

@@ -1,0 +1,87 @@
+"""Picture 1: kernels under the roof of a GPU."""
+
+import pytest
+
+from helpers import devices
+from helpers.draw import roofline as picture
+from helpers.draw.roofline import KernelPoint, Roofline, roofline_figure, rooflines_figure
+from helpers.models.roofline import ridge_point
+
+H200 = devices.get("H200")
+FLOPS = 2 * 4096**3
+
+
+def point(name: str, intensity: float, gflops: float | None, blocks: int = 4096) -> KernelPoint:
+    return KernelPoint(name, FLOPS / intensity, FLOPS / (2 * intensity), FLOPS, blocks, gflops, "recorded on a GPU")
+
+
+def roof(*points: KernelPoint) -> Roofline:
+    return Roofline(H200, (4096, 4096, 4096), points)
+
+
+def said(data: Roofline, selected: str | None = None) -> str:
+    return roofline_figure(data, selected).caption.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def line(drawn, label: str):
+    return next(one for one in drawn.axes[1].lines if one.get_label() == label)
+
+
+def test_the_roof_bends_where_memory_and_arithmetic_meet():
+    x, y = line(roofline_figure(roof()), "roof").get_data()
+    assert x[1] == ridge_point(H200)
+    assert y[0] == pytest.approx(x[0] * 4800)
+    assert y[1] == y[2] == H200.peak_fp32_gflops
+
+
+def test_a_kernel_stands_at_its_counted_intensity_and_its_ring_at_the_formulas():
+    drawn = roofline_figure(roof(point("k", 8, 9000)))
+    assert line(drawn, "k").get_xydata().ravel() == pytest.approx([8, 9000])
+    assert line(drawn, "k formula").get_xydata().ravel() == pytest.approx([16, 9000])
+
+
+def test_a_kernel_that_was_not_timed_stands_on_the_roof():
+    drawn = roofline_figure(roof(point("k", 8, None)))
+    assert line(drawn, "k roof").get_xydata().ravel() == pytest.approx([8, 8 * 4800])
+    assert "It was not timed on this GPU at this shape" in said(roof(point("k", 8, None)), "k")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (point("k", 8, 9000), "4.3 × below the memory roof and 7.4 × below the peak. Neither is its limit"),
+        (point("k", 0.4, 6400), "3.3 × above the memory roof, so caches serve at least 70 % of its bytes"),
+        (point("k", 1, 4400), "1.1 × below the memory roof, memory is its limit"),
+        (point("k", 40, 60000), "1.1 × below the peak, arithmetic is its limit"),
+        (point("k", 20, 100, blocks=4), "4 blocks for 132 SMs: the others have nothing to do"),
+    ],
+)
+def test_the_caption_tells_what_limits_the_kernel(kernel, words):
+    assert words in said(roof(kernel), "k")
+
+
+def test_without_a_kernel_the_caption_is_the_shapes_floor():
+    assert said(roof()) == (
+        "With every byte moved once it is 683 FLOP a byte, and arithmetic is the limit: at least 2.1 ms."
+    )
+    assert "memory is the limit" in said(Roofline(H200, (1, 4096, 4096), ()))
+
+
+def test_names_keep_apart_and_inside_the_plot():
+    heights = [300.0, 299.0, 298.0, 20.0, 12.0, 11.0]
+    places = picture._apart(heights, 10.0, 310.0)
+    assert all(lower - upper >= picture.NAMES_STEP - 1e-9 for lower, upper in zip(places, places[1:], strict=False))
+    assert min(places) >= 10.0 and max(places) <= 310.0
+    assert picture._apart([100.0, 50.0], 10.0, 310.0) == [100.0, 50.0]
+
+
+def test_a_kernel_that_is_not_shown_cannot_be_explained():
+    with pytest.raises(ValueError, match="no warp among the kernels of the picture: k"):
+        roofline_figure(roof(point("k", 8, 9000)), "warp")
+
+
+def test_shapes_side_by_side_each_have_their_intensity():
+    drawn = rooflines_figure([Roofline(H200, shape, ()) for shape in ((1, 4096, 4096), (4096, 4096, 4096))], "two")
+    assert drawn.caption.startswith("Every byte moved once – 1×4096×4096: 0.5 FLOP/B, memory limits; 4096³: 683 FLOP/B")
+    with pytest.raises(ValueError, match="at least one"):
+        rooflines_figure([], "none")
