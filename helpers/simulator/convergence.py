@@ -36,6 +36,7 @@ class Convergence:
         self.tokens: dict[int, np.ndarray] = {}
         self.waiting = np.zeros(self.living.shape, np.int8)
         self.wanted = np.zeros(self.living.shape, np.uint32)
+        self.together = np.full(self.living.shape, -1, np.int8)  # the leader before WARPSYNC.COLLECTIVE, else -1
         self._serial = 0
 
     # ---- shapes
@@ -73,7 +74,7 @@ class Convergence:
         """Whether the living threads of every warp are one group again and nobody waits."""
         low = np.where(self.living, self.leader, LANES).min(axis=1)
         high = np.where(self.living, self.leader, -1).max(axis=1)
-        return not (low < high).any() and not self.waiting.any()
+        return not ((low < high).any() or self.waiting.any() or (self.together >= 0).any())
 
     # ---- what happens to groups
     def split(self, active: np.ndarray, destination: np.ndarray) -> None:
@@ -117,6 +118,17 @@ class Convergence:
         self.waiting[active] = WARPSYNC
         self.wanted[active] = self.rows(np.asarray(named).view(np.uint32))[active]
         self._release_warpsync(self.rows(pcs))
+
+    def gather(self, mask: np.ndarray) -> None:
+        """WARPSYNC.COLLECTIVE: remember the groups of the active threads, which will be one for a while."""
+        active = self.rows(mask)
+        self.together[active] = self.leader[active]
+
+    def part(self, mask: np.ndarray) -> None:
+        """ENDCOLLECTIVE: the active threads are the groups again that they were."""
+        active = self.rows(mask) & (self.together >= 0)
+        self.leader[active] = self.together[active]
+        self.together[active] = -1
 
     def read(self, barrier: int) -> np.ndarray:
         """BMOV from a barrier: its tokens, int32 (blocks, threads)."""

@@ -489,6 +489,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     wave.pcs[wave.mask] = following
     if not whole_block:
         if wave.groups is not None and last.select is not None:
+            if last.barrier >= 0:
+                wave.groups.gather(wave.mask)
             wave.groups.arrive_at_warpsync(last.select(wave.registers), wave.mask, wave.pcs)
         return _schedule(wave)
     wave.waiting |= wave.mask

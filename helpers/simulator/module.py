@@ -252,18 +252,17 @@ class Kernel:
 
     @cached_property
     def _variable_storage(self) -> dict[str, np.ndarray]:
-        """Module variables (`__device__`, `__constant__`) live as long as the kernel."""
-        storage = {}
-        for name, (variable, _) in getattr(self._ptx.program, "global_variables", {}).items():
-            data = variable.data if variable.data is not None else bytes(variable.bytes_)
-            storage[name] = np.frombuffer(bytearray(data), np.uint8)
-        return storage
+        """Module variables (`__device__`, `__constant__`) by name: both levels share them, as long as the kernel lives."""
+        return {}
 
     def _place_variables(self, program: Program, memory: GlobalMemory) -> list[tuple[int, int]]:
         """Put the module's variables into global memory; returns (register slot, address)."""
         placed = []
-        for name, (_, slot) in program.global_variables.items():
+        for name, (variable, slot) in program.global_variables.items():
             if slot is not None:
+                if name not in self._variable_storage:
+                    data = variable.data if variable.data is not None else bytes(variable.bytes_)
+                    self._variable_storage[name] = np.frombuffer(bytearray(data), np.uint8)
                 placed.append((slot, memory.add(self._variable_storage[name], name)))
         return placed
 

@@ -168,7 +168,12 @@ class LaunchRecorder(Observer):
         counts = self.counts.get((index, space, op, array))
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
-        self._count(wave, counts, space, width, np.asarray(addresses), mask)
+        self._count(wave, counts, space, min(width, 4) if space == "local" else width, np.asarray(addresses), mask)
+        for word in range(1, width // 4 if space == "local" else 0):
+            further = Counts()
+            self._count(wave, further, space, 4, addresses + word * (4 * wave.warps * WARP), mask)
+            further.requests = further.lanes = 0
+            counts.add(further)
         for row, block in self._traced_rows:
             self.traces.append(
                 Trace(

@@ -21,6 +21,7 @@ class Code:
     labels: Mapping[str, int]
     addresses: Mapping[int, int]  # address of a statement → its index
     return_points: tuple[int, ...]
+    collective_ends: Mapping[int, int]  # index of an ENDCOLLECTIVE → where the threads go on
 
 
 def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Reader | None) -> None:
@@ -32,11 +33,10 @@ def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Rea
         instruction.condition = lambda wave, registers: more(registers)
     else:
         instruction.condition = lambda wave, registers: guard(registers) & more(registers)
-    instruction.guard = None
 
 
 def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
-    """BRA {p,} label; BRA.DIV mask, label goes there if lanes of the mask are missing."""
+    """BRA {p,} label; BRA.DIV mask, label goes there if lanes of the mask are missing, BRA.CONV if none is."""
     instruction.kind = Kind.BRANCH
     *operands, label = s.operands
     instruction.target = code.labels[label.name]
@@ -44,24 +44,23 @@ def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code)
         named = t.read(operands[0], U4)
         instruction.condition = lambda wave, registers: _some_are_missing(wave, named(registers))
     elif s.has("CONV"):
-        raise ValueError("BRA.CONV")
+        named = t.read(operands[0], U4)
+        instruction.condition = lambda wave, registers: np.logical_not(_some_are_missing(wave, named(registers)))
     else:
         predicates = [o for o in operands if isinstance(o, sass.Register) and o.file.endswith("P")]
         _guarded(t, s, instruction, t.predicate(predicates[0]) if predicates else None)
 
 
 def _some_are_missing(wave, named):
-    """Whether a lane that a mask names is in the warp, alive, and not here."""
-    here = active_lanes(wave, wave.mask)
-    if wave.groups is None and wave.exited is None:
-        alive = active_lanes(wave, None)
-    else:
-        alive = active_lanes(wave, ~wave.exited if wave.exited is not None else None)
+    """Whether a lane that a mask names is in the warp, alive, and not in this group of threads."""
+    alive = active_lanes(wave, None if wave.exited is None else ~wave.exited)
     bits = (np.uint32(1) << np.arange(32, dtype=np.uint32)) & by_warp(wave, named)
-    missing = ((bits != 0) & alive & ~here).any(axis=2, keepdims=True)
-    if not missing.any():
-        return np.False_
-    return by_thread(wave, np.broadcast_to(missing, here.shape))
+    result = np.zeros(alive.shape, bool)
+    for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
+        here = active_lanes(wave, layer)
+        missing = ((bits != 0) & alive & ~here).any(axis=2, keepdims=True)
+        result |= here & missing
+    return by_thread(wave, result) if result.any() else np.False_
 
 
 def computed_branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
@@ -119,12 +118,29 @@ def barrier(t: Operands, s: sass.Statement, instruction: Instruction, code: Code
 
 
 def warp_barrier(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
-    """WARPSYNC mask, WARPSYNC.ALL: `__syncwarp()`."""
+    """WARPSYNC mask, WARPSYNC.ALL: `__syncwarp()`.
+
+    WARPSYNC.COLLECTIVE mask, label: the lanes are one group up to ENDCOLLECTIVE, then what they were before.
+    """
     instruction.kind = Kind.WARP_BARRIER
-    if s.has("EXCLUSIVE", "COLLECTIVE"):
-        raise ValueError("the collective form")
+    if s.has("EXCLUSIVE"):
+        raise ValueError("the exclusive form")
+    instruction.barrier = 1 if s.has("COLLECTIVE") else -1
     everybody = np.int32(-1)
     instruction.select = (lambda registers: everybody) if s.has("ALL") else t.read(s.operands[0], I4)
+
+
+def end_collective(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
+    """ENDCOLLECTIVE: the threads go on at the label of WARPSYNC.COLLECTIVE, in the groups that they were in."""
+    instruction.kind = Kind.BRANCH
+    instruction.target = code.collective_ends[instruction.index]
+
+    def part(wave, registers):
+        if wave.groups is not None:
+            wave.groups.part(np.True_ if wave.mask is None else wave.mask)
+        return np.True_
+
+    instruction.condition = part
 
 
 def begin_meeting(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:

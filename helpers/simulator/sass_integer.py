@@ -178,12 +178,14 @@ def multiply_add(t: Operands, s: sass.Statement) -> Result:
         return _multiply_add_wide(t, s)
     destination, *rest = s.operands
     carries, rest = _leading_predicates(tuple(rest))
-    if any(t.target(carry) is not None for carry in carries):
-        raise ValueError("a multiplication with a carry out")
     a, b, c = rest[:3]
     slots = (t.target(destination),)
     if s.has("HI"):
+        if carries and t.target(carries[0]) is not None:
+            return (*slots, t.target(carries[0])), _multiply_high_with_carry(t, s, a, b, c)
         return slots, _multiply_high(t, s, a, b, c)
+    if any(t.target(carry) is not None for carry in carries):
+        raise ValueError("a multiplication with a carry out")
     carry_in = _carry_in(t, rest[3:])
     readers = []
     if not (_is_zero(a) or _is_zero(b)):
@@ -252,6 +254,21 @@ def _multiply_high(t: Operands, s: sass.Statement, a, b, c) -> Reader:
         return lambda r: ((x(r).astype(I8) * y(r).astype(I8)) >> thirty_two).astype(I4)
     z = t.wide(c)
     return lambda r: ((x(r).astype(I8) * y(r).astype(I8) + z(r)) >> thirty_two).astype(I4)
+
+
+def _multiply_high_with_carry(t: Operands, s: sass.Statement, a, b, c) -> Callable:
+    """The same and the carry out of bit 63."""
+    if not s.has("U32"):
+        raise ValueError("a signed multiplication with a carry out")
+    x, y, z = t.read(a, U4), t.read(b, U4), t.wide(c)
+
+    def evaluate(registers):
+        before = z(registers)
+        total = x(registers).astype(I8) * y(registers).astype(I8) + before
+        carry = total.view(np.uint64) < before.view(np.uint64)
+        return (total >> np.int64(32)).astype(I4), carry
+
+    return evaluate
 
 
 def dot_product(t: Operands, s: sass.Statement) -> Result:

@@ -23,6 +23,7 @@ from helpers.simulator.errors import UnsupportedInstruction
 from helpers.simulator.float32 import SMALLEST_NORMAL
 from helpers.simulator.ir import Instruction, Kind, Program, basic_blocks
 from helpers.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.ptx import Variable
 from helpers.simulator.sass_control import Code
 from helpers.simulator.sass_operands import F4, Operands, float_immediate
 from helpers.simulator.sass_tables import ARITHMETIC, CONTROL, EFFECTS, FAMILIES, NO_EFFECT, UNIFORM, Family, family
@@ -130,7 +131,15 @@ def translate(kernel: CompiledKernel) -> Program:
 def _code(function: sass.Function) -> Code:
     statements = function.statements
     calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and s.has("REL")]
-    return Code(function.labels, {s.address: i for i, s in enumerate(statements)}, tuple(dict.fromkeys(calls)))
+    ends: dict[int, int] = {}
+    collective = -1
+    for i, s in enumerate(statements):
+        if s.base == "WARPSYNC" and s.has("COLLECTIVE"):
+            collective = function.labels[s.operands[-1].name]
+        elif s.base == "ENDCOLLECTIVE":
+            ends[i] = collective
+    addresses = {s.address: i for i, s in enumerate(statements)}
+    return Code(function.labels, addresses, tuple(dict.fromkeys(calls)), ends)
 
 
 def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> Instruction:
@@ -188,10 +197,7 @@ def _unknown(t: Translator, s: sass.Statement, instruction: Instruction, error: 
 
 
 def _reachable_only(instructions: list[Instruction]) -> None:
-    """Raise for the first unknown instruction that can be reached without an exceptional branch (BRA.DIV).
-
-    Such branches lead to code for warps that have diverged before a shuffle, which the engine never lets happen.
-    """
+    """Raise for the first unknown instruction that can be reached; what cannot be is never executed."""
     todo, seen = [0], set()
     while todo:
         index = todo.pop()
@@ -201,8 +207,7 @@ def _reachable_only(instructions: list[Instruction]) -> None:
             if instruction.opcode == "?":
                 raise UnsupportedInstruction(instruction.text)
             if instruction.kind is Kind.BRANCH:
-                if not instruction.opcode.startswith("BRA.DIV"):
-                    todo.extend(instruction.targets or (instruction.target,))
+                todo.extend(instruction.targets or (instruction.target,))
                 if instruction.guard is None and instruction.condition is None:
                     break
             if instruction.kind is Kind.EXIT and instruction.guard is None and instruction.condition is None:
@@ -228,11 +233,16 @@ def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
 # ---- constant banks
 
 
-def _variables(t: Translator, image: cubin.Cubin, kernel: CompiledKernel) -> dict[str, tuple[None, int]]:
+def _variables(t: Translator, image: cubin.Cubin, kernel: CompiledKernel) -> dict[str, tuple[Variable, int]]:
     """The module's variables that the code can reach, each with a slot for its address."""
-    wanted = {symbol.name for symbol, _ in image.addresses(4, kernel.lowered_name).values() if symbol.section}
-    wanted |= {symbol.name for symbol in image.variables(".nv.constant3")}
-    return {name: (None, t.slot(f"&{name}", np.int64(0))) for name in sorted(wanted)}
+    wanted = {symbol.name: symbol for symbol, _ in image.addresses(4, kernel.lowered_name).values() if symbol.section}
+    wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
+    variables = {}
+    for name, symbol in sorted(wanted.items()):
+        space = "const" if symbol.section.startswith(".nv.constant") else "global"
+        data = image.sections[symbol.section][symbol.offset : symbol.offset + symbol.size] or None
+        variables[name] = (Variable(name, space, 1, symbol.size, data), t.slot(f"&{name}", np.int64(0)))
+    return variables
 
 
 def _starter(t: Translator, image: cubin.Cubin, kernel: CompiledKernel, program: Program) -> Callable:

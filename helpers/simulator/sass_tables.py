@@ -131,6 +131,7 @@ CONTROL: dict[str, Callable] = {
     "EXIT": control.leave,
     "BAR": control.barrier,
     "WARPSYNC": control.warp_barrier,
+    "ENDCOLLECTIVE": control.end_collective,
     "BSSY": control.begin_meeting,
     "BSYNC": control.meet,
     "BREAK": control.leave_meeting,
@@ -146,7 +147,7 @@ UNIFORM: dict[str, str] = {
     "UBMSK": "BMSK", "USEL": "SEL", "UPLOP3": "PLOP3", "UP2UR": "P2R", "UR2UP": "R2P", "VOTEU": "VOTE",
     "ULDC": "LDC", "UIMNMX": "IMNMX", "UVIMNMX": "VIMNMX", "UIABS": "IABS",
 }  # fmt: skip
-_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIADDMNMX", "REDG"))
+_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIADDMNMX", "REDG", "ENDCOLLECTIVE"))
 _SINCE_AMPERE = frozenset(("LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
 _COMMON = (frozenset(ARITHMETIC) | frozenset(EFFECTS) | frozenset(CONTROL) | frozenset(UNIFORM) | NO_EFFECT
            | {"LDC", "CS2R"}) - _HOPPER_ONLY - _SINCE_AMPERE  # fmt: skip

@@ -39,7 +39,7 @@ extern "C" __global__ void divide_doubles(const double *a, const double *b, doub
     if (i >= n) return;
     out[4 * i] = a[i] / b[i];
     out[4 * i + 1] = sqrt(fabs(a[i]));
-    out[4 * i + 2] = fma(a[i], b[i], 1.0) - fmin(a[i], b[i]) * fmax(a[i], 2.0);
+    out[4 * i + 2] = fma(a[i], b[i], fmax(a[i], 2.0)) - fmin(a[i], b[i]);
     out[4 * i + 3] = a[i] < b[i] ? floor(a[i]) : rint(b[i]);
 }
 

@@ -1,0 +1,415 @@
+"""Launches of the kernels in tests/kernels and of the ladder: one list for the tests and for recording on a GPU.
+
+A launch is data: which source, which instantiation, which geometry, and how its arguments are made from a seed. Nothing
+here needs the simulator or a GPU, so that a machine with one can run the very same launches.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import gemm_kernels
+
+FOLDER = Path(__file__).parent / "kernels"
+LADDER_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65), (1, 130, 3))
+ALPHA, BETA = np.float32(1.25), np.float32(-0.5)
+Arguments = Callable[[np.random.Generator], list]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch. `approximate` names the special functions that its results depend on, beyond exact arithmetic."""
+
+    name: str
+    file: str
+    entry: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: Arguments
+    shared_bytes: int = 0
+    approximate: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The CUDA text."""
+        return source_of(self.file)
+
+    def make_arguments(self) -> list:
+        """NumPy arrays and scalars, the same at every call."""
+        return self.arguments(np.random.default_rng(zlib.crc32(self.name.encode())))
+
+
+@cache
+def source_of(file: str) -> str:
+    """The text of tests/kernels/<file>.cu or, as "ladder/<name>", of a kernel of the ladder."""
+    if file.startswith("ladder/"):
+        return gemm_kernels.get(file.removeprefix("ladder/")).source
+    return (FOLDER / f"{file}.cu").read_text(encoding="utf-8")
+
+
+# ---- how arguments are made
+
+
+def floats(*shape: int, low: float = -1.0, high: float = 1.0, dtype: type = np.float32) -> Arguments:
+    return lambda rng: [rng.uniform(low, high, shape).astype(dtype)]
+
+
+def wide_floats(*shape: int, dtype: type = np.float32) -> Arguments:
+    """Of very different sizes, with both signs."""
+    return lambda rng: [(rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(-20, 20, shape))).astype(dtype)]
+
+
+def integers(*shape: int, low: int, high: int, dtype: type = np.int32) -> Arguments:
+    return lambda rng: [rng.integers(low, high, shape, dtype=dtype)]
+
+
+def halves(*shape: int) -> Arguments:
+    """float16 numbers as their bits."""
+    return lambda rng: [rng.uniform(-1, 1, shape).astype(np.float16).view(np.uint16)]
+
+
+def bfloats(*shape: int) -> Arguments:
+    """bfloat16 numbers as their bits, two in a uint32 along the last axis."""
+
+    def make(rng):
+        bits = rng.uniform(-1, 1, (*shape[:-1], 2 * shape[-1])).astype(np.float32).view(np.uint32) >> 16
+        return [(bits[..., 0::2] | (bits[..., 1::2] << 16)).astype(np.uint32)]
+
+    return make
+
+
+def wide_halves(*shape: int) -> Arguments:
+    """float16 numbers of very different sizes, as their bits."""
+
+    def make(rng):
+        numbers = rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(-14, 6, shape))
+        return [numbers.astype(np.float16).view(np.uint16)]
+
+    return make
+
+
+def wide_bfloats(*shape: int) -> Arguments:
+    """bfloat16 numbers of very different sizes, as their bits, two in a uint32 along the last axis."""
+
+    def make(rng):
+        pairs = (*shape[:-1], 2 * shape[-1])
+        numbers = rng.choice([-1.0, 1.0], pairs) * np.exp2(rng.uniform(-20, 20, pairs))
+        bits = numbers.astype(np.float32).view(np.uint32) >> 16
+        return [(bits[..., 0::2] | (bits[..., 1::2] << 16)).astype(np.uint32)]
+
+    return make
+
+
+def zeros(*shape: int, dtype: type = np.float32) -> Arguments:
+    return lambda rng: [np.zeros(shape, dtype)]
+
+
+def scalars(*values) -> Arguments:
+    return lambda rng: list(values)
+
+
+def i32(*values: int) -> Arguments:
+    return scalars(*(np.int32(value) for value in values))
+
+
+def together(*parts: Arguments) -> Arguments:
+    """All arguments of a launch, in order."""
+    return lambda rng: [argument for part in parts for argument in part(rng)]
+
+
+def sparse_matrix(rows: int, columns: int, most: int) -> Arguments:
+    """(starts, columns, values) of a CSR matrix whose rows are of very different lengths."""
+
+    def make(rng):
+        lengths = (most * rng.uniform(0, 1, rows) ** 3).astype(np.int32)
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        where = rng.integers(0, columns, starts[-1], dtype=np.int32)
+        return [starts, where, rng.uniform(-1, 1, starts[-1]).astype(np.float32)]
+
+    return make
+
+
+def particles(count: int) -> Arguments:
+    """An array of structures {float x, y, z; int kind; double mass}."""
+    layout = np.dtype([("x", "f4"), ("y", "f4"), ("z", "f4"), ("kind", "i4"), ("mass", "f8")])
+
+    def make(rng):
+        array = np.zeros(count, layout)
+        for name in "xyz":
+            array[name] = rng.uniform(-1, 1, count)
+        array["kind"], array["mass"] = rng.integers(0, 3, count), rng.uniform(0, 10, count)
+        return [array.view(np.uint8)]
+
+    return make
+
+
+# ---- the launches of tests/kernels
+
+
+def _launch(
+    name: str, file: str, entry: str, grid, block, *parts: Arguments, approximate: tuple[str, ...] = ()
+) -> Launch:
+    sizes = [(*((size,) if isinstance(size, int) else size), 1, 1)[:3] for size in (grid, block)]
+    return Launch(name, file, entry, sizes[0], sizes[1], together(*parts), approximate=approximate)
+
+
+def _transposes() -> Iterator[Launch]:
+    rows, columns = 100, 70
+    data = (floats(rows, columns), zeros(columns, rows), i32(rows, columns))
+    yield _launch("transpose_naive", "transpose", "transpose_naive", (3, 4), (32, 32), *data)
+    for entry in ("transpose_tiled<0>", "transpose_tiled<1>", "transpose_tiled<2>", "transpose_swizzled"):
+        yield _launch(entry, "transpose", entry, (3, 4), (32, 8), *data)
+
+
+def _reductions() -> Iterator[Launch]:
+    n = 5000
+    for entry in ("reduce_interleaved", "reduce_contiguous", "reduce_shuffle"):
+        yield _launch(entry, "reduction", entry, 20, 256, floats(n), zeros(20), i32(n))
+    signed = integers(n, low=-1000, high=1000)
+    yield _launch("reduce_atomic", "reduction", "reduce_atomic", 7, 96, signed, zeros(3, dtype=np.int32), i32(n))
+    unsigned = integers(n, low=0, high=2**31, dtype=np.uint32)
+    yield _launch("reduce_redux", "reduction", "reduce_redux", 20, 256, unsigned, zeros(480, dtype=np.uint32), i32(n))
+    doubles = floats(n, dtype=np.float64)
+    yield _launch("dot_double", "reduction", "dot_double", 1, 128, doubles, doubles, zeros(1, dtype=np.float64), i32(n))
+
+
+def _scans() -> Iterator[Launch]:
+    n = 1000
+    whole = integers(n, low=-50, high=50)
+    yield _launch("scan_block", "scan", "scan_block", 4, 256, whole, zeros(n, dtype=np.int32), i32(n))
+    yield _launch("scan_warp", "scan", "scan_warp", 8, 128, floats(n), zeros(n), i32(n))
+    counted = (zeros(1024, dtype=np.int32), zeros(1, dtype=np.int32), i32(n))
+    yield _launch("compact_warp", "scan", "compact_warp", 4, 256, whole, *counted)
+    yield _launch("compact_warp, 100 threads", "scan", "compact_warp", 10, 100, whole, *counted)
+    yield _launch("vote_flags", "scan", "vote_flags", 4, 256, integers(n, low=-120, high=50), counted[0], i32(n))
+
+
+def _histograms() -> Iterator[Launch]:
+    n = 6000
+    octets = integers(n, low=0, high=256, dtype=np.uint8)
+    skewed = lambda rng: [(rng.uniform(0, 1, n) ** 4 * 255).astype(np.uint8)]  # noqa: E731
+    for entry in ("histogram_global", "histogram_shared"):
+        for kind, data in (("", octets), (" skewed", skewed)):
+            yield _launch(entry + kind, "histogram", entry, 6, 160, data, zeros(256, dtype=np.uint32), i32(n))
+    keys, values = integers(n, low=0, high=40), integers(n, low=-900, high=900)
+    out = (zeros(40, dtype=np.int32), zeros(40, dtype=np.uint64), i32(n))
+    yield _launch("histogram_extremes", "histogram", "histogram_extremes", 24, 256, keys, values, *out)
+
+
+def _stencils() -> Iterator[Launch]:
+    n, rows, columns = 1500, 61, 83
+    yield _launch("stencil_1d", "stencil", "stencil_1d", 6, 256, floats(n), zeros(n), i32(n))
+    plane = (floats(rows, columns), zeros(rows, columns), i32(rows, columns))
+    for entry in ("jacobi_2d", "blur_constant"):
+        yield _launch(entry, "stencil", entry, (6, 8), (16, 8), *plane)
+    yield _launch("weigh_constant", "stencil", "weigh_constant", 12, 128, floats(n), zeros(n), i32(n))
+    cells = (integers(rows, columns, low=0, high=2, dtype=np.uint8), zeros(rows, columns, dtype=np.uint8))
+    yield _launch("life", "stencil", "life", (3, 8), (32, 8), *cells, i32(rows, columns))
+    cube = (floats(20, 20, 20, dtype=np.float64), zeros(20, 20, 20, dtype=np.float64), i32(20))
+    yield _launch("heat_3d", "stencil", "heat_3d", (3, 5, 5), (8, 4, 4), *cube)
+
+
+def _data_dependent() -> Iterator[Launch]:
+    rows = 300
+    matrix = (sparse_matrix(rows, 200, 70), floats(200), zeros(rows), i32(rows))
+    yield _launch("spmv_scalar", "sparse", "spmv_scalar", 3, 128, *matrix)
+    yield _launch("spmv_vector", "sparse", "spmv_vector", 75, 128, *matrix)
+    sorted_numbers = lambda rng: [np.sort(rng.integers(0, 5000, 700, dtype=np.int32))]  # noqa: E731
+    queries = (i32(700), integers(500, low=0, high=5000), zeros(500, dtype=np.int32), i32(500))
+    yield _launch("binary_search", "sparse", "binary_search", 4, 128, sorted_numbers, *queries)
+    yield _launch("collatz", "sparse", "collatz", 5, 96, zeros(450, dtype=np.int32), i32(450, 200))
+    yield _launch("mandelbrot", "sparse", "mandelbrot", (4, 8), (16, 8), zeros(64, 64, dtype=np.int32), i32(64, 64, 60))
+    numbers = integers(700, low=-500, high=1500)
+    yield _launch("branches", "sparse", "branches", 6, 128, numbers, zeros(700, dtype=np.int32), i32(700))
+
+
+def _divergence() -> Iterator[Launch]:
+    n = 600
+    a, b = integers(n, low=-500, high=500), integers(n, low=-90, high=90)
+    out, positive = zeros(n, dtype=np.int32), integers(n, low=1, high=900)
+    yield _launch("nested_loops", "divergence", "nested_loops", 5, 128, positive, positive, out, i32(n))
+    for entry in ("early_return", "unstructured", "calls", "split_warps"):
+        yield _launch(entry, "divergence", entry, 5, 128, positive, out, i32(n))
+    yield _launch("conditions", "divergence", "conditions", 5, 128, a, b, zeros(2 * n, dtype=np.int32), i32(n))
+    yield _launch("jump_table", "divergence", "jump_table", 5, 128, positive, zeros(n + 1, dtype=np.int32), i32(n))
+    yield _launch("elections", "divergence", "elections", 5, 128, positive, zeros(6, dtype=np.int32), i32(n))
+
+
+def _rows() -> Iterator[Launch]:
+    rows, columns = 12, 300
+    table, out = floats(rows, columns, low=-4, high=4), zeros(rows, columns)
+    yield _launch("softmax", "rows", "softmax", rows, 128, table, out, i32(columns), approximate=("EX2",))
+    vectors = (floats(columns), floats(columns))
+    yield _launch("layer_norm", "rows", "layer_norm", rows, 128, table, *vectors, out, i32(columns))
+    yield _launch("rms_norm_vectorized", "rows", "rms_norm_vectorized", rows, 64, table, out, i32(columns // 4))
+    every = ("SIN", "COS", "EX2", "LG2", "RSQ", "RCP", "TANH")
+    numbers = floats(1000, low=-3, high=3)
+    yield _launch("fast_math", "rows", "fast_math", 8, 128, numbers, zeros(1000), i32(1000), approximate=every)
+    yield _launch("gemv", "rows", "gemv", rows, 96, table, floats(columns), zeros(rows), i32(rows, columns))
+
+
+def _strides() -> Iterator[Launch]:
+    n = 1000
+    for stride, offset in ((1, 0), (1, 1), (2, 0), (3, 5), (8, 0), (32, 7), (33, 0)):
+        tail = (i32(stride, offset, n),)
+        size = n * stride + offset
+        name = f"stride {stride} offset {offset}"
+        yield _launch(f"copy, {name}", "patterns", "copy_strided", 8, 128, floats(size), zeros(n), *tail)
+        yield _launch(f"write, {name}", "patterns", "write_strided", 8, 128, floats(n), zeros(size), *tail)
+    widths = (("unsigned char", np.uint8), ("short", np.int16), ("float2", np.uint64), ("double", np.uint64))
+    for type_, dtype in widths:
+        data = integers(n, low=0, high=127, dtype=dtype)
+        yield _launch(f"copy {type_}", "patterns", f"copy_wide<{type_}>", 8, 128, data, zeros(n, dtype=dtype), i32(n))
+    yield _launch("copy float4", "patterns", "copy_wide<float4>", 8, 128, floats(n, 4), zeros(n, 4), i32(n))
+    data = (particles(n), zeros(n), i32(n))
+    yield _launch("array_of_structures", "patterns", "array_of_structures", 8, 128, *data)
+    order = lambda rng: [rng.permutation(n).astype(np.int32)]  # noqa: E731
+    for entry in ("gather", "scatter"):
+        yield _launch(entry, "patterns", entry, 8, 128, order, floats(n), zeros(n), i32(n))
+
+
+def _shared_patterns() -> Iterator[Launch]:
+    for type_, words in (("float", 1), ("float2", 2), ("float4", 4)):
+        entry = f"shared_skew<{type_}, {words}>"
+        for skew in range(34):
+            # At skew 0 all lanes write the same place: the same number, so that the result is defined.
+            numbers = floats(32, words) if skew else floats(32, words, low=0.5, high=0.5)
+            data = (numbers, zeros(32, words), i32(skew))
+            yield _launch(f"skew {skew} of {type_}", "patterns", entry, 1, 32, *data)
+    some = lambda share: lambda rng: [(rng.uniform(0, 1, 64) < share).astype(np.int32)]  # noqa: E731
+    lane = np.arange(64)
+    maps = {
+        "random": lambda rng: [rng.integers(0, 256, 64, dtype=np.int32)],
+        "few": lambda rng: [rng.integers(0, 9, 64, dtype=np.int32) * 16],
+        "pairs": lambda rng: [np.repeat(rng.integers(0, 256, 32, dtype=np.int32), 2)],
+        "second neighbours": lambda rng: [rng.integers(0, 256, 64, dtype=np.int32)[lane & ~2]],
+        "one": lambda rng: [np.full(64, 77, np.int32)],
+        "column": lambda rng: [(lane % 32 * 8 + lane // 32).astype(np.int32)],
+    }
+    for type_, words in (("float", 1), ("float2", 2), ("float4", 4)):
+        entry = f"shared_mapped<{type_}, {words}>"
+        for kind, pattern in maps.items():
+            for share in (1.0, 0.5, 0.1):
+                data = (pattern, some(share), zeros(64))
+                yield _launch(f"{kind} map of {type_}, {share:.0%} active", "patterns", entry, 2, 64, *data)
+    octets = integers(32, low=0, high=256, dtype=np.uint8)
+    for skew in (1, 2, 3, 4, 7, 8, 32, 33):
+        data = (octets, zeros(32, dtype=np.uint8), i32(skew))
+        yield _launch(f"bytes at skew {skew}", "patterns", "shared_bytes", 1, 32, *data)
+    for threads, keep in ((32, 1), (33, 20), (48, 31), (100, 7), (256, 16), (1000, 32)):
+        data = (floats(3 * threads), zeros(3 * threads), i32(keep))
+        yield _launch(f"{keep} lanes of {threads} threads", "patterns", "partial_warps", 3, threads, *data)
+    data = (integers(300, low=0, high=1000), zeros(300, dtype=np.int32), i32(300))
+    yield _launch("local_array", "patterns", "local_array", 5, 64, *data)
+
+
+def _arithmetic() -> Iterator[Launch]:
+    n = 700
+    a, b = integers(n, low=-(2**31), high=2**31 - 1), integers(n, low=-500, high=500)
+    out = zeros(n, 4, dtype=np.int32)
+    yield _launch("divide_integers", "arithmetic", "divide_integers", 6, 128, a, b, out, i32(n))
+    wide = integers(n, low=-(2**62), high=2**62, dtype=np.int64)
+    small = integers(n, low=-(10**6), high=10**6, dtype=np.int64)
+    quotients = zeros(n, 4, dtype=np.int64)
+    yield _launch("divide_long", "arithmetic", "divide_long", 6, 128, wide, small, quotients, i32(n))
+    one = zeros(n, dtype=np.int32)
+    yield _launch("divide_by_constants", "arithmetic", "divide_by_constants", 6, 128, a, one, i32(n))
+    x, y = wide_floats(n), wide_floats(n)
+    yield _launch("divide_floats", "arithmetic", "divide_floats", 6, 128, x, y, zeros(n, 4), i32(n))
+    doubles = wide_floats(n, dtype=np.float64)
+    results = zeros(n, 4, dtype=np.float64)
+    yield _launch("divide_doubles", "arithmetic", "divide_doubles", 6, 128, doubles, doubles, results, i32(n))
+    yield _launch("convert", "arithmetic", "convert", 6, 128, x, a, one, i32(n))
+    words = integers(n, low=0, high=2**63, dtype=np.uint64)
+    numbers = (words, words, zeros(n, dtype=np.uint64), i32(n))
+    yield _launch("wide_integers", "arithmetic", "wide_integers", 6, 128, *numbers)
+    bits = integers(n, low=0, high=2**32 - 1, dtype=np.uint32)
+    tricks = (bits, bits, zeros(n, dtype=np.uint32), i32(n))
+    yield _launch("bit_tricks", "arithmetic", "bit_tricks", 6, 128, *tricks)
+    yield _launch("monte_carlo", "arithmetic", "monte_carlo", 3, 100, zeros(1, dtype=np.uint64), i32(20))
+    yield _launch("bitonic_sort", "arithmetic", "bitonic_sort", 2, 512, integers(1024, low=0, high=5000))
+
+
+def _products() -> Iterator[Launch]:
+    M, N, K = 37, 29, 50
+    matrices = (floats(M, K), floats(K, N), zeros(M, N), i32(M, N, K))
+    yield _launch("gemm_split", "products", "gemm_split", (5, 8), (7, 5, 3), *matrices)
+    yield _launch("gemm_tiled<float, 8>", "products", "gemm_tiled<float, 8>", (4, 5), (8, 8), *matrices)
+    doubles = (*(floats(*shape, dtype=np.float64) for shape in ((M, K), (K, N))), zeros(M, N, dtype=np.float64))
+    yield _launch("gemm double", "products", "gemm_tiled<double, 16>", (2, 3), (16, 16), *doubles, i32(M, N, K))
+    whole = (*(integers(*shape, low=-99, high=99) for shape in ((M, K), (K, N))), zeros(M, N, dtype=np.int32))
+    yield _launch("gemm int", "products", "gemm_tiled<int, 16>", (2, 3), (16, 16), *whole, i32(M, N, K))
+    yield _launch("gemm_atomic", "products", "gemm_atomic", (2, 5, 3), (16, 8), *whole, i32(M, N, K))
+    pairs = lambda rng: [rng.uniform(-1, 1, (K, 30)).astype(np.float16).view(np.uint32)]  # noqa: E731
+    packed = (halves(M, K), pairs, zeros(M, 15, dtype=np.uint32), i32(M, 15, K))
+    yield _launch("gemm_half2", "products", "gemm_half2", (1, 5), (16, 8), *packed)
+    results = (zeros(500, 2, dtype=np.uint16), i32(500))
+    yield _launch("half_arithmetic", "products", "half_arithmetic", 4, 128, halves(500), halves(500), *results)
+    words = (bfloats(500), bfloats(500), zeros(500, dtype=np.uint32), i32(500))
+    yield _launch("bfloat_arithmetic", "products", "bfloat_arithmetic", 4, 128, *words)
+    steps = 4
+    tiles = (halves(steps, 16, 16), halves(steps, 16, 8), zeros(16, 8), i32(steps))
+    yield _launch("mma_half", "products", "mma_half", 1, 32, *tiles)
+    words = (bfloats(steps, 16, 8), bfloats(steps, 8, 8), zeros(16, 8), i32(steps))
+    yield _launch("mma_bfloat", "products", "mma_bfloat", 1, 32, *words)
+    numbers = (floats(steps, 16, 8), floats(steps, 8, 8), zeros(16, 8), i32(steps))
+    yield _launch("mma_tf32", "products", "mma_tf32", 1, 32, *numbers)
+    # Products and sums of very different sizes show how a tensor core adds.
+    many = 60
+    tiles = (wide_halves(many, 16, 16), wide_halves(many, 16, 8), zeros(16, 8), i32(many))
+    yield _launch("mma_half, wide", "products", "mma_half", 1, 32, *tiles)
+    words = (wide_bfloats(many, 16, 8), wide_bfloats(many, 8, 8), zeros(16, 8), i32(many))
+    yield _launch("mma_bfloat, wide", "products", "mma_bfloat", 1, 32, *words)
+    numbers = (wide_floats(many, 16, 8), wide_floats(many, 8, 8), zeros(16, 8), i32(many))
+    yield _launch("mma_tf32, wide", "products", "mma_tf32", 1, 32, *numbers)
+    for octets in (4, 8, 16):
+        data = (floats(5, 128, octets // 4), zeros(128), i32(5))
+        yield _launch(f"copy_pipeline<{octets}>", "products", f"copy_pipeline<{octets}>", 1, 128, *data)
+
+
+def _simple() -> Iterator[Launch]:
+    n = 1000
+    yield _launch("saxpy", "simple", "saxpy", 8, 128, scalars(np.float32(2.5)), floats(n), floats(n), i32(n))
+    vectors = (scalars(np.float32(-0.75)), floats(n, 4), floats(n, 4), i32(n))
+    yield _launch("saxpy_vectorized", "simple", "saxpy_vectorized", 3, 64, *vectors)
+    image = (integers(40, 50, 4, low=0, high=256, dtype=np.uint8), zeros(40, 50, dtype=np.uint8), i32(50, 40))
+    yield _launch("grayscale", "simple", "grayscale", (2, 5), (32, 8), *image)
+    yield _launch("polynomial", "simple", "polynomial", 8, 128, floats(n, low=-2, high=2), zeros(n), i32(n))
+    doubles = (floats(n, dtype=np.float64), zeros(n, dtype=np.float64), scalars(np.float64(-0.5), np.float64(0.25)))
+    yield _launch("clamp_double", "simple", "clamp_double", 8, 128, *doubles, i32(n))
+    cube = (zeros(9, 10, 11, dtype=np.int32), i32(11, 10, 9))
+    yield _launch("coordinates_3d", "simple", "coordinates_3d", (3, 4, 3), (4, 3, 4), *cube)
+    yield _launch("spilling", "simple", "spilling", 3, 1024, floats(2500), zeros(2500), i32(2500))
+
+
+@cache
+def ordinary() -> tuple[Launch, ...]:
+    """All launches of the kernels in tests/kernels."""
+    groups = (_transposes, _reductions, _scans, _histograms, _stencils, _data_dependent, _divergence, _rows,
+              _strides,
+              _shared_patterns, _arithmetic, _products, _simple)  # fmt: skip
+    return tuple(launch for group in groups for launch in group())
+
+
+@cache
+def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
+    """Every kernel of the ladder at every shape (M, N, K)."""
+    launches = []
+    for kernel in gemm_kernels.LADDER:
+        for M, N, K in shapes:
+            arguments = together(
+                i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N)
+            )  # fmt: skip
+            launches.append(
+                Launch(
+                    f"{kernel.name} {M}x{N}x{K}", f"ladder/{kernel.name}", kernel.entry, kernel.grid(M, N),
+                    kernel.block, arguments, kernel.shared_bytes,
+                )
+            )  # fmt: skip
+    return tuple(launches)
