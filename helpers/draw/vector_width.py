@@ -31,7 +31,7 @@ HEIGHT = WAYS_TOP + MOST_WAYS * WAY + 8
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 BAND = 0.3  # how much of its colour a band has
-TWIN_TOP, TWIN_ROW, TWIN_X = 96.0, 40.0, 250.0
+TWIN_TOP, TWIN_ROW, TWIN_X = 96.0, 40.0, 228.0
 COPIED = 512  # bytes: four floats for each lane of a warp
 
 _MEMORY_PTX = re.compile(r"(@!?%\w+ )?(ld|st|atom|red|cp\.async)\.(?!param)[\w.:]*(global|shared|local|\.ca|\.cg)")

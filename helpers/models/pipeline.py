@@ -1,0 +1,182 @@
+"""Who waits for whom: a warp scheduler that copies K-blocks from memory and multiplies them, cycle by cycle.
+
+A model to check by hand, not a measurement. It assumes that
+
+- one scheduler issues one instruction a cycle; a warp that has begun goes on until it must wait for a K-block, and
+  then the warp that has waited longest goes on;
+- a K-block arrives `latency` cycles after the last instruction of its copy was issued, however many are on their way:
+  the bandwidth of the memory has no limit here, and every copy takes equally long;
+- the warps do not wait for each other. Warps of one block meet at a barrier after every K-block, so that real warps
+  hide a little less of each other's latency.
+
+With one stage a warp copies a K-block through registers, waits, stores it, multiplies it, and only then copies the
+next. With two, the copy of the next one is issued before the products of this one, and its store waits after them.
+With S > 2, `cp.async` needs no store, and S - 1 K-blocks are on their way at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+Part = Literal["copy", "store", "multiply"]
+
+SETTLED = 12  # K-blocks after which the loop repeats itself
+PERIOD = 12  # K-blocks over which the steady state is averaged: with S stages it repeats after S - 1
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a warp issues for one K-block, in instructions, which are cycles of its scheduler.
+
+    copy: loads from global memory.  store: stores to shared memory; none with more than two stages.  multiply: loads
+    of the fragments and FMAs.
+    """
+
+    copy: int
+    store: int
+    multiply: int
+
+    def __post_init__(self) -> None:
+        if self.copy < 1 or self.store < 0 or self.multiply < 1:
+            raise ValueError(f"A K-block takes at least one copy and one multiplication, but the work is {self}.")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A kernel's main loop as one scheduler sees it.
+
+    stages: K-blocks in shared memory at a time.  latency: cycles.  blocks: K-blocks to multiply.  warps: of the
+    scheduler, all with the same work.
+    """
+
+    work: Work
+    stages: int = 1
+    latency: int = 400
+    blocks: int = 8
+    warps: int = 1
+
+    def __post_init__(self) -> None:
+        for name, fewest in (("stages", 1), ("latency", 0), ("blocks", 1), ("warps", 1)):
+            if getattr(self, name) < fewest:
+                raise ValueError(f"{name} must be at least {fewest}, but it is {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A warp's part of the work on one K-block, issued in the cycles start … stop - 1."""
+
+    warp: int
+    block: int
+    part: Part
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A K-block on its way from global memory to a warp: the cycles start … stop - 1."""
+
+    warp: int
+    block: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What a scheduler did: its spans in the order of time, and the flights of the K-blocks."""
+
+    pipeline: Pipeline
+    spans: tuple[Span, ...]
+    flights: tuple[Flight, ...]
+
+    @property
+    def end(self) -> int:
+        """Cycles until the last product is issued."""
+        return self.spans[-1].stop
+
+    @cached_property
+    def idle(self) -> tuple[tuple[int, int], ...]:
+        """(start, stop) of the cycles in which no warp could go on."""
+        gaps = [(0, self.spans[0].start), *((one.stop, two.start) for one, two in pairwise(self.spans))]
+        return tuple(gap for gap in gaps if gap[0] < gap[1])
+
+
+@dataclass(frozen=True)
+class Steady:
+    """The middle of a long loop. cycles: from one K-block of a warp to its next.  idle: those of them in which no warp
+    could go on.  hidden: cycles of the latency behind which the scheduler issued something."""
+
+    cycles: float
+    idle: float
+    hidden: float
+
+
+def steady_state(pipeline: Pipeline) -> Steady:
+    """What the loop settles to, whatever its number of K-blocks."""
+    long = timeline(replace(pipeline, blocks=SETTLED + PERIOD + pipeline.stages))
+    stops = [span.stop for span in long.spans if span.warp == 0 and span.part == "multiply"]
+    first, last = stops[SETTLED - 1], stops[SETTLED + PERIOD - 1]
+    idle = sum(max(0, min(stop, last) - max(start, first)) for start, stop in long.idle) / PERIOD
+    return Steady((last - first) / PERIOD, idle, pipeline.latency - idle)
+
+
+def timeline(pipeline: Pipeline) -> Timeline:
+    """Let the warps take turns until every K-block is multiplied."""
+    programs = [list(_program(pipeline)) for _ in range(pipeline.warps)]
+    ready = [0] * pipeline.warps
+    arrived: list[dict[int, int]] = [{} for _ in programs]
+    spans: list[Span] = []
+    flights: list[Flight] = []
+    now, running = 0, 0
+    while any(programs):
+        since = {
+            warp: max(ready[warp], arrived[warp].get(program[0][1], 0))
+            for warp, program in enumerate(programs)
+            if program
+        }
+        if since.get(running, now + 1) > now:
+            running = min(since, key=lambda one: (since[one], one))
+        part, _, block, cycles = programs[running].pop(0)
+        start = max(now, since[running])
+        now = ready[running] = start + cycles
+        if cycles:
+            spans.append(Span(running, block, part, start, now))
+        if part == "copy":
+            arrived[running][block] = now + pipeline.latency
+            flights.append(Flight(running, block, now, now + pipeline.latency))
+    return Timeline(pipeline, tuple(spans), tuple(flights))
+
+
+_NOTHING = -1
+
+
+def _program(pipeline: Pipeline) -> Iterator[tuple[Part, int, int, int]]:
+    """A warp's work in order: (part, the K-block that must have arrived before it or _NOTHING, its K-block, cycles)."""
+    work, blocks, stages = pipeline.work, pipeline.blocks, pipeline.stages
+    if stages == 1:
+        for block in range(blocks):
+            yield "copy", _NOTHING, block, work.copy
+            yield "store", block, block, work.store
+            yield "multiply", block, block, work.multiply
+    elif stages == 2:
+        yield "copy", _NOTHING, 0, work.copy
+        yield "store", 0, 0, work.store
+        for block in range(blocks):
+            if block + 1 < blocks:
+                yield "copy", _NOTHING, block + 1, work.copy
+            yield "multiply", block, block, work.multiply
+            if block + 1 < blocks:
+                yield "store", block + 1, block + 1, work.store
+    else:
+        ahead = stages - 1
+        for block in range(min(ahead, blocks)):
+            yield "copy", _NOTHING, block, work.copy
+        for block in range(blocks):
+            if block + ahead < blocks:
+                yield "copy", block, block + ahead, work.copy
+            yield "multiply", block, block, work.multiply
