@@ -1,8 +1,8 @@
-"""The table of notebooks in README.md, made from the plan below and the notebooks that exist.
+"""The table of notebooks in README.md and the map in the first notebook, made from the plan below and what exists.
 
     python -m helpers.readme_table [--fix]
 
-Without --fix it only says whether the table is up to date (exit status 1 if not).
+Without --fix it only says whether both are up to date (exit status 1 if not).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from helpers import course_map
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = "<!-- notebooks: begin, written by `make format` -->"
@@ -82,26 +84,33 @@ def replaced(readme: str, new_table: str) -> str:
     return f"{before}{BEGIN}\n{new_table}\n{END}{rest.split(END, 1)[1]}"
 
 
+def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str]:
+    """The files that tell of all notebooks, and the text that each should have. Raises ValueError with a sentence."""
+    readme, folder = root / "README.md", root / "notebooks"
+    wanted = {readme: replaced(readme.read_text(encoding="utf-8"), table(folder, plan))}
+    for first in sorted(folder.glob("00*.ipynb")):
+        wanted[first] = course_map.updated(first.read_text(encoding="utf-8"), course_map.text(folder, plan))
+    return wanted
+
+
 def main(arguments: list[str]) -> int:
-    """Compare or rewrite README.md. Exit status 1 if it is not up to date (and --fix was not given)."""
+    """Compare or rewrite both. Exit status 1 if one is not up to date (and --fix was not given)."""
     parser = argparse.ArgumentParser(prog="python -m helpers.readme_table", description=__doc__.split("\n")[0])
-    parser.add_argument("--fix", action="store_true", help="write the table into README.md")
+    parser.add_argument("--fix", action="store_true", help="write the table and the map")
     options = parser.parse_args(arguments)
-    path = ROOT / "README.md"
-    readme = path.read_text(encoding="utf-8")
     try:
-        wanted = replaced(readme, table(ROOT / "notebooks"))
+        wanted = wanted_texts(ROOT)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
-    if wanted == readme:
-        return 0
-    if not options.fix:
-        print("README.md: the table of notebooks is not up to date; `make format` writes it", file=sys.stderr)
-        return 1
-    path.write_text(wanted, encoding="utf-8", newline="\n")
-    print("README.md: wrote the table of notebooks")
-    return 0
+    stale = [path for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if options.fix:
+            path.write_text(wanted[path], encoding="utf-8", newline="\n")
+            print(f"{path.name}: wrote the list of notebooks")
+        else:
+            print(f"{path.name}: the list of notebooks is not up to date; `make format` writes it", file=sys.stderr)
+    return 1 if stale and not options.fix else 0
 
 
 if __name__ == "__main__":

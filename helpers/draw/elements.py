@@ -1,0 +1,159 @@
+"""Which thread writes which element of an array, and who has nothing to do? The picture of notebook 00.
+
+Above, all threads of the launch, block beside block; below, the array. A line joins a thread to the element it wrote,
+as recorded. Threads that wrote nothing are hatched grey, elements that nobody wrote are hatched red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from helpers.draw import page, theme
+from helpers.draw.thread_map import FLOAT_BYTES, TINTS
+from helpers.draw.threads import accesses_by_block
+
+MOST = 64  # threads or elements side by side: more could not be told apart
+AT_ONCE = 4
+HEAD, STRIP = 74.0, 158.0  # CSS pixels
+THREADS_Y, ELEMENTS_Y, BOX_HEIGHT = 40.0, 106.0, 24.0  # from the top of a strip
+LEFT = 92.0
+ELEMENT_TINT = "#BBD9EC"  # of theme.A
+CAPTION_LINES = 2
+FIGURE_HEIGHT = page.full_height(HEAD + STRIP, CAPTION_LINES)
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """One launch over a one-dimensional array.
+
+    label: what is written above it.  array: the array's name.  blocks, block: of the grid, and threads of each.
+    elements: of the array.  writes: (n, 2) int64, (thread of the launch, element) of every store, as executed.
+    """
+
+    label: str
+    array: str
+    blocks: int
+    block: int
+    elements: int
+    writes: np.ndarray
+
+    def __post_init__(self) -> None:
+        if max(self.threads, self.elements) > MOST:
+            raise ValueError(
+                f"{self.threads} threads over {theme.plural(self.elements, 'element')}: a strip has room for {MOST}; "
+                "take fewer blocks, smaller blocks or a shorter array."
+            )
+
+    @property
+    def threads(self) -> int:
+        """Threads of the whole launch."""
+        return self.blocks * self.block
+
+    @cached_property
+    def idle(self) -> np.ndarray:
+        """(threads,) bool: wrote nothing."""
+        return np.bincount(self.writes[:, 0], minlength=self.threads) == 0
+
+    @cached_property
+    def writers(self) -> np.ndarray:
+        """(elements,) how many stores each element received."""
+        return np.bincount(self.writes[:, 1], minlength=self.elements)
+
+
+def strip(recording: Any, elements: int, label: str, array: str) -> Strip:
+    """The stores of the last launch of a recording that traced every block of a one-dimensional grid."""
+    facts = recording.launches[-1].facts
+    block = int(np.prod(facts.block))
+    writes = [np.empty((0, 2), np.int64)]
+    for (number, *_), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
+        for store in stores:
+            threads = np.flatnonzero(store.active)
+            writes.append(np.stack([number * block + threads, store.offset[threads] // FLOAT_BYTES], axis=1))
+    return Strip(label, array, int(np.prod(facts.grid)), block, elements, np.concatenate(writes))
+
+
+def strips_figure(strips: Sequence[Strip], title: str) -> theme.Figure:
+    """One to four launches, one below the other, on one scale."""
+    if not 1 <= len(strips) <= AT_ONCE:
+        raise ValueError(f"Between 1 and {AT_ONCE} launches fit below each other, but {len(strips)} were given.")
+    longest = max(max(one.threads, one.elements) for one in strips)
+    step = min((page.WIDTH - LEFT - page.MARGIN) / longest, 26.0)
+    sentence = caption(strips[0]) if len(strips) == 1 else _comparison(strips)
+    drawn, axes = page.page(HEAD + STRIP * len(strips), title, sentence, CAPTION_LINES)
+    with theme.style():
+        _legend(axes, strips)
+        for number, one in enumerate(strips):
+            _strip(axes, one, HEAD + STRIP * number, step)
+    return drawn
+
+
+def caption(strip: Strip) -> str:
+    """'3 blocks of 16 threads are 48 threads for 40 elements: 8 threads wrote nothing.'"""
+    blocks = f"{theme.plural(strip.blocks, 'block')} of {theme.plural(strip.block, 'thread')}"
+    threads, elements = theme.plural(strip.threads, "thread"), theme.plural(strip.elements, "element")
+    return f"{blocks} are {threads} for {elements}: {_facts(strip)}."
+
+
+def _comparison(strips: Sequence[Strip]) -> str:
+    told = "; ".join(f"{theme.plural(one.blocks, 'block')} of {one.block}: {_facts(one)}" for one in strips)
+    return f"{told}."
+
+
+def _facts(strip: Strip) -> str:
+    missed, again, idle = (int(x.sum()) for x in (strip.writers == 0, strip.writers > 1, strip.idle))
+    facts = []
+    if missed:
+        facts.append(f"nobody wrote {theme.plural(missed, 'element')}")
+    if again:
+        facts.append(f"{theme.plural(again, 'element')} got {int(strip.writers.max())} writes each")
+    if idle:
+        facts.append(f"{theme.plural(idle, 'thread')} wrote nothing")
+    return " and ".join(facts) or "every thread wrote one element, and every element was written"
+
+
+def _strip(axes: Axes, strip: Strip, top: float, step: float) -> None:
+    threads_y, elements_y = top + THREADS_Y, top + ELEMENTS_Y
+    page.text(axes, page.MARGIN, top + 8, strip.label, size=theme.TEXT, color=theme.INK, weight="bold")
+    tints = np.array(TINTS)[[1, 0]][np.arange(strip.threads) // strip.block % 2]
+    numbers = [n % strip.block for n in range(strip.threads)]
+    _row(axes, "threads", threads_y, step, numbers, tints, strip.idle, theme.WASTE)
+    for block in range(strip.blocks):
+        left, width = LEFT + block * strip.block * step, strip.block * step
+        page.outline(axes, page.boxes(left, threads_y, width, BOX_HEIGHT), theme.INK, 1.4)
+        words = f"block {block}" if width > page.text_width("block 00") else str(block)
+        page.text(axes, left + width / 2, threads_y - 9, words, ha="center", color=theme.INK)
+    tints = np.full(strip.elements, ELEMENT_TINT)
+    _row(axes, strip.array, elements_y, step, range(strip.elements), tints, strip.writers == 0, theme.TROUBLE)
+    paths = [
+        [(LEFT + (thread + 0.5) * step, threads_y + BOX_HEIGHT + 1), (LEFT + (element + 0.5) * step, elements_y - 1)]
+        for thread, element in strip.writes.tolist()
+    ]
+    page.lines(axes, paths, theme.A, 1.1, label="writes")
+
+
+def _row(
+    axes: Axes, name: str, top: float, step: float, numbers: Sequence[int], tints: np.ndarray, bad: np.ndarray,
+    trouble: str,
+) -> None:  # fmt: skip
+    """Boxes side by side, a number in each; the bad ones hatched."""
+    page.text(axes, page.MARGIN, top + BOX_HEIGHT / 2, name, color=theme.INK)
+    left = LEFT + np.arange(len(tints)) * step
+    boxes = page.boxes(left, top, step, BOX_HEIGHT)
+    page.fill(axes, boxes[~bad], list(tints[~bad]), edge=theme.PAPER, line=1.0, label=name)
+    page.hatch(axes, boxes[bad], colour=trouble, label=f"bad {name}")
+    page.labels(axes, [str(n) for n in numbers], left + step / 2, top + BOX_HEIGHT / 2, 11.0, theme.INK)
+
+
+def _legend(axes: Axes, strips: Sequence[Strip]) -> None:
+    keys = [page.Key(TINTS[1], "thread, with its threadIdx.x"), page.Key(ELEMENT_TINT, "element, with its index")]
+    if any(one.idle.any() for one in strips):
+        keys.append(page.Key(theme.WASTE, "thread that wrote nothing", hatched=True))
+    if any((one.writers == 0).any() for one in strips):
+        keys.append(page.Key(theme.TROUBLE, "element that nobody wrote", hatched=True))
+    page.legend(axes, 48, keys)

@@ -1,0 +1,91 @@
+"""The explorer of notebook 00: blocks, threads and elements of a one-dimensional launch → who writes what.
+
+`explore(source)` is the explorer, `small_multiples(source)` its static twin, `picture(…)` one setting of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from helpers import compiler, simulator
+from helpers.draw import theme
+from helpers.draw.elements import FIGURE_HEIGHT, MOST, Strip, strip, strips_figure
+from helpers.explore.controls import range_slider
+from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.widgets import choice_slider
+
+ARRAY = "A"
+BLOCKS = (1, 2, 4, 8, 16, 32)  # threads of a block
+FACTOR = 3.0
+TELLING = ((2, 16, 40), (3, 16, 40), (5, 8, 40))
+
+
+def launch(source: str, grid: int, block: int, elements: int) -> Strip:
+    """Who wrote what when `kernel(float *A, int N, float c)` ran with this launch, from recorded addresses.
+
+    source: CUDA C++ with one kernel.  Raises the simulator's and the compiler's errors.
+    """
+    return _launch(source, grid, block, elements)
+
+
+@lru_cache(maxsize=32)
+def _launch(source: str, grid: int, block: int, elements: int) -> Strip:
+    entry = entry_of(source)
+    function = simulator.RawModule(code=source).get_function(entry)
+    array = np.ones(elements, np.float32)
+    with simulator.record(blocks="all", checks="off") as recording:
+        function((grid,), (block,), (array, np.int32(elements), np.float32(FACTOR)))
+    return strip(recording, elements, label(grid, block, elements), ARRAY)
+
+
+def entry_of(source: str) -> str:
+    """The name of the only kernel in a source. Raises CannotShow if there is none, or more than one."""
+    names = compiler.kernel_names(source)
+    if len(names) != 1:
+        found = ", ".join(names) if names else "none"
+        raise CannotShow(f"One kernel (a __global__ function) is expected in the source; found {found}.")
+    return names[0]
+
+
+def label(grid: int, block: int, elements: int) -> str:
+    """'grid (3,), block (16,), N = 40'"""
+    return f"grid ({grid},), block ({block},), N = {elements}"
+
+
+def picture(source: str, grid: int, block: int, elements: int) -> theme.Figure:
+    """Who writes what in one launch."""
+    return strips_figure([launch(source, grid, block, elements)], "Which thread writes which element?")
+
+
+class FirstLaunchExplorer(LiveExplorer):
+    """Controls for the number of blocks, the threads of a block, and the length of the array."""
+
+    def __init__(self, source: str, grid: int, block: int, elements: int) -> None:
+        self.source = source
+        self.grid = range_slider("blocks", 1, MOST // block, grid)
+        self.block = choice_slider("threads a block", BLOCKS, block)
+        self.elements = range_slider("elements N", 1, MOST, elements)
+        rows = [[self.grid, self.block], [self.elements]]
+        super().__init__("Explorer: blocks and threads, and which thread writes which element.", rows, FIGURE_HEIGHT)
+
+    def settle(self, moved: object) -> None:
+        """As many blocks as fit into the picture."""
+        self.grid.max = MOST // self.block.value
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        return picture(self.source, self.grid.value, self.block.value, self.elements.value), ""
+
+
+def explore(source: str, grid: int = 2, block: int = 16, elements: int = 40) -> FirstLaunchExplorer:
+    """The explorer for a learner's kernel `(float *A, int N, float c)`, beginning with this launch."""
+    return FirstLaunchExplorer(source, grid, block, elements)
+
+
+def small_multiples(source: str, settings: Sequence[tuple[int, int, int]] = TELLING) -> theme.Figure:
+    """The explorer's static twin: (blocks, threads of a block, elements) below each other."""
+    return strips_figure(
+        [launch(source, *setting) for setting in settings], "Too few blocks, enough of them, and a block size that fits"
+    )

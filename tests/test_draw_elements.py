@@ -1,0 +1,77 @@
+"""The picture of threads over elements: what it draws is what was stored, and the caption counts it."""
+
+import numpy as np
+import pytest
+
+from helpers.draw import elements, theme
+from helpers.draw.elements import Strip, caption, strips_figure
+
+
+def strip(writes: list[tuple[int, int]], blocks: int = 2, block: int = 4, count: int = 6) -> Strip:
+    return Strip("a launch", "A", blocks, block, count, np.array(writes, np.int64).reshape(-1, 2))
+
+
+STRAIGHT = [(n, n) for n in range(6)]
+
+
+def artist(figure: theme.Figure, label: str):
+    return [one for one in figure.axes[0].get_children() if one.get_label() == label]
+
+
+def test_threads_without_a_store_are_idle_and_elements_without_one_are_missed():
+    one = strip([(0, 0), (1, 1), (5, 1)])
+    assert one.idle.tolist() == [False, False, True, True, True, False, True, True]
+    assert one.writers.tolist() == [1, 2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("one", "sentence"),
+    [
+        (
+            strip(STRAIGHT),
+            "2\u00a0blocks of 4\u00a0threads are 8\u00a0threads for 6\u00a0elements: 2\u00a0threads wrote nothing.",
+        ),
+        (
+            strip(STRAIGHT[:4], blocks=1),
+            "1\u00a0block of 4\u00a0threads are 4\u00a0threads for 6\u00a0elements: nobody wrote 2\u00a0elements.",
+        ),
+        (strip(STRAIGHT[:4], blocks=1, count=4), "every thread wrote one element, and every element was written."),
+        (strip([(n, n % 4) for n in range(8)], count=4), "4\u00a0elements got 2 writes each."),
+    ],
+)
+def test_the_caption_counts_what_went_wrong_or_says_that_all_is_well(one, sentence):
+    assert caption(one).endswith(sentence)
+
+
+def test_a_line_is_drawn_for_every_store_and_nothing_else():
+    figure = strips_figure([strip([(0, 3), (7, 3)])], "title")
+    segments = artist(figure, "writes")[0].get_segments()
+    assert len(segments) == 2
+    width = segments[1][0][0] - segments[0][0][0]  # from thread 0 to thread 7
+    step = width / 7
+    assert segments[0][1][0] == pytest.approx(elements.LEFT + 3.5 * step)
+    assert segments[0][1][0] == segments[1][1][0]
+
+
+def test_idle_threads_and_missed_elements_are_hatched_in_their_colours():
+    figure = strips_figure([strip(STRAIGHT[:4])], "title")
+    idle, missed = artist(figure, "bad threads")[0], artist(figure, "bad A")[0]
+    assert len(idle.get_paths()) == 4 and len(missed.get_paths()) == 2
+    assert not artist(strips_figure([strip(STRAIGHT[:4], blocks=1, count=4)], "t"), "bad A")
+
+
+def test_several_launches_share_one_scale_and_one_caption():
+    figure = strips_figure([strip(STRAIGHT), strip(STRAIGHT[:4], blocks=1)], "title")
+    first, second = artist(figure, "writes")
+    assert first.get_segments()[3][0][0] == second.get_segments()[3][0][0]
+    assert (
+        figure.caption
+        == "2\u00a0blocks of 4: 2\u00a0threads wrote nothing; 1\u00a0block of 4: nobody wrote 2\u00a0elements."
+    )
+
+
+def test_more_than_fit_beside_each_other_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="65 threads over 6\u00a0elements: a strip has room for 64"):
+        strip([], blocks=65, block=1)
+    with pytest.raises(ValueError, match="Between 1 and 4 launches"):
+        strips_figure([], "title")
