@@ -1,36 +1,50 @@
 """CUDA kernels executed on the CPU, with everything that the memory system would do recorded."""
 
+from helpers.simulator.arrays import DeviceArray, empty
+from helpers.simulator.checks import Finding, Report
 from helpers.simulator.errors import (
     ArgumentError,
+    AsyncCopyError,
     BarrierError,
     DeviceAssertion,
+    HazardError,
     KernelError,
     LaunchError,
     Misaligned,
     OutOfBounds,
+    RaceError,
     SimulatorError,
     StepLimitExceeded,
+    UninitializedRead,
     UnsupportedInstruction,
 )
-from helpers.simulator.module import DeviceArray, Kernel, RawModule, record
+from helpers.simulator.module import Kernel, RawModule, record, sanitize
 from helpers.simulator.recording import Counts, LineCounts, Recording
 
 __all__ = [
     "ArgumentError",
+    "AsyncCopyError",
     "BarrierError",
     "Counts",
-    "DeviceAssertion",
     "DeviceArray",
+    "DeviceAssertion",
+    "Finding",
+    "HazardError",
     "Kernel",
     "KernelError",
     "LaunchError",
     "LineCounts",
     "Misaligned",
     "OutOfBounds",
+    "RaceError",
     "RawModule",
     "Recording",
+    "Report",
     "SimulatorError",
     "StepLimitExceeded",
+    "UninitializedRead",
     "UnsupportedInstruction",
+    "empty",
     "record",
+    "sanitize",
 ]

@@ -9,6 +9,7 @@ counter, so that groups meet again as early as they can. This is done for whole 
 """
 
 from collections.abc import Callable
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceede
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
 from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.observers import Observer
+from helpers.simulator.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
 WARP = 32
@@ -115,12 +117,14 @@ class Wave:
 
     def fail(self, error: type[KernelError], what: str, advice: str, block: int, thread: int) -> None:
         """Raise `error` for the current instruction with its source line, block and thread."""
-        line = self.instruction.line if self.instruction else 0
+        lines = (self.instruction.line, *self.instruction.called_from) if self.instruction else (0,)
         where_block, where_thread = self.block_index(block), self.thread_index(thread)
+        who = lane_name(where_block, where_thread)
         raise error(
-            f"{self.program.name}: {lane_name(where_block, where_thread)} {what}.\n{self.launch.quote(line)}{advice}",
+            f"{self.program.name}: {who} {what}.\n{self.launch.quote(*lines)}{advice}",
             kernel=self.program.name,
-            line=line,
+            line=lines[0],
+            called_from=lines[1:],
             block=where_block,
             thread=where_thread,
         )
@@ -275,6 +279,36 @@ class Prepared:
             self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
             self.next.append(block_at.get(block.stop, self.end))
 
+    # ---- where barriers are, for messages
+    @cached_property
+    def leads_to_barrier(self) -> list[bool]:
+        """By basic block: whether a barrier of the whole block may still come, in it or after it."""
+        return [
+            any(self.last[after].kind is Kind.BARRIER for after in self._after(block, {block}))
+            for block in range(self.end)
+        ]
+
+    @cached_property
+    def only_exits(self) -> list[bool]:
+        """By basic block: whether there is nothing in it but the end of the kernel."""
+        instructions = self.program.instructions
+        return [all(i.kind is Kind.EXIT for i in instructions[b.start : b.stop]) for b in self.program.blocks]
+
+    @cache  # noqa: B019 (a program is prepared once and kept)
+    def reaches(self, target: int) -> np.ndarray:
+        """By basic block (and False for the end): whether `target` may be executed from there on."""
+        return np.array([target in self._after(block, {block}) for block in range(self.end)] + [False])
+
+    def _after(self, block: int, known: set[int]) -> set[int]:
+        """The block and all that may follow it."""
+        following = [block]
+        while following:
+            for successor in self.program.blocks[following.pop()].successors:
+                if successor not in known:
+                    known.add(successor)
+                    following.append(successor)
+        return known
+
 
 class Launch:
     """One execution of a kernel: geometry, memory, arguments and who records."""
@@ -290,6 +324,7 @@ class Launch:
         recorder: Observer | None = None,
         max_instructions: int = 1_000_000,
         only_blocks: np.ndarray | None = None,
+        shared_names: SharedNames = NO_NAMES,
     ) -> None:
         self.prepared = prepared
         self.program = prepared.program
@@ -302,13 +337,17 @@ class Launch:
         self.max_instructions = max_instructions
         self.block_ids = np.arange(product(grid), dtype=np.int64) if only_blocks is None else only_blocks
         self._bind = bind
+        self.shared_names = shared_names
 
-    def quote(self, line: int) -> str:
-        """The source line of a message, on a line of its own."""
+    def quote(self, line: int, *called_from: int) -> str:
+        """The source line of a message, on a line of its own, and those that its function was called from."""
         lines = self.program.source_lines
-        if 1 <= line <= len(lines):
-            return f"  line {line}: {lines[line - 1].strip()}\n"
-        return ""
+        texts = []
+        for number in (line, *called_from):
+            if 1 <= number <= len(lines):
+                start = "  called from line" if texts else "line"
+                texts.append(f"  {start} {number}: {lines[number - 1].strip()}\n")
+        return "".join(texts)
 
     def run(self) -> None:
         """Execute all blocks, wave by wave."""
@@ -446,6 +485,7 @@ def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     wave.exited = gone.copy() if wave.exited is None else wave.exited | gone
     if wave.groups is not None:
         wave.groups.exit(gone, active, wave.pcs)
+    _release(wave, prepared)
     return _schedule(wave)
 
 
@@ -460,6 +500,8 @@ def _schedule(wave: Wave) -> int:
             _unreached_barrier(wave)
         return pc
     mask = runnable == pc
+    if groups is None and waiting.any():
+        _not_around_a_barrier(wave, wave.launch.prepared, pc, mask)
     living = pcs != DONE
     if (mask == living).all() and (groups is None or groups.whole()):
         wave.pcs = wave.waiting = wave.groups = None
@@ -494,16 +536,23 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             wave.groups.arrive_at_warpsync(last.select(wave.registers), wave.mask, wave.pcs)
         return _schedule(wave)
     wave.waiting |= wave.mask
-    done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
-    if done.any():
-        arrived = np.where(wave.waiting, wave.pcs, -1)[done]
-        highest = arrived.max(axis=1, keepdims=True)
-        if ((arrived != highest) & (arrived >= 0)).any():
-            _different_barriers(wave, prepared, int(np.flatnonzero(done)[0]))
-        wave.waiting[done] = False
-        if wave.recorder is not None:
-            wave.recorder.barrier(wave, done)
+    _release(wave, prepared)
     return _schedule(wave)
+
+
+def _release(wave: Wave, prepared: Prepared) -> None:
+    """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
+    done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
+    if not done.any():
+        return
+    lowest = np.where(wave.waiting, wave.pcs, DONE).min(axis=1)
+    highest = np.where(wave.waiting, wave.pcs, -1).max(axis=1)
+    different = done & (lowest != highest)
+    if different.any():
+        _different_barriers(wave, prepared, int(different.argmax()))
+    wave.waiting[done] = False
+    if wave.recorder is not None:
+        wave.recorder.barrier(wave, done)
 
 
 def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
@@ -530,15 +579,21 @@ def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
     groups = []
     for following in sorted(set(wave.pcs[block, waiting].tolist())):
         threads = waiting[wave.pcs[block, waiting] == following]
-        barrier = next(
-            p for p, n in enumerate(prepared.next) if n == following and prepared.last[p].kind is Kind.BARRIER
-        )
-        groups.append((prepared.last[barrier].line, threads))
+        groups.append((_barrier_before(prepared, following).line, threads))
     where = wave.block_index(block)
-    text = "; ".join(f"{_threads(wave, threads)} at line {line}" for line, threads in groups)
+    lines = list(dict.fromkeys(line for line, _ in groups))
+    if len(lines) == 1:
+        text = f"do not wait at line {lines[0]} together: " + ", ".join(
+            f"{_threads(wave, threads)} in {'one' if number == 0 else 'another'} round of the loop"
+            for number, (_, threads) in enumerate(groups)
+        )
+    else:
+        text = "wait at different barriers: " + "; ".join(
+            f"{_threads(wave, threads)} at line {line}" for line, threads in groups
+        )
     raise BarrierError(
-        f"{wave.program.name}: the threads of block {coordinates(where)} wait at different barriers: {text}.\n"
-        + "".join(wave.launch.quote(line) for line, _ in groups)
+        f"{wave.program.name}: the threads of block {coordinates(where)} {text}.\n"
+        + "".join(wave.launch.quote(line) for line in lines)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
         line=groups[0][0],
@@ -547,14 +602,72 @@ def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
     )
 
 
-def _unreached_barrier(wave: Wave) -> None:
-    """Nobody can run, somebody waits: cannot happen while exited threads count as arrived, so name the state."""
-    stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
-    block = int(np.flatnonzero(stuck.any(axis=1))[0])
+def _barrier_before(prepared: Prepared, following: int) -> Instruction:
+    """The barrier behind which a thread goes on at the basic block `following`."""
+    return next(
+        last
+        for last, next_ in zip(prepared.last, prepared.next, strict=True)
+        if next_ == following and last.kind is Kind.BARRIER
+    )
+
+
+def _not_around_a_barrier(wave: Wave, prepared: Prepared, pc: int, mask: np.ndarray) -> None:
+    """Raise BarrierError if threads go on behind a barrier at which other threads of their warp still wait.
+
+    The hardware lets a warp whose threads have gone different ways meet again before it goes on, and so never gets
+    there: the kernel hangs. Threads that have nothing left to do but to exit are not waited for.
+    """
+    if prepared.leads_to_barrier[pc] or prepared.only_exits[pc]:
+        return
+    left_behind = wave.waiting & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
+    warps = -(-wave.threads // WARP) * WARP - wave.threads
+    both = [
+        np.pad(lanes, ((0, 0), (0, warps))).reshape(wave.shape[0], -1, WARP).any(axis=2)
+        for lanes in (left_behind, mask)
+    ]
+    if not (both[0] & both[1]).any():
+        return
+    block, warp = (int(i) for i in np.argwhere(both[0] & both[1])[0])
+    lanes = slice(warp * WARP, (warp + 1) * WARP)
+    waiting = np.flatnonzero(left_behind[block, lanes]) + warp * WARP
+    passing = np.flatnonzero(mask[block, lanes]) + warp * WARP
+    barrier = _barrier_before(prepared, int(wave.pcs[block, waiting[0]]))
+    start, stop = (getattr(wave.program.blocks[pc], end) for end in ("start", "stop"))
+    next_line = next((i.line for i in wave.program.instructions[start:stop] if i.line), 0)
+    where = wave.block_index(block)
     raise BarrierError(
-        f"{wave.program.name}: threads of block {coordinates(wave.block_index(block))} wait for ever at a barrier.",
+        f"{wave.program.name}: the threads of a warp of block {coordinates(where)} are separated by a barrier: "
+        f"{_threads(wave, waiting)} wait at line {barrier.line}, {_threads(wave, passing)} go on to line {next_line} "
+        "without it. On a GPU this kernel hangs.\n"
+        + wave.launch.quote(barrier.line)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
-        block=wave.block_index(block),
+        line=barrier.line,
+        block=where,
+        thread=wave.thread_index(int(waiting[0])),
+    )
+
+
+def _unreached_barrier(wave: Wave) -> None:
+    """Nobody can run and somebody waits: at barriers, or at meetings for threads that are at barriers."""
+    stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
+    prepared = wave.launch.prepared
+    block = int(np.flatnonzero(stuck.any(axis=1))[0])
+    where = wave.block_index(block)
+    waiting = np.flatnonzero(wave.waiting[block])
+    others = np.flatnonzero(stuck[block] & ~wave.waiting[block])
+    lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
+    text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
+    if len(others):
+        text += f"{'; ' * bool(text)}{_threads(wave, others)} elsewhere, for those to come along"
+    raise BarrierError(
+        f"{wave.program.name}: the threads of block {coordinates(where)} wait for ever: {text}.\n"
+        + "".join(wave.launch.quote(line) for line in lines)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        kernel=wave.program.name,
+        line=lines[0] if lines else 0,
+        block=where,
+        thread=wave.thread_index(int((*waiting, *others)[0])),
     )
 
 

@@ -24,8 +24,9 @@ class UnsupportedInstruction(SimulatorError, NotImplementedError):
 class KernelError(SimulatorError, RuntimeError):
     """Something went wrong while the kernel was running.
 
-    Attributes: `kernel` (its name), `line` (1-based line of the learner's source, 0 if unknown), `block` and `thread`
-    ((x, y, z) of the first offending thread, None if it concerns no single thread).
+    Attributes: `kernel` (its name), `line` (1-based line of the learner's source, 0 if unknown), `called_from` (the
+    lines from which the function of that line was called, the nearest first), `block` and `thread` ((x, y, z) of the
+    first offending thread, None if it concerns no single thread).
     """
 
     def __init__(
@@ -36,10 +37,12 @@ class KernelError(SimulatorError, RuntimeError):
         line: int = 0,
         block: tuple[int, int, int] | None = None,
         thread: tuple[int, int, int] | None = None,
+        called_from: tuple[int, ...] = (),
     ) -> None:
         super().__init__(message)
         self.kernel = kernel
         self.line = line
+        self.called_from = called_from
         self.block = block
         self.thread = thread
 
@@ -62,6 +65,29 @@ class StepLimitExceeded(KernelError):
 
 class DeviceAssertion(KernelError, AssertionError):
     """An `assert` in the kernel was false, or the kernel executed `__trap()`."""
+
+
+class HazardError(KernelError):
+    """The kernel ran to its end, but what it did depends on chance; its results are in the arrays.
+
+    `report` is the sanitizer's `helpers.simulator.checks.Report`.
+    """
+
+    def __init__(self, message: str, *, report=None, **where) -> None:
+        super().__init__(message, **where)
+        self.report = report
+
+
+class RaceError(HazardError):
+    """Two threads access the same memory in no defined order, and one of them writes."""
+
+
+class UninitializedRead(HazardError):
+    """A thread read memory that nobody had written."""
+
+
+class AsyncCopyError(HazardError):
+    """An asynchronous copy was used before it was waited for, or was never waited for."""
 
 
 def coordinates(xyz: tuple[int, int, int]) -> str:

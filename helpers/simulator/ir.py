@@ -16,7 +16,6 @@ from helpers.compiler import Parameter
 from helpers.simulator.float32 import SMALLEST_NORMAL
 
 
-
 class Registers(list):
     """The values of all register slots.
 
@@ -38,7 +37,6 @@ class Registers(list):
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 
 
-
 class Kind(Enum):
     """How the engine treats an instruction."""
 
@@ -57,7 +55,8 @@ class Instruction:
 
     `guard` is (slot of a predicate, negated); `writes` are the slots that receive what `evaluate` or `execute` returns
     (one value, or a tuple of as many values as there are slots; None if nothing is written). A branch is taken where
-    `condition(wave, registers)` is true if it has one, else where its guard is.
+    `condition(wave, registers)` is true if it has one, else where its guard is. `called_from` holds the source lines
+    from which the function of `line` was called, if it was inlined.
     """
 
     index: int
@@ -75,6 +74,7 @@ class Instruction:
     targets: tuple[int, ...] = ()
     select: Callable[[Registers], Any] | None = None
     condition: Callable[[Any, Registers], Any] | None = None
+    called_from: tuple[int, ...] = ()
     barrier: int = -1
 
 
@@ -100,8 +100,8 @@ class Program:
 
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
-    dynamic shared memory starts at `dynamic_shared_offset`. `shared_base` is the address that the code gives to the
-    first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
+    dynamic shared memory starts at `dynamic_shared_offset`; `shared_offsets` says where each __shared__ variable starts
+    if that is known. `shared_base` is the address that the code gives to the first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
     """
 
     name: str
@@ -120,6 +120,7 @@ class Program:
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)
     shared_base: int = 0
+    shared_offsets: dict[str, int] = field(default_factory=dict)
     start: Callable[[Any], None] | None = None
 
 

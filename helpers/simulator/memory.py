@@ -7,6 +7,7 @@ arrays lie far apart, so that an address outside an array never falls into the n
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,11 @@ SAME_BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)
 
 @dataclass(slots=True)
 class Allocation:
-    """A piece of global memory: the bytes of one NumPy buffer, seen by kernels at `base`."""
+    """A piece of global memory: the bytes of one NumPy buffer, seen by kernels at `base`.
+
+    `names` are the parameters that point into it, `owner` is the array that the buffer belongs to, and `watch` is told
+    about every access before it is carried out (helpers.simulator.global_checks).
+    """
 
     base: int
     bytes_: np.ndarray
@@ -31,6 +36,9 @@ class Allocation:
     shape: tuple[int, ...] = ()
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.uint8))
     writable: bool = True
+    owner: np.ndarray | None = None
+    names: set[str] = field(default_factory=set)
+    watch: Any = None
     _views: dict = field(default_factory=dict)
 
     @property
@@ -86,12 +94,13 @@ class GlobalMemory:
             if owner.size == 0:
                 flat = np.empty(0, np.uint8)
             allocation = Allocation(
-                self._top, flat, name, array.shape, array.dtype, writable=bool(owner.flags.writeable)
+                self._top, flat, name, array.shape, array.dtype, writable=bool(owner.flags.writeable), owner=owner
             )
             self._top += -(-(flat.size + GAP) // ALIGNMENT) * ALIGNMENT
             self.allocations.append(allocation)
             self._bases.append(allocation.base)
             self._by_buffer[start] = allocation
+        allocation.names.add(name)
         return allocation.base + array.__array_interface__["data"][0] - start
 
     def find(self, address: int) -> Allocation | None:
@@ -125,6 +134,8 @@ class GlobalMemory:
         allocation = self._inside(low, high, width)
         if allocation is None:
             return self._load_pieces(wave, addresses, mask, dtype, count)
+        if allocation.watch is not None:
+            allocation.watch.access(wave, "ld", addresses - allocation.base, mask, width)
         if mask is not None:
             addresses = np.where(mask, addresses, low)
         index = (
@@ -145,6 +156,8 @@ class GlobalMemory:
         mask = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
         results = tuple(np.zeros(shape, dtype) for _ in range(count))
         for allocation, lanes in self._by_allocation(wave, addresses, mask, width, "read"):
+            if allocation.watch is not None:
+                allocation.watch.access(wave, "ld", addresses - allocation.base, lanes, width)
             index = (addresses[lanes] - allocation.base) // dtype.itemsize
             for part, result in enumerate(results):
                 result[lanes] = allocation.view(dtype)[index + part]
@@ -213,6 +226,9 @@ class GlobalMemory:
                     0,
                     0,
                 )
+            if piece.watch is not None:
+                named = mask if lanes is None else lanes
+                piece.watch.access(wave, "st", addresses - piece.base, named, width, values)
             view = piece.view(dtype)
             if lanes is None:
                 index = (active - piece.base) // dtype.itemsize
@@ -267,25 +283,20 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
     """Check the active lanes against a block's shared or a thread's local memory; 0 for the inactive lanes."""
     active = active_addresses(addresses, mask)
     check_alignment(wave, active, addresses, mask, width)
-    if int(active.min()) < 0 or int(active.max()) + width > memory.size:
-        wrong = np.broadcast_to((addresses < 0) | (addresses + width > memory.size), wave.shape)
+    start, stop = memory.limits(wave)
+    if int(active.min()) < start or int(active.max()) + width > stop:
+        wrong = np.broadcast_to((addresses < start) | (addresses + width > stop), wave.shape)
         wrong = wrong if mask is None else wrong & mask
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
         address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
-        wave.fail(
-            OutOfBounds,
-            f"{verb} {width} bytes at byte {address} of {memory.title}, which has {memory.size} bytes",
-            memory.advice,
-            block,
-            thread,
-        )
+        what = f"{verb} {width} bytes {memory.outside(wave, address)}"
+        wave.fail(OutOfBounds, what, memory.advice, block, thread)
     return addresses if mask is None else np.where(mask, addresses, 0)
 
 
 class SharedMemory:
     """One region of shared memory for each of the B blocks of a wave: bytes (B, size)."""
 
-    title = "shared memory"
     advice = "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
 
     def __init__(self, blocks: int, size: int) -> None:
@@ -300,6 +311,14 @@ class SharedMemory:
         if view is None:
             view = self._views[dtype] = self._bytes.view(dtype)
         return view
+
+    def limits(self, wave) -> tuple[int, int]:
+        """The bytes [start, stop) that the current instruction may access: of its array where it is known."""
+        return wave.launch.shared_names.limits(wave.instruction.index) or (0, self.size)
+
+    def outside(self, wave, address: int) -> str:
+        """Where an address outside the limits is, in words."""
+        return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         """As GlobalMemory.load; addresses are byte offsets in the block's shared memory."""
@@ -353,6 +372,14 @@ class LocalMemory:
     def __init__(self, shape: tuple[int, int], size: int) -> None:
         self.size = size
         self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
+
+    def limits(self, wave) -> tuple[int, int]:
+        """As SharedMemory.limits."""
+        return 0, self.size
+
+    def outside(self, wave, address: int) -> str:
+        """As SharedMemory.outside."""
+        return f"at byte {address} of {self.title}, which has {self.size} bytes"
 
     def _word(self, index):
         if np.ndim(index) == 0:

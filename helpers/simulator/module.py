@@ -3,20 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, Parameter
-from helpers.simulator import ptx_program
+from helpers.simulator import pointers, ptx_program
+from helpers.simulator.checks import Checker, Report, error_for
 from helpers.simulator.engine import Launch, Prepared
-from helpers.simulator.errors import ArgumentError, LaunchError, SimulatorError
+from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError
 from helpers.simulator.ir import Program
 from helpers.simulator.memory import GlobalMemory, product
+from helpers.simulator.observers import together
+from helpers.simulator.pointers import Pointers
 from helpers.simulator.printf import OUTPUT_LIMIT
 from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
+from helpers.simulator.shared_arrays import SharedNames
 
 DEFAULT_ARCH = "sm_90"
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
@@ -30,29 +34,20 @@ SCALARS = {
 }  # fmt: skip
 
 
-class DeviceArray(np.ndarray):
-    """An array 'on the device': NumPy's, with CuPy's `get` and `set`, so that notebooks read the same everywhere."""
-
-    def get(self) -> np.ndarray:
-        """A copy on the host."""
-        return np.array(self, subok=False)
-
-    def set(self, host: np.ndarray) -> None:
-        """Copy from the host; shapes and dtypes must be equal."""
-        if host.shape != self.shape or host.dtype != self.dtype:
-            raise ValueError(f"A {host.dtype} array of shape {host.shape} does not fit into {self.dtype} {self.shape}.")
-        self[...] = host
+CHECKS = ("raise", "report", "off")
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What `record` chose for the launches inside it."""
+    """What `record` and `sanitize` chose for the launches inside them."""
 
     recording: Recording | None = None
     level: str = "ptx"
     blocks: tuple[tuple[int, int, int], ...] | None = ()
     only_traced: bool = False
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
+    checks: str = "raise"
+    reports: list[Report] | None = None
 
 
 _settings: ContextVar[_Settings] = ContextVar("simulator_settings", default=_Settings())  # noqa: B039 (frozen)
@@ -65,6 +60,7 @@ def record(
     *,
     only_traced: bool = False,
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    checks: bool | str | None = None,
 ) -> Iterator[Recording]:
     """Record every launch inside the `with`.
 
@@ -74,6 +70,7 @@ def record(
             everything (much memory). Counters always cover all blocks that are executed.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
         max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop.
+        checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
     if level not in ("ptx", "sass"):
         raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
@@ -84,11 +81,37 @@ def record(
     else:
         wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
     recording = Recording(level)
-    token = _settings.set(_Settings(recording, level, wanted, only_traced, max_instructions))
+    outside = _settings.get()
+    mode = outside.checks if checks is None else _mode(checks)
+    settings = _Settings(recording, level, wanted, only_traced, max_instructions, mode, outside.reports)
+    token = _settings.set(settings)
     try:
         yield recording
     finally:
         _settings.reset(token)
+
+
+@contextmanager
+def sanitize(checks: bool | str = "raise") -> Iterator[list[Report]]:
+    """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
+
+    Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
+    UninitializedRead or AsyncCopyError, with the results in the arrays; "report": only add to the list of reports;
+    "off" (also False): do not look.
+    """
+    reports: list[Report] = []
+    token = _settings.set(replace(_settings.get(), checks=_mode(checks), reports=reports))
+    try:
+        yield reports
+    finally:
+        _settings.reset(token)
+
+
+def _mode(checks: bool | str) -> str:
+    mode = {True: "raise", False: "off"}.get(checks, checks)
+    if mode not in CHECKS:
+        raise SimulatorError(f"checks={checks!r}: choose True ('raise'), 'report' or False ('off').")
+    return mode
 
 
 class RawModule:
@@ -215,6 +238,13 @@ class Kernel:
                 product(grid) if executed is None else len(executed),
             )  # fmt: skip
             recorder = LaunchRecorder(program, facts, traced)
+        pointers = self._pointers
+        names = SharedNames(
+            pointers.shared_arrays, pointers.shared, self.compiled.source, self.name, settings.level == "ptx"
+        )
+        checker = None
+        if settings.checks != "off":
+            checker = Checker(program, grid, block, memory, pointers.written, names)
 
         def bind(wave) -> None:
             wave.parameters = parameters
@@ -225,13 +255,25 @@ class Kernel:
                 program.start(wave)
 
         launch = Launch(
-            prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory, bind, recorder,
-            settings.max_instructions, executed,
+            prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory, bind,
+            together(recorder, checker), settings.max_instructions, executed, names,
         )  # fmt: skip
         launch.output_left = OUTPUT_LIMIT
-        launch.run()
+        try:
+            launch.run()
+        except KernelError as error:
+            for finding in checker.finish().findings if checker is not None else ():
+                error.add_note(f"Before that: {finding.message}")
+            raise
         if recorder is not None:
             settings.recording.launches.append(recorder)
+        if checker is not None:
+            _tell(checker.finish(), settings)
+
+    @cached_property
+    def _pointers(self) -> Pointers:
+        """Which arrays the kernel may write, and its __shared__ arrays."""
+        return pointers.find(self.compiled, self._ptx.program.shared_offsets)
 
     def _check_launch(self, grid, block, shared_mem: int) -> None:
         problem = devices.launch_problem(
@@ -265,6 +307,16 @@ class Kernel:
                     self._variable_storage[name] = np.frombuffer(bytearray(data), np.uint8)
                 placed.append((slot, memory.add(self._variable_storage[name], name)))
         return placed
+
+
+def _tell(report: Report, settings: _Settings) -> None:
+    """Hand a report over to whoever asked for it; raise if there is something to raise."""
+    if settings.recording is not None:
+        settings.recording.reports.append(report)
+    if settings.reports is not None:
+        settings.reports.append(report)
+    if settings.checks == "raise" and report.findings:
+        raise error_for(report)
 
 
 def _as_sizes(sizes):

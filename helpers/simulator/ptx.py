@@ -74,13 +74,17 @@ Operand = Register | Special | Immediate | Symbol | Vector | Address | Not
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One PTX instruction: `@guard opcode operands;` and the source line it was compiled from (0: unknown)."""
+    """One PTX instruction: `@guard opcode operands;` and the source line it was compiled from (0: unknown).
+
+    In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
+    """
 
     opcode: tuple[str, ...]
     operands: tuple[Operand, ...]
     guard: Register | Not | None
     line: int
     text: str
+    called_from: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +307,8 @@ class _Body:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.line = 0
+        self.called_from: tuple[int, ...] = ()
+        self.calls: dict[int, tuple[int, ...]] = {}  # by line, where its function was called from the last time
         self.scopes: list[_Scope] = []
         self.count = 0
 
@@ -356,10 +362,15 @@ class _Body:
     def _location(self, match: re.Match) -> None:
         file, number, inlined_file, inlined_line = (int(part or 0) for part in match.groups())
         self.function.file = self.function.file or file
-        # Code of a header that was inlined belongs to the line of the kernel's own file that called it.
-        if file != self.function.file:
-            number = inlined_line if inlined_file == self.function.file else 0
-        self.line = number or self.line
+        own, inlined_own = file == self.function.file, inlined_file == self.function.file and inlined_line > 0
+        called_from = (inlined_line, *self.calls.get(inlined_line, ())) if inlined_own else ()
+        if own:
+            self.calls[number] = called_from
+        else:
+            # Code of a header that was inlined belongs to the line of the kernel's own file that called it.
+            number, called_from = inlined_line if inlined_own else 0, called_from[1:]
+        if number:
+            self.line, self.called_from = number, called_from
 
     def _declare(self, piece: str, type_: str) -> None:
         if ranged := re.fullmatch(r"([%\w$]+)<(\d+)>", piece):
@@ -382,7 +393,8 @@ class _Body:
             guard, body = (Not(register) if match[1] else register), match[3]
         opcode, _, operands = body.partition(" ")
         parsed = (_renamed(parse_operand(item), names, Register) for item in split_operands(operands))
-        self.function.statements.append(Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text))
+        statement = Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text, self.called_from)
+        self.function.statements.append(statement)
 
 
 @dataclass(slots=True)

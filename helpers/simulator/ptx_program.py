@@ -296,6 +296,7 @@ def translate(kernel: CompiledKernel) -> Program:
         parameters=kernel.parameters,
         shared_bytes=translator.shared_bytes,
         dynamic_shared_offset=translator.dynamic_offset,
+        shared_offsets=translator.shared_offsets,
         local_bytes=translator.local_bytes,
         subnormal=translator.subnormal,
         registers_per_thread=kernel.registers,
@@ -314,6 +315,7 @@ def _instruction(t: Translator, statement: Statement, index: int) -> Instruction
     opcode, operands = statement.opcode, statement.operands
     name = opcode[0]
     instruction = Instruction(index, statement.text, ".".join(opcode), statement.line, Kind.ALU)
+    instruction.called_from = statement.called_from
     instruction.reads = t.value_reads(statement)
     if name in ("bra", "brx", "ret", "exit", "bar", "barrier", "trap", "call"):
         _control(t, instruction, statement)

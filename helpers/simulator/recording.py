@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from helpers.simulator import counting
+from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.ir import Program
 from helpers.simulator.observers import Observer
@@ -271,6 +272,14 @@ class Recording:
 
     level: str
     launches: list[LaunchRecorder] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+
+    @property
+    def checks(self) -> Report:
+        """What the sanitizer looked at and found in the launches, as one report; str() says it in words."""
+        if not self.reports:
+            raise SimulatorError("The sanitizer was off, or nothing was launched, inside `with simulator.record(...)`.")
+        return combined(self.reports)
 
     def _launches(self) -> list[LaunchRecorder]:
         if not self.launches:

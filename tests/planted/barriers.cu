@@ -1,15 +1,5 @@
 // Barriers that not all threads reach. `BUG(kernel)` marks them.
 
-// The other threads leave without having been here.
-extern "C" __global__ void barrier_in_branch(const float *x, float *y) {
-    __shared__ float tile[64];
-    tile[threadIdx.x] = x[threadIdx.x];
-    if (threadIdx.x < 16) {
-        __syncthreads();                                                 // BUG(barrier_in_branch)
-        y[threadIdx.x] = tile[threadIdx.x + 1];
-    }
-}
-
 // Half of the block waits in one branch, half in the other.
 extern "C" __global__ void barrier_in_both_branches(const float *x, float *y) {
     __shared__ float tile[64];
@@ -50,21 +40,26 @@ extern "C" __global__ void barrier_in_uneven_loop(int *rounds) {
     rounds[threadIdx.x] = count;
 }
 
-// Threads beyond the end leave early; the others wait, in the same warp.
-extern "C" __global__ void return_before_barrier(int n, const float *x, float *y) {
+// The other threads of the warp go around the barrier, and on.
+extern "C" __global__ void barrier_in_branch(const float *x, float *y) {
     __shared__ float tile[64];
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    tile[threadIdx.x] = x[i];
-    __syncthreads();                                                     // BUG(return_before_barrier)
-    y[i] = tile[0];
+    tile[threadIdx.x] = x[threadIdx.x];
+    float value = 0.0f;
+    if (threadIdx.x % 32 < 16) {
+        __syncthreads();                                                 // BUG(barrier_in_branch)
+        value = tile[threadIdx.x + 1];
+    }
+    y[threadIdx.x] = value;
 }
 
-// A whole warp leaves early.
-extern "C" __global__ void warp_returns_before_barrier(const float *x, float *y) {
+// The same by whole warps.
+extern "C" __global__ void barrier_for_one_warp(const float *x, float *y) {
     __shared__ float tile[64];
-    if (threadIdx.x >= 64) return;
     tile[threadIdx.x] = x[threadIdx.x];
-    __syncthreads();                                                     // BUG(warp_returns_before_barrier)
-    y[threadIdx.x] = tile[63 - threadIdx.x];
+    float value = 0.0f;
+    if (threadIdx.x < 32) {
+        __syncthreads();                                                 // BUG(barrier_for_one_warp)
+        value = tile[threadIdx.x ^ 1];
+    }
+    y[threadIdx.x] = value;
 }

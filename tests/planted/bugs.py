@@ -218,12 +218,11 @@ PLANTED: tuple[Planted, ...] = (
     Planted("transpose_in_place", "global_races.cu", GLOBAL_RACE, (2, 2), (16, 16),
             lambda gpu: (i32(24), gpu.asarray(_floats(24, 24)))),
     # ---- barriers
-    Planted("barrier_in_branch", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     Planted("barrier_in_both_branches", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     Planted("barrier_by_warps", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     Planted("barrier_in_uneven_loop", "barriers.cu", BARRIER, (1,), (64,), lambda gpu: (gpu.zeros(64, i32),)),
-    Planted("return_before_barrier", "barriers.cu", BARRIER, (2,), (64,), _xy(100, 100)),
-    Planted("warp_returns_before_barrier", "barriers.cu", BARRIER, (1,), (96,), _xy(64)),
+    Planted("barrier_in_branch", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
+    Planted("barrier_for_one_warp", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     # ---- cp.async
     Planted("never_waited_before_read", "async_copies.cu", ASYNC_COPY, (1,), (64,), _xy(64)),
     Planted("own_copy_too_early", "async_copies.cu", ASYNC_COPY, (1,), (64,), _xy(64)),
@@ -256,6 +255,9 @@ CORRECT: tuple[Planted, ...] = (
         lambda gpu: (gpu.asarray(np.arange(64, dtype=np.uint8)), gpu.empty(64, np.uint8), gpu.empty(64, np.int16)),
     ),
     Planted("whole_blocks_return", "correct.cu", "", (4,), (64,), _xy(128, 128)),
+    Planted("return_before_barrier", "correct.cu", "", (2,), (64,), _xy(100, 100)),
+    Planted("warp_returns_before_barrier", "correct.cu", "", (1,), (96,), _xy(64)),
+    Planted("barrier_before_the_end", "correct.cu", "", (1,), (64,), _xy(64)),
     Planted("uneven_blocks", "correct.cu", "", (4,), (64,), _xy(256)),
     Planted(
         "private_columns", "correct.cu", "", (1,), (64,),

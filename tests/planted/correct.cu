@@ -115,6 +115,33 @@ extern "C" __global__ void whole_blocks_return(int n, const float *x, float *y) 
     y[blockIdx.x * 64 + threadIdx.x] = tile[63 - threadIdx.x];
 }
 
+// Threads that have left need not wait: those of the same warp, those of a whole warp, and those of an `if`.
+extern "C" __global__ void return_before_barrier(int n, const float *x, float *y) {
+    __shared__ float tile[64];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    tile[threadIdx.x] = x[i];
+    __syncthreads();
+    y[i] = tile[0];
+}
+
+extern "C" __global__ void warp_returns_before_barrier(const float *x, float *y) {
+    __shared__ float tile[64];
+    if (threadIdx.x >= 64) return;
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    y[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+extern "C" __global__ void barrier_before_the_end(const float *x, float *y) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    if (threadIdx.x < 16) {
+        __syncthreads();
+        y[threadIdx.x] = tile[threadIdx.x + 1];
+    }
+}
+
 // The number of rounds differs from block to block, and so does the number of barriers.
 extern "C" __global__ void uneven_blocks(const float *x, float *y) {
     __shared__ float tile[64];

@@ -130,7 +130,7 @@ extern "C" __global__ void misaligned_vector(int n, const float *x, float *y) {
     const int i = 4 * threadIdx.x + 1;
     if (i + 3 < n) {
         const float4 v = *reinterpret_cast<const float4 *>(&x[i]);     // BUG(misaligned_vector)
-        y[threadIdx.x] = v.x + v.w;
+        y[threadIdx.x] = v.x + v.y + v.z + v.w;
     }
 }
 

@@ -1,0 +1,513 @@
+"""What happened in shared memory between two barriers, and which of it is a hazard.
+
+A *word* here is the smallest piece that the kernel accesses: 4 bytes, or 1 or 2 if it has narrower accesses. Blocks of
+a wave are rows; if all of them did the same, one row stands for all.
+
+The rules:
+
+- Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
+  result depends on it: a race. Atomic operations do not race with each other, and threads that store the same value do
+  not either (compute-sanitizer's racecheck says so, too). A plain load does not race with atomicCAS: loops that build
+  an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions').
+- Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
+  other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
+- `cp.async` writes at some time between its start and the wait for its group, for the thread that started it; other
+  threads see it after a barrier that follows the wait (PTX ISA, 'Asynchronous copy').
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+LOAD, STORE, ATOMIC, SWAP, COPY, WARP_BARRIER, COMMIT, WAIT = range(8)
+ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
+UNCOMMITTED = -1  # the age of a copy that is in no group yet
+WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
+WARP = 32
+MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
+
+
+def is_swap(opcode: str) -> bool:
+    """Whether an atomic instruction is a compare-and-swap, at PTX or SASS level."""
+    return any(part.lower().startswith("cas") for part in opcode.split("."))
+
+
+class Entry(NamedTuple):
+    """One event of the log. `addresses` and `mask` are numbers of arrays; `width` is bytes a lane, or a WAIT's groups.
+
+    `instruction` is its index in the program.
+    """
+
+    kind: int
+    instruction: int
+    addresses: int
+    mask: int
+    width: int
+
+
+class Pending(NamedTuple):
+    """A copy that nobody has waited for yet: `age` groups have been committed since its own."""
+
+    instruction: int
+    addresses: int
+    mask: int
+    width: int
+    age: int
+
+
+class Side(NamedTuple):
+    """One of the accesses of a hazard: who did what where. `what`: "reads", "writes", "updates" or "copies"."""
+
+    instruction: int
+    row: int
+    thread: int
+    what: str
+
+
+class Hazard(NamedTuple):
+    """kind: "race", "unwritten", "pending" (used before the wait), "left over". `second` is the later access; `byte` is
+    an offset in shared memory; `words` tells how many words are concerned."""
+
+    kind: str
+    first: Side | None
+    second: Side
+    byte: int
+    words: int
+
+
+class Result(NamedTuple):
+    """What an analysis found; if it `depends_on_values`, stores had to be compared, and it holds for these only."""
+
+    initialised: np.ndarray
+    pending: list[tuple[Pending, np.ndarray | None]]
+    hazards: list[Hazard]
+    depends_on_values: bool
+
+
+class _Copy(NamedTuple):
+    """Lanes of a copy: started at log position `start` (-1: before this epoch), waited for at `end` (or never)."""
+
+    instruction: int
+    addresses: int
+    lanes: np.ndarray | None
+    width: int
+    start: int
+    end: int
+
+
+class Epoch:
+    """The analysis of one log. Arrays are flat over rows × words; a thread is a number within its block.
+
+    Args: `shape` (rows, threads); `blocks` how many blocks one row stands for; `word` bytes; `array(number)` gives the
+    addresses and masks that entries name; `values[i]` are what entry i stored, (blocks of the wave, threads) each;
+    `rows` selects rows, None for all; `initialised` (rows, words) is changed in place.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        blocks: int,
+        word: int,
+        log: Sequence[Entry],
+        array: Callable[[int], np.ndarray | None],
+        values: Sequence[tuple],
+        initialised: np.ndarray,
+        pending: Sequence[tuple[Pending, np.ndarray | None]],
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.shape = shape
+        self.blocks = blocks
+        self.word = word
+        self.log = log
+        self.array = array
+        self.values = values
+        self.initialised = initialised
+        self.pending_before = pending
+        self.rows = None if rows is None else np.broadcast_to(rows[:, None], shape)
+        self.words = initialised.shape[1]
+        self.size = initialised.size
+        self.position = np.arange(shape[0] * shape[1])
+        self.thread = np.tile(np.arange(shape[1], dtype=np.int32), shape[0])
+        self.row_start = (np.arange(shape[0]) * self.words)[:, None]
+        self.hazards: list[Hazard] = []
+        self.depends_on_values = False
+
+    def analyse(self) -> Result:
+        """Find the hazards of the log."""
+        copies, pending = self._follow_copies()
+        flags, multiple = self._who_writes(copies)
+        self._in_order(copies, flags, multiple)
+        raced = multiple & (((flags & WRITTEN) != 0) | ((flags & (UPDATED | READ)) == UPDATED | READ))
+        if raced.any():
+            self._races(raced, copies)
+        return Result(self.initialised, pending, self.hazards, self.depends_on_values)
+
+    # ---- lanes and words
+    def _lanes(self, mask: np.ndarray | None) -> np.ndarray | None:
+        """A mask of the selected rows, bool of the full shape; None for everybody."""
+        if mask is None:
+            return self.rows
+        mask = np.broadcast_to(mask, self.shape)
+        return mask if self.rows is None else mask & self.rows
+
+    def _touched(self, addresses: int, lanes: np.ndarray | None, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """(flat word, lane position) of every word that the lanes access, one lane after the other."""
+        first = self.array(addresses) // self.word
+        if self.shape[0] > 1:
+            first = first + self.row_start
+        first = np.broadcast_to(first, self.shape)
+        if lanes is None:
+            index, position = first.reshape(-1), self.position
+        else:
+            index, position = first[lanes], np.flatnonzero(lanes)
+        count = width // self.word
+        if count > 1:
+            index = (index[:, None] + np.arange(count)).reshape(-1)
+            position = np.repeat(position, count)
+        return index, position
+
+    def _side(self, instruction: int, position: int, what: str) -> Side:
+        row, thread = divmod(int(position), self.shape[1])
+        return Side(instruction, row, thread, what)
+
+    def _add(self, kind: str, first: Side | None, second: Side, index: int, words: int) -> None:
+        byte = int(index) % self.words * self.word
+        self.hazards.append(Hazard(kind, first, second, byte, words * self.blocks))
+
+    # ---- asynchronous copies: when does each of them start and end?
+    def _follow_copies(self) -> tuple[list[_Copy], list[tuple[Pending, np.ndarray | None]]]:
+        """All copies that were under way in this epoch, and those that still are at its end."""
+        under_way = [[-1, old, self._lanes(mask)] for old, mask in self.pending_before]
+        foreign = [] if self.rows is None else self._of_other_rows()
+        done: list[_Copy] = []
+        for time, entry in enumerate(self.log):
+            if entry.kind == COPY:
+                lanes = self._lanes(self.array(entry.mask))
+                under_way.append([time, Pending(*entry[1:], UNCOMMITTED), lanes])
+            elif entry.kind in (COMMIT, WAIT):
+                named = self._lanes(self.array(entry.mask))
+                staying = []
+                for start, copy, lanes in under_way:
+                    if entry.kind == COMMIT:
+                        now = copy._replace(age=copy.age + 1)
+                    elif entry.width == ALL_GROUPS or (copy.age != UNCOMMITTED and copy.age >= entry.width):
+                        now = None
+                    else:
+                        now = copy
+                    concerned = _both(lanes, named)
+                    others = _without(lanes, named, self.shape)
+                    if concerned is not _NOBODY:
+                        if now is None:
+                            done.append(self._copy(copy, concerned, start, time))
+                        else:
+                            staying.append([start, now, concerned])
+                    if others is not _NOBODY:
+                        staying.append([start, copy, others])
+                under_way = staying
+        end = len(self.log)
+        done += [self._copy(copy, lanes, start, end) for start, copy, lanes in under_way]
+        return done, foreign + [(copy, lanes) for _, copy, lanes in under_way]
+
+    def _of_other_rows(self) -> list[tuple[Pending, np.ndarray | None]]:
+        """Copies of blocks that are not looked at now stay as they are."""
+        kept = []
+        for copy, mask in self.pending_before:
+            lanes = np.broadcast_to(True if mask is None else mask, self.shape) & ~self.rows
+            if lanes.any():
+                kept.append((copy, lanes))
+        return kept
+
+    @staticmethod
+    def _copy(copy: Pending, lanes: np.ndarray | None, start: int, end: int) -> _Copy:
+        return _Copy(copy.instruction, copy.addresses, lanes, copy.width, start, end)
+
+    # ---- first look, in any order: which words are written, and which are touched by several threads?
+    def _who_writes(self, copies: Sequence[_Copy]) -> tuple[np.ndarray, np.ndarray]:
+        flags = np.zeros(self.size, np.uint8)
+        self.owner = np.full(self.size, -1, np.int32)
+        multiple = np.zeros(self.size, bool)
+        for entry in self.log:
+            if entry.kind in (STORE, ATOMIC, SWAP):
+                index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
+                flags[index] |= {STORE: WRITTEN, ATOMIC: UPDATED, SWAP: SWAPPED}[entry.kind]
+                self._note(index, position, multiple)
+        for copy in copies:
+            if copy.start >= 0 or copy.end < len(self.log):
+                index, position = self._touched(copy.addresses, copy.lanes, copy.width)
+                flags[index] |= WRITTEN
+                self._note(index, position, multiple)
+        self.somebody_writes = bool(flags.any())
+        return flags, multiple
+
+    def _note(self, index: np.ndarray, position: np.ndarray, multiple: np.ndarray) -> None:
+        """Remember the first thread of each word, and whether there is another one."""
+        thread = self.thread[position]
+        owner = self.owner[index]
+        fresh = owner < 0
+        if fresh.any():
+            self.owner[index[fresh]] = thread[fresh]
+            owner = self.owner[index]
+        other = owner != thread
+        if other.any():
+            multiple[index[other]] = True
+
+    # ---- second look, in order: what is read before it is there, and who reads what others write?
+    def _in_order(self, copies: Sequence[_Copy], flags: np.ndarray, multiple: np.ndarray) -> None:
+        known = self.initialised.reshape(-1)
+        pending = np.zeros(self.size, np.int32) if copies else None
+        starts: dict[int, list[int]] = {}
+        ends: dict[int, list[int]] = {}
+        for number, copy in enumerate(copies):
+            starts.setdefault(copy.start, []).append(number)
+            ends.setdefault(copy.end, []).append(number)
+        for number in starts.get(-1, ()):
+            self._start(copies, number, pending)
+        for time, entry in enumerate(self.log):
+            if entry.kind <= COPY:
+                index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
+                early = np.zeros(len(index), bool)
+                if pending is not None:
+                    early = pending[index] > 0
+                    if early.any():
+                        self._too_early(entry, index[early], position[early], copies, pending)
+                if entry.kind in (LOAD, ATOMIC, SWAP):
+                    # Where another thread writes between the same barriers, the race says more.
+                    raced = (flags[index] != 0) & (self.owner[index] != self.thread[position])
+                    missing = ~known[index] & ~early & ~raced
+                    if missing.any():
+                        where = int(missing.argmax())
+                        side = self._side(entry.instruction, position[where], "reads")
+                        self._add("unwritten", None, side, index[where], int(missing.sum()))
+                        known[index[missing]] = True  # once is enough
+                if entry.kind in (STORE, ATOMIC, SWAP):
+                    known[index] = True
+                elif entry.kind == LOAD and self.somebody_writes:
+                    hit = flags[index] != 0
+                    if hit.any():
+                        index, position = index[hit], position[hit]
+                        flags[index] |= READ
+                        self._note(index, position, multiple)
+            for number in starts.get(time, ()):
+                self._start(copies, number, pending)
+            for number in ends.get(time, ()):
+                index, _ = self._touched(copies[number].addresses, copies[number].lanes, copies[number].width)
+                pending[index] = 0
+                known[index] = True
+
+    def _start(self, copies: Sequence[_Copy], number: int, pending: np.ndarray) -> None:
+        copy = copies[number]
+        index, _ = self._touched(copy.addresses, copy.lanes, copy.width)
+        pending[index] = 1 + number
+
+    def _too_early(self, entry: Entry, index, position, copies, pending: np.ndarray) -> None:
+        """Somebody uses words while a copy into them is under way."""
+        copy = copies[int(pending[index[0]]) - 1]
+        target, source = self._touched(copy.addresses, copy.lanes, copy.width)
+        starter = source[int((target == index[0]).argmax())]
+        first = self._side(copy.instruction, starter, "copies")
+        second = self._side(entry.instruction, position[0], _WHAT[entry.kind])
+        self._add("pending", first, second, index[0], len(index))
+
+    # ---- races: who exactly?
+    def _races(self, raced: np.ndarray, copies: Sequence[_Copy]) -> None:
+        """Look at all accesses of the suspicious words, drop those that are in order, and name the others."""
+        events = self._events(raced, copies)
+        order = np.lexsort((events["time"], events["word"]))
+        events = {name: values[order] for name, values in events.items()}
+        guilty = self._guilty_words(events)
+        if len(guilty):
+            self._name_pairs(events, guilty)
+
+    def _events(self, raced: np.ndarray, copies: Sequence[_Copy]) -> dict[str, np.ndarray]:
+        """Every access of the words that are set in `raced`, as columns."""
+        columns: dict[str, list[np.ndarray]] = {name: [] for name in _COLUMNS}
+        synchronised = np.full(self.shape[0] * self.shape[1], -1)
+        end = len(self.log)
+        ends: dict[int, list[_Copy]] = {}
+        for copy in copies:
+            ends.setdefault(copy.end, []).append(copy)
+
+        def add(time: int, kind: int, of: Entry | _Copy, lanes, hides_until: int = -1, hides_from: int = -1) -> None:
+            index, position = self._touched(of.addresses, lanes, of.width)
+            chosen = raced[index]
+            if not chosen.any():
+                return
+            part = np.arange(len(index)) % (of.width // self.word)
+            position = position[chosen]
+            for name, values in zip(
+                _COLUMNS,
+                (index[chosen], self.thread[position], position, part[chosen], synchronised[position]),
+                strict=False,
+            ):
+                columns[name].append(values)
+            facts = (time, kind, of.instruction, hides_until, hides_from)
+            for name, value in zip(_COLUMNS[5:], facts, strict=True):
+                columns[name].append(np.full(len(position), value))
+
+        for time, entry in enumerate(self.log):
+            if entry.kind <= COPY:
+                # Between the start of a copy and the wait accesses are "pending", and were named as such already.
+                add(
+                    time, entry.kind, entry, self._lanes(self.array(entry.mask)), end if entry.kind == COPY else -1, end
+                )
+            elif entry.kind == WARP_BARRIER:
+                lanes = self._lanes(self.array(entry.mask))
+                synchronised[slice(None) if lanes is None else lanes.reshape(-1)] = time
+            for copy in ends.get(time, ()):
+                add(time, COPY, copy, copy.lanes, -1, copy.start)
+        return {name: np.concatenate(pieces) for name, pieces in columns.items()}
+
+    def _guilty_words(self, events: dict[str, np.ndarray]) -> np.ndarray:
+        """The words with a pair of accesses that no barrier orders and that do not store the same value."""
+        word, thread = events["word"], events["thread"]
+        between_warps = self._conflicts(events, (word,), thread // WARP)
+        inside_warps = self._conflicts(events, (word, thread // WARP, events["synchronised"]), thread)
+        return np.unique(word[between_warps | inside_warps])
+
+    def _conflicts(self, events: dict[str, np.ndarray], keys: tuple[np.ndarray, ...], who: np.ndarray) -> np.ndarray:
+        """By event: whether its group (equal `keys`) has accesses by several of `who` that depend on their order."""
+        order = np.lexsort(keys[::-1])
+        changes = np.zeros(len(order), bool)
+        for key in keys:
+            sorted_key = key[order]
+            changes[1:] |= sorted_key[1:] != sorted_key[:-1]
+        starts = np.r_[0, np.flatnonzero(changes)]
+        kind, who = events["kind"][order], who[order]
+        several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
+        copies = np.logical_or.reduceat(kind == COPY, starts)
+        stores = np.logical_or.reduceat(kind == STORE, starts)
+        reads = np.logical_or.reduceat(kind == LOAD, starts)
+        updates = np.logical_or.reduceat(kind == ATOMIC, starts)
+        conflict = several & (stores | copies | (reads & updates))
+        swaps = np.logical_or.reduceat(kind == SWAP, starts)
+        only_stores = conflict & stores & ~copies & ~reads & ~updates & ~swaps
+        group = np.cumsum(np.r_[0, changes[1:]])
+        if only_stores.any():
+            self.depends_on_values = True
+            chosen = only_stores[group]
+            values = self._stored({name: column[order][chosen] for name, column in events.items()})
+            starts = np.r_[0, np.flatnonzero(np.diff(group[chosen])) + 1]
+            same = (np.minimum.reduceat(values, starts) == np.maximum.reduceat(values, starts)).all(axis=1)
+            conflict[np.flatnonzero(only_stores)[same]] = False
+        result = np.empty(len(order), bool)
+        result[order] = conflict[group]
+        return result
+
+    def _stored(self, events: dict[str, np.ndarray]) -> np.ndarray:
+        """The words that stores wrote, as integers (events, blocks): all blocks that a row stands for."""
+        blocks = self.blocks if self.shape[0] == 1 else 1
+        result = np.zeros((len(events["word"]), blocks), f"u{self.word}")
+        for time in np.unique(events["time"]).tolist():
+            chosen = np.flatnonzero(events["time"] == time)
+            items = self.values[time]
+            if not items:  # the values are not known: take them for different
+                result[chosen] = (np.arange(len(chosen)) + 1)[:, None]
+                continue
+            shape = (blocks, self.shape[1]) if self.shape[0] == 1 else self.shape
+            columns = [np.broadcast_to(item, shape) for item in items]
+            if self.shape[0] == 1:
+                stacked = np.stack([column[:, events["position"][chosen]].T for column in columns], axis=-1)
+            else:
+                stacked = np.stack([column.reshape(-1)[events["position"][chosen]] for column in columns], axis=-1)
+                stacked = stacked[:, None, :]
+            words = np.ascontiguousarray(stacked).view(np.uint8).view(f"u{self.word}")
+            result[chosen] = np.take_along_axis(words, events["part"][chosen][:, None, None], axis=2)[:, :, 0]
+        return result
+
+    def _name_pairs(self, events: dict[str, np.ndarray], guilty: np.ndarray) -> None:
+        """A hazard for every pair of instructions that meet in a guilty word; `events` are sorted by word and time."""
+        keep = np.isin(events["word"], guilty)
+        events = {name: values[keep] for name, values in events.items()}
+        concerned: dict[tuple[int, int], set[int]] = {}
+        chosen: dict[tuple[int, int], tuple[int, int]] = {}
+        for word in self._sample(events, guilty):
+            start, stop = np.searchsorted(events["word"], (word, word + 1))
+            of_word = {name: values[start:stop] for name, values in events.items()}
+            for one, other in self._pairs(of_word):
+                pair = (int(of_word["instruction"][one]), int(of_word["instruction"][other]))
+                chosen.setdefault(pair, (start + one, start + other))
+                concerned.setdefault(pair, set()).add(int(word))
+        for pair, (one, other) in chosen.items():
+            sides = [
+                self._side(
+                    int(events["instruction"][i]), int(events["position"][i]), _WHAT[int(events["kind"][i])]
+                )
+                for i in (one, other)
+            ]  # fmt: skip
+            words = [np.unique(events["word"][events["instruction"] == instruction]) for instruction in pair]
+            self._add("race", *sides, events["word"][one], len(np.intersect1d(*words)))
+
+    @staticmethod
+    def _sample(events: dict[str, np.ndarray], guilty: np.ndarray) -> np.ndarray:
+        """A few words such that every instruction is among their accesses."""
+        _, first = np.unique(events["instruction"], return_index=True)
+        reversed_ = events["instruction"][::-1]
+        _, last = np.unique(reversed_, return_index=True)
+        return np.unique(np.r_[guilty[:1], events["word"][first], events["word"][::-1][last]])
+
+    def _pairs(self, events: dict[str, np.ndarray]) -> list[tuple[int, int]]:
+        """Pairs of accesses of one word that conflict, at most one for two instructions: (earlier, later)."""
+        keep = []
+        for instruction in np.unique(events["instruction"]).tolist():
+            mine = np.flatnonzero(events["instruction"] == instruction)
+            times = np.unique(events["time"][mine])
+            for time in (*times[: MOST_PER_INSTRUCTION - 1], *times[MOST_PER_INSTRUCTION - 1 :][-1:]):
+                now = mine[events["time"][mine] == time]
+                threads = events["thread"][now]
+                keep += [now[threads.argmin()], now[threads.argmax()]]
+        keep = np.unique(keep)
+        one, other = (keep[indices] for indices in np.triu_indices(len(keep), 1))
+        thread, kind, time = events["thread"], events["kind"], events["time"]
+        warp = thread // WARP
+        conflict = thread[one] != thread[other]
+        conflict &= (warp[one] != warp[other]) | (events["synchronised"][one] == events["synchronised"][other])
+        plain = [(kind[side] == STORE) | (kind[side] == COPY) for side in (one, other)]
+        mixed = (kind[one] + kind[other] == LOAD + ATOMIC) & (kind[one] != kind[other])
+        conflict &= plain[0] | plain[1] | mixed
+        conflict &= time[other] >= time[one]
+        conflict &= (events["hides_until"][one] < time[other]) & (time[one] <= events["hides_from"][other])
+        stores = (kind[one] == STORE) & (kind[other] == STORE) & conflict
+        for pair in np.flatnonzero(stores):
+            both = np.array([one[pair], other[pair]])
+            left, right = self._stored({name: values[both] for name, values in events.items()})
+            conflict[pair] = (left != right).any()
+        found: dict[tuple[int, int], tuple[int, int]] = {}
+        one, other = one[conflict], other[conflict]
+        # Two warps say more than two lanes of one, and a short time more than a long one.
+        best = np.lexsort((time[other] - time[one], warp[one] == warp[other]))
+        for a, b in zip(one[best].tolist(), other[best].tolist(), strict=True):
+            found.setdefault((int(events["instruction"][a]), int(events["instruction"][b])), (a, b))
+        return list(found.values())
+
+
+_WHAT = {LOAD: "reads", STORE: "writes", ATOMIC: "updates", SWAP: "updates", COPY: "copies"}
+_COLUMNS = (
+    "word",
+    "thread",
+    "position",
+    "part",
+    "synchronised",
+    "time",
+    "kind",
+    "instruction",
+    "hides_until",
+    "hides_from",
+)
+_NOBODY = object()
+
+
+def _both(lanes: np.ndarray | None, named: np.ndarray | None):
+    """The lanes in both masks; _NOBODY if there are none."""
+    if lanes is None or named is None:
+        return named if lanes is None else lanes
+    both = lanes & named
+    return both if both.any() else _NOBODY
+
+
+def _without(lanes: np.ndarray | None, named: np.ndarray | None, shape: tuple[int, int]):
+    """The lanes that are not named; _NOBODY if there are none."""
+    if named is None:
+        return _NOBODY
+    rest = np.broadcast_to(True if lanes is None else lanes, shape) & ~named
+    return rest if rest.any() else _NOBODY
