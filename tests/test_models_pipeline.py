@@ -50,6 +50,15 @@ def test_other_warps_hide_the_latency_of_a_single_buffer(warps):
     assert result.idle == max(0, 530 - warps * 130)
 
 
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_warps_with_more_to_do_than_there_is_to_wait_for_take_turns(stages):
+    each = 110 + (20 if stages == 2 else 0)
+    result = settled(stages, 400, 8)
+    assert (result.cycles, result.idle) == (8 * each, 0)
+    products = [span.warp for span in run(stages, 400, 3).spans if span.part == "multiply"]
+    assert products[:6] == [0, 1, 2, 0, 1, 2]
+
+
 def test_the_scheduler_issues_for_one_warp_at_a_time_and_loses_no_work():
     for stages in (1, 2, 3, 4):
         result = run(stages, 250, warps=3)

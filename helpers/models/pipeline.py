@@ -2,8 +2,8 @@
 
 A model to check by hand, not a measurement. It assumes that
 
-- one scheduler issues one instruction a cycle; a warp that has begun goes on until it must wait for a K-block, and
-  then the warp that has waited longest goes on;
+- one scheduler issues one instruction a cycle; a warp that has begun goes on until it needs its next K-block, and then
+  the warp goes on that has waited longest;
 - a K-block arrives `latency` cycles after the last instruction of its copy was issued, however many are on their way:
   the bandwidth of the memory has no limit here, and every copy takes equally long;
 - the warps do not wait for each other. Warps of one block meet at a barrier after every K-block, so that real warps
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Part = Literal["copy", "store", "multiply"]
 
@@ -128,55 +128,60 @@ def steady_state(pipeline: Pipeline) -> Steady:
 def timeline(pipeline: Pipeline) -> Timeline:
     """Let the warps take turns until every K-block is multiplied."""
     programs = [list(_program(pipeline)) for _ in range(pipeline.warps)]
-    ready = [0] * pipeline.warps
-    arrived: list[dict[int, int]] = [{} for _ in programs]
+    ready = [0] * pipeline.warps  # since when each warp could go on, if what it needs has arrived
+    arrived: list[dict[int, int]] = [{_NOTHING: 0} for _ in programs]
     spans: list[Span] = []
     flights: list[Flight] = []
     now, running = 0, 0
     while any(programs):
-        since = {
-            warp: max(ready[warp], arrived[warp].get(program[0][1], 0))
-            for warp, program in enumerate(programs)
-            if program
-        }
-        if since.get(running, now + 1) > now:
-            running = min(since, key=lambda one: (since[one], one))
-        part, _, block, cycles = programs[running].pop(0)
-        start = max(now, since[running])
-        now = ready[running] = start + cycles
-        if cycles:
-            spans.append(Span(running, block, part, start, now))
-        if part == "copy":
-            arrived[running][block] = now + pipeline.latency
-            flights.append(Flight(running, block, now, now + pipeline.latency))
+        if not programs[running] or programs[running][0].needs != _NOTHING or not spans:
+            since = {w: max(ready[w], arrived[w][steps[0].needs]) for w, steps in enumerate(programs) if steps}
+            running = min(since, key=lambda warp: (since[warp], warp))
+            now = max(now, since[running])
+        step = programs[running].pop(0)
+        start, now = now, now + step.cycles
+        ready[running] = now
+        if step.cycles:
+            spans.append(Span(running, step.block, step.part, start, now))
+        if step.part == "copy":
+            arrived[running][step.block] = now + pipeline.latency
+            flights.append(Flight(running, step.block, now, now + pipeline.latency))
     return Timeline(pipeline, tuple(spans), tuple(flights))
 
 
 _NOTHING = -1
 
 
-def _program(pipeline: Pipeline) -> Iterator[tuple[Part, int, int, int]]:
-    """A warp's work in order: (part, the K-block that must have arrived before it or _NOTHING, its K-block, cycles)."""
+class _Step(NamedTuple):
+    """A part of a warp's program: the K-block that must have arrived before it, its own K-block, its cycles."""
+
+    part: Part
+    needs: int
+    block: int
+    cycles: int
+
+
+def _program(pipeline: Pipeline) -> Iterator[_Step]:
+    """A warp's work in order."""
     work, blocks, stages = pipeline.work, pipeline.blocks, pipeline.stages
     if stages == 1:
         for block in range(blocks):
-            yield "copy", _NOTHING, block, work.copy
-            yield "store", block, block, work.store
-            yield "multiply", block, block, work.multiply
+            yield _Step("copy", _NOTHING, block, work.copy)
+            yield _Step("store", block, block, work.store)
+            yield _Step("multiply", _NOTHING, block, work.multiply)
     elif stages == 2:
-        yield "copy", _NOTHING, 0, work.copy
-        yield "store", 0, 0, work.store
+        yield _Step("copy", _NOTHING, 0, work.copy)
         for block in range(blocks):
+            yield _Step("store", block, block, work.store)
             if block + 1 < blocks:
-                yield "copy", _NOTHING, block + 1, work.copy
-            yield "multiply", block, block, work.multiply
-            if block + 1 < blocks:
-                yield "store", block + 1, block + 1, work.store
+                yield _Step("copy", _NOTHING, block + 1, work.copy)
+            yield _Step("multiply", _NOTHING, block, work.multiply)
     else:
         ahead = stages - 1
         for block in range(min(ahead, blocks)):
-            yield "copy", _NOTHING, block, work.copy
+            yield _Step("copy", _NOTHING, block, work.copy)
         for block in range(blocks):
-            if block + ahead < blocks:
-                yield "copy", block, block + ahead, work.copy
-            yield "multiply", block, block, work.multiply
+            copies = block + ahead < blocks
+            if copies:
+                yield _Step("copy", block, block + ahead, work.copy)
+            yield _Step("multiply", _NOTHING if copies else block, block, work.multiply)
