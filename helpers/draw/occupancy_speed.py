@@ -1,0 +1,85 @@
+"""Is a fuller SM a faster one? Kernels by their occupancy and their GFLOPS."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from helpers.draw import page, theme
+from helpers.draw.occupancy import percent
+
+# inches
+LEFT, TOP, WIDTH, HEIGHT = 0.95, 0.42, 7.85, 3.1
+LABEL_GAP = 13.0  # points between two labels, at least
+TICKS = (6.25, 12.5, 25, 50, 75, 100)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """label: of a kernel.  occupancy: 0 … 1, theoretical.  gflops: 10⁹ floating-point operations a second."""
+
+    label: str
+    occupancy: float
+    gflops: float
+
+
+def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: Collection[str] = ()) -> theme.Figure:
+    """A dot a kernel. named: the labels that are written beside theirs; without any, all of them.
+
+    source: where the GFLOPS come from: "recorded on NVIDIA H200".
+    """
+    if len(dots) < 2:
+        raise ValueError("One dot compares nothing: give at least two.")
+    drawn = theme.Figure(TOP + HEIGHT + 0.72, _caption(dots, source), 2)
+    axes = drawn.axes_in_inches(LEFT, TOP, WIDTH, HEIGHT)
+    fastest, least = max(dot.gflops for dot in dots), 100 * min(dot.occupancy for dot in dots)
+    axes.set(xscale="log", xlim=(0.8 * least, 125), ylim=(-0.04 * fastest, 1.12 * fastest))
+    with theme.style():
+        axes.set_title(title, loc="left", weight="bold", x=(page.MARGIN / theme.CSS_DPI - LEFT) / WIDTH)
+        axes.plot([100 * dot.occupancy for dot in dots], [dot.gflops for dot in dots], "o", color=theme.SPEED,
+                  markersize=9, markeredgecolor=theme.PAPER, label="kernels")  # fmt: skip
+        _labels(axes, [dot for dot in dots if not named or dot.label in named])
+        axes.set_xlabel("occupancy, % (logarithmic)")
+        axes.set_ylabel("GFLOPS")
+        ticks = [tick for tick in TICKS if tick >= least]
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(lambda value, _: theme.thousands(value))
+        axes.grid(True, axis="y")
+    return drawn
+
+
+def _labels(axes: Axes, dots: Sequence[Dot]) -> None:
+    """The names right of their dots (left of one at the right edge), moved apart where they would cover each other."""
+    points_a_unit = HEIGHT * 72 / np.ptp(axes.get_ylim())
+    for share in sorted({dot.occupancy for dot in dots}):
+        last = float("-inf")
+        for dot in sorted((dot for dot in dots if dot.occupancy == share), key=lambda dot: dot.gflops):
+            height = max(dot.gflops * points_a_unit, last + LABEL_GAP)
+            last = height
+            left = share > 0.9
+            axes.annotate(
+                dot.label,
+                (100 * share, dot.gflops),
+                xytext=(-9 if left else 9, height - dot.gflops * points_a_unit),
+                textcoords="offset points",
+                ha="right" if left else "left",
+                va="center",
+                color=theme.INK,
+            )
+
+
+def _caption(dots: Sequence[Dot], source: str) -> str:
+    fastest = max(dots, key=lambda dot: dot.gflops)
+    fullest = max(dots, key=lambda dot: (dot.occupancy, dot.gflops))
+    text = f"The fastest, {fastest.label}, has {percent(fastest.occupancy)} occupancy and reaches "
+    text += f"{theme.thousands(fastest.gflops)} GFLOPS ({source})."
+    if fullest is fastest:
+        return text + " It is the fullest, too."
+    return text + (
+        f" At {percent(fullest.occupancy)} the fastest is {fullest.label}, with {theme.thousands(fullest.gflops)}."
+    )

@@ -1,0 +1,151 @@
+"""What a barrier is good for: the shared-memory kernel without its first or its second __syncthreads().
+
+The simulator lets all threads go in step, so that the result may be right all the same; the sanitizer finds the race
+that a GPU would have. `explore()` is the explorer, `picture_of(choice)` what it is made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import ipywidgets
+import numpy as np
+
+from gemm_kernels import Kernel, get
+from helpers import simulator
+from helpers.draw import theme
+from helpers.draw.tile_phases import FIGURE_HEIGHT, Race, TilePhases, tile_phases_figure
+from helpers.explore.launches import Program
+from helpers.explore.live import LiveExplorer
+from helpers.explore.tile_phases import SIZE, TILES, Tiled, phases_of
+from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
+from helpers.gpu import KERNEL_OPTIONS
+from helpers.simulator import Finding, Report
+
+BARRIER = "__syncthreads();"
+WARP = 32
+ORDINALS = ("", "first", "second", "third", "fourth")
+REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
+
+
+def without(kernel: Kernel, number: int) -> Program:
+    """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer."""
+    lines = kernel.source.splitlines(keepends=True)
+    places = [place for place, line in enumerate(lines) if BARRIER in line.split("//")[0]]
+    if not 1 <= number <= len(places):
+        raise ValueError(f"{kernel.name} has {len(places)} barriers; there is no number {number} to take out.")
+    del lines[places[number - 1]]
+    return Program(f"{kernel.name} without its {ORDINALS[number]} barrier", "".join(lines), kernel.entry)
+
+
+@dataclass(frozen=True, eq=False)
+class Sanitized:
+    """One launch under the sanitizer.  C: the result.  expected: what it should be.  report: what was found."""
+
+    C: np.ndarray
+    expected: np.ndarray
+    report: Report
+
+    @property
+    def right(self) -> bool:
+        """Whether C is what it should be, in every element."""
+        return bool(np.array_equal(self.C, self.expected))
+
+
+def sanitize(program: Program, kernel: Kernel, M: int, N: int, K: int) -> Sanitized:
+    """Launch a variant of a kernel on C of (M, N), in the simulator, and let the sanitizer look at every access.
+
+    A and B hold small whole numbers, so that C is exact in any order of summation.
+    """
+    rows, columns, steps = np.arange(M)[:, None], np.arange(N), np.arange(K)
+    A = (1 + (3 * rows + 5 * steps) % 7).astype(np.float32)
+    B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
+    C = np.full((M, N), np.nan, np.float32)
+    module = simulator.RawModule(code=program.source, options=KERNEL_OPTIONS, name_expressions=[program.entry])
+    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
+    with simulator.sanitize("report") as reports:
+        module.get_function(program.entry)(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
+    return Sanitized(C, A @ B, reports[0])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. removed: the barrier that is missing, 0 for none."""
+
+    removed: int = 0
+    tile: int = 16
+    phase: int = 0
+
+
+@lru_cache(maxsize=16)
+def _staged(tile: int, removed: int) -> tuple[TilePhases, Race | None]:
+    """The phases of a block, and the race that the missing barrier leaves in it."""
+    kernel = get("shared_memory", T=tile)
+    if not removed:
+        return phases_of(Tiled.of(kernel)), None
+    program = without(kernel, removed)
+    with simulator.sanitize("off"):
+        name = f"T = {tile}, without a barrier"
+        data = phases_of(Tiled(name, name, program, kernel.block, kernel.tile))
+    findings = sanitize(program, kernel, SIZE, SIZE, SIZE).report.findings
+    return data, race_in(findings, data, program, removed) if findings else None
+
+
+def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, removed: int) -> Race:
+    """The finding that is easiest to believe, between two warps where there is one, as the picture takes it."""
+    block = np.array(data.block)
+    chosen = next((one for one in findings if _warp(one.thread, block) != _warp(one.other_thread, block)), findings[0])
+    stores = {copy.line for phase in data.phases for copy in phase.copies}
+    before, after = (chosen.lines[0], chosen.other_thread), (chosen.lines[-1], chosen.thread)
+    (write_line, writer), (read_line, reader) = (before, after) if before[0] in stores else (after, before)
+    copies = data.phases[0].copies
+    word = next(int(copy.word[_linear(writer, block)]) for copy in copies if copy.line == write_line)
+    text = ["", *program.source.splitlines()]
+    missing = f"the {ORDINALS[removed]} __syncthreads()"
+    return Race(missing, word, write_line, writer, text[write_line], read_line, reader, text[read_line])
+
+
+def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:
+    return int(thread[0] + block[0] * (thread[1] + block[1] * thread[2]))
+
+
+def _warp(thread: tuple[int, int, int] | None, block: np.ndarray) -> int:
+    return -1 if thread is None else _linear(thread, block) // WARP
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """A phase of a block; without a barrier the two lines and threads that race, and the word they race for."""
+    data, race = _staged(choice.tile, choice.removed)
+    thread = _linear(race.read_thread, np.array(data.block)) if race else 0
+    return tile_phases_figure(data, choice.phase, thread, race)
+
+
+class BarrierExplorer(LiveExplorer):
+    """Controls for the missing barrier, the tile and the phase."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.removed = choice_buttons("barriers", REMOVED, choice.removed)
+        self.tile = choice_slider("tile", [(f"T = {size}", size) for size in TILES], choice.tile)
+        self.phase = number_slider("phase", SIZE // choice.tile - 1)
+        self.phase.value = choice.phase
+        rows = [[labelled("barriers", self.removed)], [self.tile, self.phase]]
+        super().__init__("Explorer: a tiled kernel with a barrier taken out.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        return Choice(self.removed.value, self.tile.value, self.phase.value)
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """As many phases as the tile leaves."""
+        self.phase.max = SIZE // self.tile.value - 1
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        return picture_of(self.choice), ""
+
+
+def explore(choice: Choice | None = None) -> BarrierExplorer:
+    """The explorer, beginning with both barriers in place."""
+    return BarrierExplorer(choice or Choice())

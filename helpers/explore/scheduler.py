@@ -1,0 +1,74 @@
+"""The explorer of a scheduler, for notebook 05: warps, independent instructions, latency → who issues, and who waits.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helpers.draw import theme
+from helpers.draw.scheduler import FIGURE_HEIGHT, scheduler_figure, schedulers_figure
+from helpers.explore.controls import range_slider
+from helpers.explore.live import LiveExplorer
+from helpers.models import latency
+from helpers.models.latency import Timeline
+
+CYCLES = 60
+MOST_WARPS = 16  # of a scheduler: an SM's 64, by four schedulers
+MOST_INDEPENDENT = 16
+MOST_LATENCY = 40
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. latency: cycles from an instruction to its result."""
+
+    warps: int = 1
+    independent: int = 1
+    latency: int = latency.SHARED.cycles
+
+
+def timeline_of(choice: Choice) -> Timeline:
+    """The first cycles of a scheduler."""
+    return latency.timeline(choice.warps, choice.independent, choice.latency, CYCLES)
+
+
+def picture_of(choice: Choice, room: int = 0) -> theme.Figure:
+    """The warps and their scheduler, cycle by cycle. room: warps to keep room for."""
+    title = f"One scheduler, {CYCLES} cycles (model): a result is there after {choice.latency}"
+    return scheduler_figure(timeline_of(choice), title, room)
+
+
+class SchedulerExplorer(LiveExplorer):
+    """Controls for the warps, their independent instructions, and the latency."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.warps = range_slider("warps", 1, MOST_WARPS, choice.warps)
+        self.independent = range_slider("independent", 1, MOST_INDEPENDENT, choice.independent)
+        self.latency = range_slider("latency", 1, MOST_LATENCY, choice.latency)
+        rows = [[self.warps, self.independent], [self.latency]]
+        super().__init__("Explorer: a scheduler and its warps.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        return Choice(self.warps.value, self.independent.value, self.latency.value)
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        return picture_of(self.choice, MOST_WARPS), ""
+
+
+def explore(choice: Choice | None = None) -> SchedulerExplorer:
+    """The explorer, beginning with one warp that waits for shared memory."""
+    return SchedulerExplorer(choice or Choice())
+
+
+TELLING = (Choice(1, 1), Choice(4, 1), Choice(16, 1), Choice(4, 8))
+
+
+def small_multiples(settings: Sequence[Choice] = TELLING) -> theme.Figure:
+    """The explorer's static twin: several settings of one latency, a row each."""
+    cycles = " and ".join(str(number) for number in sorted({choice.latency for choice in settings}))
+    return schedulers_figure([timeline_of(choice) for choice in settings], f"A result is there after {cycles} cycles")

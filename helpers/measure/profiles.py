@@ -1,0 +1,68 @@
+"""What Nsight Compute and the CUDA driver said about the kernels on a real GPU, read back from the recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gemm_kernels import Kernel
+from helpers.measure import recordings
+from helpers.measure.measurement import recorded_on
+
+COUNTERS = recordings.FOLDER / "counters.json"
+OCCUPANCY = recordings.FOLDER / "occupancy.json"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Nsight Compute's counters of one launch, under its names.  label: where they were recorded."""
+
+    kernel: str
+    shape: tuple[int, int, int]
+    counters: Mapping[str, float] = field(hash=False)
+    label: str
+
+    def occupancy_limits(self) -> dict[str, int]:
+        """Blocks that each resource leaves room for, under the names of `helpers.models.occupancy`."""
+        names = {"blocks": "blocks", "warps": "warps", "registers": "registers", "shared": "shared_mem"}
+        return {name: int(self.counters[f"launch__occupancy_limit_{theirs}"]) for name, theirs in names.items()}
+
+    @property
+    def occupancy(self) -> float:
+        """Theoretical occupancy, 1.0 is 100 %."""
+        return self.counters["sm__maximum_warps_per_active_cycle_pct"] / 100
+
+
+@dataclass(frozen=True)
+class DriverAnswer:
+    """Resident blocks of an SM according to the CUDA driver, for one launch. shared_bytes: static and dynamic."""
+
+    registers: int
+    threads: int
+    shared_bytes: int
+    blocks: int
+
+
+def profile(kernel: Kernel, M: int, N: int, K: int) -> Profile:
+    """The recorded counters of this kernel with these parameters at this shape. Raises NoRecording in a sentence."""
+    content = recordings.read(COUNTERS)
+    rows = [row for row in content["rows"] if row["kernel"] == kernel.name and row["params"] == dict(kernel.params)]
+    for row in rows:
+        if (row["M"], row["N"], row["K"]) == (M, N, K):
+            label = f"{recorded_on(content['provenance']['gpu'])} by Nsight Compute"
+            return Profile(kernel.name, (M, N, K), row["counters"], label)
+    shapes = ", ".join(f"{row['M']}×{row['N']}×{row['K']}" for row in rows) or "none with these parameters"
+    raise recordings.NoRecording(f"{kernel.name} was not profiled at {M}×{N}×{K}; the recorded shapes are: {shapes}.")
+
+
+def driver_answers() -> tuple[str, tuple[DriverAnswer, ...]]:
+    """(architecture, answers): the driver's resident blocks for many launches, 0 where it would refuse one."""
+    content = recordings.read(OCCUPANCY)
+    rows = (dict(zip(content["columns"], values, strict=True)) for values in content["rows"])
+    answers = tuple(
+        DriverAnswer(
+            row["registers"], row["threads"], row["static_shared_bytes"] + row["dynamic_shared_bytes"], row["blocks"]
+        )
+        for row in rows
+    )
+    return content["arch"], answers

@@ -1,0 +1,93 @@
+"""How many warps does a scheduler need so that it never waits? A model that a learner can follow cycle by cycle.
+
+An SM has four schedulers, and each issues at most one instruction of one warp in a clock cycle. An instruction that
+needs the result of an earlier one must wait until that is there: its latency. Meanwhile the scheduler may issue from
+another warp, or another instruction of the same warp that does not need the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SCHEDULERS_PER_SM = 4
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Cycles from issuing an instruction to the first one that can use its result; an order of magnitude."""
+
+    what: str
+    cycles: int
+
+
+# Arithmetic: CUDA C++ Programming Guide, "Multiprocessor Level" (4 cycles since compute capability 7.0). Memory: in
+# round numbers, from microbenchmarks of Ampere, Ada and Hopper (Luo et al., "Benchmarking and Dissecting the Nvidia
+# Hopper GPU Architecture", 2024). They vary from GPU to GPU, and with the queue in front of the memory.
+FMA = Latency("a multiply-add", 4)
+SHARED = Latency("a load from shared memory", 30)
+GLOBAL = Latency("a load from global memory", 500)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What one scheduler issues. issued: for each cycle the number of the warp that issues, or NOBODY."""
+
+    warps: int
+    independent: int
+    latency: int
+    issued: tuple[int, ...]
+
+    @property
+    def busy(self) -> int:
+        """Cycles in which an instruction is issued."""
+        return sum(warp != NOBODY for warp in self.issued)
+
+    def waits(self, warp: int) -> tuple[bool, ...]:
+        """For each cycle, whether the warp waits for a result: it has work, but cannot issue any of it."""
+        issues = [cycle for cycle, who in enumerate(self.issued) if who == warp]
+        return tuple(
+            _ready_at(issues[: sum(start < cycle for start in issues)], self.independent, self.latency) > cycle
+            for cycle in range(len(self.issued))
+        )
+
+
+def timeline(warps: int, independent: int, latency: int, cycles: int) -> Timeline:
+    """The first cycles of a scheduler whose warps all run the same endless loop.
+
+    independent: instructions of a warp that do not need each other's results; the next one needs the result of the one
+    that many before it. Among the warps that are ready, the one that has waited longest issues.
+    """
+    _check(warps, independent, latency)
+    issues: list[list[int]] = [[] for _ in range(warps)]
+    issued = []
+    for cycle in range(cycles):
+        ready = [warp for warp in range(warps) if _ready_at(issues[warp], independent, latency) <= cycle]
+        who = min(ready, key=lambda warp: issues[warp][-1] if issues[warp] else NOBODY, default=NOBODY)
+        if who != NOBODY:
+            issues[who].append(cycle)
+        issued.append(who)
+    return Timeline(warps, independent, latency, tuple(issued))
+
+
+def warps_to_hide(latency: int, independent: int = 1) -> int:
+    """The fewest warps that keep a scheduler busy: latency / independent, rounded up (Little's law)."""
+    _check(1, independent, latency)
+    return -(-latency // independent)
+
+
+def issue_rate(warps: int, independent: int, latency: int) -> float:
+    """Instructions a cycle in the long run: each warp has `independent` of them under way, for `latency` cycles."""
+    _check(warps, independent, latency)
+    return min(1.0, warps * independent / latency)
+
+
+def _ready_at(issues: list[int], independent: int, latency: int) -> int:
+    """The cycle from which on a warp that issued in these cycles may issue again."""
+    return issues[-independent] + latency if len(issues) >= independent else 0
+
+
+def _check(warps: int, independent: int, latency: int) -> None:
+    for name, value in (("warps", warps), ("independent", independent), ("latency", latency)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}, expected at least 1.")

@@ -1,0 +1,28 @@
+"""Reading back what Nsight Compute and the driver said."""
+
+import pytest
+
+from gemm_kernels import get
+from helpers.measure.profiles import driver_answers, profile
+from helpers.measure.recordings import NoRecording
+
+
+def test_a_profile_has_the_limits_under_the_models_names_and_says_where_it_is_from():
+    found = profile(get("block_tile_2d"), 1024, 1024, 1024)
+    assert found.occupancy_limits() == {"blocks": 32, "warps": 8, "registers": 2, "shared": 7}
+    assert found.occupancy == 0.25
+    assert found.label == "recorded on NVIDIA H200 by Nsight Compute"
+
+
+def test_a_shape_or_parameters_that_were_not_profiled_are_answered_with_those_that_were():
+    with pytest.raises(NoRecording, match="naive was not profiled at 7×7×7; the recorded shapes are: 256×256×32"):
+        profile(get("naive"), 7, 7, 7)
+    with pytest.raises(NoRecording, match="none with these parameters"):
+        profile(get("shared_memory", T=8), 1024, 1024, 1024)
+
+
+def test_the_drivers_answers_add_static_and_dynamic_shared_memory():
+    arch, answers = driver_answers()
+    assert arch == "sm_90"
+    first = answers[1]  # 24 registers, 32 threads, 0 static and 129 dynamic bytes
+    assert (first.registers, first.threads, first.shared_bytes, first.blocks) == (24, 32, 129, 32)
