@@ -1,7 +1,51 @@
-"""Exercises: commit to a prediction, give a number, reach a counter, change a kernel; each answered with a reason."""
+"""Exercises: commit to a prediction, give a number, reach a counter, change a kernel; each answered with a reason.
 
+How a notebook embeds an exercise
+---------------------------------
+`python -m helpers.exercises` lists the exercises; `python -m helpers.exercises NAME` prints its notebook cells, ready
+to be pasted. There are three of them, in this order:
+
+    barriers = exercises.get("barriers")    # with `from helpers import exercises` among the imports
+    barriers                                # shows its title, difficulty and task
+
+    my_kernel = r'''…'''                    # the starter: a whole kernel, which the learner edits
+    display(barriers.show(my_kernel))       # what *this* kernel touches, drawn from recorded addresses
+    barriers.check(my_kernel)               # compiled, run, sanitized, compared, measured, explained
+
+    barriers.hint()                         # three hints and the solution, folded until they are opened
+
+Nothing waits for a person. The starter runs as it stands: `check` says what is the matter with it and marks it "…", not
+"✘", so a notebook run from top to bottom goes through, with the same text every time. The cell's text must be the
+exercise's starter, letter for letter (a test compares them). Not every answer is a kernel: exercises whose answer is a
+number, a block or a set of parameters have the same `show`, `check` and `hint`.
+
+`exercises.progress_map()` shows what is open, tried and solved, `exercises.progress.reset()` forgets it; tag cells with
+the map `nbval-ignore-output`. Learners keep their own files in a folder my/, which git ignores.
+
+How an exercise is made
+-----------------------
+One file, sources/<name>.cu, holds the starter, the solution and known wrong solutions, which differ in marked lines
+only (`marked`); `notebook_NN.py` says the rest: task, hints, problem (what is computed, on which shapes), picture,
+goals, and what a learner is told who made the very mistake of a known wrong solution. A test holds every exercise to
+that: tests/test_exercises_contract.py.
+"""
+
+from helpers.exercises import progress
 from helpers.exercises.answers import Slip, Verdict, check_number
+from helpers.exercises.catalogue import EXERCISES, get, of_notebook, progress_map
 from helpers.exercises.goals import check_block
 from helpers.exercises.predict import Prediction, predict
 
-__all__ = ["Prediction", "Slip", "Verdict", "check_block", "check_number", "predict"]
+__all__ = [
+    "EXERCISES",
+    "Prediction",
+    "Slip",
+    "Verdict",
+    "check_block",
+    "check_number",
+    "get",
+    "of_notebook",
+    "predict",
+    "progress",
+    "progress_map",
+]

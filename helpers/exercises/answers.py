@@ -5,27 +5,40 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from IPython.display import display
 
 from helpers.draw import theme
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """passed: True, False, or None while nothing was answered yet.  sentence: what was found and what it means."""
+    """passed: True, False, or None while nothing was answered yet.  sentence: what was found and what it means.
+
+    picture: drawn below the sentence, if there is one.
+    """
 
     passed: bool | None
     sentence: str
+    picture: theme.Figure | None = None
 
     @property
     def mark(self) -> str:
         return {True: "✔", False: "✘", None: "…"}[self.passed]
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def __str__(self) -> str:
+        return f"{self.mark} {self.sentence}"
+
+    def bundle(self) -> dict[str, str]:
+        """The sentence as a notebook shows it, with a stripe in the colour of the verdict."""
         colour = {True: theme.C, False: theme.TROUBLE, None: theme.MUTED}[self.passed]
-        style = f"border-left: 4px solid {colour}; padding: 6px 14px; white-space: pre-wrap;"
-        text = f"{self.mark} {self.sentence}"
-        return {"text/html": f'<div style="{style}">{html.escape(text)}</div>', "text/plain": text}
+        style = f"border-left: 4px solid {colour}; padding: 6px 14px; white-space: pre-wrap; line-height: 1.5;"
+        return {"text/html": f'<div style="{style}">{html.escape(str(self))}</div>', "text/plain": str(self)}
+
+    def _ipython_display_(self) -> None:
+        display(self.bundle(), raw=True)
+        if self.picture is not None:
+            display(self.picture)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,135 @@
+"""Where is a result wrong? The picture that comes with a wrong answer: every element of C, right, wrong or not written.
+
+The bounding box of what is wrong is put into words: "all in columns 32 to 36" is half of the explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.image import AxesImage
+
+from helpers.draw import page, theme
+
+RIGHT = "#CDE9DF"  # of theme.C
+# CSS pixels
+MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, CELL = 60.0, 92.0, 800.0, 240.0, 16.0
+LEGEND_Y = 48.0
+CAPTION_LINES = 2
+LINES_FROM = 5.0  # pixels of a cell from which on it is outlined
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorMap:
+    """name: of the array.  wrong, unwritten: (rows, columns) bool; what is unwritten is wrong, too.  first: (row,
+    column) of the element that the words beside the picture speak of.  tile: (rows, columns) of a block's part."""
+
+    name: str
+    wrong: np.ndarray
+    unwritten: np.ndarray
+    first: tuple[int, int]
+    tile: tuple[int, int]
+
+
+def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
+    """All elements, the tiles of the blocks, and a frame around the first wrong element."""
+    rows, columns = data.wrong.shape
+    cell = min(CELL, MAP_WIDTH / columns, MAP_HEIGHT / rows)
+    height = MAP_Y + cell * rows + 14
+    drawn, axes = page.page(height, title, caption(data), CAPTION_LINES)
+    with theme.style():
+        page.legend(
+            axes,
+            LEGEND_Y,
+            [
+                page.Key(RIGHT, "right"),
+                page.Key(theme.TROUBLE, "wrong"),
+                page.Key(theme.TROUBLE, "not written by any thread", hatched=True),
+            ],
+        )
+        _elements(axes, data, cell)
+        _rulers(axes, data, cell)
+    return drawn
+
+
+def caption(data: ErrorMap) -> str:
+    """'72 of 703 elements of C are wrong, all in columns 32 to 36.'"""
+    wrong = int(data.wrong.sum())
+    text = f"{theme.thousands(wrong)} of {theme.plural(data.wrong.size, 'element')} of {data.name} "
+    text += "is wrong" if wrong == 1 else "are wrong"
+    where = place(data.wrong)
+    text += f", all in {where}" if where and wrong > 1 else f", in {where}" if where else ""
+    unwritten = int(data.unwritten.sum())
+    if unwritten == wrong and wrong:
+        return f"{text}: no thread wrote {'it' if wrong == 1 else 'them'}."
+    return f"{text}; {theme.thousands(unwritten)} of them were not written." if unwritten else f"{text}."
+
+
+def place(wrong: np.ndarray) -> str:
+    """'rows 3 to 5, columns 32 to 36': the smallest box that holds all that is wrong, '' if that is everything."""
+    parts = []
+    for axis, name in ((1, "row"), (0, "column")):
+        lines = np.flatnonzero(wrong.any(axis=axis))
+        if len(lines) and len(lines) < wrong.shape[1 - axis]:
+            first, last = int(lines[0]), int(lines[-1])
+            if first == last:
+                parts.append(f"{name} {first}")
+            elif last - first + 1 < wrong.shape[1 - axis]:
+                parts.append(f"{name}s {first} to {last}")
+    return ", ".join(parts)
+
+
+def _elements(axes: Axes, data: ErrorMap, cell: float) -> None:
+    rows, columns = data.wrong.shape
+    colours = np.empty((rows, columns, 3))
+    colours[:] = to_rgb(RIGHT)
+    colours[data.wrong] = to_rgb(theme.TROUBLE)
+    image = AxesImage(
+        axes,
+        extent=(MAP_X, MAP_X + columns * cell, MAP_Y + rows * cell, MAP_Y),
+        interpolation="nearest",
+        origin="upper",
+    )
+    image.set_data(colours)
+    axes.add_image(image)
+    missing = np.argwhere(data.unwritten)
+    if len(missing):
+        page.hatch(axes, _cells(missing, cell), colour=theme.TROUBLE, label="not written")
+    if cell >= LINES_FROM:
+        everything = np.argwhere(np.ones((rows, columns), bool))
+        page.outline(axes, _cells(everything, cell), theme.PAPER, 0.6)
+    for axis, size, step in ((0, rows, data.tile[0]), (1, columns, data.tile[1])):
+        for line in range(0, size + 1, max(step, 1)):
+            at = line * cell
+            ends = [(MAP_X, MAP_Y + at), (MAP_X + columns * cell, MAP_Y + at)]
+            if axis:
+                ends = [(MAP_X + at, MAP_Y), (MAP_X + at, MAP_Y + rows * cell)]
+            page.lines(axes, [ends], theme.INK, 0.9, label="tile border")
+    page.outline(axes, _cells(np.array([data.first]), cell), theme.INK, 2.4, label="first")
+
+
+def _cells(indices: np.ndarray, cell: float) -> np.ndarray:
+    return page.boxes(MAP_X + indices[:, 1] * cell, MAP_Y + indices[:, 0] * cell, cell, cell)
+
+
+def _rulers(axes: Axes, data: ErrorMap, cell: float) -> None:
+    """Numbers of the rows and columns at the tiles' borders, and of the first wrong element."""
+    rows, columns = data.wrong.shape
+    for number, x in _spaced(range(0, columns, max(data.tile[1], 1)), cell, 30):
+        page.text(axes, MAP_X + x + cell / 2, MAP_Y - 10, number, ha="center")
+    for number, y in _spaced(range(0, rows, max(data.tile[0], 1)), cell, 16):
+        page.text(axes, MAP_X - 8, MAP_Y + y + cell / 2, number, ha="right")
+    page.text(axes, MAP_X - 8, MAP_Y - 10, "row \\ col", ha="right")
+
+
+def _spaced(numbers: Sequence[int], cell: float, least: float) -> list[tuple[int, float]]:
+    """The numbers with their places in pixels, those left out that would stand closer than `least`."""
+    kept: list[tuple[int, float]] = []
+    for number in numbers:
+        if not kept or number * cell - kept[-1][1] >= least:
+            kept.append((number, number * cell))
+    return kept

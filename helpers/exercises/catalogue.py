@@ -1,0 +1,30 @@
+"""All exercises, by name and by notebook."""
+
+from __future__ import annotations
+
+from helpers.exercises import notebook_04, progress
+from helpers.exercises.exercise import KernelExercise
+
+EXERCISES: tuple[KernelExercise, ...] = notebook_04.EXERCISES
+
+
+def get(name: str) -> KernelExercise:
+    """The exercise with this name. ValueError, with the names there are, if there is none."""
+    for exercise in EXERCISES:
+        if exercise.name == name:
+            return exercise
+    raise ValueError(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
+
+
+def of_notebook(notebook: str) -> tuple[KernelExercise, ...]:
+    """The exercises of a notebook, "04", in their order."""
+    return tuple(exercise for exercise in EXERCISES if exercise.notebook == notebook)
+
+
+def progress_map() -> progress.ProgressMap:
+    """What is open, tried and solved."""
+    notebooks = dict.fromkeys(exercise.notebook for exercise in EXERCISES)
+    rows = [
+        progress.Row(notebook, tuple((one.name, one.title) for one in of_notebook(notebook))) for notebook in notebooks
+    ]
+    return progress.progress_map(rows)

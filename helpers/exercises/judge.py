@@ -1,0 +1,162 @@
+"""A learner's source held against an exercise: every case, then the goals; and the slip that explains a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers import simulator
+from helpers.compiler import CompileError
+from helpers.draw import theme
+from helpers.exercises import trial
+from helpers.exercises.problems import Case, NotApplicable, Problem
+from helpers.exercises.trial import Outcome
+from helpers.simulator.errors import (
+    ArgumentError,
+    LaunchError,
+    OutOfBounds,
+    SimulatorError,
+    StepLimitExceeded,
+    UnsupportedInstruction,
+)
+
+HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What goals look at: the compiled kernel, its recorded launch, and the threads of a block."""
+
+    kernel: simulator.Kernel
+    recording: simulator.Recording
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number that the kernel must reach besides being right.
+
+    what: "sectors a load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
+    digits: after the decimal point.  percent: shown as a percentage.
+    """
+
+    what: str
+    measure: Callable[[Judged], float]
+    limit: float
+    at_least: bool = False
+    digits: int = 0
+    percent: bool = False
+
+    def reached(self, value: float) -> bool:
+        """Whether a measured value will do."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def found(self, value: float) -> str:
+        """'2.5 sectors a load request'"""
+        return f"{self._number(value)} {self.what}"
+
+    @property
+    def wanted(self) -> str:
+        """'at most 2.6'"""
+        return f"at {'least' if self.at_least else 'most'} {self._number(self.limit)}"
+
+    def _number(self, value: float) -> str:
+        return f"{100 * value:.{self.digits}f} %" if self.percent else theme.thousands(value, self.digits)
+
+
+@dataclass(frozen=True, eq=False)
+class Examination:
+    """Everything that was found about a source.
+
+    kernel: None if it does not compile; then `message` says why.  outcomes: of the cases, in order, up to the first
+    that makes the rest hopeless.  measures: of the goals, () unless the kernel is right.  message: why there are none.
+    """
+
+    kernel: simulator.Kernel | None
+    outcomes: tuple[Outcome, ...] = ()
+    measures: tuple[float, ...] = ()
+    message: str = ""
+
+    @property
+    def first_failure(self) -> Outcome | None:
+        """Of the cases that are not passed one with wrong values or a hazard, if there is one, else the first."""
+        failed = [outcome for outcome in self.outcomes if not outcome.passed]
+        told = [outcome for outcome in failed if outcome.report.findings]
+        return (told or failed or [None])[0]
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Equal for two sources that do the same, right or wrong."""
+        return tuple(outcome.signature for outcome in self.outcomes), self.measures
+
+
+def examine(
+    source: str, problem: Problem, goals: Sequence[Goal] = (), judged: Case | None = None, level: str = "ptx"
+) -> Examination:
+    """Compile, run all cases under the sanitizer, and if all are right measure the goals on the case `judged`.
+
+    level: of the goals' recording, "ptx" or "sass".  Never raises for what a learner wrote.
+    """
+    try:
+        kernel = trial.compiled(source, problem.entry)
+    except (CompileError, SimulatorError) as error:
+        return Examination(None, message=str(error))
+    outcomes: list[Outcome] = []
+    for case in problem.cases:
+        outcomes.append(trial.run(kernel, problem, case))
+        if isinstance(outcomes[-1].error, HOPELESS):
+            break
+    if not goals or not all(outcome.passed for outcome in outcomes):
+        return Examination(kernel, tuple(outcomes))
+    setup = problem.prepare(judged or problem.cases[-1])
+    try:
+        recording = trial.record(kernel, setup, level=level, blocks=())
+    except SimulatorError as error:
+        return Examination(kernel, tuple(outcomes), message=str(error))
+    found = Judged(kernel, recording, int(np.prod(setup.block)), setup.shared_bytes)
+    return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals))
+
+
+def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
+    """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
+
+    Every case must have run to its end, or have left the arrays where the slip would, too.
+    """
+    if not outcomes or any(outcome.report.findings for outcome in outcomes):
+        return ()
+    if any(outcome.error is not None and not isinstance(outcome.error, OutOfBounds) for outcome in outcomes):
+        return ()
+    small_first = sorted(outcomes, key=lambda outcome: outcome.expected.size)
+    for guess in problem.guesses():
+        try:
+            if all(_reproduces(outcome, guess.result(outcome.case)) for outcome in small_first):
+                return guess.sentences
+        except NotApplicable:
+            continue
+    return ()
+
+
+def _reproduces(outcome: Outcome, result: np.ndarray | None) -> bool:
+    if outcome.output is None or result is None:
+        return outcome.output is None and result is None
+    return bool(trial.same(outcome.output, result).all())
+
+
+def does_the_same(
+    source: str, found: Examination, problem: Problem, goals: Sequence[Goal], judged: Case | None, level: str
+) -> bool:
+    """Whether a known wrong source has the very outcomes and measures that were found."""
+    try:
+        kernel = trial.compiled(source, problem.entry)
+    except (CompileError, SimulatorError):
+        return False
+    failed = [outcome for outcome in found.outcomes if not outcome.passed]
+    if failed:  # most sources differ in the first case that went wrong
+        outcome = failed[0]
+        if trial.run(kernel, problem, outcome.case).signature != outcome.signature:
+            return False
+    return examine(source, problem, goals, judged, level).signature == found.signature

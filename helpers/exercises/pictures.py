@@ -1,0 +1,46 @@
+"""What `show` draws: a picture of the course, made from what the learner's kernel did in a recorded launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gemm_kernels import get
+from helpers.draw import theme
+from helpers.draw.access import warp_access
+from helpers.draw.sectors import sectors_figure
+from helpers.draw.tile_phases import tile_phases, tile_phases_figure
+from helpers.exercises import trial
+from helpers.exercises.problems import Case, Problem
+from helpers.explore import launches
+from helpers.simulator import Kernel
+
+
+@dataclass(frozen=True)
+class SectorsOf:
+    """The sectors of warp 0 of block (0, 0) for these requests, (array, "ld" or "st"), in a launch of this size."""
+
+    accesses: tuple[tuple[str, str], ...]
+    case: Case
+    title: str
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        found = [warp_access(recording, array, op) for array, op in self.accesses]
+        return sectors_figure(found, f"{self.title}: warp 0")
+
+
+@dataclass(frozen=True)
+class TilePhasesOf:
+    """What one block loads and reads in a phase of its loop, in a launch of whole tiles."""
+
+    case: Case
+    title: str
+    block: tuple[int, int, int] = (1, 0, 0)
+    phase: int = 1
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=(self.block,), only_traced=True)
+        M, N, K = (self.case.sizes[name] for name in "MNK")
+        shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
+        unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
+        return tile_phases_figure(tile_phases(recording, self.title, shapes, self.block, unshared), self.phase)
