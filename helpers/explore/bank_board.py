@@ -111,7 +111,7 @@ def tile_access(tile: Tile) -> SharedAccess:
     args = (np.int32(tile.stride), np.int32(tile.down), np.int32(tile.swizzle))
     floats = tile.down * tile.stride + LANES * tile.bits // (8 * WORD_BYTES)
     shared_bytes = -(-WORD_BYTES * floats // 128) * 128
-    with simulator.record(level="ptx") as recording:
+    with simulator.record(level="ptx", checks="off") as recording:
         function((1,), (LANES,), args, shared_mem=shared_bytes)
     return shared_accesses(recording)[0][1]
 
