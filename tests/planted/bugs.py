@@ -4,6 +4,7 @@ The line to be found is marked in the source: `// BUG(kernel)`. Arguments are bu
 same launch runs on the simulator and, under compute-sanitizer, on a GPU (`record_verdicts.py`).
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,16 @@ class Planted:
     arguments: Arguments
     shared_mem: int = 0
     before: str = ""  # another kernel of the file that is launched first, with the first two arguments
+
+    @property
+    def key(self) -> str:
+        """Changes if the kernel's text or its launch does: by that a recorded verdict is found."""
+        text = re.sub(r"//[^\n]*", "", source(self.file))
+        start = text.index(f" {self.kernel}(")
+        stop = text.find('extern "C"', start)
+        body = "".join(text[start : stop if stop > 0 else None].split())
+        facts = (body, self.grid, self.block, self.shared_mem, self.before)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
     @property
     def lines(self) -> frozenset[int]:

@@ -1,7 +1,8 @@
 """compute-sanitizer's verdict on every planted bug: `python tests/planted/record_verdicts.py OUTPUT.json`.
 
 Needs a GPU, CuPy and compute-sanitizer. Each launch runs in a process of its own under each of the four tools; the
-result is tests/goldens/sanitizer.json.
+result is tests/goldens/sanitizer.json. An existing file is updated: verdicts on kernels whose source or launch has not
+changed are kept.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from planted import bugs  # noqa: E402 (the path is set above)
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OPTIONS = {"racecheck": ("--racecheck-report", "all")}
-SECONDS = 60  # a launch that takes longer hangs
+SECONDS = 30  # a launch that takes longer hangs
 
 
 def launch_here(kernel: str) -> None:
@@ -53,6 +54,7 @@ def verdict(planted: bugs.Planted, tool: str) -> dict:
 def read_report(output: str) -> dict:
     """The facts of a compute-sanitizer report."""
     report = [line.removeprefix("=========").strip() for line in output.splitlines() if line.startswith("=========")]
+    report = [line for line in report if line and not line.startswith(("Host Frame", "Saved host backtrace"))]
     summary = next((line for line in reversed(report) if "SUMMARY" in line), "")
     counted = re.search(r"SUMMARY: (\d+)", summary)
     frames = [line for line in report if re.search(r"\.cu:\d+", line)]
@@ -69,7 +71,7 @@ def read_report(output: str) -> dict:
         "summary": summary,
         "kinds": kinds[:6],
         "lines": lines,
-        "report": report[:24],
+        "report": report[:8],
     }
 
 
@@ -85,33 +87,40 @@ def main() -> None:
         launch_here(chosen.launch)
         return
     deadline = time.monotonic() + chosen.seconds
+    before = json.loads(chosen.output.read_text()) if chosen.output.exists() else {"runs": [], "kernels": {}}
+    kernels = {p.kernel: before["kernels"].get(p.kernel) for p in (*bugs.PLANTED, *bugs.CORRECT)}
+    kernels = {name: known for name, known in kernels.items() if known is not None}
     tasks = [
         (planted, tool)
         for planted in (*bugs.PLANTED, *bugs.CORRECT)
         for tool in TOOLS
-        if not chosen.kernels or planted.kernel in chosen.kernels
+        if kernels.get(planted.kernel, {}).get("key") != planted.key
+        and (not chosen.kernels or planted.kernel in chosen.kernels)
     ]
+    runs = [*before["runs"], provenance()]
 
     def run(task):
         return verdict(*task) if time.monotonic() < deadline else None
 
-    verdicts: dict[str, dict] = {}
     with ThreadPoolExecutor(chosen.jobs) as pool:
         for (planted, tool), found in zip(tasks, pool.map(run, tasks), strict=True):
             if found is not None:
-                verdicts.setdefault(planted.kernel, {})[tool] = found
+                if kernels.get(planted.kernel, {}).get("key") != planted.key:
+                    kernels[planted.kernel] = {"key": planted.key, "run": len(runs) - 1, "verdicts": {}}
+                kernels[planted.kernel]["verdicts"][tool] = found
                 print(f"{planted.kernel:30} {tool:10} {found['errors']} {found['lines']} {found['kinds'][:2]}")
-    chosen.output.write_text(json.dumps({"provenance": provenance(), "verdicts": verdicts}, indent=1) + "\n")
+    chosen.output.write_text(json.dumps({"runs": runs, "kernels": kernels}, indent=1) + "\n")
 
 
 def provenance() -> dict:
     """The GPU, the software and the commit."""
     from helpers.measure.provenance import provenance as of_machine
 
-    version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True).stdout.split()
-    facts = of_machine()
-    facts.pop("clocks_under_load")
-    return {**facts, "compute_sanitizer": next((word for word in version if word[0].isdigit()), "unknown")}
+    version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True).stdout
+    number = re.search(r"Version ([\d.]+)", version)
+    wanted = ("gpu", "driver", "cuda_driver", "nvrtc", "cupy", "date", "commit")
+    facts = {name: value for name, value in of_machine().items() if name in wanted}
+    return {**facts, "compute_sanitizer": number[1] if number else "unknown"}
 
 
 if __name__ == "__main__":
