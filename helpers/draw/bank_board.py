@@ -17,7 +17,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.draw import page, theme
-from helpers.draw.access import VERBS
 from helpers.simulator import counting
 from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
 
@@ -36,6 +35,7 @@ SMALL_CELL, SMALL_ROW, SMALL_STEP, SIDE_BY_SIDE, SMALL_TOP = 6.0, 10.0, 219.0, 4
 SMALL_BOARD = 8 * SMALL_ROW  # the highest small board; more wavefronts make lower rows
 LETTER, SMALL_LETTER = 13.5, 10.0  # pixels
 CODE_LETTERS = 100  # of a monospaced line across the page
+NAMES = {"ld": "load from", "st": "store to", "atom": "atomic update of", "copy": "asynchronous copy to"}
 INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
 
 
@@ -43,12 +43,13 @@ INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
 class SharedAccess:
     """One request of a warp to shared memory.
 
-    name: what the pictures call it: "store to As".  op: "ld" or "st".  width: bytes a lane.  address: (32,) int64 byte
-    addresses in the block's shared memory.  active: (32,) bool.  array: "A" or "B", whose tile it is, or "".
+    name: what the pictures call it: "store to As".  op: "ld", "st", "atom" or "copy" (cp.async).  width: bytes a lane.
+    address: (32,) int64 byte addresses in the block's shared memory.  active: (32,) bool.  array: "A" or "B", whose tile
+    it is, or "".
     """
 
     name: str
-    op: Literal["ld", "st", "atom"]
+    op: Literal["ld", "st", "atom", "copy"]
     width: int
     address: np.ndarray
     active: np.ndarray
@@ -133,7 +134,7 @@ def shared_accesses(
     for row in rows[np.argsort(rows["step"], kind="stable")]:
         line, op = int(row["line"]), str(row["op"])
         tile = _tile(texts.get(line, ""))
-        name = f"{VERBS[op]} {'to' if op == 'st' else 'from'} {tile or 'shared memory'}"
+        name = f"{NAMES.get(op, op)} {tile or 'shared memory'}"
         access = SharedAccess(
             name, op, int(row["width"]), np.array(row["address"]), np.array(row["active"]), tile.removesuffix("s")
         )
