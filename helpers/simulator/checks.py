@@ -17,7 +17,7 @@ from helpers.simulator.ir import Program
 from helpers.simulator.memory import Allocation, GlobalMemory, lane_name, product
 from helpers.simulator.observers import Observer
 from helpers.simulator.shared_arrays import SharedNames
-from helpers.simulator.shared_checks import SharedChecks
+from helpers.simulator.shared_checks import Patterns, SharedChecks
 from helpers.simulator.shared_epoch import Hazard
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
@@ -123,7 +123,7 @@ class Checker(Observer):
     """Watches one launch; `finish()` gives the report.
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
-    that the kernel may write through (None: any); `names` of its shared memory.
+    that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches.
     """
 
     def __init__(
@@ -134,6 +134,7 @@ class Checker(Observer):
         memory: GlobalMemory,
         written: frozenset[str] | None,
         names: SharedNames,
+        patterns: Patterns | None = None,
     ) -> None:
         self.program = program
         self.grid = grid
@@ -144,7 +145,7 @@ class Checker(Observer):
         self.names = names
         self.found: dict[tuple, Finding] = {}
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard)
+        self.shared = SharedChecks(self._shared_hazard, patterns)
         self.clock = Clock(product(grid))
         self._mask: np.ndarray | None = None
         self._lanes = 0

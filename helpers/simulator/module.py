@@ -21,6 +21,7 @@ from helpers.simulator.pointers import Pointers
 from helpers.simulator.printf import OUTPUT_LIMIT
 from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
 from helpers.simulator.shared_arrays import SharedNames
+from helpers.simulator.shared_checks import Patterns
 
 DEFAULT_ARCH = "sm_90"
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
@@ -173,6 +174,7 @@ class Kernel:
         self.compiled = compiled
         self.name = compiled.entry
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
+        self._patterns: dict[tuple, Patterns] = {}
 
     @property
     def num_regs(self) -> int:
@@ -244,7 +246,8 @@ class Kernel:
         )
         checker = None
         if settings.checks != "off":
-            checker = Checker(program, grid, block, memory, pointers.written, names)
+            patterns = self._patterns.get((settings.level, block, shared_mem))
+            checker = Checker(program, grid, block, memory, pointers.written, names, patterns)
 
         def bind(wave) -> None:
             wave.parameters = parameters
@@ -268,6 +271,8 @@ class Kernel:
         if recorder is not None:
             settings.recording.launches.append(recorder)
         if checker is not None:
+            # One geometry is remembered, the last one.
+            self._patterns = {(settings.level, block, shared_mem): checker.shared.patterns}
             _tell(checker.finish(), settings)
 
     @cached_property

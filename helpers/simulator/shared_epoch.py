@@ -51,7 +51,6 @@ class Pending(NamedTuple):
 
     instruction: int
     addresses: int
-    mask: int
     width: int
     age: int
 
@@ -79,7 +78,6 @@ class Hazard(NamedTuple):
 class Result(NamedTuple):
     """What an analysis found; if it `depends_on_values`, stores had to be compared, and it holds for these only."""
 
-    initialised: np.ndarray
     pending: list[tuple[Pending, np.ndarray | None]]
     hazards: list[Hazard]
     depends_on_values: bool
@@ -141,7 +139,7 @@ class Epoch:
         raced = multiple & (((flags & WRITTEN) != 0) | ((flags & (UPDATED | READ)) == UPDATED | READ))
         if raced.any():
             self._races(raced, copies)
-        return Result(self.initialised, pending, self.hazards, self.depends_on_values)
+        return Result(pending, self.hazards, self.depends_on_values)
 
     # ---- lanes and words
     def _lanes(self, mask: np.ndarray | None) -> np.ndarray | None:
@@ -184,7 +182,8 @@ class Epoch:
         for time, entry in enumerate(self.log):
             if entry.kind == COPY:
                 lanes = self._lanes(self.array(entry.mask))
-                under_way.append([time, Pending(*entry[1:], UNCOMMITTED), lanes])
+                copy = Pending(entry.instruction, entry.addresses, entry.width, UNCOMMITTED)
+                under_way.append([time, copy, lanes])
             elif entry.kind in (COMMIT, WAIT):
                 named = self._lanes(self.array(entry.mask))
                 staying = []
@@ -263,26 +262,27 @@ class Epoch:
             ends.setdefault(copy.end, []).append(number)
         for number in starts.get(-1, ()):
             self._start(copies, number, pending)
+        all_known = bool(known.all())
+        if all_known and not copies and not self.somebody_writes:
+            return
         for time, entry in enumerate(self.log):
             if entry.kind <= COPY:
                 index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
-                early = np.zeros(len(index), bool)
+                early = None
                 if pending is not None:
                     early = pending[index] > 0
                     if early.any():
                         self._too_early(entry, index[early], position[early], copies, pending)
-                if entry.kind in (LOAD, ATOMIC, SWAP):
-                    # Where another thread writes between the same barriers, the race says more.
-                    raced = (flags[index] != 0) & (self.owner[index] != self.thread[position])
-                    missing = ~known[index] & ~early & ~raced
-                    if missing.any():
-                        where = int(missing.argmax())
-                        side = self._side(entry.instruction, position[where], "reads")
-                        self._add("unwritten", None, side, index[where], int(missing.sum()))
-                        known[index[missing]] = True  # once is enough
-                if entry.kind in (STORE, ATOMIC, SWAP):
-                    known[index] = True
-                elif entry.kind == LOAD and self.somebody_writes:
+                if not all_known and entry.kind != COPY:
+                    if entry.kind != STORE:
+                        missing = ~known[index]
+                        if missing.any():
+                            # Where another thread writes between the same barriers, the race says more.
+                            missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
+                            self._missing(entry, index, position, missing if early is None else missing & ~early)
+                    if entry.kind != LOAD:
+                        known[index] = True
+                if entry.kind == LOAD and self.somebody_writes:
                     hit = flags[index] != 0
                     if hit.any():
                         index, position = index[hit], position[hit]
@@ -294,6 +294,14 @@ class Epoch:
                 index, _ = self._touched(copies[number].addresses, copies[number].lanes, copies[number].width)
                 pending[index] = 0
                 known[index] = True
+
+    def _missing(self, entry: Entry, index, position, missing: np.ndarray) -> None:
+        """Somebody reads words that nobody has written."""
+        if missing.any():
+            where = int(missing.argmax())
+            side = self._side(entry.instruction, position[where], _WHAT[entry.kind])
+            self._add("unwritten", None, side, index[where], int(missing.sum()))
+            self.initialised.reshape(-1)[index[missing]] = True  # once is enough
 
     def _start(self, copies: Sequence[_Copy], number: int, pending: np.ndarray) -> None:
         copy = copies[number]
@@ -499,10 +507,8 @@ _NOBODY = object()
 
 def _both(lanes: np.ndarray | None, named: np.ndarray | None):
     """The lanes in both masks; _NOBODY if there are none."""
-    if lanes is None or named is None:
-        return named if lanes is None else lanes
-    both = lanes & named
-    return both if both.any() else _NOBODY
+    both = named if lanes is None else lanes if named is None else lanes & named
+    return both if both is None or both.any() else _NOBODY
 
 
 def _without(lanes: np.ndarray | None, named: np.ndarray | None, shape: tuple[int, int]):
