@@ -203,9 +203,8 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         )
     if data.uncomputed:
         missing = theme.thousands(data.uncomputed)
-        sentence += (
-            f" No thread computes {missing} of C's {theme.thousands(data.writers.size)} elements: grid too small."
-        )
+        why = ": grid too small" if data.blocks * data.threads < data.writers.size else ""
+        sentence += f" No thread computes {missing} of C's {theme.thousands(data.writers.size)} elements{why}."
     idle = data.blocks * data.threads - _threads_with_work(data)
     twice = int((data.writers > 1).sum())
     if twice:
