@@ -1,29 +1,75 @@
 """From moving a control to the new picture: how long does each explorer take?
 
-    python -m helpers.explore.bench
+    python -m helpers.explore.bench [--memory] [explorer …]
 
-Every move is timed as the learner feels it without the browser: new value in, simulate if the launch is a new one,
-draw, PNG out. Launches that are kept from earlier moves are forgotten first.
+Every move is timed as the learner feels it without the browser: new value in, compile and simulate if the launch is a
+new one, draw, PNG out. Launches that are kept from earlier moves are forgotten first, and the compiler's disk cache is
+off. With --memory each explorer is then moved many times, to see whether the process grows.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import statistics
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from helpers.explore import coalescing, launches
+from helpers import devices
+from helpers.compiler.cache import ENVIRONMENT_VARIABLE
+from helpers.explore import (
+    coalescing,
+    ladder,
+    launches,
+    occupancy,
+    register_tile,
+    roofline,
+    thread_map,
+    tile_phases,
+)
+
+MANY = 500  # moves, to see whether memory grows
+MEMORY = "--memory"
+STATM = Path("/proc/self/statm")  # where Linux says how much memory a process holds
 
 
 @dataclass(frozen=True)
 class Move:
-    """One move: which control of which explorer, to which value, and the milliseconds until the picture was there."""
+    """One move: which control of which explorer, to which value, and the milliseconds until the picture was there.
+
+    compiles: whether a kernel had to be compiled for it.
+    """
 
     explorer: str
     control: str
     value: object
     milliseconds: float
+    compiles: bool = False
+
+
+def moves_of(
+    name: str,
+    explorer: Any,
+    ranges: Mapping[str, Sequence[object]],
+    positions: int | None = None,
+    compiling: Sequence[str] = (),
+) -> Iterator[Move]:
+    """Each control, an attribute of the explorer or a path such as "sizes.TM", over its values, or the first so many.
+
+    compiling: the controls whose values need a kernel of their own.
+    """
+    for path, values in ranges.items():
+        control = explorer
+        for part in path.split("."):
+            control = control[part] if isinstance(control, dict) else getattr(control, part)
+        for value in list(values)[:positions]:
+            started = time.perf_counter()
+            control.value = value
+            yield Move(name, path, value, 1e3 * (time.perf_counter() - started), path in compiling)
 
 
 def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
@@ -34,7 +80,7 @@ def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
     launches.forget()
     explorer = coalescing.explore(block=(32, 32))
     coalesced = explorer.kernel.options[1][1]
-    values = {
+    ranges = {
         "warp": range(1, 32, 6),
         "k": range(1, 64, 10),
         "block_x": (16, 8, 4, 2, 1, 32),
@@ -42,27 +88,152 @@ def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
         "width": (64, 128, 512, 1000, 1023, 4096),
         "kernel": (coalesced,),
     }
-    for name, range_of_control in values.items():
-        control = getattr(explorer, name)
-        for value in list(range_of_control)[:positions]:
-            started = time.perf_counter()
-            control.value = value
-            yield Move("coalescing", name, value, 1e3 * (time.perf_counter() - started))
+    return moves_of("coalescing", explorer, ranges, positions)
 
 
-def main() -> None:
-    """Print the median and the slowest move of each control, and of all."""
-    moves = list(coalescing_moves())
-    print(f"{'explorer':12} {'control':10} {'moves':>5} {'median ms':>10} {'slowest ms':>11}")
-    for control in dict.fromkeys(move.control for move in moves):
-        _line(control, [move for move in moves if move.control == control])
-    _line("all", moves)
+def thread_map_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 02: a new block, shape or grid makes a new launch; block and thread do not."""
+    launches.forget()
+    explorer = thread_map.explore()
+    x, y = (explorer.dims[axis] for axis in (0, 1))
+    explorer.block_x, explorer.block_y = x, y
+    ranges = {
+        "thread": range(1, 256, 32),
+        "block": range(1, 16, 3),
+        "block_x": (8, 4, 32, 24, 16),
+        "block_y": (8, 4, 32, 24, 16),
+        "shape": thread_map.SHAPES,
+        "grid_x": (1, 2, 4),
+        "kernel": (explorer.kernel.options[1][1],),
+    }
+    return moves_of("thread_map", explorer, ranges, positions, ("kernel",))
 
 
-def _line(name: str, moves: list[Move]) -> None:
-    times = [move.milliseconds for move in moves]
-    print(f"{moves[0].explorer:12} {name:10} {len(times):5} {statistics.median(times):10.0f} {max(times):11.0f}")
+def tile_phases_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 04: a new tile is a new kernel; phase and thread are not."""
+    launches.forget()
+    tile_phases.phases_of.cache_clear()
+    explorer = tile_phases.explore(tile=16)
+    tiles = [tiled for _, tiled in explorer.tiled.options]
+    ranges = {"phase": (1, 2, 3), "thread": range(1, 256, 32), "tiled": tiles}
+    return moves_of("tile_phases", explorer, ranges, positions, ("tiled",))
+
+
+def occupancy_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 05: a kernel is compiled for the chosen GPU; the sliders compile nothing."""
+    explorer = occupancy.explore()
+    kernels = [launch for _, launch in explorer.kernel.options[1:7]]
+    ranges = {
+        "kernel": kernels,
+        "registers": range(16, 129, 16),
+        "threads": range(64, 513, 64),
+        "shared": range(32768, -1, -4096),
+        "device": [devices.get(name) for name in ("A100 80GB", "RTX A6000", "RTX 4090", "B200")],
+    }
+    return moves_of("occupancy", explorer, ranges, positions, ("kernel",))
+
+
+def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 06: other sizes are another kernel; thread, k and move are not."""
+    launches.forget()
+    register_tile.tile_of.cache_clear()
+    explorer = register_tile.explore()
+    sizes = {"sizes.TM": (4, 8), "sizes.TN": (4, 8), "sizes.BM": (64, 128), "sizes.BN": (64, 128), "sizes.BK": (16, 8)}
+    ranges = {"move": range(0, 81, 9), "k": range(1, 8), "thread": range(1, 256, 40), **sizes}
+    return moves_of("register_tile", explorer, ranges, positions, tuple(sizes))
+
+
+def roofline_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebooks 01 and 12: a kernel that is shown for the first time is compiled and counted."""
+    launches.forget()
+    roofline.counted_sectors.cache_clear()
+    explorer = roofline.explore(kernels=("naive",))
+    shown = [("naive", "coalesced"), ("coalesced", "shared_memory"), ("shared_memory", "block_tile_2d")]
+    ranges = {
+        "kernels": shown,
+        "M": (64, 512, 2048, 8192),
+        "N": (64, 512, 2048, 8192),
+        "K": (64, 512, 2048, 8192),
+        "device": [devices.get(name) for name in ("A100 80GB", "RTX A6000", "RTX 4090", "B200")],
+        "selected": ("shared_memory", "block_tile_2d"),
+    }
+    return moves_of("roofline", explorer, ranges, positions, ("kernels",))
+
+
+def ladder_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 12: recordings only, nothing is launched."""
+    explorer = ladder.explore()
+    ranges = {
+        "kernel": [name for name, _ in explorer.kernel.options[:8]],
+        "shape": [shape for _, shape in explorer.shape.options],
+        "scale": ("log", "linear"),
+        "suite": ("shapes", "ladder"),
+    }
+    return moves_of("ladder", explorer, ranges, positions)
+
+
+EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
+    "roofline": roofline_moves,
+    "thread_map": thread_map_moves,
+    "coalescing": coalescing_moves,
+    "tile_phases": tile_phases_moves,
+    "occupancy": occupancy_moves,
+    "register_tile": register_tile_moves,
+    "ladder": ladder_moves,
+}
+
+
+def growth(moves: Callable[[int | None], Iterator[Move]], count: int = MANY) -> float | None:
+    """Megabytes by which the process grows while an explorer is moved `count` times, after a warm-up of a fifth of that.
+
+    None where the system does not say how much memory a process holds.
+    """
+    if not STATM.exists():
+        return None
+    _move_times(moves, count // 5)
+    before = _resident_megabytes()
+    _move_times(moves, count)
+    return _resident_megabytes() - before
+
+
+def _move_times(moves: Callable[[int | None], Iterator[Move]], count: int) -> None:
+    made = 0
+    while made < count:
+        made += sum(1 for _ in moves(None))
+    gc.collect()
+
+
+def _resident_megabytes() -> float:
+    return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the median and the slowest move of each control of the chosen explorers, and how the process grows."""
+    wanted = [argument for argument in arguments if argument != MEMORY]
+    unknown = [name for name in wanted if name not in EXPLORERS]
+    if unknown:
+        sys.exit(f"There is no explorer {' or '.join(unknown)}; there are {', '.join(EXPLORERS)}.")
+    os.environ[ENVIRONMENT_VARIABLE] = "off"
+    chosen = {name: EXPLORERS[name] for name in wanted or EXPLORERS}
+    print(f"{'explorer':14} {'control':10} {'moves':>5} {'median ms':>10} {'slowest ms':>11}")
+    for explorer_moves in chosen.values():
+        moves = list(explorer_moves(None))
+        for control in dict.fromkeys(move.control for move in moves):
+            _line(control, [move for move in moves if move.control == control])
+        _line("all", [move for move in moves if not move.compiles])
+        _line("compiles", [move for move in moves if move.compiles])
+    for name, explorer_moves in chosen.items() if MEMORY in arguments else ():
+        grown = growth(explorer_moves)
+        if grown is not None:
+            print(f"{name:14} grows by {grown:.1f} MB in {MANY} moves")
+
+
+def _line(name: str, moves: Sequence[Move]) -> None:
+    if moves:
+        times = [move.milliseconds for move in moves]
+        median, slowest = statistics.median(times), max(times)
+        print(f"{moves[0].explorer:14} {name:10} {len(times):5} {median:10.0f} {slowest:11.0f}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
