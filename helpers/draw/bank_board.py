@@ -43,9 +43,9 @@ INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
 class SharedAccess:
     """One request of a warp to shared memory.
 
-    name: what the pictures call it: "store to As".  op: "ld", "st", "atom" or "copy" (cp.async).  width: bytes a lane.
-    address: (32,) int64 byte addresses in the block's shared memory.  active: (32,) bool.  array: "A" or "B", whose tile
-    it is, or "".
+    name: what the pictures call it: "store to As".  op: "copy" is cp.async.  width: bytes a lane.
+    address: (32,) int64 byte addresses in the block's shared memory.  active: (32,) bool.
+    array: "A" or "B", whose tile it is, or "".
     """
 
     name: str

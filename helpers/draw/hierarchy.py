@@ -1,0 +1,354 @@
+"""Picture 10: who owns which part of C?
+
+Three zooms from left to right: the block's tile in C, the warps' tiles in the block, the lanes' fragments in the warp.
+Along the edges lie the parts of A and of B that they need at one k, in the colours of A and B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.image import AxesImage
+
+from helpers.draw import page, theme
+from helpers.draw.bank_board import shared_accesses
+from helpers.draw.threads import block_accesses
+
+LANES, FLOAT_BYTES, NOBODY = 32, 4, -1
+TINTS = ("#E9DFEF", "#D3BEDF")  # neighbouring warps, neighbouring lanes
+FAINT_A, FAINT_B = "#B3D1E4", "#F5D899"  # what other lanes of the warp need
+
+# CSS pixels
+TOP, STRIP, GAP = 112.0, 11.0, 4.0  # the panels' upper edge; a strip of A or B along an edge, and its distance
+C_X, C_SIZE = 32.0, 160.0
+BLOCK_X, BLOCK_SIZE = 252.0, 232.0
+WARP_X, WARP_SIZE = 548.0, 338.0
+FACTS_Y, FACTS_STEP = TOP + BLOCK_SIZE + 40, 26.0
+HEIGHT = TOP + WARP_SIZE + 10
+LARGEST, SMALLEST = 13.0, 7.0  # pixels of a lane's number
+CAPTION_LINES = 2
+FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 128.0, 196.0, 222.0, 4
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What a warp's loads of one tile from shared memory cost at one k: requests, and the wavefronts of all of them."""
+
+    requests: float
+    wavefronts: float
+
+    @property
+    def each(self) -> float:
+        """Wavefronts of a request."""
+        return self.wavefronts / self.requests
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Who stores each element of one block's tile of C, and what the warps load from shared memory at one k.
+
+    name: the kernel's.  shape: (M, N) of C.  origin: (row, column) of the tile in C.  owner: (rows, columns) number of
+    the thread that stores the element, NOBODY where none does.  loads: for each warp, by tile: {"As": …, "Bs": …}.
+    """
+
+    name: str
+    shape: tuple[int, int]
+    origin: tuple[int, int]
+    owner: np.ndarray
+    loads: tuple[Mapping[str, Loads], ...]
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """(rows, columns) of the block's tile."""
+        return self.owner.shape
+
+    @cached_property
+    def threads(self) -> int:
+        """Threads that store something, counted to the last one."""
+        return int(self.owner.max()) + 1
+
+    @property
+    def warps(self) -> int:
+        return -(-self.threads // LANES)
+
+    def window(self, warp: int) -> tuple[slice, slice]:
+        """The rows and columns of the tile in which a warp's elements lie."""
+        rows, columns = np.nonzero(self.owner // LANES == warp)
+        return slice(int(rows.min()), int(rows.max()) + 1), slice(int(columns.min()), int(columns.max()) + 1)
+
+    def needs(self, warp: int, lane: int | None = None) -> tuple[int, int]:
+        """(rows of A, columns of B) that a warp, or one of its lanes, needs at one k."""
+        mine = self.owner // LANES == warp if lane is None else self.owner == warp * LANES + lane
+        return int(mine.any(axis=1).sum()), int(mine.any(axis=0).sum())
+
+    def elements(self, warp: int) -> int:
+        """Elements of C that a warp computes."""
+        return int((self.owner // LANES == warp).sum())
+
+
+def hierarchy(recording: Any, shape: tuple[int, int], depth: int, name: str) -> Hierarchy:
+    """Who stores what in block (0, 0), and what its warps load at one k.
+
+    shape: (M, N) of C.  depth: K of the launch.  Raises LookupError if the block stores nothing to C.
+    """
+    stores = block_accesses(recording, (0, 0, 0), space="global", op="st", array="C")
+    if not stores:
+        raise LookupError(f"Block (0, 0) of {name} stores nothing to an array called C, so there is nothing to draw.")
+    owner = np.full(shape[0] * shape[1], NOBODY, np.int64)
+    for store in stores:
+        threads = np.flatnonzero(store.active)
+        for word in range(store.width // FLOAT_BYTES):
+            owner[store.offset[threads] // FLOAT_BYTES + word] = threads
+    whole = owner.reshape(shape)
+    rows, columns = np.nonzero(whole != NOBODY)
+    tile = whole[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    warps = -(-(int(tile.max()) + 1) // LANES)
+    loads = tuple(_loads(recording, warp, depth) for warp in range(warps))
+    return Hierarchy(name, shape, (int(rows.min()), int(columns.min())), tile, loads)
+
+
+def _loads(recording: Any, warp: int, depth: int) -> dict[str, Loads]:
+    """By tile ("As", "Bs", or "shared memory" where a line names neither): the loads of a warp at one k."""
+    found: dict[str, list[int]] = {}
+    for _, access in shared_accesses(recording, warp=warp):
+        if access.op == "ld":
+            found.setdefault(access.name.removeprefix("load from "), []).append(access.wavefronts)
+    return {tile: Loads(len(fronts) / depth, sum(fronts) / depth) for tile, fronts in sorted(found.items())}
+
+
+def hierarchy_figure(data: Hierarchy, warp: int = 0, lane: int = 0, lane_map: str = "") -> theme.Figure:
+    """The three zooms. lane_map: what the order of the lanes is called."""
+    if not 0 <= warp < data.warps or not 0 <= lane < LANES:
+        raise ValueError(f"There is no lane {lane} of warp {warp}: the block has {data.warps} warps of {LANES} lanes.")
+    title = f"{data.name}: block, warp, thread" + (f", lanes {lane_map}" if lane_map else "")
+    drawn, axes = page.page(HEIGHT, title, caption(data, warp), CAPTION_LINES)
+    with theme.style():
+        keys = [page.Key(theme.C, "the selected thread's elements"), page.Key(theme.WARP, "its warp, its block")]
+        keys += [page.Key(theme.A, "what it needs of A at one k"), page.Key(theme.B, "of B")]
+        page.legend(axes, 46, keys)
+        _matrix(axes, data)
+        _block(axes, data, warp)
+        _warp(axes, data, warp, lane, WARP_X, TOP, WARP_SIZE)
+        _facts(axes, data, warp, lane)
+    return drawn
+
+
+def caption(data: Hierarchy, warp: int) -> str:
+    """'At each k warp 0 needs 64 floats of A and 64 of B for 4 096 FMAs. It loads As by 4 requests of …'"""
+    rows, columns = data.needs(warp)
+    text = f"At each k warp {warp} needs {rows} floats of A and {columns} of B for "
+    text += f"{theme.plural(data.elements(warp), 'FMA')}."
+    loads = data.loads[warp]
+    if loads:
+        text += f" It loads {' and '.join(_told(tile, one) for tile, one in loads.items())}."
+    return text
+
+
+def _told(tile: str, loads: Loads) -> str:
+    """'As by 4 requests of 2 wavefronts'."""
+    requests, fronts = (
+        f"{_number(n)}\u00a0{noun}{'' if n == 1 else 's'}"
+        for n, noun in ((loads.requests, "request"), (loads.each, "wavefront"))
+    )
+    return f"{tile} by {requests} of {fronts}"
+
+
+def _number(value: float) -> str:
+    return theme.thousands(value, 1).removesuffix(".0")
+
+
+def _matrix(axes: Axes, data: Hierarchy) -> None:
+    """C with the tiles of all blocks, the recorded one filled."""
+    M, N = data.shape
+    rows, columns = data.tile
+    scale = C_SIZE / max(M, N)
+    page.text(axes, C_X, TOP - 45, "C", size=theme.TEXT, color=theme.INK, weight="bold")
+    page.text(axes, C_X, TOP - 28, f"{theme.thousands(M)} × {theme.thousands(N)}")
+    page.fill(axes, page.boxes(C_X, TOP, N * scale, M * scale), "#EEEEEE")
+    top, left = TOP + data.origin[0] * scale, C_X + data.origin[1] * scale
+    page.fill(axes, page.boxes(left, top, columns * scale, rows * scale), theme.WARP, label="block")
+    down = [[(C_X, TOP + y * scale), (C_X + N * scale, TOP + y * scale)] for y in (*range(0, M, rows), M)]
+    across = [[(C_X + x * scale, TOP), (C_X + x * scale, TOP + M * scale)] for x in (*range(0, N, columns), N)]
+    page.lines(axes, [*down, *across], theme.MUTED, 0.7)
+    _strips(
+        axes,
+        C_X,
+        TOP,
+        scale,
+        [(data.origin[0] + np.arange(rows), theme.A)],
+        [(data.origin[1] + np.arange(columns), theme.B)],
+    )
+    shown = _size(data.tile, BLOCK_SIZE)
+    _zoom(axes, (C_X + N * scale, top, rows * scale), (BLOCK_X - GAP - STRIP, TOP, shown[1]))
+
+
+def _size(tile: tuple[int, int], most: float) -> tuple[float, float]:
+    """(width, height) in pixels at which a tile of (rows, columns) fits into a square."""
+    rows, columns = tile
+    scale = most / max(rows, columns)
+    return columns * scale, rows * scale
+
+
+def _zoom(axes: Axes, small: tuple[float, float, float], large: tuple[float, float, float]) -> None:
+    """Lines from the right side of a whole, where its part (x, top, height) lies, to the part's magnification."""
+    paths = [[(small[0], small[1]), (large[0], large[1])]]
+    paths.append([(small[0], small[1] + small[2]), (large[0], large[1] + large[2])])
+    page.lines(axes, paths, theme.MUTED, 0.8, label="zoom")
+
+
+def _block(axes: Axes, data: Hierarchy, warp: int) -> None:
+    """The block's tile, warp by warp, and what the selected warp needs along its edges."""
+    width, height = _size(data.tile, BLOCK_SIZE)
+    scale = width / data.tile[1]
+    numbers = data.owner // LANES
+    image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, numbers)]
+    image[numbers == warp] = to_rgb(theme.WARP)
+    image[data.owner == NOBODY] = to_rgb(theme.WASTE_FILL)
+    rows, columns = data.tile
+    page.text(axes, BLOCK_X, TOP - 45, "block", size=theme.TEXT, color=theme.INK, weight="bold")
+    page.text(axes, BLOCK_X, TOP - 28, f"{rows} × {columns}, {theme.plural(data.warps, 'warp')}")
+    _image(axes, image, BLOCK_X, TOP, width, height, "warps")
+    _names(axes, numbers, BLOCK_X, TOP, scale, "warp numbers", white={warp})
+    down, across = data.window(warp)
+    _strips(axes, BLOCK_X, TOP, scale, [(needed_rows(data, warp), theme.A)], [(needed_columns(data, warp), theme.B)])
+    right = BLOCK_X + width + 2
+    top, size = TOP + down.start * scale, (down.stop - down.start) * scale
+    shown = _size((down.stop - down.start, across.stop - across.start), WARP_SIZE)
+    _zoom(axes, (right, top, size), (WARP_X - GAP - STRIP, TOP, shown[1]))
+
+
+def needed_rows(data: Hierarchy, warp: int, lane: int | None = None) -> np.ndarray:
+    """Rows of the tile in which a warp, or one of its lanes, has elements."""
+    mine = data.owner // LANES == warp if lane is None else data.owner == warp * LANES + lane
+    return np.flatnonzero(mine.any(axis=1))
+
+
+def needed_columns(data: Hierarchy, warp: int, lane: int | None = None) -> np.ndarray:
+    """Columns of the tile in which a warp, or one of its lanes, has elements."""
+    mine = data.owner // LANES == warp if lane is None else data.owner == warp * LANES + lane
+    return np.flatnonzero(mine.any(axis=0))
+
+
+def _parity(data: Hierarchy, numbers: np.ndarray) -> np.ndarray:
+    """(rows, columns) 0 or 1, different for neighbouring parts."""
+    down = np.zeros(numbers.shape, np.int64)
+    down[1:] = (numbers[1:] != numbers[:-1]).cumsum(axis=0)
+    across = np.zeros(numbers.shape, np.int64)
+    across[:, 1:] = (numbers[:, 1:] != numbers[:, :-1]).cumsum(axis=1)
+    return (down + across) % 2
+
+
+def _warp(axes: Axes, data: Hierarchy, warp: int, lane: int, left: float, top: float, most: float) -> None:
+    """The warp's tile, lane by lane, and what the selected lane needs along its edges."""
+    down, across = data.window(warp)
+    owner = data.owner[down, across]
+    lanes = np.where(owner // LANES == warp, owner % LANES, NOBODY)
+    width, height = _size(owner.shape, most)
+    scale = width / owner.shape[1]
+    image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, lanes)]
+    image[lanes == NOBODY] = to_rgb(theme.WASTE_FILL)
+    image[lanes == lane] = to_rgb(theme.C)
+    rows, columns = owner.shape
+    page.text(axes, left, top - 45, f"warp {warp}", size=theme.TEXT, color=theme.INK, weight="bold")
+    page.text(axes, left, top - 28, f"{rows} × {columns}, lane numbers")
+    _image(axes, image, left, top, width, height, "lanes")
+    page.outline(axes, page.boxes(left, top, width, height), theme.WARP, 2.0)
+    _names(axes, lanes, left, top, scale, "lane numbers", white={lane})
+    a = [(needed_rows(data, warp) - down.start, FAINT_A), (needed_rows(data, warp, lane) - down.start, theme.A)]
+    b = [(needed_columns(data, warp) - across.start, FAINT_B)]
+    _strips(axes, left, top, scale, a, [*b, (needed_columns(data, warp, lane) - across.start, theme.B)])
+
+
+Needed = Sequence[tuple[np.ndarray, str]]  # rows or columns, and the colour that they have
+
+
+def _strips(axes: Axes, left: float, top: float, scale: float, rows: Needed, columns: Needed) -> None:
+    """What is needed of A along the left edge and of B along the upper one."""
+    for where, colour in rows:
+        boxes = page.boxes(left - GAP - STRIP, top + where * scale, STRIP, scale)
+        page.fill(axes, boxes, colour, edge=colour, line=0.3, label=f"A {colour}")
+    for where, colour in columns:
+        boxes = page.boxes(left + where * scale, top - GAP - STRIP, scale, STRIP)
+        page.fill(axes, boxes, colour, edge=colour, line=0.3, label=f"B {colour}")
+
+
+def _image(axes: Axes, colours: np.ndarray, left: float, top: float, width: float, height: float, label: str) -> None:
+    extent = (left, left + width, top + height, top)
+    image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
+    image.set_data(colours)
+    axes.add_image(image)
+
+
+def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> None:
+    """The number of each rectangle of equal numbers in its middle, all of one size, if they fit."""
+    parts = [part for part in rectangles(numbers) if part[0] != NOBODY]
+    room = [min(columns / (0.72 * len(str(number))), rows / 0.8) for number, _, _, rows, columns in parts]
+    size = min(LARGEST, scale * min(room, default=0))
+    if size < SMALLEST:
+        return
+    for is_white, ink in ((False, theme.INK), (True, theme.PAPER)):
+        names, x, y = [], [], []
+        for number, row, col, rows, columns in parts:
+            if (number in white) == is_white:
+                names.append(str(number))
+                x.append(left + (col + columns / 2) * scale)
+                y.append(top + (row + rows / 2) * scale)
+        page.labels(axes, names, np.array(x), np.array(y), size, ink, label=label)
+
+
+def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
+    """(number, first row, first column, rows, columns) of each rectangle of equal numbers."""
+    new = np.ones(numbers.shape, bool)
+    new[1:] &= numbers[1:] != numbers[:-1]
+    new[:, 1:] &= numbers[:, 1:] != numbers[:, :-1]
+    found = []
+    for row, col in np.argwhere(new).tolist():
+        number = numbers[row, col]
+        down, across = numbers[row:, col] != number, numbers[row, col:] != number
+        rows = int(np.argmax(down)) if down.any() else len(down)
+        columns = int(np.argmax(across)) if across.any() else len(across)
+        found.append((int(number), row, col, rows, columns))
+    return found
+
+
+def _facts(axes: Axes, data: Hierarchy, warp: int, lane: int) -> None:
+    """What the thread and the warp load for each FMA."""
+    rows, columns = data.needs(warp, lane)
+    thread = f"thread: {rows} + {columns} floats for {rows} × {columns} FMAs, {_a_fma(rows, columns)} a FMA"
+    rows, columns = data.needs(warp)
+    whole = f"warp: {rows} + {columns} floats for {rows} × {columns} FMAs, {_a_fma(rows, columns)} a FMA"
+    for number, words in enumerate((thread, whole)):
+        page.text(axes, page.MARGIN, FACTS_Y + number * FACTS_STEP, words, size=theme.TEXT, color=theme.INK)
+
+
+def _a_fma(rows: int, columns: int) -> str:
+    return theme.thousands((rows + columns) / (rows * columns), 3)
+
+
+def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: int = 0, lane: int = 0) -> theme.Figure:
+    """Several orders of the lanes side by side: (what it is called, the kernel with it), and what their loads cost."""
+    if not 1 <= len(maps) <= SIDE_BY_SIDE:
+        raise ValueError(f"Between 1 and {SIDE_BY_SIDE} lane maps fit side by side, but {len(maps)} were given.")
+    told = []
+    for name, data in maps:
+        fronts = ", ".join(f"{tile[:1]} {_number(loads.each)}" for tile, loads in data.loads[warp].items())
+        told.append(f"{name}: {fronts}")
+    drawn, axes = page.page(TWIN_TOP + TWIN_SIZE + 56, title, f"Wavefronts a request – {'; '.join(told)}.", 2)
+    with theme.style():
+        keys = [page.Key(theme.C, f"lane {lane}'s elements"), page.Key(theme.A, "its part of A")]
+        page.legend(axes, 46, [*keys, page.Key(theme.B, "its part of B")])
+        for number, (name, data) in enumerate(maps):
+            left = page.MARGIN + STRIP + GAP + number * TWIN_STEP
+            page.text(axes, left, TWIN_TOP - 58, name, size=theme.TEXT, color=theme.INK)
+            _warp(axes, data, warp, lane, left, TWIN_TOP + 8, TWIN_SIZE)
+            costs = [f"{tile[:1]}: {_number(one.wavefronts)} wavefronts" for tile, one in data.loads[warp].items()]
+            for line, words in enumerate(costs):
+                page.text(axes, left, TWIN_TOP + TWIN_SIZE + 24 + 18 * line, f"{words} at each k", color=theme.INK)
+    return drawn

@@ -1,0 +1,106 @@
+"""Picture 10: block, warp and thread."""
+
+import numpy as np
+import pytest
+
+from helpers.draw import hierarchy as picture
+from helpers.draw import theme
+from helpers.draw.hierarchy import Hierarchy, Loads, hierarchy_figure, lane_maps_figure, rectangles
+
+LOADS = {"As": Loads(4, 8), "Bs": Loads(2, 8)}
+
+
+def tiled(warps=(2, 2), lanes=(4, 8), group=(2, 2)) -> Hierarchy:
+    """Warps in a grid; each lane owns one group of rows × columns; lanes row by row."""
+    rows, columns = lanes[0] * group[0], lanes[1] * group[1]
+    row, col = np.mgrid[: warps[0] * rows, : warps[1] * columns]
+    warp = row // rows * warps[1] + col // columns
+    lane = row % rows // group[0] * lanes[1] + col % columns // group[1]
+    return Hierarchy("k", (64, 64), (0, 0), warp * 32 + lane, (LOADS,) * (warps[0] * warps[1]))
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def image(drawn, label: str) -> np.ndarray:
+    return next(i.get_array() for i in drawn.axes[0].images if i.get_label() == label)
+
+
+def strips(drawn, label: str) -> np.ndarray:
+    """(strips, 2) upper left corners in pixels."""
+    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    return np.array([path.vertices.min(axis=0) for artist in found for path in artist.get_paths()])
+
+
+def test_a_warps_tile_and_needs_follow_from_who_stores_what():
+    data = tiled()
+    assert data.tile == (16, 32) and data.warps == 4
+    assert data.window(3) == (slice(8, 16), slice(16, 32))
+    assert data.needs(3) == (8, 16) and data.needs(3, 5) == (2, 2)
+    assert data.elements(0) == 128
+
+
+def test_the_selected_lane_is_green_and_nobody_else():
+    lanes = image(hierarchy_figure(tiled(), warp=1, lane=9), "lanes")
+    green = np.argwhere((lanes == np.array([0x00, 0x9E, 0x73]) / 255).all(axis=2))
+    assert green.tolist() == [[2, 2], [2, 3], [3, 2], [3, 3]]  # lane 9: row 1, column 1 of the lanes
+
+
+def test_the_selected_warp_is_purple_in_its_block():
+    warps = image(hierarchy_figure(tiled(), warp=2), "warps")
+    purple = (warps == np.array([0x7B, 0x3F, 0x98]) / 255).all(axis=2)
+    assert np.argwhere(purple).min(axis=0).tolist() == [8, 0]
+    assert purple.sum() == 128
+
+
+def test_the_strips_lie_along_the_lanes_rows_and_columns():
+    drawn = hierarchy_figure(tiled(), warp=1, lane=9)
+    scale = picture.WARP_SIZE / 16
+    rows = strips(drawn, f"A {theme.A}")
+    columns = strips(drawn, f"B {theme.B}")
+    of_lane = rows[rows[:, 0] > picture.WARP_X - 30][:, 1]
+    assert of_lane.tolist() == pytest.approx([picture.TOP + scale * 2, picture.TOP + scale * 3])
+    of_lane = columns[columns[:, 0] > picture.WARP_X][:, 0]
+    assert of_lane.tolist() == pytest.approx([picture.WARP_X + scale * 2, picture.WARP_X + scale * 3])
+    assert len(strips(drawn, f"A {picture.FAINT_A}")) == 8
+    assert len(strips(drawn, f"B {picture.FAINT_B}")) == 16
+
+
+def test_the_caption_counts_floats_fmas_and_wavefronts():
+    assert plain(picture.caption(tiled(), 1)) == (
+        "At each k warp 1 needs 8 floats of A and 16 of B for 128 FMAs. "
+        "It loads As by 4 requests of 2 wavefronts and Bs by 2 requests of 4 wavefronts."
+    )
+
+
+def test_floats_a_fma_are_worked_out_for_thread_and_warp():
+    texts = [plain(text.get_text()) for text in hierarchy_figure(tiled()).axes[0].texts]
+    assert "thread: 2 + 2 floats for 2 × 2 FMAs, 1.000 a FMA" in texts
+    assert "warp: 8 + 16 floats for 8 × 16 FMAs, 0.188 a FMA" in texts
+
+
+def test_rectangles_are_found_with_their_numbers():
+    numbers = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [2, 2, 2, 2]])
+    assert rectangles(numbers) == [(0, 0, 0, 2, 2), (1, 0, 2, 2, 1), (0, 0, 3, 2, 1), (2, 2, 0, 1, 4)]
+
+
+def test_elements_that_nobody_stores_belong_to_no_lane():
+    data = tiled()
+    owner = data.owner.copy()
+    owner[0, 0] = picture.NOBODY
+    lanes = image(hierarchy_figure(Hierarchy("k", (64, 64), (0, 0), owner, data.loads)), "lanes")
+    assert (lanes[0, 0] == np.array([0xEF] * 3) / 255).all()
+
+
+def test_lane_maps_stand_side_by_side_with_their_wavefronts():
+    drawn = lane_maps_figure([("zigzag", tiled()), ("row by row", tiled())], "t")
+    assert plain(drawn.caption) == "Wavefronts a request – zigzag: A 2, B 4; row by row: A 2, B 4."
+    assert [i.get_label() for i in drawn.axes[0].images] == ["lanes", "lanes"]
+    with pytest.raises(ValueError, match="Between 1 and 4"):
+        lane_maps_figure([], "none")
+
+
+def test_what_is_not_there_cannot_be_selected():
+    with pytest.raises(ValueError, match="no lane 0 of warp 4"):
+        hierarchy_figure(tiled(), warp=4)
