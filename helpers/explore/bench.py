@@ -184,7 +184,7 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
 
 
 def growth(moves: Callable[[int | None], Iterator[Move]], count: int = MANY) -> float | None:
-    """Megabytes by which the process grows while an explorer is moved `count` times, after a warm-up of a fifth of that.
+    """Megabytes by which the process grows while an explorer is moved `count` times, after a warm-up.
 
     None where the system does not say how much memory a process holds.
     """
