@@ -397,6 +397,9 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
 
 def _condition(wave: Wave, last: Instruction):
     """The condition of a branch or exit as True, False or an array of the active threads that take it."""
+    if last.guard is not None and wave.recorder is not None:
+        some, lanes = combine(wave.mask, _guard_reader(last.guard)(wave.registers))
+        wave.recorder.guarded(wave, last, some, lanes)
     if last.condition is not None:
         value = last.condition(wave, wave.registers)
     elif last.guard is None:
@@ -564,6 +567,9 @@ def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
         return _schedule(wave)
     _diverge(wave, pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    prepared = wave.launch.prepared
+    if not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:
+        _not_apart(wave, prepared, active & ~taken, taken, following)
     _go(wave, np.where(taken, np.int32(pc), np.int32(following)), active)
     return _schedule(wave)
 
@@ -614,37 +620,42 @@ def _barrier_before(prepared: Prepared, following: int) -> Instruction:
 def _not_around_a_barrier(wave: Wave, prepared: Prepared, pc: int, mask: np.ndarray) -> None:
     """Raise BarrierError if threads go on behind a barrier at which other threads of their warp still wait.
 
-    The hardware lets a warp whose threads have gone different ways meet again before it goes on, and so never gets
-    there: the kernel hangs. Threads that have nothing left to do but to exit are not waited for.
+    Threads that have nothing left to do but to exit are not waited for: compute-sanitizer's synccheck lets them pass,
+    and calls the others "divergent threads in warp".
     """
-    if prepared.leads_to_barrier[pc] or prepared.only_exits[pc]:
-        return
-    left_behind = wave.waiting & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
-    warps = -(-wave.threads // WARP) * WARP - wave.threads
+    if not prepared.leads_to_barrier[pc] and not prepared.only_exits[pc]:
+        left_behind = wave.waiting & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
+        _not_apart(wave, prepared, mask, left_behind, wave.pcs)
+
+
+def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.ndarray, behind) -> None:
+    """Raise BarrierError if a warp has threads that go past a barrier and threads that wait there.
+
+    `behind` is the basic block at which those that wait will go on.
+    """
+    padding = -wave.threads % WARP
     both = [
-        np.pad(lanes, ((0, 0), (0, warps))).reshape(wave.shape[0], -1, WARP).any(axis=2)
-        for lanes in (left_behind, mask)
+        np.pad(lanes, ((0, 0), (0, padding))).reshape(wave.shape[0], -1, WARP).any(axis=2)
+        for lanes in (waiting, passing)
     ]
     if not (both[0] & both[1]).any():
         return
     block, warp = (int(i) for i in np.argwhere(both[0] & both[1])[0])
     lanes = slice(warp * WARP, (warp + 1) * WARP)
-    waiting = np.flatnonzero(left_behind[block, lanes]) + warp * WARP
-    passing = np.flatnonzero(mask[block, lanes]) + warp * WARP
-    barrier = _barrier_before(prepared, int(wave.pcs[block, waiting[0]]))
-    start, stop = (getattr(wave.program.blocks[pc], end) for end in ("start", "stop"))
-    next_line = next((i.line for i in wave.program.instructions[start:stop] if i.line), 0)
+    here = np.flatnonzero(waiting[block, lanes]) + warp * WARP
+    there = np.flatnonzero(passing[block, lanes]) + warp * WARP
+    barrier = _barrier_before(prepared, int(np.broadcast_to(behind, wave.shape)[block, here[0]]))
     where = wave.block_index(block)
     raise BarrierError(
-        f"{wave.program.name}: the threads of a warp of block {coordinates(where)} are separated by a barrier: "
-        f"{_threads(wave, waiting)} wait at line {barrier.line}, {_threads(wave, passing)} go on to line {next_line} "
-        "without it. On a GPU this kernel hangs.\n"
+        f"{wave.program.name}: a barrier separates the threads of a warp of block {coordinates(where)}: "
+        f"{_threads(wave, here)} at line {barrier.line}; {_threads(wave, there)} beyond it. "
+        "On a GPU that is not defined, and may hang.\n"
         + wave.launch.quote(barrier.line)
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
         line=barrier.line,
         block=where,
-        thread=wave.thread_index(int(waiting[0])),
+        thread=wave.thread_index(int(here[0])),
     )
 
 

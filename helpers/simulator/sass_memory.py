@@ -228,6 +228,12 @@ def nothing(wave, registers, mask) -> None:
     """An instruction that changes no value."""
 
 
+def together(wave, registers, mask) -> None:
+    """NOP: what ptxas leaves of `__syncwarp()` where it knows that the lanes of a warp are together."""
+    if wave.recorder is not None:
+        wave.recorder.warp_barrier(wave, mask)
+
+
 def fence(t: Operands, s: sass.Statement) -> Effect:
     """MEMBAR.{SC,ALL}.{CTA,GPU,SYS}."""
     scope = "block" if s.has("CTA") else "system" if s.has("SYS") else "device"

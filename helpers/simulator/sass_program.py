@@ -156,7 +156,7 @@ def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> 
         elif base in CONTROL:
             CONTROL[base](t, s, instruction, code)
         elif base in NO_EFFECT:
-            _effect(instruction, ((), memory.nothing))
+            _effect(instruction, ((), memory.together if base == "NOP" else memory.nothing))
         elif base in EFFECTS:
             _effect(instruction, EFFECTS[base](t, s))
         elif base == "LDC" and s.operands[1].register is not None:

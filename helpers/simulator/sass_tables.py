@@ -119,7 +119,7 @@ EFFECTS: dict[str, Callable] = {
     "BPT": memory.trap,
 }
 # What has no effect on values here: hints to the scheduler and to caches, waiting, padding.
-NO_EFFECT = frozenset(("NOP", "YIELD", "NANOSLEEP", "ERRBAR", "CCTL", "CCTLL", "CCTLT", "PMTRIG"))
+NO_EFFECT = frozenset(("NOP", "YIELD", "NANOSLEEP", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT", "PMTRIG"))
 
 # ---- opcodes that say what comes next
 
@@ -147,7 +147,7 @@ UNIFORM: dict[str, str] = {
     "UBMSK": "BMSK", "USEL": "SEL", "UPLOP3": "PLOP3", "UP2UR": "P2R", "UR2UP": "R2P", "VOTEU": "VOTE",
     "ULDC": "LDC", "UIMNMX": "IMNMX", "UVIMNMX": "VIMNMX", "UIABS": "IABS",
 }  # fmt: skip
-_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIADDMNMX", "REDG", "ENDCOLLECTIVE"))
+_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIADDMNMX", "REDG", "ENDCOLLECTIVE", "CGAERRBAR"))
 _SINCE_AMPERE = frozenset(("LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
 _COMMON = (frozenset(ARITHMETIC) | frozenset(EFFECTS) | frozenset(CONTROL) | frozenset(UNIFORM) | NO_EFFECT
            | {"LDC", "CS2R"}) - _HOPPER_ONLY - _SINCE_AMPERE  # fmt: skip

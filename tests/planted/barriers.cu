@@ -51,15 +51,3 @@ extern "C" __global__ void barrier_in_branch(const float *x, float *y) {
     }
     y[threadIdx.x] = value;
 }
-
-// The same by whole warps.
-extern "C" __global__ void barrier_for_one_warp(const float *x, float *y) {
-    __shared__ float tile[64];
-    tile[threadIdx.x] = x[threadIdx.x];
-    float value = 0.0f;
-    if (threadIdx.x < 32) {
-        __syncthreads();                                                 // BUG(barrier_for_one_warp)
-        value = tile[threadIdx.x ^ 1];
-    }
-    y[threadIdx.x] = value;
-}

@@ -233,7 +233,6 @@ PLANTED: tuple[Planted, ...] = (
     Planted("barrier_by_warps", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     Planted("barrier_in_uneven_loop", "barriers.cu", BARRIER, (1,), (64,), lambda gpu: (gpu.zeros(64, i32),)),
     Planted("barrier_in_branch", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
-    Planted("barrier_for_one_warp", "barriers.cu", BARRIER, (1,), (64,), _xy(64)),
     # ---- cp.async
     Planted("never_waited_before_read", "async_copies.cu", ASYNC_COPY, (1,), (64,), _xy(64)),
     Planted("own_copy_too_early", "async_copies.cu", ASYNC_COPY, (1,), (64,), _xy(64)),
@@ -269,6 +268,7 @@ CORRECT: tuple[Planted, ...] = (
     Planted("return_before_barrier", "correct.cu", "", (2,), (64,), _xy(100, 100)),
     Planted("warp_returns_before_barrier", "correct.cu", "", (1,), (96,), _xy(64)),
     Planted("barrier_before_the_end", "correct.cu", "", (1,), (64,), _xy(64)),
+    Planted("barrier_for_one_warp", "correct.cu", "", (1,), (64,), _xy(64)),
     Planted("uneven_blocks", "correct.cu", "", (4,), (64,), _xy(256)),
     Planted(
         "private_columns", "correct.cu", "", (1,), (64,),

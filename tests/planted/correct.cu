@@ -115,7 +115,8 @@ extern "C" __global__ void whole_blocks_return(int n, const float *x, float *y) 
     y[blockIdx.x * 64 + threadIdx.x] = tile[63 - threadIdx.x];
 }
 
-// Threads that have left need not wait: those of the same warp, those of a whole warp, and those of an `if`.
+// Threads that leave need not wait: some of a warp, a whole warp, those that go around an `if` to the end, and a warp
+// that goes around it and on. (compute-sanitizer's synccheck has nothing against any of them.)
 extern "C" __global__ void return_before_barrier(int n, const float *x, float *y) {
     __shared__ float tile[64];
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -140,6 +141,17 @@ extern "C" __global__ void barrier_before_the_end(const float *x, float *y) {
         __syncthreads();
         y[threadIdx.x] = tile[threadIdx.x + 1];
     }
+}
+
+extern "C" __global__ void barrier_for_one_warp(const float *x, float *y) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    float value = 0.0f;
+    if (threadIdx.x < 32) {
+        __syncthreads();
+        value = tile[threadIdx.x ^ 1];
+    }
+    y[threadIdx.x] = value;
 }
 
 // The number of rounds differs from block to block, and so does the number of barriers.
