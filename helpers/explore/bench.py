@@ -22,6 +22,7 @@ from typing import Any
 from helpers import devices
 from helpers.compiler.cache import ENVIRONMENT_VARIABLE
 from helpers.explore import (
+    barriers,
     coalescing,
     ladder,
     launches,
@@ -119,6 +120,14 @@ def tile_phases_moves(positions: int | None = None) -> Iterator[Move]:
     return moves_of("tile_phases", explorer, ranges, positions, ("tiled",))
 
 
+def barriers_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 04: a kernel without a barrier is another kernel, and the sanitizer looks at its whole launch."""
+    launches.forget()
+    explorer = barriers.explore()
+    ranges = {"phase": (1, 2, 3), "removed": (1, 2, 0), "tile": (8, 32, 16)}
+    return moves_of("barriers", explorer, ranges, positions, ("removed", "tile"))
+
+
 def occupancy_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 05: a kernel is compiled for the chosen GPU; the sliders compile nothing."""
     explorer = occupancy.explore()
@@ -177,6 +186,7 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
     "thread_map": thread_map_moves,
     "coalescing": coalescing_moves,
     "tile_phases": tile_phases_moves,
+    "barriers": barriers_moves,
     "occupancy": occupancy_moves,
     "register_tile": register_tile_moves,
     "ladder": ladder_moves,

@@ -19,7 +19,7 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.draw import theme
 from helpers.draw.diff import source_diff
-from helpers.explore import coalescing, ladder, occupancy, register_tile, roofline, thread_map, tile_phases
+from helpers.explore import barriers, coalescing, ladder, occupancy, register_tile, roofline, thread_map, tile_phases
 from helpers.explore.launches import Program
 
 PAGE = """<!doctype html>
@@ -64,6 +64,10 @@ def _sectors(name: str, block: tuple[int, int], width: int) -> Callable[[], them
 def _phases(tile: int, phase: int, thread: int) -> Callable[[], theme.Figure]:
     tiled = tile_phases.Tiled.of(get("shared_memory").replace(T=tile))
     return lambda: tile_phases.picture_of(tile_phases.Choice(tiled, phase, thread))
+
+
+def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
+    return lambda: barriers.picture_of(barriers.Choice(removed, 16, phase))
 
 
 def _filled(device: str, kernel: str) -> Callable[[], theme.Figure]:
@@ -120,6 +124,11 @@ PICTURES: tuple[Picture, ...] = (
         ("large tiles", _phases(32, 0, 33)),
         ("small tiles", _phases(4, 9, 7)),
         (TWIN, tile_phases.small_multiples),
+    )),
+    Picture("04-barriers", "What is a barrier good for?", (
+        ("both in place", _barriers(0, 1)),
+        ("without the first", _barriers(1, 0)),
+        ("without the second", _barriers(2, 1)),
     )),
     Picture("05-occupancy", "What stops another block from moving in?", (
         ("registers", _filled("H200", "block_tile_2d")),
