@@ -33,9 +33,14 @@ class LiveExplorer(Explorer):
     An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
     """
 
-    def __init__(self, what: str, rows: Sequence[Sequence[ipywidgets.Widget]], height: int) -> None:
-        """what: one line, shown where there are no widgets.  height: CSS pixels of the picture with its caption."""
-        super().__init__(what, rows, Stage(height))
+    def __init__(
+        self, what: str, rows: Sequence[Sequence[ipywidgets.Widget]], height: int, stage: Stage | None = None
+    ) -> None:
+        """what: one line, shown where there are no widgets.  height: CSS pixels of the picture with its caption.
+
+        stage: in place of one that shows a Figure.
+        """
+        super().__init__(what, rows, stage or Stage(height))
         self.controls = tuple(control for row in rows for control in _with_values(row))
         self._settling = False
         for control in self.controls:
