@@ -84,6 +84,16 @@ def test_a_race_names_the_word_both_threads_and_both_lines(data):
     assert len(labelled(drawn, "race").get_paths()) == 1
 
 
+def test_a_store_of_the_next_phase_is_said_to_overwrite_what_this_one_reads(data):
+    word = data.phases[1].word_of("A", 5 * SIZE + 6)
+    race = Race("the second __syncthreads()", word, 21, (2, 1, 0), "", 29, (3, 1, 0), "", overwrites=True)
+    said = tile_phases_figure(data, 1, 6, race).caption.replace("\u00a0", " ")
+    assert "thread (2, 1) may write the next phase's float over the tile's A[5, 6] (line 21)" in said
+    assert "before thread (3, 1) has read it (line 29)" in said
+    last = tile_phases_figure(data, 3, 6, race).caption
+    assert "A[5, 10] (line 21)" in last  # what the last phase overwrites is the one before it
+
+
 def test_a_phase_that_does_not_exist_is_refused_with_a_sentence(data):
     with pytest.raises(ValueError, match="no phase 4 with a thread 0: the block has 4 phases and 16 threads"):
         tile_phases_figure(data, 4, 0)

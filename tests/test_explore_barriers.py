@@ -49,7 +49,7 @@ def test_without_the_first_barrier_a_read_may_come_before_the_store():
 
 
 def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read():
-    assert "thread (0, 0) may write the tile's B[8, 8]" in said(2, phase=1)
+    assert "thread (0, 0) may write the next phase's float over the tile's B[8, 8]" in said(2, phase=1)
 
 
 def test_both_barriers_in_place_show_the_phase_without_a_race():

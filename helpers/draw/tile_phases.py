@@ -47,7 +47,8 @@ class Race:
     """Two accesses of one shared word by two threads with no barrier between them, one of them a store.
 
     missing: what was taken out, "the first __syncthreads()".  word: of shared memory, counted from 0.
-    write_text, read_text: the source lines.
+    write_text, read_text: the source lines.  overwrites: the store comes later in the program, in the next phase, and may
+    destroy what the other thread has yet to read. Otherwise the read comes later, and may find what was there before.
     """
 
     missing: str
@@ -58,6 +59,7 @@ class Race:
     read_line: int
     read_thread: tuple[int, int, int]
     read_text: str
+    overwrites: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +144,16 @@ def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
     phase = data.phases[number]
     if race is not None:
         writer, reader = _index(race.write_thread), _index(race.read_thread)
+        by_chance = "C is right or wrong by chance."
+        if race.overwrites:
+            what = _place(data, max(0, min(number, len(data.phases) - 2)), race)  # the last phase has no next one
+            return (
+                f"Without {race.missing}, thread {writer} may write the next phase's float over {what} "
+                f"(line {race.write_line}) before thread {reader} has read it (line {race.read_line}): {by_chance}"
+            )
         return (
             f"Without {race.missing}, thread {writer} may write {_place(data, number, race)} (line {race.write_line}) "
-            f"before or after thread {reader} reads it (line {race.read_line}): C is right or wrong by chance."
+            f"before or after thread {reader} reads it (line {race.read_line}): {by_chance}"
         )
     loaded, read = phase.floats_loaded, phase.floats_read
     times = theme.thousands(read / loaded, 1).removesuffix(".0") if loaded else "0"

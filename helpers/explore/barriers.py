@@ -104,7 +104,8 @@ def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, rem
     word = next(int(copy.word[_linear(writer, block)]) for copy in copies if copy.line == write_line)
     text = ["", *program.source.splitlines()]
     missing = f"the {ORDINALS[removed]} __syncthreads()"
-    return Race(missing, word, write_line, writer, text[write_line], read_line, reader, text[read_line])
+    overwrites = before[0] not in stores
+    return Race(missing, word, write_line, writer, text[write_line], read_line, reader, text[read_line], overwrites)
 
 
 def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:
