@@ -47,7 +47,7 @@ class Race:
     """Two accesses of one shared word by two threads with no barrier between them, one of them a store.
 
     missing: what was taken out, "the first __syncthreads()".  word: of shared memory, counted from 0.
-    write_text, read_text: the source lines.  overwrites: the store comes later in the program, in the next phase, and may
+    write_text, read_text: the source lines.  overwrites: the store comes later, in the next phase of the loop, and may
     destroy what the other thread has yet to read. Otherwise the read comes later, and may find what was there before.
     """
 
