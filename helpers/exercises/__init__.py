@@ -33,7 +33,6 @@ that: tests/test_exercises_contract.py.
 from helpers.exercises import progress
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.catalogue import EXERCISES, get, of_notebook, progress_map
-from helpers.exercises.goals import check_block
 from helpers.exercises.predict import Prediction, predict
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "Prediction",
     "Slip",
     "Verdict",
-    "check_block",
     "check_number",
     "get",
     "of_notebook",

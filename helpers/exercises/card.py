@@ -35,11 +35,26 @@ class Card:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The solution of an exercise whose answer is a value.  code: as it stands in the cell.  because: why."""
+
+    code: str
+    because: str
+
+    def html(self) -> str:
+        """Code and reason."""
+        return f"<pre>{html.escape(self.code)}</pre><p>{html.escape(self.because)}</p>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": f"{self.code}\n{self.because}"}
+
+
+@dataclass(frozen=True)
 class Hints:
     """Three hints and the solution, each folded inside the one before."""
 
     steps: tuple[str, ...]
-    solution: Diff
+    solution: Diff | Answer
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         inner = f"<details><summary>Solution</summary>{self.solution.html()}</details>"

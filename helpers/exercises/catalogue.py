@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from helpers.exercises import notebook_04, progress
-from helpers.exercises.exercise import KernelExercise
+from helpers.exercises import notebook_02, notebook_03, notebook_04, progress
+from helpers.exercises.exercise import Exercise
 
-EXERCISES: tuple[KernelExercise, ...] = notebook_04.EXERCISES
+EXERCISES: tuple[Exercise, ...] = (*notebook_02.EXERCISES, *notebook_03.EXERCISES, *notebook_04.EXERCISES)
 
 
-def get(name: str) -> KernelExercise:
+def get(name: str) -> Exercise:
     """The exercise with this name. ValueError, with the names there are, if there is none."""
     for exercise in EXERCISES:
         if exercise.name == name:
@@ -16,7 +16,7 @@ def get(name: str) -> KernelExercise:
     raise ValueError(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
 
 
-def of_notebook(notebook: str) -> tuple[KernelExercise, ...]:
+def of_notebook(notebook: str) -> tuple[Exercise, ...]:
     """The exercises of a notebook, "04", in their order."""
     return tuple(exercise for exercise in EXERCISES if exercise.notebook == notebook)
 

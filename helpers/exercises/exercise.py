@@ -13,7 +13,7 @@ from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
 from helpers.exercises import feedback, judge, marked, on_gpu, progress, trial
 from helpers.exercises.answers import Verdict
-from helpers.exercises.card import Card, Hints
+from helpers.exercises.card import Answer, Card, Hints
 from helpers.exercises.judge import Examination, Goal
 from helpers.exercises.problems import Case, Problem
 from helpers.simulator import Kernel
@@ -35,13 +35,11 @@ class Wrong:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelExercise:
-    """A CUDA kernel to change.
+class Exercise:
+    """What all exercises have.
 
-    name: of its source, sources/<name>.cu.  notebook: "04".  difficulty: 1 to 3.  task: what is to be done, in a
-    sentence or two.  hints: three steps towards the solution.  problem: what the kernel computes.  picture: what
-    `show` draws.  goals, judged, level: numbers to reach besides being right, the case they are measured on, and
-    whether at "ptx" or "sass" level.  wrong: known wrong solutions.
+    name: what `exercises.get` finds it by.  notebook: "04".  difficulty: 1 to 3.  task: what is to be done, in a few
+    sentences.  hints: three steps towards the solution.
     """
 
     name: str
@@ -50,6 +48,31 @@ class KernelExercise:
     difficulty: int
     task: str
     hints: tuple[str, str, str]
+
+    def hint(self, step: int | None = None) -> Hints | str:
+        """Three hints and the solution, each folded until it is opened; with a step, 1 to 3, that hint alone."""
+        if step is None:
+            return Hints(self.hints, self.solution())
+        if step not in (1, 2, 3):
+            return f"There are three hints: hint(1), hint(2), hint(3); {step!r} is none of them."
+        return self.hints[step - 1]
+
+    def solution(self) -> Diff | Answer:
+        """The solution: what changes from the starter."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return Card(self.notebook, self.title, self.difficulty, self.task).bundle()
+
+
+@dataclass(frozen=True, eq=False)
+class KernelExercise(Exercise):
+    """A CUDA kernel to change: sources/<name>.cu.
+
+    problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged,
+    level: numbers to reach besides being right, the case they are measured on, and whether at "ptx" or "sass" level.
+    """
+
     problem: Problem
     picture: Picture
     wrong: tuple[Wrong, ...]
@@ -119,14 +142,6 @@ class KernelExercise:
                 return (known.because,)
         return ()
 
-    def hint(self, step: int | None = None) -> Hints | str:
-        """Three hints and the solution, each folded until it is opened; with a step, 1 to 3, that hint alone."""
-        if step is None:
-            return Hints(self.hints, self.solution())
-        if step not in (1, 2, 3):
-            return f"There are three hints: hint(1), hint(2), hint(3); {step!r} is none of them."
-        return self.hints[step - 1]
-
     def solution(self) -> Diff:
         """What changes from the starter to the solution."""
         return source_diff(self.starter, self.solved, ("the starter", "the solution"), context=3)
@@ -138,9 +153,6 @@ class KernelExercise:
             f'my_kernel = r"""{self.starter}"""\ndisplay({self.name}.show(my_kernel))\n{self.name}.check(my_kernel)',
             f"{self.name}.hint()",
         )
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return Card(self.notebook, self.title, self.difficulty, self.task).bundle()
 
 
 def _not_a_source(source: object) -> Verdict | None:

@@ -80,7 +80,7 @@ def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
     already = ""
     if right:
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
-    launch = failure.case.label(problem.scaled)
+    launch = failure.case.label(problem.scalars)
     if failure.error is not None:
         return f"{launch}:\n{failure.error}{already}"
     if failure.report.findings:

@@ -70,13 +70,19 @@ class Gemm:
                 cases.append(Case(sizes, ALPHA, BETA if number % 3 == 1 else 0.0))
         return tuple(cases)
 
+    @property
+    def scalars(self) -> tuple[str, ...]:
+        return ("alpha", "beta") if self.scaled else ()
+
     def prepare(self, case: Case) -> Setup:
         inputs = self._inputs(case)
         expected = slips.result(slips.RIGHT, inputs, case.launches)
         A, B, C = (self._in_memory(matrix.astype(np.float32)) for matrix in (inputs.A, inputs.B, inputs.C))
         sizes = tuple(np.int32(size) for size in (inputs.M, inputs.N, inputs.K))
         scalars = (np.float32(case.alpha),), (np.float32(case.beta),)
-        args = (*sizes, *scalars[0], A, B, *scalars[1], C) if self.scaled else (*sizes, A, B, C)
+        # Flat, if rows and columns of what NumPy sees are not the learner's: messages then speak of one index.
+        arrays = tuple(array.reshape(-1) for array in (A, B, C)) if self.column_major else (A, B, C)
+        args = (*sizes, *scalars[0], *arrays[:2], *scalars[1], arrays[2]) if self.scaled else (*sizes, *arrays)
         return Setup(self._grid(inputs.M, inputs.N), self.block, self.shared_bytes, args, C, self._in_memory(expected))
 
     def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -101,7 +107,7 @@ class Gemm:
             P = products[key]
             return None if P is None else self._in_memory(slips.result(chosen, inputs[case], case.launches, P))
 
-        for chosen in slips.combinations(self.scaled):
+        for chosen in slips.combinations(self.scaled, not self.column_major):
             yield Guess(tuple(slip.sentence for slip in chosen if slip.sentence), partial(result, chosen))
 
     def _inputs(self, case: Case) -> slips.Inputs:

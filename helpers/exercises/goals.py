@@ -1,42 +1,88 @@
-"""Counter goals: an exercise is done when a counter of the simulated launch is low enough."""
+"""Numbers to reach: what the memory system counted in a recorded launch, and what the compiler made of the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from helpers import devices
+from helpers.exercises.judge import Goal, Judged
+from helpers.models.occupancy import occupancy
 
-from gemm_kernels import Kernel
-from helpers.draw import theme
-from helpers.exercises.answers import Verdict
-from helpers.explore import launches
-from helpers.simulator.errors import SimulatorError
-
-WIDTH = 1024  # columns of the matrices on which a block shape is judged
-MEASURED_AT = 2048
+DEVICE = "NVIDIA H200"
 
 
-def check_block(kernel: Kernel, block: tuple[int, int], at_most: float, start: tuple[int, int]) -> Verdict:
-    """Does this kernel, launched with this block, cost at most so many sectors a load request?
+def sectors_a_load(at_most: float) -> Goal:
+    """32-byte sectors of a global load, the mean over the launch."""
+    return Goal("sectors a load request", lambda j: _ratio(j, "sectors", "global", "ld"), at_most, digits=1)
 
-    start: the block that the exercise began with; it is answered with what it costs, not with a cross.
-    """
-    if not isinstance(block, Sequence) or len(block) != 2 or any(not isinstance(b, int) or b < 1 for b in block):
-        return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
-    if block[0] * block[1] < 32:
-        threads = block[0] * block[1]
-        return Verdict(
-            False, f"{theme.plural(threads, 'thread')} leave {32 - threads} lanes of the warp idle: use 32 or more."
-        )
-    try:
-        shape = launches.block_shape(kernel, block, WIDTH, speed_at=MEASURED_AT)
-    except SimulatorError as error:
-        return Verdict(False, str(error))
-    mean = theme.thousands(shape.sectors_per_request, 1)
-    cost = f"{kernel.name} with block {shape.label} costs {mean} sectors a request"
-    if shape.gflops is not None:
-        cost += f" and reached {theme.thousands(shape.gflops)} GFLOPS at {theme.thousands(MEASURED_AT)}³ when recorded"
-    goal = f"the goal is at most {at_most:g}"
-    if shape.sectors_per_request <= at_most:
-        return Verdict(True, f"{cost}: {goal}, done.")
-    if tuple(block) == tuple(start):
-        return Verdict(None, f"{cost}; {goal}. Change block and run the cell again.")
-    return Verdict(False, f"{cost}; {goal}.")
+
+def load_requests(at_most: int, array: str | None = None) -> Goal:
+    """Requests of warps that load from global memory."""
+    of = f" to {array}" if array else ""
+    return Goal(f"load requests{of}", lambda j: j.recording.total("requests", "global", "ld", array), at_most)
+
+
+def store_requests(at_most: int) -> Goal:
+    """Requests of warps that store to global memory."""
+    return Goal("store requests", lambda j: j.recording.total("requests", "global", "st"), at_most)
+
+
+def floats_loaded(at_most: int) -> Goal:
+    """Floats that the threads ask global memory for, each as often as it is asked for by a warp."""
+    return Goal(
+        "floats loaded from global memory",
+        lambda j: j.recording.total("useful_bytes", "global", "ld") / 4,
+        at_most,
+    )
+
+
+def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
+    """Wavefronts of shared memory beyond the fewest there can be."""
+    what = {"ld": " of loads", "st": " of stores", None: ""}[op]
+    return Goal(
+        f"wavefronts{what} lost to bank conflicts",
+        lambda j: j.recording.total("wavefronts", "shared", op) - j.recording.total("ideal_wavefronts", "shared", op),
+        at_most,
+    )
+
+
+def shared_loads_per_fma(at_most: float) -> Goal:
+    """Load requests to shared memory for each warp-wide FMA."""
+    return Goal(
+        "shared loads per FMA",
+        lambda j: j.recording.total("requests", "shared", "ld") / _fmas(j),
+        at_most,
+        digits=2,
+    )
+
+
+def occupied(at_least: float) -> Goal:
+    """Theoretical occupancy on an H200."""
+    return Goal("occupancy on an H200", _occupancy, at_least, at_least=True, percent=True)
+
+
+def spilled_bytes(at_most: int = 0) -> Goal:
+    """Bytes that the compiler keeps in local memory, for want of registers."""
+    return Goal("bytes of local memory a thread", lambda j: j.kernel.local_size_bytes, at_most)
+
+
+def shared_bytes(at_most: int) -> Goal:
+    """Shared memory of a block."""
+    return Goal("bytes of shared memory a block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
+
+
+def barriers(at_most: int) -> Goal:
+    """__syncthreads() that the blocks of a launch pass."""
+    return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
+
+
+def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
+    return j.recording.total(quantity, space, op) / max(1, j.recording.total("requests", space, op))
+
+
+def _fmas(j: Judged) -> float:
+    opcode = "fma.rn.f32" if j.recording.level == "ptx" else "FFMA"
+    return max(1, j.recording.instructions(opcode))
+
+
+def _occupancy(j: Judged) -> float:
+    bytes_a_block = j.kernel.shared_size_bytes + j.shared_bytes
+    return occupancy(devices.get(DEVICE), j.threads, j.kernel.num_regs, bytes_a_block).fraction

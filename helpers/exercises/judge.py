@@ -28,12 +28,17 @@ HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstructio
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What goals look at: the compiled kernel, its recorded launch, and the threads of a block."""
+    """What goals look at.
+
+    kernel: compiled.  recording: of a launch.  threads: of a block.  shared_bytes: dynamic, of a block.  barriers: that
+    the launch's blocks passed.
+    """
 
     kernel: simulator.Kernel
     recording: simulator.Recording
     threads: int
     shared_bytes: int
+    barriers: int
 
 
 @dataclass(frozen=True)
@@ -114,10 +119,10 @@ def examine(
         return Examination(kernel, tuple(outcomes))
     setup = problem.prepare(judged or problem.cases[-1])
     try:
-        recording = trial.record(kernel, setup, level=level, blocks=())
+        recording = trial.record(kernel, setup, level=level, blocks=(), checks="report")
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
-    found = Judged(kernel, recording, int(np.prod(setup.block)), setup.shared_bytes)
+    found = Judged(kernel, recording, int(np.prod(setup.block)), setup.shared_bytes, recording.checks.barriers)
     return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals))
 
 

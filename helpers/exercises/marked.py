@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 
 STARTER, SOLUTION, END = "starter", "solution", "end"
-_MARKER = re.compile(r"^\s*// <([a-z0-9_]+(?:, [a-z0-9_]+)*)>$")
+_MARKER = re.compile(r"^\s*// <(\w+(?:, \w+)*)>$")
 
 Part = str | Mapping[str, tuple[str, ...]]
 

@@ -6,7 +6,7 @@ stays inside its arrays, and does not race.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def run(source: str, problem: Problem) -> OnDevice:
                 return OnDevice(
                     False,
                     f"The simulator found nothing wrong, but on the {name} {wrong} elements of {problem.output} are "
-                    f"wrong for {case.label(problem.scaled)}. That is a bug of the course: please report it.",
+                    f"wrong for {case.label(problem.scalars)}. That is a bug of the course: please report it.",
                 )
     except Exception as error:  # CuPy's error types are known only where CuPy is
         return OnDevice(False, f"The simulator found nothing wrong, but the {name} refuses the kernel: {error}")
@@ -49,8 +49,9 @@ def run(source: str, problem: Problem) -> OnDevice:
 def _launch(function: object, setup: Setup, launches: int) -> np.ndarray:
     """The output after launching on copies of the arguments."""
     args = tuple(gpu.array(arg) if isinstance(arg, np.ndarray) else arg for arg in setup.args)
-    output = next(copy for copy, arg in zip(args, setup.args, strict=True) if arg is setup.output)
+    output = args[setup.position]
+    copied = replace(setup, args=args)
     for _ in range(launches):
-        trial.launch(function, Setup(setup.grid, setup.block, setup.shared_bytes, args, output, setup.expected))
+        trial.launch(function, copied)
     gpu.synchronize()
-    return gpu.asnumpy(output)
+    return gpu.asnumpy(output).reshape(setup.expected.shape)

@@ -8,9 +8,11 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.draw.access import warp_access
 from helpers.draw.sectors import sectors_figure
+from helpers.draw.thread_map import thread_map, thread_map_figure
 from helpers.draw.tile_phases import tile_phases, tile_phases_figure
 from helpers.exercises import trial
 from helpers.exercises.problems import Case, Problem
+from helpers.exercises.trial import output_name
 from helpers.explore import launches
 from helpers.simulator import Kernel
 
@@ -44,3 +46,19 @@ class TilePhasesOf:
         shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
         unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
         return tile_phases_figure(tile_phases(recording, self.title, shapes, self.block, unshared), self.phase)
+
+
+@dataclass(frozen=True)
+class ThreadMapOf:
+    """Who stores which element of an array, and one thread of block (0, 0) in particular."""
+
+    array: str
+    case: Case
+    title: str
+    thread: int = 0
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        setup = problem.prepare(self.case)
+        recording = trial.record(kernel, setup)
+        name = output_name(kernel, setup)
+        return thread_map_figure(thread_map(recording, setup.output.shape, self.title, name), 0, self.thread)

@@ -21,19 +21,21 @@ class Case:
     """One launch, or several on the same arrays.
 
     sizes: "M", "N", …  alpha, beta: for kernels that have them. With beta = 0 the output is full of NaN before the
-    launch, and must not be read.  launches: how often the kernel is launched on the same arrays.
+    launch, and must not be read.  launches: how often the kernel is launched on the same arrays.  block: threads along
+    x and y, where they differ from case to case.
     """
 
     sizes: Mapping[str, int]
     alpha: float = 1.0
     beta: float = 0.0
     launches: int = 1
+    block: tuple[int, ...] = ()
 
-    def label(self, scaled: bool = True) -> str:
+    def label(self, scalars: Sequence[str] = ("alpha", "beta")) -> str:
         """'M = 5, N = 37, K = 3, alpha = 1.25, beta = 0'"""
         facts = [f"{name} = {size}" for name, size in self.sizes.items()]
-        if scaled:
-            facts += [f"alpha = {self.alpha:g}", f"beta = {self.beta:g}"]
+        facts += [f"block {self.block}"] if self.block else []
+        facts += [f"{name} = {getattr(self, name):g}" for name in scalars]
         times = {1: "", 2: ", launched twice"}.get(self.launches, f", launched {self.launches} times")
         return ", ".join(facts) + times
 
@@ -52,6 +54,12 @@ class Setup:
     args: tuple[Any, ...]
     output: np.ndarray
     expected: np.ndarray
+
+    @property
+    def position(self) -> int:
+        """Which of the arguments is the output, counted from 0."""
+        arrays = ((n, arg) for n, arg in enumerate(self.args) if isinstance(arg, np.ndarray))
+        return next(n for n, arg in arrays if np.shares_memory(arg, self.output))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +83,7 @@ class Problem(Protocol):
 
     entry: str
     output: str  # what the sentences call the array that is judged
-    scaled: bool  # whether the kernel takes alpha and beta
+    scalars: tuple[str, ...]  # which of alpha and beta the kernel takes
     tile: tuple[int, int]  # rows and columns that one block computes
 
     @property

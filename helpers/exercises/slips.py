@@ -62,11 +62,13 @@ Store = Callable[[Inputs, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Slip:
-    """name: for metadata and tests.  sentence: what the mistake is and where to look for it."""
+    """name: for metadata and tests.  sentence: what the mistake is and where to look for it.  row_major: it exists only
+    for row-major matrices."""
 
     name: str
     sentence: str
     formula: Product | Epilogue | Store
+    row_major: bool = False
 
 
 def product(i: Inputs) -> np.ndarray:
@@ -140,7 +142,8 @@ def _sum_of_elements(i: Inputs) -> np.ndarray:
 
 
 PRODUCTS: tuple[Slip, ...] = (
-    Slip("nothing_added", "The sum is always 0: nothing is added to it, or it is set back to 0 before it is stored.",
+    Slip("nothing_added", "The product is missing: nothing is added to the sum, or the sum is set back to 0, or it "
+         "is not stored.",
          lambda i: np.zeros((i.M, i.N))),
     Slip("last_k_missing", "The last product, k = K − 1, is missing: the loop over k ends one step too early.",
          _some_k(lambda i, k: k < i.K - 1)),
@@ -154,19 +157,19 @@ PRODUCTS: tuple[Slip, ...] = (
     Slip("last_k_twice", "The last product, k = K − 1, is counted twice.", _some_k(lambda i, k: 1 + (k == i.K - 1))),
     Slip("every_k_twice", "Every product is counted twice.", _some_k(lambda i, k: 2 * np.ones_like(k))),
     Slip("A_width_N", "A is read as if its rows were N elements long; they are K long: A[row * K + k].",
-         _indexed(a=lambda i, row, col, k: row * i.N + k)),
+         _indexed(a=lambda i, row, col, k: row * i.N + k), row_major=True),
     Slip("A_width_M", "A is read as if its rows were M elements long; they are K long: A[row * K + k].",
-         _indexed(a=lambda i, row, col, k: row * i.M + k)),
+         _indexed(a=lambda i, row, col, k: row * i.M + k), row_major=True),
     Slip("B_width_K", "B is read as if its rows were K elements long; they are N long: B[k * N + col].",
-         _indexed(b=lambda i, row, col, k: k * i.K + col)),
+         _indexed(b=lambda i, row, col, k: k * i.K + col), row_major=True),
     Slip("B_width_M", "B is read as if its rows were M elements long; they are N long: B[k * N + col].",
-         _indexed(b=lambda i, row, col, k: k * i.M + col)),
+         _indexed(b=lambda i, row, col, k: k * i.M + col), row_major=True),
     Slip("A_transposed", "A is read as if it were stored column by column (A[row + k * M]); it is row-major: "
-         "A[row * K + k].", _indexed(a=lambda i, row, col, k: row + k * i.M)),
+         "A[row * K + k].", _indexed(a=lambda i, row, col, k: row + k * i.M), row_major=True),
     Slip("B_transposed", "B is read as if it were stored column by column (B[k + col * K]); it is row-major: "
-         "B[k * N + col].", _indexed(b=lambda i, row, col, k: k + col * i.K)),
+         "B[k * N + col].", _indexed(b=lambda i, row, col, k: k + col * i.K), row_major=True),
     Slip("both_transposed", "A and B are both read as if they were stored column by column; they are row-major.",
-         _indexed(lambda i, row, col, k: row + k * i.M, lambda i, row, col, k: k + col * i.K)),
+         _indexed(lambda i, row, col, k: row + k * i.M, lambda i, row, col, k: k + col * i.K), row_major=True),
     Slip("A_by_col", "A is read in row `col` of the thread, not in its row `row`.",
          _indexed(a=lambda i, row, col, k: col * i.K + k)),
     Slip("B_by_row", "B is read in column `row` of the thread, not in its column `col`.",
@@ -234,8 +237,6 @@ EPILOGUES: tuple[Slip, ...] = (
          lambda i, P: i.alpha * P - (i.beta * i.C if i.beta else 0.0)),
     Slip("C_added_to_C", "The result is added to the old C (+=): it must replace it.",
          lambda i, P: i.C + epilogue(i, P)),
-    Slip("product_missing", "C is only scaled: the product is missing.",
-         lambda i, P: 0.0 * P + (i.beta * i.C if i.beta else 0.0)),
 )  # fmt: skip
 
 
@@ -269,7 +270,7 @@ def _flipped_patch(i: Inputs, value: np.ndarray) -> np.ndarray:
 
 STORES: tuple[Slip, ...] = (
     Slip("stored_by_columns", "C is right if it is read column by column: the store writes C[row + col * M], but C is "
-         "row-major: C[row * N + col].", _column_by_column),
+         "row-major: C[row * N + col].", _column_by_column, row_major=True),
     Slip("nothing_stored", "No thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
     Slip("last_row_unwritten", "The last row of C is not written: compare the row with M, not with M − 1.",
          _only(lambda i, row, col: row < i.M - 1)),
@@ -326,21 +327,25 @@ def result(chosen: Sequence[Slip], inputs: Inputs, launches: int = 1, P: np.ndar
     return C.astype(np.float32)
 
 
-def combinations(scaled: bool) -> Iterator[tuple[Slip, Slip, Slip]]:
-    """Single slips first, then pairs of different kinds. scaled: whether the kernel has alpha and beta."""
+def combinations(scaled: bool, row_major: bool) -> Iterator[tuple[Slip, Slip, Slip]]:
+    """Single slips first, then pairs of different kinds.
+
+    scaled: whether the kernel has alpha and beta.  row_major: whether its matrices are.
+    """
     right_product, right_epilogue, right_store = RIGHT
     finishes = EPILOGUES if scaled else ()
-    for slip in PRODUCTS:
+    products, stores = ([one for one in some if row_major or not one.row_major] for some in (PRODUCTS, STORES))
+    for slip in products:
         yield slip, right_epilogue, right_store
     for slip in finishes:
         yield right_product, slip, right_store
-    for slip in STORES:
+    for slip in stores:
         yield right_product, right_epilogue, slip
-    for first in PRODUCTS:
+    for first in products:
         for second in finishes:
             yield first, second, right_store
-        for second in STORES:
+        for second in stores:
             yield first, right_epilogue, second
     for first in finishes:
-        for second in STORES:
+        for second in stores:
             yield right_product, first, second

@@ -86,14 +86,25 @@ def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
 
 
 def record(
-    kernel: simulator.Kernel, setup: Setup, *, level: str = "ptx", blocks: Any = "all", only_traced: bool = False
+    kernel: simulator.Kernel,
+    setup: Setup,
+    *,
+    level: str = "ptx",
+    blocks: Any = "all",
+    only_traced: bool = False,
+    checks: str = "off",
 ) -> simulator.Recording:
     """One launch with the addresses of these blocks, whatever the sanitizer thinks of it. Raises SimulatorError."""
     with simulator.record(
-        level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks="off"
+        level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
     ) as recording:
         launch(kernel, setup)
     return recording
+
+
+def output_name(kernel: simulator.Kernel, setup: Setup) -> str:
+    """What the learner's kernel calls the array that is judged."""
+    return kernel.compiled.parameters[setup.position].name
 
 
 def launch(kernel: Any, setup: Setup) -> None:
@@ -119,9 +130,11 @@ def writer(kernel: simulator.Kernel, problem: Problem, case: Case, element: int)
     except SimulatorError:
         return None
     launch = recording.launches[-1]
+    setup = problem.prepare(case)
+    name = output_name(kernel, setup)
     found = None
     for trace in sorted(launch.traces, key=lambda trace: trace.step):
-        if trace.space != "global" or trace.op == "ld" or trace.array != problem.output:
+        if trace.space != "global" or trace.op == "ld" or trace.array != name:
             continue
         first = (trace.addresses - trace.base) // 4
         hit = (first <= element) & (element < first + max(trace.width // 4, 1))
