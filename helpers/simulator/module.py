@@ -17,7 +17,6 @@ from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, Si
 from helpers.simulator.ir import Program
 from helpers.simulator.memory import GlobalMemory, product
 from helpers.simulator.observers import together
-from helpers.simulator.pointers import Pointers
 from helpers.simulator.printf import OUTPUT_LIMIT
 from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
 from helpers.simulator.shared_arrays import SharedNames
@@ -240,14 +239,11 @@ class Kernel:
                 product(grid) if executed is None else len(executed),
             )  # fmt: skip
             recorder = LaunchRecorder(program, facts, traced)
-        pointers = self._pointers
-        names = SharedNames(
-            pointers.shared_arrays, pointers.shared, self.compiled.source, self.name, settings.level == "ptx"
-        )
+        written, names = self._ptx_pointers if settings.level == "ptx" else self._sass_pointers
         checker = None
         if settings.checks != "off":
             patterns = self._patterns.get((settings.level, block, shared_mem))
-            checker = Checker(program, grid, block, memory, pointers.written, names, patterns)
+            checker = Checker(program, grid, block, memory, written, names, patterns)
 
         def bind(wave) -> None:
             wave.parameters = parameters
@@ -276,9 +272,18 @@ class Kernel:
             _tell(checker.finish(), settings)
 
     @cached_property
-    def _pointers(self) -> Pointers:
-        """Which arrays the kernel may write, and its __shared__ arrays."""
-        return pointers.find(self.compiled, self._ptx.program.shared_offsets)
+    def _ptx_pointers(self) -> tuple[frozenset[str] | None, SharedNames]:
+        """Which arrays the kernel may write (None: any), and the names of its shared memory."""
+        return self._pointers(self._ptx.program.shared_offsets)
+
+    @cached_property
+    def _sass_pointers(self) -> tuple[frozenset[str] | None, SharedNames]:
+        """The same, while the layout of shared memory is not known."""
+        return self._pointers(None)
+
+    def _pointers(self, shared_offsets: dict[str, int] | None) -> tuple[frozenset[str] | None, SharedNames]:
+        found = pointers.find(self.compiled, shared_offsets)
+        return found.written, SharedNames(found.shared_arrays, found.shared, self.compiled.source, self.name)
 
     def _check_launch(self, grid, block, shared_mem: int) -> None:
         problem = devices.launch_problem(

@@ -20,7 +20,7 @@ class Pointers:
     """`written`: the names of parameters and variables that the kernel may write through, None if it may be any.
 
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
-    the one array that its address is made from, where there is only one.
+    the one array that its address is made from, where there is only one (of machine code that is not known).
     """
 
     written: frozenset[str] | None = frozenset()
@@ -28,11 +28,22 @@ class Pointers:
     shared: dict[int, SharedArray] = field(default_factory=dict)
 
 
-def find(kernel: CompiledKernel, offsets: dict[str, int]) -> Pointers:
-    """The pointers of a kernel; `offsets` says where each of its __shared__ variables starts, in bytes."""
+def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
+    """The pointers of a kernel.
+
+    `offsets` says where each of its __shared__ variables starts, in bytes; None for machine code, which may lay them
+    out in another order: then a variable is named only if it is alone.
+    """
     module = ptx.parse(kernel.ptx)
-    function = module.functions[kernel.lowered_name]
+    function = module.functions.get(kernel.lowered_name)
+    if function is None:
+        return Pointers(written=None)
     variables = {v.name: v for v in (*module.variables, *function.variables)}
+    located = offsets is not None
+    if not located:
+        used = {o.name for s in function.statements for o in _symbols(s)}
+        shared_names = [v.name for v in variables.values() if v.space == "shared" and v.name in used]
+        offsets = dict.fromkeys(shared_names, 0) if len(shared_names) == 1 else {}
     arrays = {
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
     }
@@ -46,13 +57,27 @@ def find(kernel: CompiledKernel, offsets: dict[str, int]) -> Pointers:
             continue
         reached = _of(place, origins, parameters, variables)
         touched = [arrays[name] for name in reached if name in arrays]
-        if len(touched) == 1 and ANYTHING not in reached and touched[0].bytes:
+        if located and len(touched) == 1 and ANYTHING not in reached and touched[0].bytes:
             shared[index] = touched[0]
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if statement.opcode[0] in WRITES and not in_shared:
             written |= reached or {ANYTHING}
+    if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
+        written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
     return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared)
+
+
+def _symbols(statement: ptx.Statement):
+    for operand in statement.operands:
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Symbol):
+            yield base
+
+
+def _harmless(call: ptx.Statement) -> bool:
+    """Whether a call is printf's or assert's."""
+    return any(symbol.name in ("vprintf", "__assertfail") for symbol in _symbols(call))
 
 
 def _of(operand, origins: dict[str, set[str]], parameters: dict[str, str], variables) -> set[str]:

@@ -97,8 +97,7 @@ class SharedNames:
     """Names for the bytes of a kernel's shared memory.
 
     Args: `arrays` in the order of their offsets; `used` gives by the index of an instruction the one array that it
-    accesses, where it is known; `source` and `entry` declare their shapes. `located` is False if the offsets may be
-    others than those of `arrays`, as they are in machine code.
+    accesses, where it is known; `source` and `entry` declare their shapes.
     """
 
     def __init__(
@@ -107,10 +106,9 @@ class SharedNames:
         used: Mapping[int, SharedArray] | None = None,
         source: str = "",
         entry: str = "",
-        located: bool = True,
     ) -> None:
-        self.arrays = arrays if located or len(arrays) == 1 else ()
-        self.used = (used or {}) if located else {}
+        self.arrays = arrays
+        self.used = used or {}
         self._declared = declarations(source, entry) if self.arrays else {}
 
     def limits(self, instruction: int) -> tuple[int, int] | None:
