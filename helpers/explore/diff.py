@@ -1,0 +1,98 @@
+"""Two kernels of the ladder side by side: what is new in the code, and which counters it moved.
+
+`explore()` is the explorer, `step_between(old, new)` what it shows and what a notebook stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from gemm_kernels import LADDER, Kernel, get
+from helpers import simulator
+from helpers.compiler import DisassemblyError, NvdisasmMissing
+from helpers.draw.diff import source_diff
+from helpers.draw.step import Step, step
+from helpers.explore.controls import choice_list
+from helpers.explore.live import LiveExplorer
+from helpers.explore.text_stage import TextStage
+from helpers.gpu import KERNEL_OPTIONS
+from helpers.simulator import UnsupportedInstruction
+
+SIZE, DEPTH = 256, 64  # M = N and K of the launch that is counted
+HEIGHT = 620  # CSS pixels; longer diffs scroll
+LEVELS = {"sass": "machine code", "ptx": "PTX"}
+COUNTERS = {
+    "instructions of warps": "smsp__inst_executed.sum",
+    "global loads: requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global loads: sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global stores: requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global stores: sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared loads: requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared loads: wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared stores: requests": "smsp__sass_inst_executed_op_shared_st.sum",
+    "shared stores: wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "registers a thread": "launch__registers_per_thread",
+    "threads of the launch": "threads",
+}
+
+
+@lru_cache(maxsize=32)
+def counters_of(kernel: Kernel) -> tuple[Mapping[str, float], str]:
+    """(counters of a whole launch by their names in COUNTERS, the level at which they were counted)."""
+    try:
+        recording = _record(kernel, "sass")
+    except (NvdisasmMissing, DisassemblyError, UnsupportedInstruction):
+        recording = _record(kernel, "ptx")
+    found = dict(recording.counters)
+    found["threads"] = found["launch__block_size"] * found["launch__grid_size"]
+    return {name: found[counter] for name, counter in COUNTERS.items()}, recording.level
+
+
+def _record(kernel: Kernel, level: str) -> simulator.Recording:
+    function = simulator.RawModule(
+        code=kernel.source, options=KERNEL_OPTIONS, name_expressions=[kernel.entry]
+    ).get_function(kernel.entry)
+    A, B, C = (np.zeros(size, np.float32) for size in ((SIZE, DEPTH), (DEPTH, SIZE), (SIZE, SIZE)))
+    args = (np.int32(SIZE), np.int32(SIZE), np.int32(DEPTH), np.float32(1), A, B, np.float32(0), C)
+    with simulator.record(level=level, checks="off") as recording:
+        function(kernel.grid(SIZE, SIZE), kernel.block, args, shared_mem=kernel.shared_bytes)
+    return recording
+
+
+@lru_cache(maxsize=32)
+def step_between(old: Kernel, new: Kernel) -> Step:
+    """What changes from one kernel to the other: lines and counters. Raises the simulator's and compiler's errors."""
+    diff = source_diff(old.source, new.source, (old.name, new.name), same=(old.function, new.function))
+    (before, level), (after, other) = counters_of(old), counters_of(new)
+    counted = LEVELS[level] if level == other else f"{LEVELS[level]} and {LEVELS[other]}"
+    what = f"{SIZE} × {SIZE} × {DEPTH}, simulated in {counted}"
+    return step(diff, (old.name, new.name), before, after, what)
+
+
+class DiffExplorer(LiveExplorer):
+    """Controls for the two kernels."""
+
+    def __init__(self, old: Kernel, new: Kernel) -> None:
+        names = [(kernel.name, kernel) for kernel in LADDER]
+        self.old, self.new = choice_list("from", names, old), choice_list("to", names, new)
+        self._counted: set[Kernel] = set()
+        super().__init__(
+            "Explorer: what is new from kernel to kernel.", [[self.old, self.new]], HEIGHT, TextStage(HEIGHT)
+        )
+
+    def is_slow(self) -> bool:
+        return not {self.old.value, self.new.value} <= self._counted
+
+    def draw(self) -> tuple[Step, str]:
+        found = step_between(self.old.value, self.new.value)
+        self._counted |= {self.old.value, self.new.value}
+        return found, self.new.value.idea
+
+
+def explore(new: str = "padded", old: str | None = None) -> DiffExplorer:
+    """The explorer, beginning with a kernel and the one that it is a change to, or another."""
+    kernel = get(new)
+    return DiffExplorer(get(old or kernel.after or LADDER[0].name), kernel)
