@@ -33,7 +33,7 @@ def empty(shape, dtype=float) -> DeviceArray:
     The sanitizer reports who reads an element before; arrays of 1- and 2-byte elements are not watched.
     """
     array = DeviceArray(shape, dtype)
-    if array.dtype.itemsize < SMALLEST_TRACKED or array.dtype.hasobject:
+    if array.dtype.itemsize < SMALLEST_TRACKED or array.dtype.itemsize % 2 or array.dtype.hasobject:
         return array
     array.reshape(-1).view(np.uint16)[...] = UNWRITTEN
     array.unwritten = np.ones(array.size, bool)

@@ -63,8 +63,10 @@ class Clock:
         self.warp_barriers = np.zeros(wave.shape, np.int64)
         self.fences_of_threads = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads = np.zeros(wave.shape, np.int64)
-        self.first_thread = (wave.block_ids * wave.threads)[:, None]
-        self.threads = np.arange(wave.threads, dtype=np.int64)[None, :]
+        first = (wave.block_ids * wave.threads)[:, None]
+        self.marks = (
+            1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
+        )  # by thread, 1 + its number in the grid
 
     def tick(self) -> int:
         """The time of a new event."""
@@ -138,22 +140,23 @@ class GlobalWatch:
     # ---- called for every access, before it is carried out
     def access(self, wave, op: str, offsets, mask, width: int, values: tuple = ()) -> None:
         """The active threads access `width` bytes at `offsets` from the start of the array."""
-        offsets = np.broadcast_to(offsets, wave.shape)
-        threads = self.clock.first_thread + self.clock.threads
+        marks = self.clock.marks
+        if offsets.shape != wave.shape:
+            offsets = np.broadcast_to(offsets, wave.shape)
         if mask is None:
-            first, who = offsets.reshape(-1), threads.reshape(-1)
+            first, marks = offsets.reshape(-1), marks.reshape(-1)
         else:
             mask = np.broadcast_to(mask, wave.shape)
-            first, who = offsets[mask], threads[mask]
+            first, marks = offsets[mask], marks[mask]
         if self.unwritten is not None:
-            self._initialised(wave, op, first, who, width)
+            self._initialised(wave, op, first, marks, width)
         if self.written:
             if width < self._word:
                 # Narrower than the elements: from here on bytes are watched, and what was before is forgotten.
                 self._make(width)
-            self._ordered(wave, op, first, who, mask, width, values)
+            self._ordered(wave, op, first, marks, mask, width, values)
 
-    def _initialised(self, wave, op: str, first, who, width: int) -> None:
+    def _initialised(self, wave, op: str, first, marks, width: int) -> None:
         elements = first // self._item
         count = -(-width // self._item)
         if count > 1:
@@ -162,51 +165,55 @@ class GlobalWatch:
             missing = self.unwritten[elements]
             if missing.any():
                 where = int(missing.argmax())
-                side = GlobalSide(wave.instruction.index, int(who[where // count]), "reads")
+                verb = "reads" if op == "ld" else "updates"
+                side = GlobalSide(wave.instruction.index, int(marks[where // count]) - 1, verb)
                 hazard = GlobalHazard("unwritten", None, side, int(elements[where]) * self._item)
                 self._report(wave, self.allocation, hazard, int(missing.sum()))
                 self.unwritten[elements] = False  # once is enough
         if op != "ld":
             self.unwritten[elements] = False
 
-    def _ordered(self, wave, op: str, first, who, mask, width: int, values: tuple) -> None:
-        words = first // self._word
+    def _ordered(self, wave, op: str, first, marks, mask, width: int, values: tuple) -> None:
+        words = first >> (self._word.bit_length() - 1)
         count = width // self._word
         if count > 1:
             words = (words[:, None] + np.arange(count)).reshape(-1)
-            who = np.repeat(who, count)
+            marks = np.repeat(marks, count)
         atomic = op in ("atom", "red")
         strong = atomic or self.clock.is_strong(wave.instruction)
         swap = atomic and is_swap(wave.instruction.opcode)
         stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 2) | (swap << 1) | strong
-        marks = who + 1
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
-        if self.writer.used:
-            self._compare(wave, self.writer, "writes", words, who, strong, op, new)
+        mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
         if op == "ld":
             self._remember_readers(wave, words, marks, stamp)
             return
         for readers in () if swap else (self.reader, self.neighbour, self.stranger):
-            if readers.used:
-                self._compare(wave, readers, "reads", words, who, strong, op, None)
-        self.writer.thread[words] = marks
+            self._compare(wave, readers, "reads", words, marks, strong, op, None)
         self.writer.stamp[words] = stamp
+        if mine:
+            return  # all words were theirs before, and so each word is one thread's
+        self.writer.thread[words] = marks
         self.writer.used = True
-        lost = self.writer.thread[words] != marks
+        lost = self.writer.thread.take(words) != marks
         if lost.any() and not strong:
-            self._same_instruction(wave, words, who, lost, new)
+            self._same_instruction(wave, words, marks, lost, new)
 
-    def _compare(self, wave, earlier: _Accesses, what: str, words, who, strong: bool, op: str, new) -> None:
-        """Report the lanes whose access is in no order with an earlier one."""
-        others = earlier.thread[words] - 1
-        suspicious = (others >= 0) & (others != who)
-        if not suspicious.any():
-            return
-        chosen = np.flatnonzero(suspicious)
-        others, who, words = others[chosen], who[chosen], words[chosen]
-        stamps = earlier.stamp[words]
-        times = stamps >> TIME
-        racing = ~self._in_order(wave, others, who, times)
+    def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
+        """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
+        if not earlier.used:
+            return False
+        others = earlier.thread.take(words)
+        foreign = others != marks
+        if not foreign.any():
+            return True
+        foreign &= others != 0
+        if not foreign.any():
+            return False
+        chosen = np.flatnonzero(foreign)
+        others, who, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
+        stamps = earlier.stamp.take(words)
+        racing = ~self._in_order(wave, others, who, stamps >> TIME)
         if strong:
             racing &= (stamps & 1) == 0
         if op == "ld":
@@ -222,6 +229,7 @@ class GlobalWatch:
                 what = "updates"
             first = GlobalSide(instruction, int(others[at]), what)
             self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()))
+        return False
 
     def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether what threads `others` did at `times` comes before what `who` do now."""
@@ -247,14 +255,20 @@ class GlobalWatch:
 
     def _remember_readers(self, wave, words, marks, stamp: int) -> None:
         reader, threads = self.reader, wave.threads
-        before = reader.thread[words]
-        replaced = (before != 0) & (before != marks)
-        if replaced.any():
-            self._push(words[replaced], before[replaced], reader.stamp[words[replaced]], marks[replaced], threads)
+        if reader.used:
+            before = reader.thread.take(words)
+            replaced = before != marks
+            if not replaced.any():
+                reader.stamp[words] = stamp
+                return
+            replaced &= before != 0
+            if replaced.any():
+                stamps = reader.stamp.take(words[replaced])
+                self._push(words[replaced], before[replaced], stamps, marks[replaced], threads)
         reader.thread[words] = marks
         reader.stamp[words] = stamp
         reader.used = True
-        now = reader.thread[words]
+        now = reader.thread.take(words)
         lost = now != marks
         if lost.any():
             self._push(words[lost], marks[lost], stamp, now[lost], threads)
@@ -268,11 +282,11 @@ class GlobalWatch:
                 place.stamp[words[chosen]] = stamps if np.ndim(stamps) == 0 else stamps[chosen]
                 place.used = True
 
-    def _same_instruction(self, wave, words, who, lost, new) -> None:
+    def _same_instruction(self, wave, words, marks, lost, new) -> None:
         """Several threads store into one word at once: does it matter which one is last?"""
         concerned = np.isin(words, words[lost])
         order = np.argsort(words[concerned], kind="stable")
-        words, who = words[concerned][order], who[concerned][order]
+        words, who = words[concerned][order], marks[concerned][order] - 1
         starts = np.r_[0, np.flatnonzero(np.diff(words)) + 1]
         values = new()
         if values is None:
