@@ -8,8 +8,13 @@ from helpers.simulator import bench
 
 
 def test_a_row_gives_the_numbers_of_one_kernel():
-    row = bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1, {})
-    assert row.milliseconds > 0 and row.first_use_milliseconds > 0 and row.peak_megabytes > 0
+    row = bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1)
+    assert (
+        row.recorded_milliseconds > 0
+        and row.checked_milliseconds > 0
+        and row.first_use_milliseconds > 0
+        and row.peak_megabytes > 0
+    )
     with simulator.record() as recording:
         naive = gemm_kernels.get("naive")
         bench.load(naive, naive.source)(naive.grid(16, 16), naive.block, bench.problem(16)[0])
@@ -20,16 +25,16 @@ def test_a_wrong_kernel_is_not_measured(monkeypatch):
     load = bench.load
     monkeypatch.setattr(bench, "load", lambda kernel, source: load(kernel, source.replace("B[", "A[")))
     with pytest.raises(simulator.SimulatorError, match="naive at ptx level computed a wrong C"):
-        bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1, {})
+        bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1)
 
 
 def test_the_table_has_a_row_for_each_kernel_and_says_what_it_cannot_run(monkeypatch, capsys):
     measure = bench.measure
 
-    def only_ptx(kernel, size, level, repeats, options):
+    def only_ptx(kernel, size, level, repeats):
         if level == "sass":
             raise simulator.UnsupportedInstruction("The simulator does not know FROB.\nTry ordinary arithmetic.")
-        return measure(kernel, size, level, repeats, options)
+        return measure(kernel, size, level, repeats)
 
     monkeypatch.setattr(bench, "measure", only_ptx)
     bench.main(["--size", "16", "--repeats", "1", "--kernels", "naive", "coalesced"])
