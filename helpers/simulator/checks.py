@@ -115,7 +115,13 @@ def error_for(report: Report) -> HazardError:
     if len(report.findings) > MOST_IN_A_MESSAGE:
         texts.append(f"… and {len(report.findings) - MOST_IN_A_MESSAGE} more: see error.report.findings.")
     return ERRORS[first.kind](
-        "\n\n".join(texts), report=report, kernel=report.kernel, line=first.line, block=first.block, thread=first.thread
+        "\n\n".join(texts),
+        report=report,
+        kernel=report.kernel,
+        line=first.line,
+        lines=tuple(dict.fromkeys(line for finding in report.findings for line in finding.lines)),
+        block=first.block,
+        thread=first.thread,
     )
 
 
@@ -249,15 +255,21 @@ class Checker(Observer):
         found = self.program.instructions[instruction]
         return (found.line, *found.called_from)
 
-    def _quote(self, instruction: int, who: str) -> str:
+    def _quote(self, instruction: int, *who: str) -> str:
         """The source line with what somebody does there; below it the lines that it was called from."""
         lines = self.program.source_lines
         texts = []
         for position, line in enumerate(self._lines(instruction)):
             if 1 <= line <= len(lines):
-                start = "called from line" if position else "line"
-                texts.append(f"  {'  ' * bool(position)}{start} {line}: {lines[line - 1].strip()}\n")
-        return "".join([*texts[:1], f"    {who}\n", *texts[1:]])
+                start = "  called from line" if position else "line"
+                texts.append(f"  {start} {line}: {lines[line - 1].strip()}\n")
+        return "".join([*texts[:1], *(f"    {one}\n" for one in who), *texts[1:]])
+
+    def _quote_both(self, first: int, second: int, one: str, other: str) -> str:
+        """Two source lines with what happens there; one line if they are the same."""
+        if self._lines(first) == self._lines(second):
+            return self._quote(first, one, other)
+        return self._quote(first, one) + self._quote(second, other)
 
     def _block(self, number: int) -> Index:
         x, y, _ = self.grid
@@ -295,12 +307,6 @@ class Checker(Observer):
         verb = {"updates": "updates (atomically)", "copies": "copies into"}.get(side.what, side.what)
         return f"thread {coordinates(self._thread(side.thread))} {verb} {place}"
 
-    def _two_lines(self, hazard, place: str) -> str:
-        first, second = hazard.first, hazard.second
-        return self._quote(first.instruction, self._does(first, place)) + self._quote(
-            second.instruction, self._does(second, place)
-        )
-
     def _shared_race(self, hazard: Hazard, place: str, block: Index) -> str:
         first, second = hazard.first, hazard.second
         follows = self._may_follow(first.instruction, second.instruction)
@@ -310,8 +316,8 @@ class Checker(Observer):
         one, two = self._lines(first.instruction)[-1], self._lines(second.instruction)[-1]
         where = f"line {one}" if one == two else f"lines {one} and {two}"
         text = f"{self.program.name}: race in shared memory, {where}, in block {coordinates(block)}.\n"
-        text += self._quote(first.instruction, self._does(first, place))
-        text += self._quote(second.instruction, self._does(second, place))
+        sides = (self._does(first, place), self._does(second, place))
+        text += self._quote_both(first.instruction, second.instruction, *sides)
         both_write = first.what != "reads" and second.what != "reads"
         same_warp = first.thread // WARP == second.thread // WARP
         barrier = "__syncwarp() or __syncthreads()" if same_warp else "__syncthreads()"
@@ -319,6 +325,11 @@ class Checker(Observer):
             return text + (
                 "Both write different values in one statement, and which of them stays is not defined. "
                 "Let one thread write, or combine the values with an atomic function such as atomicAdd."
+            )
+        if first.what == "copies" and second.what != "copies":
+            return text + (
+                "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
+                f"follows. Put cp.async.wait_group and then __syncthreads() between line {one} and line {two}."
             )
         order = "No barrier lies between them, so that on a GPU either may come first"
         if same_warp:
@@ -355,22 +366,23 @@ class Checker(Observer):
 
     def _shared_unwritten(self, hazard: Hazard, place: str, block: Index) -> str:
         who = lane_name(block, self._thread(hazard.second.thread))
-        verb = "updates" if hazard.second.what == "updates" else "reads"
         return (
-            f"{self.program.name}: {who} {verb} {place}, which no thread has written.\n"
-            + self._quote(hazard.second.instruction, self._does(hazard.second, place))
+            f"{self.program.name}: {who} {hazard.second.what} {place}, which no thread has written.\n"
+            + self._quote(hazard.second.instruction)
             + "Shared memory holds anything at first. Store to every element that is read later, zeros too where a "
             "tile reaches beyond the matrix."
         )
 
     def _copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
+        first, second = hazard.first, hazard.second
         return (
             f"{self.program.name}: {place} is used while an asynchronous copy into it is under way, in block "
             f"{coordinates(block)}.\n"
-            + self._two_lines(hazard, place)
-            + "Nothing has waited for the copy between the two lines: commit it (cp.async.commit_group), wait for its "
-            "group (cp.async.wait_group with few enough groups left pending, __pipeline_wait_prior), then "
-            "__syncthreads() if other threads use it."
+            + self._quote_both(
+                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
+            )
+            + "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
+            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
         )
 
     def _copy_left_over(self, hazard: Hazard, place: str, block: Index) -> str:
@@ -378,7 +390,7 @@ class Checker(Observer):
         return (
             f"{self.program.name}: {who} ends with an asynchronous copy under way that nothing has waited for.\n"
             + self._quote(hazard.second.instruction, self._does(hazard.second, place))
-            + "The copy may land when this shared memory belongs to another block. Wait for all copies before the end: "
+            + "It may land when this shared memory belongs to another block. Wait for all copies before the end: "
             "cp.async.wait_all."
         )
 
@@ -408,12 +420,11 @@ class Checker(Observer):
         self._keep((kind, allocation.name, *lines), count, make)
 
     def _global_unwritten(self, hazard: GlobalHazard, allocation: Allocation, place: str, block, thread) -> str:
-        verb = "updates" if hazard.second.what == "updates" else "reads"
         return (
-            f"{self.program.name}: {lane_name(block, thread)} {verb} {place}, which nobody has written.\n"
-            + self._quote(hazard.second.instruction, f"thread {coordinates(thread)} {verb} {place}")
+            f"{self.program.name}: {lane_name(block, thread)} {hazard.second.what} {place}, which nobody has written.\n"
+            + self._quote(hazard.second.instruction)
             + f"{allocation.name} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
-            "full(), or do not read it (with beta = 0, for example, C must not be read)."
+            "full(), or write every element before it is read."
         )
 
     def _global_race(self, hazard: GlobalHazard, place: str, earlier, later) -> str:
@@ -421,20 +432,27 @@ class Checker(Observer):
         one, two = self._lines(first.instruction)[-1], self._lines(second.instruction)[-1]
         where = f"line {one}" if one == two else f"lines {one} and {two}"
         between = earlier[0] != later[0]
-        who = "between blocks" if between else f"inside block {coordinates(later[0])}"
+        place_of_race = "between blocks" if between else f"inside block {coordinates(later[0])}"
         verbs = {"updates": "updates (atomically)"}
-        text = f"{self.program.name}: race in global memory, {where}, {who}.\n"
-        text += self._quote(first.instruction, f"{lane_name(*earlier)} {verbs.get(first.what, first.what)} {place}")
-        text += self._quote(second.instruction, f"{lane_name(*later)} {verbs.get(second.what, second.what)} {place}")
+        sides = [
+            f"{lane_name(*who)} {verbs.get(side.what, side.what)} {place}"
+            for who, side in ((earlier, first), (later, second))
+        ]
+        text = f"{self.program.name}: race in global memory, {where}, {place_of_race}.\n"
+        text += self._quote_both(first.instruction, second.instruction, *sides)
+        if first.instruction == second.instruction:
+            return text + (
+                "Both write different values, and which of them stays is not defined. Let one thread write each "
+                "element, or combine the values with an atomic function such as atomicAdd."
+            )
         if between:
             text += "Blocks run in any order and do not wait for each other. "
         else:
             text += "No barrier lies between them, so that on a GPU either may come first. "
-        plain_writes = "writes" in (first.what, second.what) and "updates" not in (first.what, second.what)
-        if one == two and plain_writes:
+        if one == two:
             return text + (
-                "If they shall add up, use atomicAdd; else let each element be written by one thread, from values that "
-                "no other thread changes in this launch."
+                "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
+                "from values that no other thread changes in this launch."
             )
         if not between:
             return text + f"Put __syncthreads() between line {min(one, two)} and line {max(one, two)}."

@@ -124,7 +124,7 @@ class Wave:
             f"{self.program.name}: {who} {what}.\n{self.launch.quote(*lines)}{advice}",
             kernel=self.program.name,
             line=lines[0],
-            called_from=lines[1:],
+            lines=lines,
             block=where_block,
             thread=where_thread,
         )
@@ -603,6 +603,7 @@ def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
         line=groups[0][0],
+        lines=tuple(lines),
         block=where,
         thread=wave.thread_index(int(groups[0][1][0])),
     )
@@ -677,6 +678,7 @@ def _unreached_barrier(wave: Wave) -> None:
         + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
         kernel=wave.program.name,
         line=lines[0] if lines else 0,
+        lines=tuple(lines),
         block=where,
         thread=wave.thread_index(int((*waiting, *others)[0])),
     )

@@ -24,9 +24,9 @@ class UnsupportedInstruction(SimulatorError, NotImplementedError):
 class KernelError(SimulatorError, RuntimeError):
     """Something went wrong while the kernel was running.
 
-    Attributes: `kernel` (its name), `line` (1-based line of the learner's source, 0 if unknown), `called_from` (the
-    lines from which the function of that line was called, the nearest first), `block` and `thread` ((x, y, z) of the
-    first offending thread, None if it concerns no single thread).
+    Attributes: `kernel` (its name), `line` (1-based line of the learner's source, 0 if unknown), `lines` (all lines
+    that the message names: that one, those from which its function was called, those of other threads), `block` and
+    `thread` ((x, y, z) of the first offending thread, None if it concerns no single thread).
     """
 
     def __init__(
@@ -35,14 +35,14 @@ class KernelError(SimulatorError, RuntimeError):
         *,
         kernel: str = "",
         line: int = 0,
+        lines: tuple[int, ...] = (),
         block: tuple[int, int, int] | None = None,
         thread: tuple[int, int, int] | None = None,
-        called_from: tuple[int, ...] = (),
     ) -> None:
         super().__init__(message)
         self.kernel = kernel
         self.line = line
-        self.called_from = called_from
+        self.lines = lines or ((line,) if line else ())
         self.block = block
         self.thread = thread
 

@@ -182,17 +182,14 @@ class GlobalMemory:
             allocation = following
         if address < 4096:
             where = f"address {address:#x}: a null pointer"
+            advice = "Pass an array for every pointer that the kernel uses, or compare the pointer with nullptr first."
         elif allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
-            where = f"address {address:#x}, which belongs to no array of this launch"
+            where = f"address {address & (2**64 - 1):#x}, which is far from every array of this launch"
+            advice = "Is the index too large for an int, or computed from values that were never set? Try size_t."
         else:
             where = allocation.element(address)
-        wave.fail(
-            OutOfBounds,
-            f"{verb} {width} bytes outside the arrays: {where}",
-            "Compare the index with the size before the access, for example `if (row < M && col < N)`.",
-            block,
-            thread,
-        )
+            advice = "Compare the index with the size before the access, for example `if (row < M && col < N)`."
+        wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread)
 
     def store(self, wave, addresses, mask, values) -> None:
         """Write a tuple of values to consecutive elements. Of two lanes with one address, the later lane wins."""
@@ -251,8 +248,11 @@ class GlobalMemory:
         return allocation.view(dtype), (addresses - allocation.base) // dtype.itemsize
 
 
-def check_alignment(wave, active, addresses, mask, width: int) -> None:
-    """Raise Misaligned if an active address is not a multiple of the width (CUDA guide, 'Device Memory Accesses')."""
+def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> None:
+    """Raise Misaligned if an active address is not a multiple of the width (CUDA guide, 'Device Memory Accesses').
+
+    `memory` is the shared or local memory that the addresses belong to, None for global memory.
+    """
     if width == 1 or not int(np.bitwise_or.reduce(active, axis=None)) & (width - 1):
         return
     shape = wave.shape
@@ -261,11 +261,12 @@ def check_alignment(wave, active, addresses, mask, width: int) -> None:
         wrong = wrong & mask
     block, thread = (int(i) for i in np.argwhere(wrong)[0])
     address = int(np.broadcast_to(addresses, shape)[block, thread])
+    where = wave.where(address) if memory is None else memory.where(wave, address)
     wave.fail(
         Misaligned,
-        f"accessed {width} bytes at an address that is not a multiple of {width} ({wave.where(address)})",
-        f"A {width}-byte access needs {width}-byte alignment: check the index and the leading dimension, "
-        "or use narrower accesses.",
+        f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
+        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: check the index and the "
+        "leading dimension, or use narrower accesses.",
         block,
         thread,
     )
@@ -282,7 +283,7 @@ def active_addresses(addresses, mask):
 def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
     """Check the active lanes against a block's shared or a thread's local memory; 0 for the inactive lanes."""
     active = active_addresses(addresses, mask)
-    check_alignment(wave, active, addresses, mask, width)
+    check_alignment(wave, active, addresses, mask, width, memory)
     start, stop = memory.limits(wave)
     if int(active.min()) < start or int(active.max()) + width > stop:
         wrong = np.broadcast_to((addresses < start) | (addresses + width > stop), wave.shape)
@@ -315,6 +316,11 @@ class SharedMemory:
     def limits(self, wave) -> tuple[int, int]:
         """The bytes [start, stop) that the current instruction may access: of its array where it is known."""
         return wave.launch.shared_names.limits(wave.instruction.index) or (0, self.size)
+
+    def where(self, wave, address: int) -> str:
+        """An address in words."""
+        name = wave.launch.shared_names.place(wave.instruction.index, address)[2]
+        return name if name.startswith("byte") else f"byte {address} of shared memory, in {name}"
 
     def outside(self, wave, address: int) -> str:
         """Where an address outside the limits is, in words."""
@@ -376,6 +382,10 @@ class LocalMemory:
     def limits(self, wave) -> tuple[int, int]:
         """As SharedMemory.limits."""
         return 0, self.size
+
+    def where(self, wave, address: int) -> str:
+        """As SharedMemory.where."""
+        return f"byte {address} of {self.title}"
 
     def outside(self, wave, address: int) -> str:
         """As SharedMemory.outside."""

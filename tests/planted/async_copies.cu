@@ -12,7 +12,7 @@ __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" 
 // A barrier does not wait for copies.
 extern "C" __global__ void never_waited_before_read(const float *x, float *y) {
     __shared__ float tile[64];
-    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);
+    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);                  // BUG(never_waited_before_read)
     commit();
     __syncthreads();
     y[threadIdx.x] = tile[63 - threadIdx.x];                             // BUG(never_waited_before_read)
@@ -22,7 +22,7 @@ extern "C" __global__ void never_waited_before_read(const float *x, float *y) {
 // Even one's own copy is not there before the wait.
 extern "C" __global__ void own_copy_too_early(const float *x, float *y) {
     __shared__ float tile[64];
-    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);
+    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);                  // BUG(own_copy_too_early)
     commit();
     y[threadIdx.x] = tile[threadIdx.x];                                  // BUG(own_copy_too_early)
     wait<0>();
@@ -36,7 +36,7 @@ extern "C" __global__ void waits_for_too_few(int tiles, const float *x, float *y
     float sum = 0.0f;
     for (int t = 0; t < tiles; ++t) {
         if (t + 1 < tiles) {
-            copy_async<4>(&tile[(t + 1) % 2][threadIdx.x], &x[(t + 1) * 64 + threadIdx.x]);
+            copy_async<4>(&tile[(t + 1) % 2][threadIdx.x], &x[(t + 1) * 64 + threadIdx.x]); // BUG(waits_for_too_few)
             commit();
         }
         wait<1>();
@@ -97,7 +97,7 @@ extern "C" __global__ void left_over(const float *x, float *y) {
 // Waiting for groups does not wait for copies that were never put into one.
 extern "C" __global__ void never_committed(const float *x, float *y) {
     __shared__ float tile[64];
-    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);
+    copy_async<4>(&tile[threadIdx.x], &x[threadIdx.x]);                  // BUG(never_committed)
     wait<0>();
     __syncthreads();
     y[threadIdx.x] = tile[63 - threadIdx.x];                             // BUG(never_committed)
