@@ -1,0 +1,279 @@
+"""Picture 11: where are the good configurations?
+
+On the left a map of two parameters: each cell is the best that any choice of the others gives, grey hatched where the
+kernel's rules allow none. On the right every legal configuration as a dot in the colour of what limits it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patheffects import withStroke
+
+from helpers.draw import page, theme
+from helpers.models.tuning import Prediction
+
+Measure = Literal["gflops", "occupancy", "intensity", "floats_a_fma"]
+# name, unit, whether less is better, whether it is a prediction
+MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
+    "gflops": ("speed", "GFLOPS", False, False),
+    "occupancy": ("occupancy", "% of an SM's warps", False, True),
+    "intensity": ("intensity", "FLOP a byte from global memory", False, True),
+    "floats_a_fma": ("shared loads", "floats a FMA", True, True),
+}
+LIMITERS = {  # colour of what stops the next block
+    "registers": theme.WARP,
+    "shared": theme.REFERENCE,
+    "warps": theme.C,
+    "blocks": theme.B,
+    "spills": theme.TROUBLE,
+    "nothing fits": theme.WASTE,
+}
+WORDS = {"shared": "shared memory", "blocks": "block slots", "spills": "spills", "nothing fits": "too large"}
+
+# CSS pixels
+MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT = 86.0, 88.0, 380.0, 300.0
+DOTS_X, DOTS_WIDTH = 560.0, 310.0
+NOTE_Y = MAP_Y + MAP_HEIGHT + 52
+HEIGHT = NOTE_Y + 50
+CAPTION_LINES = 3
+FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 100.0, 210.0, 292.0, 3
+_RAMP = LinearSegmentedColormap.from_list("landscape", ["#EDF0F3", theme.SPEED])
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One choice of all parameters.
+
+    broken: the rule that it breaks, "" if it is legal.  predicted: for the legal ones.  gflops: measured, or None.
+    """
+
+    params: Mapping[str, int] = field(hash=False)
+    broken: str = ""
+    predicted: Prediction | None = None
+    gflops: float | None = None
+
+    def value(self, measure: Measure) -> float | None:
+        """The number to draw: GFLOPS, occupancy in percent, FLOP a byte, floats a FMA; None if there is none."""
+        if self.broken or self.predicted is None:
+            return None
+        if measure == "gflops":
+            return self.gflops
+        found = float(getattr(self.predicted, measure))
+        return 100 * found if measure == "occupancy" else found
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """Configurations of one kernel on one GPU. first: the parameters that the search begins with.
+
+    source: where GFLOPS come from, "" if nothing was measured.
+    """
+
+    kernel: str
+    device: str
+    configurations: tuple[Configuration, ...]
+    first: Mapping[str, int]
+    source: str = ""
+
+    @cached_property
+    def legal(self) -> tuple[Configuration, ...]:
+        return tuple(one for one in self.configurations if not one.broken)
+
+    def best(self, measure: Measure) -> Configuration | None:
+        """The configuration with the best value, or None if none has one."""
+        found = [one for one in self.legal if one.value(measure) is not None]
+        sign = -1 if MEASURES[measure][2] else 1
+        return max(found, key=lambda one: sign * (one.value(measure) or 0.0), default=None)
+
+    def values(self, name: str) -> list[int]:
+        """The values of a parameter, ascending."""
+        return sorted({one.params[name] for one in self.configurations})
+
+    def grid(self, across: str, down: str, measure: Measure) -> np.ndarray:
+        """(values of `down`, values of `across`): the best of each cell; NaN where no configuration has a value."""
+        xs, ys = self.values(across), self.values(down)
+        sign = -1 if MEASURES[measure][2] else 1
+        best = np.full((len(ys), len(xs)), np.nan)
+        for one in self.legal:
+            value = one.value(measure)
+            if value is None:
+                continue
+            where = ys.index(one.params[down]), xs.index(one.params[across])
+            if np.isnan(best[where]) or sign * value > sign * best[where]:
+                best[where] = value
+        return best
+
+
+def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) -> theme.Figure:
+    """The map of two parameters and the dots of all configurations."""
+    if across == down:
+        raise ValueError(f"The map has two axes; {across} cannot be both. Choose another parameter for one of them.")
+    name, unit, _, predicted = MEASURES[measure]
+    kind = "predicted" if predicted else data.source
+    title = f"{data.kernel} on the {data.device}: {name}, {kind}"
+    drawn, axes = page.page(HEIGHT, title, caption(data, measure), CAPTION_LINES)
+    with theme.style():
+        page.text(axes, MAP_X, 60, f"best {unit} of each cell", color=theme.INK)
+        _map(axes, data, across, down, measure, MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, 14.0)
+        _axis_names(axes, data, across, down, MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT)
+        dots = drawn.axes_in_inches(DOTS_X / 100, (MAP_Y - 2) / 100, DOTS_WIDTH / 100, (MAP_HEIGHT - 16) / 100)
+        _dots(axes, dots, data, measure)
+        keys = [page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)]
+        page.legend(axes, NOTE_Y + 10, [*keys, page.Key(theme.SPEED, "better")])
+        page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
+    return drawn
+
+
+def caption(data: Landscape, measure: Measure) -> str:
+    """'208 of 6 912 configurations are legal; the best is 2.1 times the first guess: BM 128, …'"""
+    text = f"{theme.thousands(len(data.legal))} of {theme.thousands(len(data.configurations))} configurations are legal"
+    best = data.best(measure)
+    if best is None:
+        return f"{text}; none of them was measured on the {data.device}."
+    value, guess = best.value(measure), _first(data)
+    first = guess.value(measure) if guess else None
+    free = [name for name in best.params if len(data.values(name)) > 1]
+    params = ", ".join(f"{name}\u00a0{best.params[name]}" for name in free)
+    if measure == "gflops":
+        compared = "" if not first or not value else f", {_number(value / first)} times the first guess"
+        return f"{text}; the best reaches {_number(value)} GFLOPS{compared} ({data.source}): {params}."
+    limits = Counter(one.predicted.limiter for one in data.legal if one.predicted)
+    limiter, count = limits.most_common(1)[0]
+    share = 100 * count / len(data.legal)
+    unit = MEASURES[measure][1]
+    text += f"; {theme.thousands(share)}\u202f% of those are limited by {WORDS.get(limiter, limiter)}. "
+    return f"{text}Predicted, not measured: the best has {_number(value)} {unit}, with {params}."
+
+
+def _broken(data: Landscape) -> str:
+    """The rule that forbids most configurations, as its sentence stands in the kernel."""
+    counts = Counter(one.broken for one in data.configurations if one.broken)
+    if not counts:
+        return "Every configuration obeys the rules."
+    rule, count = counts.most_common(1)[0]
+    return f"Forbids most, {theme.thousands(count)}: “{rule}”"
+
+
+def _first(data: Landscape) -> Configuration | None:
+    """The configuration that the search begins with, if it is among them."""
+    for one in data.legal:
+        if all(value == data.first.get(name) for name, value in one.params.items()):
+            return one
+    return None
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    digits = 0 if value >= 100 else 1 if value >= 1 else 3
+    text = theme.thousands(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _map(
+    axes: Axes, data: Landscape, across: str, down: str, measure: Measure,
+    left: float, top: float, width: float, height: float, size: float,
+) -> None:  # fmt: skip
+    """A cell for each pair of values: coloured by its best, hatched where nothing is legal, the best one framed."""
+    grid = data.grid(across, down, measure)
+    rows, columns = grid.shape
+    cell = width / columns, height / rows
+    row, col = np.indices(grid.shape)
+    boxes = page.boxes(left + col.ravel() * cell[0], top + row.ravel() * cell[1], *cell)
+    known = ~np.isnan(grid.ravel())
+    page.hatch(axes, boxes[~known], label="forbidden")
+    if not known.any():
+        return
+    low, high = np.nanmin(grid), np.nanmax(grid)
+    share = (grid.ravel()[known] - low) / (high - low if high > low else 1.0)
+    share = 1 - share if MEASURES[measure][2] else share
+    colours = _RAMP(share if high > low else np.ones_like(share))
+    page.fill(axes, boxes[known], colours, edge=theme.PAPER, line=1.0, label="cells")
+    names = np.array([_number(value) for value in grid.ravel()[known]])
+    x, y = left + (col.ravel()[known] + 0.5) * cell[0], top + (row.ravel()[known] + 0.5) * cell[1]
+    light = colours[:, :3].mean(axis=1) < 0.62
+    for mask, ink in ((light, theme.PAPER), (~light, theme.INK)):
+        page.labels(axes, list(names[mask]), x[mask], y[mask], size, ink, label="values")
+    best = np.nanargmin(grid) if MEASURES[measure][2] else np.nanargmax(grid)
+    page.outline(axes, boxes[[best]], theme.INK, 2.4, label="best cell")
+
+
+def _axis_names(
+    axes: Axes, data: Landscape, across: str, down: str, left: float, top: float, width: float, height: float
+) -> None:
+    xs, ys = data.values(across), data.values(down)
+    for number, value in enumerate(xs):
+        x = left + (number + 0.5) * width / len(xs)
+        page.text(axes, x, top + height + 14, value, ha="center", color=theme.INK)
+    for number, value in enumerate(ys):
+        page.text(axes, left - 10, top + (number + 0.5) * height / len(ys), value, ha="right", color=theme.INK)
+    page.text(axes, left + width / 2, top + height + 36, across, ha="center", size=theme.TEXT, color=theme.INK)
+    page.text(axes, left - 62, top + height / 2, down, ha="center", size=theme.TEXT, color=theme.INK, rotation=90)
+
+
+def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
+    """Every legal configuration: intensity to the right, the measure up, the limiter as the colour."""
+    name, unit, _, predicted = MEASURES[measure]
+    up = "occupancy" if measure == "intensity" else measure
+    shown = [(one, one.value(up)) for one in data.legal]
+    shown = [(one, value) for one, value in shown if value is not None and one.predicted]
+    found = {one.predicted.limiter for one, _ in shown if one.predicted}
+    for limiter in (name for name in LIMITERS if name in found):
+        points = [(one.predicted.intensity, value) for one, value in shown if one.predicted.limiter == limiter]
+        x, y = np.array(points, float).T
+        spread = np.random.default_rng(len(points)).uniform(0.97, 1.03, len(points))  # equal ones side by side
+        dots.plot(
+            x * spread, y, "o", color=LIMITERS[limiter], markersize=5, alpha=0.6, markeredgewidth=0, label=limiter
+        )
+    for name, one in (("first guess", _first(data)), ("best", data.best(up))):
+        if one is not None and one.predicted and one.value(up) is not None:
+            x, y = one.predicted.intensity, one.value(up)
+            dots.plot(
+                [x], [y], "o", markerfacecolor="none", color=theme.INK, markersize=11, markeredgewidth=1.6, label=name
+            )
+            words = dots.annotate(
+                name, (x, y), (-9, 0), textcoords="offset points", ha="right", va="center", weight="bold"
+            )
+            words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
+    dots.set_xscale("log", base=2)
+    dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")
+    ticks = sorted({one.predicted.intensity for one in data.legal if one.predicted})
+    dots.set_xticks(ticks[:: max(1, len(ticks) // 5)], [_number(tick) for tick in ticks[:: max(1, len(ticks) // 5)]])
+    dots.minorticks_off()
+    dots.set_xlabel("FLOP a byte, predicted")
+    dots.set_ylim(bottom=0)
+    dots.grid(True, axis="y")
+    kind = "predicted" if MEASURES[up][3] else data.source
+    page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {kind}", color=theme.INK)
+    _limiter_keys(axes, [name for name in LIMITERS if name in found])
+
+
+def _limiter_keys(axes: Axes, found: Sequence[str]) -> None:
+    keys = [page.Key(LIMITERS[name], WORDS.get(name, name)) for name in found]
+    page.text(axes, 470, NOTE_Y + 10, "limited by", color=theme.INK)
+    page.legend(axes, NOTE_Y + 10, keys, x=548)
+
+
+def landscapes_figure(data: Landscape, pairs: Sequence[tuple[str, str]], measure: Measure, title: str) -> theme.Figure:
+    """Maps of several pairs of parameters (across, down) side by side."""
+    if not 1 <= len(pairs) <= SIDE_BY_SIDE:
+        raise ValueError(f"Between 1 and {SIDE_BY_SIDE} maps fit side by side, but {len(pairs)} were given.")
+    drawn, axes = page.page(TWIN_TOP + TWIN_SIZE + 50, title, caption(data, measure), CAPTION_LINES)
+    kind = "predicted" if MEASURES[measure][3] else data.source
+    with theme.style():
+        keys = [page.Key(theme.SPEED, f"better: {MEASURES[measure][1]}, {kind}")]
+        page.legend(axes, 48, [*keys, page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)])
+        for number, (across, down) in enumerate(pairs):
+            left = page.MARGIN + 64 + number * TWIN_STEP
+            _map(axes, data, across, down, measure, left, TWIN_TOP - 16, TWIN_SIZE, TWIN_SIZE, 11.0)
+            _axis_names(axes, data, across, down, left, TWIN_TOP - 16, TWIN_SIZE, TWIN_SIZE)
+    return drawn

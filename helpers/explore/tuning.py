@@ -1,0 +1,175 @@
+"""The explorer of notebook 11: two parameters → where the good configurations are, and what the rules forbid.
+
+`explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
+Speeds come from a recorded search: rows of the suite "tuning" in a GPU's recordings. Until a GPU has one, everything
+is predicted, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import ipywidgets
+
+from gemm_kernels import get
+from helpers import devices
+from helpers.draw import theme
+from helpers.draw.tuning import (
+    FIGURE_HEIGHT,
+    MEASURES,
+    Configuration,
+    Landscape,
+    landscape_figure,
+    landscapes_figure,
+)
+from helpers.explore.controls import choice_list
+from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.measure import recordings
+from helpers.measure.measurement import recorded_on
+from helpers.models.tuning import predict
+
+KERNEL = "autotuned"
+SUITE = "tuning"
+SPACE = {
+    "BM": (32, 64, 128, 256),
+    "BN": (32, 64, 128, 256),
+    "BK": (8, 16, 32),
+    "WM": (16, 32, 64, 128),
+    "WN": (16, 32, 64, 128),
+    "TM": (4, 8, 16),
+    "TN": (4, 8, 16),
+}
+FIXED = {"STAGES": 2, "BLOCKS": 1}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One position of the explorer's controls. across, down: parameters.  measure: one of MEASURES.
+
+    size: M = N = K of the recorded search.
+    """
+
+    device: devices.Device
+    across: str = "BM"
+    down: str = "BN"
+    measure: str = "occupancy"
+    size: int = 4096
+
+
+@lru_cache(maxsize=1)
+def space() -> tuple[Configuration, ...]:
+    """Every configuration of SPACE, legal or with the rule that it breaks."""
+    kernel, found = get(KERNEL), []
+    for values in product(*SPACE.values()):
+        params = {**dict(zip(SPACE, values, strict=True)), **FIXED}
+        broken = next((rule.sentence for rule in kernel.rules if not rule.holds(params)), "")
+        found.append(Configuration(params, broken))
+    return tuple(found)
+
+
+@lru_cache(maxsize=8)
+def landscape(device: devices.Device, size: int = 4096) -> Landscape:
+    """The space with what is predicted for a GPU, and what a search recorded on it at M = N = K = size."""
+    kernel = get(KERNEL)
+    measured = _searched(device.name, size)
+    found = {tuple(one.params.values()): one for one in space()}
+    for params in measured:  # the search may have looked outside of SPACE
+        found.setdefault(params, Configuration(dict(zip((*SPACE, *FIXED), params, strict=True))))
+    configurations = []
+    for key, one in found.items():
+        if not one.broken:
+            prediction = predict(device, kernel.replace(**one.params))
+            one = Configuration(one.params, "", prediction, measured.get(key))
+        configurations.append(one)
+    source = recorded_on(device.name) if measured else ""
+    return Landscape(KERNEL, device.name, tuple(configurations), get("warptiled").params, source)
+
+
+def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
+    """GFLOPS of a recorded search by parameters, in the order of SPACE and FIXED; empty if there is none."""
+    try:
+        rows = recordings.load(gpu, SUITE)
+    except recordings.NoRecording:
+        return {}
+    names = (*SPACE, *FIXED)
+    return {
+        tuple(row.params[name] for name in names): row.gflops for row in rows if (size,) * 3 == (row.M, row.N, row.K)
+    }
+
+
+def sizes(gpu: str) -> list[int]:
+    """The sizes of the searches that were recorded on a GPU."""
+    try:
+        return sorted({row.M for row in recordings.load(gpu, SUITE) if row.M == row.N == row.K})
+    except recordings.NoRecording:
+        return []
+
+
+def picture_of(choice: Choice) -> theme.Figure:
+    """The landscape over two parameters. Raises CannotShow if both are the same, or nothing was measured."""
+    if choice.across == choice.down:
+        raise CannotShow(f"Both axes are {choice.across}. Choose another parameter for one of them.")
+    data = landscape(choice.device, choice.size)
+    if choice.measure == "gflops" and not data.source:
+        raise CannotShow(
+            f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure record` on such a GPU "
+            f"records the suite {SUITE}. Until then choose what is predicted: occupancy, intensity, shared loads."
+        )
+    return landscape_figure(data, choice.across, choice.down, choice.measure)
+
+
+class TuningExplorer(LiveExplorer):
+    """Controls for the two parameters, what is shown of them, the GPU and the size."""
+
+    def __init__(self, device: str, measure: str) -> None:
+        names = [(name, name) for name in SPACE]
+        labels = [
+            (f"{name}, {'predicted' if guess else 'recorded'}", key) for key, (name, _, _, guess) in MEASURES.items()
+        ]
+        found = devices.get(device)
+        self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
+        self.measure = choice_list("show", labels, measure)
+        self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], found)
+        self.size = choice_list("M = N = K", [(str(size), size) for size in sizes(found.name) or [4096]], None)
+        self.size.index = len(self.size.options) - 1
+        rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
+        super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
+
+    @property
+    def choice(self) -> Choice:
+        """What the controls say now."""
+        return Choice(self.device.value, self.across.value, self.down.value, self.measure.value, self.size.value)
+
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """The sizes that were searched on the chosen GPU."""
+        options = [(theme.thousands(size), size) for size in sizes(self.device.value.name) or [4096]]
+        if list(self.size.options) != options:
+            self.size.options = options
+            self.size.index = len(options) - 1
+
+    def is_slow(self) -> bool:
+        return space.cache_info().currsize == 0
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        choice = self.choice
+        return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
+
+
+def explore(*, device: str = recordings.DEFAULT_GPU, measure: str | None = None) -> TuningExplorer:
+    """The explorer, beginning with recorded speeds if the GPU has a recorded search, else with predictions."""
+    return TuningExplorer(device, measure or ("gflops" if sizes(devices.get(device).name) else "occupancy"))
+
+
+TELLING = (("BM", "BN"), ("TM", "TN"), ("WM", "WN"))
+
+
+def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = recordings.DEFAULT_GPU) -> theme.Figure:
+    """The explorer's static twin: three maps side by side, of recorded speeds or else of predicted occupancy."""
+    found = devices.get(device)
+    searched = sizes(found.name)
+    data = landscape(found, searched[-1] if searched else 4096)
+    measure = "gflops" if data.source else "occupancy"
+    return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}: the best of every cell")
