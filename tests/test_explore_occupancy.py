@@ -39,7 +39,7 @@ def test_a_slider_leaves_the_kernels_numbers():
     explorer = occupancy.explore(kernel="shared_memory")
     explorer.registers.value += 1
     assert explorer.kernel.value is None
-    assert explorer.choice.name == "these numbers"
+    assert explorer.choice.name == explorer.kernel.label == "these numbers"
 
 
 def test_a_kernel_with_more_shared_memory_than_the_gpu_has_is_answered_in_a_sentence():

@@ -18,16 +18,31 @@ def range_slider(label: str, smallest: int, largest: int, value: int, step: int 
     return slider
 
 
-def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ipywidgets.Dropdown:
+class ChoiceList(ipywidgets.Dropdown):
+    """A list whose options may stand for None: ipywidgets takes the value None for no option at all, and shows none."""
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.observe(self._propagate_value, names="value")
+
+    def _propagate_value(self, change: Any) -> None:
+        """Takes the place of the observer of that name in ipywidgets: the index follows the value."""
+        index = list(self._options_values).index(change.new) if change.new in self._options_values else None
+        if self.index != index:
+            self.index = index
+
+
+def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ChoiceList:
     """A list that opens: Tab reaches it, the arrow keys and first letters choose."""
     like = number_slider(label, 1)
-    return ipywidgets.Dropdown(
+    chosen = ChoiceList(
         description=label,
         options=list(options),
-        value=value,
         style={"description_width": like.style.description_width},
         layout={"width": like.layout.width},
     )
+    chosen.index = [option for _, option in options].index(value)
+    return chosen
 
 
 def switch(label: str, value: bool = False) -> ipywidgets.Checkbox:

@@ -19,7 +19,7 @@ from helpers.explore import launches
 from helpers.explore.controls import range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.explore.widgets import choice_buttons, choice_slider, number_slider
+from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
 DIMS = (1, 2, 4, 8, 16, 24, 32, 64, 128, 256, 512, 1024)
@@ -75,7 +75,7 @@ class ThreadMapExplorer(LiveExplorer):
     def __init__(self, kernels: Sequence[tuple[str, Program]], block: Dims, shape: tuple[int, int]) -> None:
         self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
         shapes = [(f"{rows} × {columns}", (rows, columns)) for rows, columns in dict.fromkeys((*SHAPES, shape))]
-        self.shape = choice_slider("rows × columns of C", shapes, shape)
+        self.shape = choice_slider("shape of C", shapes, shape)
         self.dims = [
             choice_slider(f"threads along {axis}", DIMS_Z if axis == "z" else DIMS, size)
             for axis, size in zip("xyz", block, strict=True)
@@ -83,7 +83,14 @@ class ThreadMapExplorer(LiveExplorer):
         self.grid_x, self.grid_y = (range_slider(f"blocks along {axis}", 1, MOST_BLOCKS, 1) for axis in "xy")
         self.block = number_slider("show block", 0)
         self.thread = number_slider("show thread", 0)
-        rows = [[self.kernel, self.shape], self.dims, [self.grid_x, self.grid_y, self.block], [self.thread]]
+        x, y, z = self.dims
+        rows = [
+            [labelled("x runs", self.kernel)],
+            [self.shape, z],
+            [x, y],
+            [self.grid_x, self.grid_y],
+            [self.block, self.thread],
+        ]
         super().__init__("Explorer: block and grid, and which thread computes which element.", rows, FIGURE_HEIGHT)
 
     @property
