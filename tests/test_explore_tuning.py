@@ -7,7 +7,7 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.explore import tuning
 from helpers.explore.live import CannotShow
-from helpers.explore.tuning import FIXED, SPACE, Choice, landscape, picture_of
+from helpers.explore.tuning import SPACE, Choice, landscape, picture_of
 from helpers.measure import Timing, recordings
 from helpers.measure.measurement import Measurement
 from helpers.models.tuning import predict
@@ -16,7 +16,7 @@ H200 = devices.get("H200")
 
 
 def measured(milliseconds: float, size: int = 4096, **params: int) -> Measurement:
-    kernel = get(tuning.KERNEL).replace(**{**FIXED, **params})
+    kernel = get(tuning.KERNEL).replace(**{**tuning.fixed(), **params})
     time = Timing(milliseconds, milliseconds, milliseconds, 5)
     return Measurement(kernel.name, kernel.params, kernel.block, size, size, size, time, time, 0.0, H200.name, "")
 
@@ -24,7 +24,7 @@ def measured(milliseconds: float, size: int = 4096, **params: int) -> Measuremen
 SEARCH = [
     measured(4.0, BM=128, BN=256, BK=8, WM=64, WN=64, TM=16, TN=8),
     measured(3.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8),
-    measured(5.0, BM=128, BN=128, BK=4, WM=64, WN=32, TM=8, TN=8),  # outside of the space
+    measured(5.0, BM=128, BN=128, BK=64, WM=64, WN=32, TM=8, TN=8),  # outside of the space
 ]
 
 
@@ -70,7 +70,7 @@ def test_speeds_come_from_the_recorded_search(searched):
         one.params["BM"] * one.params["BN"]: one.gflops for one in data.legal if one.gflops and one.params["BK"] == 8
     }
     assert found == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
-    assert any(one.params["BK"] == 4 for one in data.legal)
+    assert any(one.params["BK"] == 64 for one in data.legal)
     assert len(data.configurations) == len(tuning.space()) + 1
 
 
@@ -95,7 +95,7 @@ def test_without_a_search_the_speed_is_answered_in_a_sentence():
 
 
 def test_the_space_holds_the_first_guess():
-    first = get("warptiled").params
+    first = get(tuning.FIRST_GUESS).params
     assert all(first[name] in SPACE[name] for name in SPACE)
 
 

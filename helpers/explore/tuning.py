@@ -32,6 +32,8 @@ from helpers.measure.measurement import recorded_on
 from helpers.models.tuning import predict
 
 KERNEL = "autotuned"
+FIRST_GUESS = "warptiled"  # whose parameters were chosen by hand
+DEFAULT_SIZE = 4096
 SUITE = "tuning"
 SPACE = {
     "BM": (32, 64, 128, 256),
@@ -42,7 +44,6 @@ SPACE = {
     "TM": (4, 8, 16),
     "TN": (4, 8, 16),
 }
-FIXED = {"STAGES": 2, "BLOCKS": 1}
 
 
 @dataclass(frozen=True)
@@ -56,28 +57,34 @@ class Choice:
     across: str = "BM"
     down: str = "BN"
     measure: str = "occupancy"
-    size: int = 4096
+    size: int = DEFAULT_SIZE
+
+
+def fixed() -> dict[str, int]:
+    """The kernel's other parameters, which keep their values while the space is drawn."""
+    return {name: value for name, value in get(KERNEL).params.items() if name not in SPACE}
 
 
 @lru_cache(maxsize=1)
 def space() -> tuple[Configuration, ...]:
     """Every configuration of SPACE, legal or with the rule that it breaks."""
-    kernel, found = get(KERNEL), []
+    kernel, others, found = get(KERNEL), fixed(), []
     for values in product(*SPACE.values()):
-        params = {**dict(zip(SPACE, values, strict=True)), **FIXED}
+        params = {**dict(zip(SPACE, values, strict=True)), **others}
         broken = next((rule.sentence for rule in kernel.rules if not rule.holds(params)), "")
         found.append(Configuration(params, broken))
     return tuple(found)
 
 
 @lru_cache(maxsize=8)
-def landscape(device: devices.Device, size: int = 4096) -> Landscape:
+def landscape(device: devices.Device, size: int = DEFAULT_SIZE) -> Landscape:
     """The space with what is predicted for a GPU, and what a search recorded on it at M = N = K = size."""
     kernel = get(KERNEL)
     measured = _searched(device.name, size)
     found = {tuple(one.params.values()): one for one in space()}
+    names = (*SPACE, *fixed())
     for params in measured:  # the search may have looked outside of SPACE
-        found.setdefault(params, Configuration(dict(zip((*SPACE, *FIXED), params, strict=True))))
+        found.setdefault(params, Configuration(dict(zip(names, params, strict=True))))
     configurations = []
     for key, one in found.items():
         if not one.broken:
@@ -85,16 +92,17 @@ def landscape(device: devices.Device, size: int = 4096) -> Landscape:
             one = Configuration(one.params, "", prediction, measured.get(key))
         configurations.append(one)
     source = recorded_on(device.name) if measured else ""
-    return Landscape(KERNEL, device.name, tuple(configurations), get("warptiled").params, source)
+    first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
+    return Landscape(KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source)
 
 
 def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
-    """GFLOPS of a recorded search by parameters, in the order of SPACE and FIXED; empty if there is none."""
+    """GFLOPS of a recorded search by parameters, in the order of SPACE and `fixed()`; empty if there is none."""
     try:
         rows = recordings.load(gpu, SUITE)
     except recordings.NoRecording:
         return {}
-    names = (*SPACE, *FIXED)
+    names = (*SPACE, *fixed())
     return {
         tuple(row.params[name] for name in names): row.gflops for row in rows if (size,) * 3 == (row.M, row.N, row.K)
     }
@@ -115,8 +123,8 @@ def picture_of(choice: Choice) -> theme.Figure:
     data = landscape(choice.device, choice.size)
     if choice.measure == "gflops" and not data.source:
         raise CannotShow(
-            f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure record` on such a GPU "
-            f"records the suite {SUITE}. Until then choose what is predicted: occupancy, intensity, shared loads."
+            f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure tune` on such a GPU "
+            "records one. Until then choose what is predicted: occupancy, intensity, shared loads."
         )
     return landscape_figure(data, choice.across, choice.down, choice.measure)
 
@@ -133,8 +141,8 @@ class TuningExplorer(LiveExplorer):
         self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
         self.measure = choice_list("show", labels, measure)
         self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], found)
-        self.size = choice_list("M = N = K", [(str(size), size) for size in sizes(found.name) or [4096]], None)
-        self.size.index = len(self.size.options) - 1
+        searched = sizes(found.name) or [DEFAULT_SIZE]
+        self.size = choice_list("M = N = K", [(theme.thousands(size), size) for size in searched], searched[-1])
         rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
         super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
 
@@ -145,7 +153,7 @@ class TuningExplorer(LiveExplorer):
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """The sizes that were searched on the chosen GPU."""
-        options = [(theme.thousands(size), size) for size in sizes(self.device.value.name) or [4096]]
+        options = [(theme.thousands(size), size) for size in sizes(self.device.value.name) or [DEFAULT_SIZE]]
         if list(self.size.options) != options:
             self.size.options = options
             self.size.index = len(options) - 1
@@ -170,6 +178,6 @@ def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = re
     """The explorer's static twin: three maps side by side, of recorded speeds or else of predicted occupancy."""
     found = devices.get(device)
     searched = sizes(found.name)
-    data = landscape(found, searched[-1] if searched else 4096)
+    data = landscape(found, searched[-1] if searched else DEFAULT_SIZE)
     measure = "gflops" if data.source else "occupancy"
     return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}: the best of every cell")
