@@ -22,15 +22,22 @@ from typing import Any
 from helpers import devices
 from helpers.compiler.cache import ENVIRONMENT_VARIABLE
 from helpers.explore import (
+    bank_board,
     barriers,
     coalescing,
+    diff,
+    heat_source,
+    hierarchy,
     ladder,
     launches,
     occupancy,
+    pipeline,
     register_tile,
     roofline,
     thread_map,
     tile_phases,
+    tuning,
+    vector_width,
 )
 
 MANY = 500  # moves, to see whether memory grows
@@ -169,6 +176,105 @@ def roofline_moves(positions: int | None = None) -> Iterator[Move]:
     return moves_of("roofline", explorer, ranges, positions, ("kernels",))
 
 
+def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 07: a tile is stored by one warp; a kernel is compiled when it is chosen."""
+    launches.forget()
+    bank_board.places.cache_clear()
+    bank_board.tile_access.cache_clear()
+    explorer = bank_board.explore()
+    kernels = [staged for _, staged in explorer.staged.options[1:5]]
+    ranges = {
+        "row_length": (64, 32, 16, 128),
+        "padding": (4, 1, 8, 0),
+        "down": (1, 32, 16, 4, 8),
+        "bits": (64, 128, 32),
+        "swizzle": (True, False),
+        "staged": kernels,
+        "request": (4, 8, 12),
+        "warp": (1, 3, 7),
+    }
+    return moves_of("bank_board", explorer, ranges, positions, ("staged",))
+
+
+def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 08: each width is an instantiation of its own, compiled at its first use."""
+    launches.forget()
+    vector_width.way_of.cache_clear()
+    explorer = vector_width.explore()
+    kernels = [staged for _, staged in explorer.staged.options[2:5]]
+    ranges = {
+        "stride": (129, 130, 132, 1000, 1024, 128),
+        "row": (1, 2, 3),
+        "first": (1, 2, 4, 0),
+        "width": vector_width.WIDTHS,
+        "staged": kernels,
+    }
+    return moves_of("vector_width", explorer, ranges, positions, ("staged",))
+
+
+def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 09: a model; only the work of a kernel has to be compiled and counted."""
+    launches.forget()
+    pipeline.loop_of.cache_clear()
+    explorer = pipeline.explore()
+    ranges = {
+        "stages": (2, 3, 4, 1),
+        "latency": range(0, 1001, 200),
+        "warps": (2, 4, 8, 1),
+        "multiply": (50, 400, 160),
+        "copy": (40, 20),
+        "store": (0, 20),
+        "kernel": ("vectorized", "double_buffered"),
+    }
+    return moves_of("pipeline", explorer, ranges, positions, ("kernel",))
+
+
+def hierarchy_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 10: another shape or lane map is another kernel; warp and lane are not."""
+    launches.forget()
+    hierarchy.levels_of.cache_clear()
+    explorer = hierarchy.explore()
+    ranges = {
+        "lane": (3, 9, 17, 31),
+        "warp": (1, 5, 7, 0),
+        "lane_map": tuple(reversed(hierarchy.LANE_MAPS)),
+        "tiled": [tiled for _, tiled in explorer.tiled.options[1:4]],
+    }
+    return moves_of("hierarchy", explorer, ranges, positions, ("lane_map", "tiled"))
+
+
+def tuning_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 11: rules and predictions; nothing is compiled or launched."""
+    explorer = tuning.explore()
+    ranges = {
+        "across": ("WM", "TM", "BK"),
+        "down": ("WN", "TN", "BM"),
+        "measure": ("intensity", "floats_a_fma", "occupancy"),
+        "device": [devices.get(name) for name in ("A100 80GB", "RTX A6000", "RTX 4090")],
+    }
+    return moves_of("tuning", explorer, ranges, positions)
+
+
+def heat_source_moves(positions: int | None = None) -> Iterator[Move]:
+    """A kernel that is shown for the first time is compiled and counted."""
+    launches.forget()
+    heat_source.source_of.cache_clear()
+    explorer = heat_source.explore(kernel="naive")
+    kernels = [staged for _, staged in explorer.staged.options[1:6]]
+    return moves_of(
+        "heat_source", explorer, {"staged": kernels, "level": ("ptx", "sass")}, positions, ("staged", "level")
+    )
+
+
+def diff_moves(positions: int | None = None) -> Iterator[Move]:
+    """A kernel that is shown for the first time is compiled and counted over its whole launch."""
+    diff.counters_of.cache_clear()
+    diff.step_between.cache_clear()
+    explorer = diff.explore("coalesced")
+    kernels = [kernel for _, kernel in explorer.new.options[2:6]]
+    return moves_of("diff", explorer, {"new": kernels, "old": kernels}, positions, ("new",))
+
+
 def ladder_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 12: recordings only, nothing is launched."""
     explorer = ladder.explore()
@@ -189,7 +295,14 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
     "barriers": barriers_moves,
     "occupancy": occupancy_moves,
     "register_tile": register_tile_moves,
+    "bank_board": bank_board_moves,
+    "vector_width": vector_width_moves,
+    "pipeline": pipeline_moves,
+    "hierarchy": hierarchy_moves,
+    "tuning": tuning_moves,
     "ladder": ladder_moves,
+    "heat_source": heat_source_moves,
+    "diff": diff_moves,
 }
 
 

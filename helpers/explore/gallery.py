@@ -11,15 +11,30 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
 from helpers.draw import theme
-from helpers.draw.diff import source_diff
-from helpers.explore import barriers, coalescing, ladder, occupancy, register_tile, roofline, thread_map, tile_phases
+from helpers.explore import (
+    bank_board,
+    barriers,
+    coalescing,
+    diff,
+    heat_source,
+    hierarchy,
+    ladder,
+    occupancy,
+    pipeline,
+    register_tile,
+    roofline,
+    thread_map,
+    tile_phases,
+    tuning,
+    vector_width,
+)
 from helpers.explore.launches import Program
 
 PAGE = """<!doctype html>
@@ -95,8 +110,51 @@ def _ladder(suite: ladder.Suite, shape: tuple[int, int, int], kernel: str, scale
 
 
 def _diff(old: str, new: str) -> Callable[[], Any]:
-    before, after = get(old), get(new)
-    return lambda: source_diff(before.source, after.source, (old, new), same=(before.function, after.function))
+    return lambda: diff.step_between(get(old), get(new))
+
+
+def _board(name: str, op: str, tile: str) -> Callable[[], theme.Figure]:
+    def draw() -> theme.Figure:
+        staged = bank_board.Staged.of(get(name))
+        place = next(one for one in bank_board.places(staged) if one.op == op and one.name.endswith(tile))
+        return bank_board.picture_of(staged, place)
+
+    return draw
+
+
+def _tile(**tile: Any) -> Callable[[], theme.Figure]:
+    return lambda: bank_board.picture_of_tile(bank_board.Tile(**tile))
+
+
+def _copy(width: int, stride: int, row: int) -> Callable[[], theme.Figure]:
+    return lambda: vector_width.picture_of(vector_width.WIDTHS[width], vector_width.Copy(stride, row))
+
+
+def _line(name: str, text: str) -> Callable[[], theme.Figure]:
+    def draw() -> theme.Figure:
+        staged = bank_board.Staged.of(get(name))
+        return vector_width.picture_of_line(
+            staged, next(one for one in vector_width.lines_of(staged) if text in one.text)
+        )
+
+    return draw
+
+
+def _pipeline(stages: int, warps: int = 1) -> Callable[[], theme.Figure]:
+    return lambda: pipeline.picture_of(replace(pipeline.DEFAULT, stages=stages, warps=warps))
+
+
+def _levels(shape: int, lane_map: str, warp: int, lane: int) -> Callable[[], theme.Figure]:
+    tiled = hierarchy.Tiled.of(hierarchy.warptiled(hierarchy.SHAPES[shape]))
+    return lambda: hierarchy.picture_of(tiled, lane_map, warp, lane)
+
+
+def _landscape(across: str, down: str, measure: str) -> Callable[[], theme.Figure]:
+    return lambda: tuning.picture_of(tuning.Choice(H200, across, down, measure))
+
+
+def _heat(name: str, level: str) -> Callable[[], Any]:
+    return lambda: heat_source.source_of(bank_board.Staged.of(get(name)), level)
 
 
 TWIN = "static twin"
@@ -142,11 +200,46 @@ PICTURES: tuple[Picture, ...] = (
         ("one column a thread", _registers("block_tile_1d", 70, 2, None)),
         (TWIN, register_tile.small_multiples),
     )),
+    Picture("07-bank-board", "Which lanes wait for each other?", (
+        ("the store of the transposed tile", _board("transposed", "st", "As")),
+        ("128 bits a lane, in the order of a zigzag", _board("warptiled", "ld", "Bs")),
+        ("a tile of your own, padded by one", _tile(row_length=128, padding=1, down=8)),
+        (TWIN, bank_board.small_multiples),
+    )),
+    Picture("08-vector-width", "What did the compiler make of my four floats?", (
+        ("float4", _copy(3, 128, 0)),
+        ("float4 where it may not be used", _copy(3, 130, 1)),
+        ("loads that the machine code merges", _line("transposed", "b_frag[x] = Bs")),
+        (TWIN, vector_width.small_multiples),
+    )),
+    Picture("09-pipeline", "Who waits for whom?", (
+        ("a single buffer", _pipeline(1)),
+        ("three stages", _pipeline(3)),
+        ("a double buffer and four warps", _pipeline(2, 4)),
+        (TWIN, pipeline.small_multiples),
+    )),
+    Picture("10-hierarchy", "Who owns which part of C?", (
+        ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
+        ("lanes row by row", _levels(0, "row by row", 5, 9)),
+        ("smaller tiles", _levels(3, hierarchy.ZIGZAG, 2, 17)),
+        (TWIN, hierarchy.small_multiples),
+    )),
+    Picture("11-tuning", "Where are the good configurations?", (
+        ("tiles of the block", _landscape("BM", "BN", "occupancy")),
+        ("tiles of the thread", _landscape("TM", "TN", "floats_a_fma")),
+        ("tiles of the warp", _landscape("WM", "WN", "occupancy")),
+        (TWIN, tuning.small_multiples),
+    )),
     Picture("12-ladder", "What did each idea buy?", (
         ("4096³", _ladder("ladder", CUBE, "warptiled", "linear")),
         ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
         ("other shapes", _ladder("shapes", (64, 4096, 1024), "autotuned", "linear")),
         (TWIN, ladder.small_multiples),
+    )),
+    Picture("13-heat-source", "Which line costs?", (
+        ("one element a thread", _heat("naive", "sass")),
+        ("bank conflicts", _heat("transposed", "sass")),
+        ("counted in PTX", _heat("transposed", "ptx")),
     )),
     Picture("14-diff", "What is new?", (
         ("two lines", _diff("naive", "coalesced")),
