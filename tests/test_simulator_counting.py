@@ -26,18 +26,42 @@ def touched_blocks(addresses, active, width, size):
     }
 
 
-def neighbours_share(addresses, active, distance):
+def neighbours_share(addresses, active, lanes, distance):
     return all(
         not active[lane] or not active[lane ^ distance] or addresses[lane] == addresses[lane ^ distance]
-        for lane in range(32)
+        for lane in lanes
     )
 
 
-def phases(addresses, active, width):
+def merges(addresses, active, width, lanes):
+    """Whether a load serves these lanes by one wavefront: neighbours share, and no bank is asked for two words."""
+    shares = any(neighbours_share(addresses, active, lanes, distance) for distance in (1, 2))
+    cut_short = width == 16 and lanes[0] == 0 and active[31] and not all(active[:16])
+    return shares and not cut_short and wavefronts_of_phase(addresses, active, width, lanes) == 1
+
+
+def phases(addresses, active, width, stores):
     """The groups of lanes that are served one after the other."""
-    merged = width > 4 and (neighbours_share(addresses, active, 1) or neighbours_share(addresses, active, 2))
-    groups = {8: 2, 16: 4}.get(width, 1) // (2 if merged else 1)
-    return [range(start, start + 32 // groups) for start in range(0, 32, 32 // groups)]
+    everybody = range(32)
+    if width <= 4:
+        return [everybody]
+    used = {address for address, on in zip(addresses, active, strict=True) if on}
+    if width == 16 and len(used) == 1 and not stores:
+        return [everybody] if sum(active) <= 16 else [range(16), range(16, 32)]
+    result = []
+    size = 32 if width == 8 else 16
+    for start in range(0, 32, size):
+        lanes = range(start, start + size)
+        halves = [lanes[: size // 2], lanes[size // 2 :]]
+        result += [lanes] if not stores and merges(addresses, active, width, lanes) else halves
+    return result
+
+
+def wavefronts_of_phases(addresses, active, width, stores):
+    used = {address for address, on in zip(addresses, active, strict=True) if on}
+    counts = [wavefronts_of_phase(addresses, active, width, p) for p in phases(addresses, active, width, stores)]
+    # One address for more than half a warp takes two wavefronts at 128 bits, wherever those lanes are.
+    return [1, 1] if width == 16 and len(used) == 1 and sum(active) > 16 and not stores else counts
 
 
 def wavefronts_of_phase(addresses, active, width, lanes):
@@ -70,7 +94,8 @@ def random_requests(width, count, rng):
 def test_counts_equal_those_of_sets_of_bytes(width):
     addresses, active = random_requests(width, 1500, np.random.default_rng(width))
     lanes = list(zip(addresses.tolist(), active.tolist(), strict=True))
-    served = [[wavefronts_of_phase(a, on, width, phase) for phase in phases(a, on, width)] for a, on in lanes]
+    served = [wavefronts_of_phases(a, on, width, stores=False) for a, on in lanes]
+    stored = [wavefronts_of_phases(a, on, width, stores=True) for a, on in lanes]
     expected = {
         counting.sectors: [len(touched_blocks(a, on, width, 32)) for a, on in lanes],
         counting.tags: [len(touched_blocks(a, on, width, 128)) for a, on in lanes],
@@ -82,6 +107,10 @@ def test_counts_equal_those_of_sets_of_bytes(width):
         result = function(addresses, active, width)
         assert result.dtype == np.int64
         np.testing.assert_array_equal(result, values, err_msg=function.__name__)
+    of_stores = counting.wavefronts(addresses, active, width, stores=True)
+    np.testing.assert_array_equal(of_stores, [sum(counts) for counts in stored])
+    of_stores = counting.bank_conflicts(addresses, active, width, stores=True)
+    np.testing.assert_array_equal(of_stores, [sum(count - 1 for count in counts if count) for counts in stored])
     together = set().union(*(touched_blocks(a, on, width, 32) for a, on in lanes))
     assert counting.sector_ids(addresses, active, width).tolist() == sorted(together)
 
@@ -174,6 +203,24 @@ def test_a_full_row_of_distinct_words_moves_128_bytes_a_wavefront(width, expecte
 def test_a_uniform_load_takes_two_wavefronts_at_128_bits(width, expected):
     assert counting.wavefronts(request(256), ALL, width) == expected
     assert counting.bank_conflicts(request(256), ALL, width) == 0
+
+
+@pytest.mark.parametrize(("width", "expected"), [(4, 1), (8, 2), (16, 4)])
+def test_a_uniform_store_is_not_merged(width, expected):
+    assert counting.wavefronts(request(256), ALL, width, stores=True) == expected
+
+
+def test_neighbours_merge_only_if_no_bank_is_asked_for_two_words():
+    pairs = LANE // 2 * 8
+    assert counting.wavefronts(request(pairs), ALL, 8) == 1
+    assert counting.wavefronts(request(2 * pairs), ALL, 8) == 2  # 16 pairs, 2 to a bank: each half-warp on its own
+
+
+def test_only_loads_of_128_bits_by_part_of_a_warp_are_uncertain():
+    some = ALL & (LANE != 3)
+    assert counting.is_certain(request(16 * (LANE // 2 % 4)), ALL, 16)
+    assert not counting.is_certain(request(16 * (LANE // 2 % 8)), some, 16)
+    assert counting.is_certain(request(16 * (LANE // 2 % 8)), some, 8)
 
 
 def test_the_z_order_lane_map_lets_the_loads_of_both_fragments_merge():

@@ -76,6 +76,13 @@ class Convergence:
         high = np.where(self.living, self.leader, -1).max(axis=1)
         return not ((low < high).any() or self.waiting.any() or (self.together >= 0).any())
 
+    def whole_warps(self, mask: np.ndarray) -> np.ndarray:
+        """The active threads, and all lanes of the warps of which only one group is active."""
+        active = self.rows(mask)
+        low = np.where(active, self.leader, LANES).min(axis=1, keepdims=True)
+        high = np.where(active, self.leader, -1).max(axis=1, keepdims=True)
+        return self.threads(active | (low == high))
+
     # ---- what happens to groups
     def split(self, active: np.ndarray, destination: np.ndarray) -> None:
         """The active threads go to different places: those of a group that go to the same one stay together."""

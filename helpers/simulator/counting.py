@@ -44,22 +44,25 @@ def sector_ids(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndar
     return np.unique(addresses[active] // SECTOR_BYTES)
 
 
-def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
-    """Wavefronts in which shared memory serves each request.
+def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bool = False) -> np.ndarray:
+    """Wavefronts in which shared memory serves each request; `stores` tells stores and atomics from loads.
 
     A request is served in phases: one for the whole warp up to 32 bits a lane, one a half-warp at 64 bits, one a
-    quarter-warp at 128 bits; half as many where neighbours share their addresses. A phase takes as many wavefronts as
-    its busiest bank holds distinct words.
+    quarter-warp at 128 bits. A phase takes as many wavefronts as its busiest bank holds distinct words. Two phases of a
+    load become one where neighbouring lanes share their addresses and the two together have no conflict; see `_merged`.
     """
     _check(addresses, active, width)
-    if width <= WORD_BYTES:
-        return _served_in(1, addresses, active, WORD_BYTES)
-    phases = width // WORD_BYTES
-    share = _neighbours_share(addresses, active)
-    counts = np.empty(len(share), np.int64)
-    counts[share] = _served_in(phases // 2, addresses[share], active[share], width)
-    counts[~share] = _served_in(phases, addresses[~share], active[~share], width)
-    return counts
+    phases = max(1, width // WORD_BYTES)
+    busiest = _busiest(phases, addresses, active, max(width, WORD_BYTES))
+    if phases == 1 or stores:
+        return busiest.sum(axis=1)
+    counts = busiest.sum(axis=1)
+    merged = _merged(addresses, active, width)
+    if width == 8:
+        return np.where(merged[:, 0], 1, counts)
+    pairs = np.where(merged, 1, busiest.reshape(-1, 2, 2).sum(axis=2)).sum(axis=1)
+    uniform, lanes = _uniform(addresses, active), active.sum(axis=1)
+    return np.where(uniform & (lanes > 0), np.where(lanes <= LANES // 2, 1, 2), pairs)
 
 
 def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
@@ -71,12 +74,29 @@ def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
     return active.reshape(-1, phases, LANES // phases).any(axis=2).sum(axis=1)
 
 
-def bank_conflicts(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+def bank_conflicts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bool = False) -> np.ndarray:
     """Wavefronts beyond the first of each phase of each request: 0 when no bank holds two of the words."""
-    phases = ideal_wavefronts(active, width)
-    if width > WORD_BYTES:
-        phases = np.where(_neighbours_share(addresses, active), ideal_wavefronts(active, width // 2), phases)
-    return wavefronts(addresses, active, width) - phases
+    _check(addresses, active, width)
+    phases = max(1, width // WORD_BYTES)
+    extra = np.maximum(_busiest(phases, addresses, active, max(width, WORD_BYTES)) - 1, 0)
+    if phases > 1 and not stores:
+        merged = np.repeat(_merged(addresses, active, width), 2, axis=1)
+        extra = np.where(merged | _uniform(addresses, active)[:, None], 0, extra)
+    return extra.sum(axis=1)
+
+
+def is_certain(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Whether the wavefronts of each request, a load, follow a rule that never failed against the hardware.
+
+    Of 128-bit loads of a warp with inactive lanes whose phases could merge, about one in a hundred differs.
+    """
+    certain = np.ones(len(active), bool)
+    if width == 16:
+        halves = _busiest(2, addresses, active, width)
+        quarters = _busiest(4, addresses, active, width).reshape(-1, 2, 2)
+        could_merge = ((halves == 1) & (quarters > 0).all(axis=2)).any(axis=1)
+        certain = active.all(axis=1) | _uniform(addresses, active) | ~could_merge
+    return certain
 
 
 def _distinct(values: np.ndarray, active: np.ndarray) -> np.ndarray:
@@ -85,8 +105,8 @@ def _distinct(values: np.ndarray, active: np.ndarray) -> np.ndarray:
     return np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + (ordered[:, 0] >= 0)
 
 
-def _served_in(phases: int, addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
-    """Wavefronts when the 32 lanes are served in `phases` equal groups: the sum of what the busiest banks hold.
+def _busiest(phases: int, addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """What the busiest bank holds in each of `phases` equal groups of lanes, shape (W, phases).
 
     An aligned access of 8 or 16 bytes takes 2 or 4 banks together, so those count as one bank with one wider word.
     """
@@ -97,14 +117,39 @@ def _served_in(phases: int, addresses: np.ndarray, active: np.ndarray, width: in
     first_of_its_kind[:, 1:] &= words[:, 1:] != words[:, :-1]
     bank = np.arange(len(words))[:, None] * banks + words % banks  # each group of lanes has its own banks
     load = np.bincount(bank[first_of_its_kind], minlength=len(words) * banks)
-    return load.reshape(-1, phases, banks).max(axis=2).sum(axis=1)
+    return load.reshape(-1, phases, banks).max(axis=2)
+
+
+def _merged(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Where two phases of a load are one wavefront: shape (W, 1) for the half-warps of a 64-bit load, (W, 2) for the
+    quarter-warps of each half of a 128-bit load.
+
+    They are if no bank holds two of their words, and if every active lane i has the address of lane i^1, or every one
+    that of lane i^2, where that is active. Found with 833 patterns of addresses and active lanes on an NVIDIA H200: at
+    64 bits the rule never failed, at 128 bits never for a full warp. With lane 31 active and one of the first 16 lanes
+    not, the first half of a 128-bit load does not merge.
+    """
+    groups = 1 if width == 8 else 2
+    grouped, taking_part = addresses.reshape(-1, LANES // groups), active.reshape(-1, LANES // groups)
+    share = _neighbours_share(grouped, taking_part).reshape(len(active), groups)
+    merged = share & (_busiest(groups, addresses, active, width) == 1)
+    if width == 16:
+        merged[:, 0] &= ~active[:, 31] | active[:, :16].all(axis=1)
+    return merged
+
+
+def _uniform(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Rows in which all active lanes have one address."""
+    first = np.take_along_axis(addresses, active.argmax(axis=1)[:, None], axis=1)
+    return ((addresses == first) | ~active).all(axis=1)
 
 
 def _neighbours_share(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
     """Rows where every active lane i has the address of lane i^1, or every one that of lane i^2, if that is active."""
+    lanes = addresses.shape[1]
 
     def agree(distance: int) -> np.ndarray:
-        halves = (-1, LANES // 2 // distance, 2, distance)  # lanes i and i ^ distance differ in the third index alone
+        halves = (-1, lanes // 2 // distance, 2, distance)  # lanes i and i ^ distance differ in the third index alone
         address, taking_part = addresses.reshape(halves), active.reshape(halves)
         same = address[:, :, 0] == address[:, :, 1]
         return (same | ~taking_part[:, :, 0] | ~taking_part[:, :, 1]).all(axis=(1, 2))

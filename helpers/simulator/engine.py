@@ -129,6 +129,13 @@ class Wave:
             thread=where_thread,
         )
 
+    def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
+        """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
+        which on a GPU would come one after the other."""
+        if mask is None or self.groups is None:
+            return None if mask is None else by_warps(mask, self.shape)
+        return self.groups.whole_warps(mask)
+
     # ---- counting of warps
     def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
         """Number of warps with an active thread, or of groups of threads in them where warps have diverged."""
@@ -142,6 +149,14 @@ class Wave:
         if padding:
             mask = np.pad(mask, ((0, 0), (0, padding)))
         return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def by_warps(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """`mask` extended to all lanes of the warps in which a thread is set."""
+    blocks, threads = shape
+    padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
+    padded[:, :threads] = mask
+    return padded.reshape(blocks, -1, WARP).any(axis=2).repeat(WARP, axis=1)[:, :threads]
 
 
 def combine(mask, guard) -> tuple[bool, np.ndarray | None]:
@@ -173,7 +188,7 @@ def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
 def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, Step]:
     """The two forms of an arithmetic instruction: for all threads together, and for some under a mask."""
     evaluate, writes = instruction.evaluate, instruction.writes
-    single = len(writes) == 1 and instruction.guard is None
+    single = len(writes) == 1 and instruction.guard is None and not instruction.uniform
     if single:
         target = writes[0]
 
@@ -186,8 +201,10 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
         return plain, (masked if target in keep else plain)
 
     guard = _guard_reader(instruction.guard) if instruction.guard else None
+    uniform = instruction.uniform
 
-    def write(registers, values, mask, always):
+    def write(wave, registers, values, mask, always):
+        mask = wave.uniform_mask(mask) if uniform else mask
         values = values if len(writes) > 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
@@ -197,23 +214,24 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
 
     def plain_many(wave, registers):
         if guard is None:
-            write(registers, evaluate(registers), None, False)
+            write(wave, registers, evaluate(registers), None, False)
             return
         some, mask = combine(None, guard(registers))
         if wave.recorder is not None:
-            wave.recorder.guarded(wave, instruction, some, wave.mask if mask is None else mask)
+            living = wave.mask if mask is None or wave.mask is None else mask & wave.mask
+            wave.recorder.guarded(wave, instruction, some, mask if living is None else living)
         if some:
-            write(registers, evaluate(registers), mask, True)
+            write(wave, registers, evaluate(registers), mask, True)
 
     def masked_many(wave, registers):
         if guard is None:
-            write(registers, evaluate(registers), wave.mask, False)
+            write(wave, registers, evaluate(registers), wave.mask, False)
             return
         some, mask = combine(wave.mask, guard(registers))
         if wave.recorder is not None:
             wave.recorder.guarded(wave, instruction, some, mask)
         if some:
-            write(registers, evaluate(registers), mask, True)
+            write(wave, registers, evaluate(registers), mask, True)
 
     return plain_many, masked_many
 
@@ -239,6 +257,7 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 continue
             values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
             keep_old = layer is not None and (merging or guard is not None)
+            layer = wave.uniform_mask(layer) if instruction.uniform else layer
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
                     registers[slot] = merge(layer, value, registers[slot]) if keep_old else value

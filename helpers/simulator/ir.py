@@ -76,6 +76,7 @@ class Instruction:
     condition: Callable[[Any, Registers], Any] | None = None
     called_from: tuple[int, ...] = ()
     barrier: int = -1
+    uniform: bool = False  # writes a register that the lanes of a warp share
 
 
 @dataclass(slots=True)

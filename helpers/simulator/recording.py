@@ -10,13 +10,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from helpers.simulator import counting
+from helpers.simulator import counters, counting
 from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.ir import Program
 from helpers.simulator.observers import Observer
 
 WARP = 32
+MATRIX_LOADS = ("LDSM", "ldmatrix")  # counted apart from other loads
 REQUEST = np.dtype(
     [
         ("step", np.int64),
@@ -41,7 +42,8 @@ class Counts:
     """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for.
 
     Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
-    `ideal_wavefronts` is the smallest number for the width and the active lanes.
+    `ideal_wavefronts` is the smallest number for the width and the active lanes. `uncertain` counts requests whose
+    wavefronts the hardware may count otherwise (`counting.is_certain`).
     """
 
     requests: int = 0
@@ -51,6 +53,7 @@ class Counts:
     useful_bytes: int = 0
     wavefronts: int = 0
     ideal_wavefronts: int = 0
+    uncertain: int = 0
 
     def add(self, other: "Counts", times: int = 1) -> None:
         """Add `times` × other."""
@@ -118,6 +121,7 @@ class LaunchRecorder(Observer):
         self.traced = traced
         self.block_warps = np.zeros(len(program.blocks), np.int64)
         self.block_lanes = np.zeros(len(program.blocks), np.int64)
+        self.guarded_lanes: dict[int, int] = {}  # instruction with a guard → threads whose guard was true
         self.counts: dict[tuple[int, str, str, str], Counts] = {}
         self.traces: list[Trace] = []
         self._step = 0
@@ -146,6 +150,12 @@ class LaunchRecorder(Observer):
         self.block_warps[block] += warps
         self.block_lanes[block] += lanes
 
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        """A guarded instruction: only the threads whose guard is true execute it."""
+        if some:
+            lanes = wave.shape[0] * wave.threads if mask is None else int(np.broadcast_to(mask, wave.shape).sum())
+            self.guarded_lanes[instruction.index] = self.guarded_lanes.get(instruction.index, 0) + lanes
+
     def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
         """An asynchronous copy: a global load of `size` bytes a lane, and a write to shared memory of its own kind:
         Nsight Compute does not count it among the shared stores."""
@@ -157,6 +167,8 @@ class LaunchRecorder(Observer):
         """One memory instruction of the active threads: byte addresses in their space."""
         self._step += 1
         index = wave.instruction.index
+        if op == "ld" and wave.instruction.opcode.startswith(MATRIX_LOADS):
+            op = "ldsm"
         array, base = "", 0
         if space == "global":
             first = addresses if mask is None else _first_active(addresses, mask)
@@ -169,10 +181,11 @@ class LaunchRecorder(Observer):
         counts = self.counts.get((index, space, op, array))
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
-        self._count(wave, counts, space, min(width, 4) if space == "local" else width, np.asarray(addresses), mask)
+        kind = (space, op, min(width, 4) if space == "local" else width)
+        self._count(wave, counts, kind, np.asarray(addresses), mask)
         for word in range(1, width // 4 if space == "local" else 0):
             further = Counts()
-            self._count(wave, further, space, 4, addresses + word * (4 * wave.warps * WARP), mask)
+            self._count(wave, further, kind, addresses + word * (4 * wave.warps * WARP), mask)
             further.requests = further.lanes = 0
             counts.add(further)
         for row, block in self._traced_rows:
@@ -184,18 +197,19 @@ class LaunchRecorder(Observer):
             )  # fmt: skip
 
     # ---- counting
-    def _count(self, wave, counts: Counts, space: str, width: int, addresses, mask) -> None:
+    def _count(self, wave, counts: Counts, kind: tuple[str, str, int], addresses, mask) -> None:
+        """`kind` is the access's space, op and width."""
         blocks, threads = wave.shape
         if addresses.shape[:1] in ((), (1,)) and (mask is None or mask.shape[:1] in ((), (1,))):
             row = np.broadcast_to(addresses, (1, threads))[0]
             active = None if mask is None else np.broadcast_to(mask, (1, threads))[0]
-            counts.add(_pattern(space, width, row, active), blocks)
+            counts.add(_pattern(kind, row, active), blocks)
             return
         full = addresses if addresses.shape == wave.shape else np.broadcast_to(addresses, wave.shape)
         relative = full - full[:, :1]
         if not (relative == relative[0]).all():
             lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
-            counts.add(_count_requests(space, width, full, lanes))
+            counts.add(_count_requests(kind, full, lanes))
             return
         place = (full[:, 0] & 127).tolist()
         if mask is None:
@@ -209,21 +223,23 @@ class LaunchRecorder(Observer):
             kinds = {key: (len(rows), lanes[rows[0]]) for key, rows in alike.items()}
         for key, (times, active) in kinds.items():
             offset = key if mask is None else key[0]
-            counts.add(_pattern(space, width, relative[0] + offset, active), times)
+            counts.add(_pattern(kind, relative[0] + offset, active), times)
 
 
-def _pattern(space: str, width: int, row: np.ndarray, active: np.ndarray | None) -> Counts:
+def _pattern(kind: tuple[str, str, int], row: np.ndarray, active: np.ndarray | None) -> Counts:
     """The counts of one block's addresses (T,), which depend only on their place relative to a 128-byte line."""
-    row = row - (int(row[0]) & ~127)
-    return _pattern_counts(space == "shared", width, row.tobytes(), None if active is None else active.tobytes())
+    if active is not None:
+        row = np.where(active, row, row[active.argmax()])  # where the others point does not matter
+    row = row - (int(row.min()) & ~127)
+    return _pattern_counts(kind, row.tobytes(), None if active is None else active.tobytes())
 
 
 @lru_cache(maxsize=2048)
-def _pattern_counts(shared: bool, width: int, row: bytes, active: bytes | None) -> Counts:
+def _pattern_counts(kind: tuple[str, str, int], row: bytes, active: bytes | None) -> Counts:
     """The same from the bytes of the arrays; loops and launches repeat themselves. The result is shared: read only."""
     addresses = np.frombuffer(row, np.int64)
     lanes = np.ones(len(addresses), bool) if active is None else np.frombuffer(active, bool)
-    return _count_requests("shared" if shared else "global", width, addresses[None, :], lanes[None, :])
+    return _count_requests(kind, addresses[None, :], lanes[None, :])
 
 
 def _row(values, row: int, threads: int) -> np.ndarray:
@@ -247,14 +263,16 @@ def _as_warps(values: np.ndarray) -> np.ndarray:
     return values.reshape(-1, WARP)
 
 
-def _count_requests(space: str, width: int, addresses: np.ndarray, lanes: np.ndarray) -> Counts:
+def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np.ndarray) -> Counts:
     """The counts of blocks × threads addresses, warp by warp."""
+    space, op, width = kind
     addresses, lanes = _as_warps(addresses), _as_warps(lanes)
     some = lanes.any(axis=1)
     addresses, lanes = addresses[some], lanes[some]
     counts = Counts(requests=len(lanes), lanes=int(lanes.sum()))
     if space == "shared":
-        counts.wavefronts = int(counting.wavefronts(addresses, lanes, width).sum())
+        counts.wavefronts = int(counting.wavefronts(addresses, lanes, width, stores=op != "ld").sum())
+        counts.uncertain = 0 if op != "ld" else len(lanes) - int(counting.is_certain(addresses, lanes, width).sum())
         counts.ideal_wavefronts = int(counting.ideal_wavefronts(lanes, width).sum())
     else:
         counts.sectors = int(counting.sectors(addresses, lanes, width).sum())
@@ -309,24 +327,27 @@ class Recording:
 
     @property
     def counters(self) -> dict[str, int]:
-        """The launches' counters under Nsight Compute's names, summed; `launch__…` are the last launch's."""
-        last = self._launches()[-1].facts
-        counters = {"smsp__inst_executed.sum": self.instructions()}
-        fma = "fma.rn" if self.level == "ptx" else "FFMA"
-        counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions(fma, threads=True)
+        """The launches' counters under Nsight Compute's names, summed; `launch__…` are the last launch's.
+
+        At SASS level they are the hardware's own (`helpers.simulator.counters`); at PTX level a few of them, counted on
+        what the compiler's first half made.
+        """
+        launches = self._launches()
+        if self.level == "sass":
+            return counters.of_sass(launches)
+        last = launches[-1].facts
+        found = {"smsp__inst_executed.sum": self.instructions()}
+        found["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions("fma.rn", threads=True)
         for op in ("ld", "st"):
-            ops = {"ld": ("ld",), "st": ("st",)}[op]
             for quantity in ("requests", "sectors"):
-                name = f"l1tex__t_{quantity}_pipe_lsu_mem_global_op_{op}.sum"
-                counters[name] = sum(self.total(quantity, "global", o) for o in ops)
-            counters[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
-            counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"] = self.total(
-                "wavefronts", "shared", op
-            )
-        counters["launch__registers_per_thread"] = last.registers
-        counters["launch__block_size"] = int(np.prod(last.block))
-        counters["launch__grid_size"] = int(np.prod(last.grid))
-        return counters
+                found[f"l1tex__t_{quantity}_pipe_lsu_mem_global_op_{op}.sum"] = self.total(quantity, "global", op)
+            found[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
+            name = f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+            found[name] = self.total("wavefronts", "shared", op)
+        found["launch__registers_per_thread"] = last.registers
+        found["launch__block_size"] = int(np.prod(last.block))
+        found["launch__grid_size"] = int(np.prod(last.grid))
+        return found
 
     def by_line(self) -> list[LineCounts]:
         """The source lines that became instructions, in order, with their counts."""
@@ -402,7 +423,7 @@ class Recording:
                         one[0], one[0] - trace.base, on[0],
                         0 if shared else int(counting.sectors(one, on, trace.width)[0]),
                         0 if shared else int(counting.tags(one, on, trace.width)[0]),
-                        int(counting.wavefronts(one, on, trace.width)[0]) if shared else 0,
+                        int(counting.wavefronts(one, on, trace.width, trace.op != "ld")[0]) if shared else 0,
                     )
                 )  # fmt: skip
         return np.array(rows, REQUEST)

@@ -54,11 +54,12 @@ def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code)
 def _some_are_missing(wave, named):
     """Whether a lane that a mask names is in the warp, alive, and not in this group of threads."""
     alive = active_lanes(wave, None if wave.exited is None else ~wave.exited)
-    bits = (np.uint32(1) << np.arange(32, dtype=np.uint32)) & by_warp(wave, named)
+    bit, masks = np.uint32(1) << np.arange(32, dtype=np.uint32), by_warp(wave, named)
     result = np.zeros(alive.shape, bool)
     for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
         here = active_lanes(wave, layer)
-        missing = ((bits != 0) & alive & ~here).any(axis=2, keepdims=True)
+        one = np.take_along_axis(masks, here.argmax(axis=2)[..., None], axis=2)  # all active lanes have the same mask
+        missing = ((bit & one != 0) & alive & ~here).any(axis=2, keepdims=True)
         result |= here & missing
     return by_thread(wave, result) if result.any() else np.False_
 

@@ -558,8 +558,8 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
 
 
 def move(t: Operands, s: sass.Statement) -> Result:
-    """MOV, UMOV, R2UR d, a."""
-    destination, source = [operand for operand in s.operands if not _is_predicate(operand)][:2]
+    """MOV, UMOV d, a."""
+    destination, source = s.operands[:2]
     return (t.target(destination),), t.bits(source)
 
 

@@ -364,6 +364,23 @@ def match(t: Operands, s: sass.Statement) -> Effect:
     return (t.target(destination), t.target(answer) if answer is not None else None), execute
 
 
+def to_uniform(t: Operands, s: sass.Statement) -> Effect:
+    """R2UR d, a: what the active lanes of a warp agree on becomes a register of the warp."""
+    destination, source = [operand for operand in s.operands if not operand.file.endswith("P")][:2]
+    value = t.bits(source)
+
+    def execute(wave, registers, mask):
+        found = value(registers)
+        if mask is None or found.ndim == 0:
+            return (found,)
+        lanes = accesses.by_warp(wave, found)
+        first = accesses.active_lanes(wave, mask).argmax(axis=2)[..., None]
+        one = np.take_along_axis(lanes, first, axis=2)
+        return (accesses.by_thread(wave, np.broadcast_to(one, lanes.shape)),)
+
+    return (t.target(destination),), execute
+
+
 def special_register(t: Operands, s: sass.Statement) -> Effect:
     """S2R, S2UR, CS2R d, SR_….
 

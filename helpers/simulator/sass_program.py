@@ -172,6 +172,8 @@ def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> 
     except (KeyError, ValueError, IndexError, AttributeError, StopIteration, TypeError) as error:
         _unknown(t, s, instruction, error)
     instruction.reads = tuple(t.read_now)
+    first = s.operands[0] if s.operands else None
+    instruction.uniform = isinstance(first, sass.Register) and first.file in ("UR", "UP") and bool(instruction.writes)
     return instruction
 
 

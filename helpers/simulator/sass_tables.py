@@ -44,7 +44,6 @@ ARITHMETIC: dict[str, Callable] = {
     "IDP": integers.dot_product,
     # bits
     "MOV": integers.move,
-    "R2UR": integers.move,
     "LOP3": integers.logic3,
     "PRMT": integers.permute_bytes,
     "POPC": integers.population_count,
@@ -112,6 +111,7 @@ EFFECTS: dict[str, Callable] = {
     "VOTE": memory.vote,
     "REDUX": memory.reduce_warp,
     "MATCH": memory.match,
+    "R2UR": memory.to_uniform,
     "S2R": memory.special_register,
     "S2UR": memory.special_register,
     "MEMBAR": memory.fence,

@@ -60,10 +60,11 @@ UPPER_HALVES = {"RCP64H": _upper_half(lambda x: 1 / x), "RSQ64H": _upper_half(la
 def division_needs_care(a, b):
     """FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit.
 
-    The fast path takes 1 / b, corrects it by one step of Newton's, and needs the remainder a - b · q to be exact.
+    The fast path takes 1 / b, corrects it by one step of Newton's, and needs the remainder a - b · q to be exact. Which
+    exponents (as stored, 0 to 255) it takes was read from an NVIDIA H200: of all 65 536 pairs, with five mantissas each.
     """
     exponent_a = (np.asarray(a).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
     exponent_b = (np.asarray(b).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
     difference = exponent_a - exponent_b
-    extreme = (exponent_b == 0) | (exponent_b >= 253) | (exponent_a == 255)
-    return (extreme | (difference >= 127) | (difference <= -126) | (exponent_a <= 24))[()]
+    extreme = (exponent_a < 25) | (exponent_a > 254) | (exponent_b < 2) | (exponent_b > 251)
+    return (extreme | (difference > 126) | (difference < -124))[()]
