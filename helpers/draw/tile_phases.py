@@ -39,7 +39,7 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 CELL_LINES_FROM = 7.0  # pixels of a cell from which on its outline is drawn
 CODE_SIZE = 10.5
-ROWS_Y, ROW, ROW_MATRICES, ROW_PHASES, ROW_USES, ROW_BAR = 76.0, 88.0, 120.0, 320.0, 460.0, 500.0
+ROWS_Y, ROW, ROW_MATRICES, ROW_PHASES, ROW_USES, ROW_BAR = 86.0, 88.0, 120.0, 320.0, 460.0, 500.0
 
 
 @dataclass(frozen=True)
@@ -418,8 +418,10 @@ def tile_sizes_figure(rows: Sequence[TileSize], title: str) -> theme.Figure:
         heads = {
             ROW_PHASES: "phases",
             ROW_USES: "uses of a load",
-            ROW_BAR: "global bytes for an element of C (outline: without sharing)",
+            ROW_BAR: "global bytes for an element of C",
         }
+        keys = [page.Key(theme.SPEED, "this kernel"), page.Key(theme.REFERENCE, "without sharing (outline)")]
+        page.legend(axes, 46, keys, ROW_BAR)
         for x, words in heads.items():
             page.text(axes, x, ROWS_Y - 16, words, ha="left" if x == ROW_BAR else "right")
         for number, row in enumerate(rows):
