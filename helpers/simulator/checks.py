@@ -170,6 +170,10 @@ class Checker(Observer):
 
     def finish(self) -> Report:
         """What was found."""
+        for allocation in self.memory.allocations:
+            owner = allocation.owner
+            if isinstance(owner, DeviceArray) and owner.unwritten is not None and not owner.unwritten.any():
+                owner.unwritten = None
         notes = ()
         if self.shared.cut:
             notes = (

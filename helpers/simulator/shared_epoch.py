@@ -464,6 +464,9 @@ class Epoch:
                 now = mine[events["time"][mine] == time]
                 threads = events["thread"][now]
                 keep += [now[threads.argmin()], now[threads.argmax()]]
+                if len(now) > 2 and events["kind"][now[0]] == STORE:
+                    values = self._stored({name: column[now] for name, column in events.items()})
+                    keep += [now[0], now[(values != values[0]).any(axis=1).argmax()]]
         keep = np.unique(keep)
         one, other = (keep[indices] for indices in np.triu_indices(len(keep), 1))
         thread, kind, time = events["thread"], events["kind"], events["time"]

@@ -44,6 +44,14 @@ class Planted:
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
     @property
+    def span(self) -> range:
+        """The lines of the kernel in its file, from the one with its name."""
+        text = source(self.file).splitlines()
+        start = next(n for n, line in enumerate(text, 1) if f" {self.kernel}(" in line)
+        following = (n for n, line in enumerate(text, 1) if n > start and line.startswith('extern "C"'))
+        return range(start, next(following, len(text) + 1))
+
+    @property
     def lines(self) -> frozenset[int]:
         """The marked lines."""
         marks = re.compile(rf"//.*\bBUG\({self.kernel}\)")

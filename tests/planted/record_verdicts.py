@@ -48,17 +48,18 @@ def verdict(planted: bugs.Planted, tool: str) -> dict:
         output = ended.stdout + ended.stderr
     except subprocess.TimeoutExpired as hung:
         output = f"========= no answer after {SECONDS} s\n" + (hung.stdout or b"").decode(errors="replace")
-    return {**read_report(output), "seconds": round(time.perf_counter() - started, 1)}
+    return {**read_report(output, planted.span), "seconds": round(time.perf_counter() - started, 1)}
 
 
-def read_report(output: str) -> dict:
-    """The facts of a compute-sanitizer report."""
+def read_report(output: str, span: range) -> dict:
+    """The facts of a compute-sanitizer report; lines are counted from the first of the kernel."""
     report = [line.removeprefix("=========").strip() for line in output.splitlines() if line.startswith("=========")]
     report = [line for line in report if line and not line.startswith(("Host Frame", "Saved host backtrace"))]
     summary = next((line for line in reversed(report) if "SUMMARY" in line), "")
     counted = re.search(r"SUMMARY: (\d+)", summary)
     frames = [line for line in report if re.search(r"\.cu:\d+", line)]
-    lines = sorted({int(number) for line in frames for number in re.findall(r"\.cu:(\d+)", line)})
+    named = {int(number) for line in frames for number in re.findall(r"\.cu:(\d+)", line)}
+    lines = sorted(number - span.start for number in named if number in span)
     what = re.compile(
         r"(Invalid [^\n]*|Error: [^\n]*|Warning: [^\n]*|Uninitialized [^\n]*|Barrier error[^\n]*|Divergent [^\n]*|"
         r"Program hit [^\n]*|no answer[^\n]*)"
