@@ -3,7 +3,12 @@
 import pytest
 
 from helpers.draw import theme
-from helpers.exercises import thread_indices
+from helpers.exercises import progress, thread_indices
+
+
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_the_predictions_take_their_answers_from_recordings():
@@ -17,58 +22,36 @@ def test_lanes_that_take_part_are_counted_in_a_recording(threads, lanes):
     assert [int(warp.sum()) for warp in thread_indices.active_lanes(threads)] == lanes
 
 
-@pytest.mark.parametrize(
-    ("answer", "passed", "sentence"),
-    [
-        (53, True, "warp 1, lane 21"),
-        (89, False, "You began with z"),
-        (25, False, "whole layers"),
-        (21, False, "Which layer is z = 1?"),
-        (45, False, "bx and by have traded places"),
-        (54, False, "Ids begin at 0"),
-        (50, False, "it is more than that"),
-        (None, None, "Not answered yet"),
-    ],
-)
-def test_the_linear_id_of_a_thread_in_three_dimensions(answer, passed, sentence):
-    verdict = thread_indices.check_linear_id(answer)
-    assert verdict.passed is passed and sentence in verdict.sentence
+def test_the_place_in_the_line_is_that_of_the_formula():
+    assert thread_indices.PLACE_IN_LINE.solved == 5 + 8 * (2 + 4 * 1) == 53
+    assert "warp 1, lane 21" in thread_indices.PLACE_IN_LINE.check(53).sentence
 
 
 @pytest.mark.parametrize(
-    ("block", "grid"), [((32, 8), (3, 5)), ((16, 2), (6, 20)), ((96, 1), (1, 40)), ((32, 1, 1), (3, 40, 1))]
+    ("block", "grid"), [((32, 8), (3, 5)), ((16, 2), (6, 20)), ((96, 1), (1, 40)), ([32, 1, 1], [3, 40, 1])]
 )
-def test_launches_that_waste_nothing_pass(block, grid):
-    verdict = thread_indices.check_cover(block, grid)
+def test_every_launch_that_wastes_nothing_passes(block, grid):
+    verdict = thread_indices.WHOLE_LAUNCH.check({"block": block, "grid": grid})
     assert verdict.passed is True and "all 3\u202f840 elements" in verdict.sentence
 
 
 @pytest.mark.parametrize(
-    ("block", "grid", "sentence"),
+    ("launch", "sentence"),
     [
-        ((32, 32), (3, 2), "2\u202f304\u00a0threads lie outside C"),
-        ((8, 5), (12, 8), "24\u00a0lanes of each block's warps are empty"),
-        ((16, 8), (6, 4), "leave 768\u00a0elements of C without a thread, the first is C[0, 32]."),
-        ((32, 8), (5, 3), "With x and y of the grid exchanged it would be complete"),
-        ((64, 64), (2, 1), "4096 threads is more than the 1024"),
-        (16, (6, 3), "The block is 16; expected (x, y)"),
-        ((16, 0), (6, 3), "at least 1"),
-        ((16, 16), (6.0, 3), "whole number"),
-        ((16, 16), "63", "expected (x, y)"),
-        ((1, 1), (960, 40), "far more than C of 96 × 40 needs"),
+        ({"block": (16, 16)}, "expected dict(block=(x, y), grid=(x, y))"),
+        ({"block": (16, 16), "grid": (5.0, 3)}, "whole number"),
+        ({"block": (16, 16), "grid": "63"}, "expected (x, y)"),
+        ((16, 16), "expected dict(block=(x, y), grid=(x, y))"),
     ],
 )
-def test_launches_that_waste_something_are_told_what(block, grid, sentence):
-    verdict = thread_indices.check_cover(block, grid)
+def test_what_is_no_launch_is_said_to_be_none(launch, sentence):
+    verdict = thread_indices.WHOLE_LAUNCH.check(launch)
     assert verdict.passed is False and sentence in verdict.sentence
+    assert sentence in thread_indices.WHOLE_LAUNCH.show(launch).sentence
 
 
 def test_the_launch_that_it_begins_with_is_right_and_wasteful_and_no_failure():
-    verdict = thread_indices.check_cover(thread_indices.COVER_BLOCK, thread_indices.COVER_GRID)
+    verdict = thread_indices.WHOLE_LAUNCH.check()
     assert verdict.passed is None and "768\u00a0threads lie outside C" in verdict.sentence
-
-
-def test_the_picture_shows_the_launch_or_says_why_it_cannot():
-    shown = thread_indices.show_cover()
+    shown = thread_indices.WHOLE_LAUNCH.show()
     assert isinstance(shown, theme.Figure) and "768 of 4\u202f608 threads lie outside C" in shown.caption
-    assert "4096 threads" in thread_indices.show_cover((64, 64), (2, 1)).sentence

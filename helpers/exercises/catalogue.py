@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from helpers.exercises import notebook_02, notebook_03, notebook_04, progress
+from helpers.exercises import notebook_00, notebook_01, notebook_02, notebook_03, notebook_04, progress
 from helpers.exercises.exercise import Exercise
 
-EXERCISES: tuple[Exercise, ...] = (*notebook_02.EXERCISES, *notebook_03.EXERCISES, *notebook_04.EXERCISES)
+EXERCISES: tuple[Exercise, ...] = tuple(
+    exercise
+    for notebook in (notebook_00, notebook_01, notebook_02, notebook_03, notebook_04)
+    for exercise in notebook.EXERCISES
+)
 
 
 def get(name: str) -> Exercise:

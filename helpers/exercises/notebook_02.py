@@ -11,6 +11,7 @@ from helpers.exercises.maps import MapInputs, MapSlip, MatrixMap, only
 from helpers.exercises.pictures import ThreadMapOf
 from helpers.exercises.problems import Case
 from helpers.exercises.slips import Tiles
+from helpers.exercises.thread_indices import PLACE_IN_LINE, WHOLE_LAUNCH
 
 
 def _thread(i: MapInputs) -> tuple[np.ndarray, np.ndarray]:
@@ -195,4 +196,4 @@ FLAT_BLOCK = KernelExercise(
     ),
 )  # fmt: skip
 
-EXERCISES = (WARP_NUMBERS, ROWS_AND_COLUMNS, BETA, FLAT_BLOCK)
+EXERCISES = (PLACE_IN_LINE, WARP_NUMBERS, WHOLE_LAUNCH, ROWS_AND_COLUMNS, BETA, FLAT_BLOCK)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from helpers.draw.access import warp_access
 from helpers.draw.thread_map import LANES, ThreadMap, thread_map_figure
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.values import ValueExercise, WrongValue
 from helpers.explore import launches, thread_map
 from helpers.explore.launches import Program
 from helpers.simulator.errors import SimulatorError
@@ -23,11 +25,11 @@ Dims = tuple[int, int, int]
 OWNER_BLOCK_DIM, OWNER_SHAPE = (16, 16, 1), (64, 64)
 OWNER_BLOCK, OWNER_THREAD = (0, 2), (3, 1)
 
-# The thread of `check_linear_id`.
+# The thread of PLACE_IN_LINE.
 ID_THREAD, ID_BLOCK = (5, 2, 1), (8, 4, 4)
 
-COVERED = (96, 40)  # C of `check_cover`
-COVER_BLOCK, COVER_GRID = (16, 16), (6, 3)  # what it begins with
+COVERED = (96, 40)  # C of WHOLE_LAUNCH
+MOST_BLOCKS = 4000
 
 
 def predict_owner() -> Prediction:
@@ -72,40 +74,53 @@ def active_lanes(threads: int) -> list[np.ndarray]:
     return [warp_access(run, "C", "st", warp=warp).active for warp in range(-(-threads // LANES))]
 
 
-def check_linear_id(answer: float | None) -> Verdict:
-    """The linear id of thread ID_THREAD in a block of ID_BLOCK."""
-    (x, y, z), (bx, by, bz) = ID_THREAD, ID_BLOCK
-    linear = x + bx * (y + by * z)
-    return check_number(
-        answer,
-        linear,
-        because=f"{x} + {bx} · ({y} + {by} · {z}) = {linear}: warp {linear // LANES}, lane {linear % LANES}.",
-        slips=(
-            Slip(z + bz * (y + by * x), "You began with z. Neighbours in the line differ in x."),
-            Slip(x + bx * y + by * z, "A step along z passes whole layers of bx · by threads, not by."),
-            Slip(x + bx * y, "Which layer is z = 1? There are as many threads before it as layer 0 holds."),
-            Slip(x + by * (y + bx * z), "bx and by have traded places: one row of the block holds bx threads."),
-            Slip(linear + 1, "Ids begin at 0."),
-        ),
-    )
+# --- a thread's place in the line
+
+(_x, _y, _z), (_bx, _by, _bz) = ID_THREAD, ID_BLOCK
+LINEAR_ID = _x + _bx * (_y + _by * _z)
+BECAUSE_ID = f"{_x} + {_bx} · ({_y} + {_by} · {_z}) = {LINEAR_ID}: warp {LINEAR_ID // LANES}, lane {LINEAR_ID % LANES}."
+ID_SLIPS = (
+    Slip(_z + _bz * (_y + _by * _x), "You began with z. Neighbours in the line differ in x."),
+    Slip(_x + _bx * _y + _by * _z, "A step along z passes whole layers of bx · by threads, not by."),
+    Slip(_x + _bx * _y, "Which layer is z = 1? There are as many threads before it as layer 0 holds."),
+    Slip(_x + _by * (_y + _bx * _z), "bx and by have traded places: one row of the block holds bx threads."),
+    Slip(LINEAR_ID + 1, "Ids begin at 0."),
+)
+
+PLACE_IN_LINE = ValueExercise(
+    name="place_in_line",
+    notebook="02",
+    title="A place in the line",
+    difficulty=1,
+    task=f"A block has {ID_BLOCK} threads. What is the linear id of its thread {ID_THREAD}? By hand.",
+    hints=(
+        "How many threads does one row of the block hold, and how many one layer?",
+        "Count the threads before this one: whole layers first, then whole rows, then single threads.",
+        f"One layer of {_bx} · {_by} threads, two rows of {_bx}, and {_x} threads stand before it.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=LINEAR_ID,
+    because=BECAUSE_ID,
+    judge=lambda answer: check_number(answer, LINEAR_ID, because=BECAUSE_ID, slips=ID_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ID_SLIPS),
+)
 
 
-def show_cover(block: Sequence[int] = COVER_BLOCK, grid: Sequence[int] = COVER_GRID) -> theme.Figure | Verdict:
-    """Who computes C of COVERED in this launch of the naive kernel; the sentence of the launch if it is refused."""
-    try:
-        return thread_map_figure(_cover(block, grid))
-    except (SimulatorError, ValueError) as error:
-        return Verdict(False, str(error))
+# --- a launch that wastes nothing
 
 
-def check_cover(block: Sequence[int], grid: Sequence[int]) -> Verdict:
+def _picture_of_launch(launch: Any) -> theme.Figure:
+    """Who computes C of COVERED in this launch of the naive kernel."""
+    return thread_map_figure(_cover(*_dims(launch)))
+
+
+def _judge_launch(launch: Any) -> Verdict:
     """Does the naive kernel, launched so, compute all of C with no thread and no lane idle?"""
-    try:
-        data = _cover(block, grid)
-    except (SimulatorError, ValueError) as error:
-        return Verdict(False, str(error))
+    block, grid = _dims(launch)
+    data = _cover(block, grid)
     rows, columns = COVERED
-    found = f"Block {tuple(block)} and grid {tuple(grid)}"
+    found = f"Block {block} and grid {grid}"
     if data.uncomputed:
         row, col = np.argwhere(data.writers == 0)[0].tolist()
         missing = theme.plural(data.uncomputed, "element")
@@ -118,12 +133,9 @@ def check_cover(block: Sequence[int], grid: Sequence[int]) -> Verdict:
         facts.append(f"{theme.plural(idle, 'thread')} lie outside C")
     if lanes:
         facts.append(f"{theme.plural(lanes, 'lane')} of each block's warps {'is' if lanes == 1 else 'are'} empty")
-    if not facts:
-        return Verdict(True, f"{found}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
-    sentence = f"{found} compute all of C, but {' and '.join(facts)}."
-    if (tuple(block)[:2], tuple(grid)[:2]) == (COVER_BLOCK, COVER_GRID):
-        return Verdict(None, f"{sentence} Change block and grid and run the cell again.")
-    return Verdict(False, sentence)
+    if facts:
+        return Verdict(False, f"{found} compute all of C, but {' and '.join(facts)}.")
+    return Verdict(True, f"{found}: all {theme.thousands(rows * columns)} elements, and every lane works. Done.")
 
 
 def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
@@ -139,14 +151,51 @@ def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
     return "With x and y of the grid exchanged it would be complete: in this kernel x runs down the rows."
 
 
-def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
-    dims = []
-    for name, sizes in (("block", block), ("grid", grid)):
+def _dims(launch: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The block and the grid of an answer. ValueError with a sentence if they are none."""
+    if not isinstance(launch, Mapping) or set(launch) != {"block", "grid"}:
+        raise ValueError(f"The launch is {launch!r}; expected dict(block=(x, y), grid=(x, y)).")
+    for name, sizes in launch.items():
         if not isinstance(sizes, Sequence) or isinstance(sizes, str) or not 1 <= len(sizes) <= 3:
             raise ValueError(f"The {name} is {sizes!r}; expected (x, y), such as (16, 16).")
         if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
             raise ValueError(f"The {name} is {sizes!r}; each of its sizes is a whole number of at least 1.")
-        dims.append((*sizes, 1, 1)[:3])
-    if int(np.prod(dims[1])) > 4000:
-        raise ValueError(f"A grid of {dims[1]} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
-    return thread_map.map_of(Program.of(get(NAIVE)), COVERED, dims[0], dims[1])
+    return tuple(launch["block"]), tuple(launch["grid"])
+
+
+def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
+    block, grid = ((*sizes, 1, 1)[:3] for sizes in (block, grid))
+    if int(np.prod(grid)) > MOST_BLOCKS:
+        raise ValueError(f"A grid of {grid} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
+    return thread_map.map_of(Program.of(get(NAIVE)), COVERED, block, grid)
+
+
+WHOLE_LAUNCH = ValueExercise(
+    name="whole_launch",
+    notebook="02",
+    title="A launch that wastes nothing",
+    difficulty=2,
+    task=f"C has {COVERED[0]} rows and {COVERED[1]} columns, and the kernel is naive: x runs down the rows. Choose "
+    "block and grid so that all of C is computed, no thread lies outside it, and every lane has work.",
+    hints=(
+        f"No thread lies outside if the block's x divides {COVERED[0]} and its y divides {COVERED[1]}.",
+        f"Every lane has work if x · y is a multiple of 32. Which divisors of {COVERED[1]} are powers of two?",
+        f"With blocks of (32, 8) the grid's x counts blocks down the {COVERED[0]} rows, and y those along the columns.",
+    ),
+    variable="launch",
+    starter={"block": (16, 16), "grid": (6, 3)},
+    solved={"block": (32, 8), "grid": (3, 5)},
+    because=f"{COVERED[0]} = 3 · 32 and {COVERED[1]} = 5 · 8, and 32 · 8 threads are 8 full warps.",
+    judge=_judge_launch,
+    wrong=(
+        WrongValue({"block": (32, 32), "grid": (3, 2)}, "2\u202f304\u00a0threads lie outside C"),
+        WrongValue({"block": (8, 5), "grid": (12, 8)}, "24\u00a0lanes of each block's warps are empty"),
+        WrongValue({"block": (32, 8), "grid": (5, 3)}, "With x and y of the grid exchanged it would be complete"),
+        WrongValue({"block": (16, 8), "grid": (6, 4)}, "the first is C[0, 32]."),
+        WrongValue({"block": (64, 64), "grid": (2, 1)}, "4096 threads is more than the 1024"),
+        WrongValue({"block": 32, "grid": (3, 5)}, "The block is 32; expected (x, y)"),
+        WrongValue({"block": (32, 8), "grid": (3, 0)}, "at least 1"),
+        WrongValue({"block": (1, 1), "grid": (960, 40)}, "is far more than C of 96 × 40 needs"),
+    ),
+    picture=_picture_of_launch,
+)

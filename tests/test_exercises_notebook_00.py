@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.exercises import first_kernel
-from helpers.exercises.first_kernel import START
+from helpers.exercises import notebook_00
+from helpers.exercises.notebook_00 import START
 
 RIGHT = START.replace("threadIdx.x;", "blockIdx.x * blockDim.x + threadIdx.x;")
 
@@ -13,7 +13,7 @@ def index(expression: str) -> str:
 
 
 def test_the_kernel_that_it_begins_with_runs_is_wrong_and_gets_no_hint():
-    verdict = first_kernel.check(START)
+    verdict = notebook_00.check(START)
     assert verdict.passed is None
     assert "A[0] should be written by one thread, but 3 threads wrote it." in verdict.sentence
     assert "which block" not in verdict.sentence
@@ -29,7 +29,7 @@ def test_the_kernel_that_it_begins_with_runs_is_wrong_and_gets_no_hint():
     ],
 )
 def test_every_right_kernel_passes(kernel):
-    verdict = first_kernel.check(kernel)
+    verdict = notebook_00.check(kernel)
     assert verdict.passed is True and "in 4 launches" in verdict.sentence
 
 
@@ -53,43 +53,26 @@ def test_every_right_kernel_passes(kernel):
     ],
 )
 def test_each_wrong_kernel_is_told_what_is_wrong(kernel, sentence):
-    verdict = first_kernel.check(kernel)
+    verdict = notebook_00.check(kernel)
     assert verdict.passed is False and sentence in verdict.sentence
 
 
 def test_a_mistake_that_no_slip_explains_gets_the_element_and_no_guess():
-    verdict = first_kernel.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)"))
+    verdict = notebook_00.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)"))
     assert verdict.sentence == (
         "With 3\u00a0blocks of 16 and N = 40: A[1] should be written by one thread, but no thread wrote it."
     )
 
 
-@pytest.mark.parametrize(
-    ("answer", "passed", "sentence"),
-    [
-        (8, True, "the last 104 need a block as well"),
-        (7, False, "who takes care of the last 104 elements?"),
-        (1000 / 128, False, "no fraction of a block"),
-        (1000, False, "a block for every element"),
-        (1024, False, "the number of threads"),
-        (9, False, "fewer than that"),
-        (None, None, "Not answered yet"),
-    ],
-)
-def test_an_array_of_1000_needs_8_blocks_of_128(answer, passed, sentence):
-    verdict = first_kernel.check_blocks(answer)
-    assert verdict.passed is passed and sentence in verdict.sentence
-
-
 def test_two_of_the_four_blocks_can_be_launched():
-    question = first_kernel.predict_blocks()
+    question = notebook_00.predict_blocks()
     assert question.answer == 2 and list(question.reasons) == [1, 2, 3, 4]
 
 
 def test_what_the_last_threads_do_is_read_from_a_recording():
-    assert first_kernel.predict_last_threads(RIGHT).answer == "nothing"
+    assert notebook_00.predict_last_threads(RIGHT).answer == "nothing"
 
 
 def test_the_picture_shows_the_kernel_as_it_stands():
-    assert "nobody wrote 24\u00a0elements" in first_kernel.show(START).caption
-    assert "8\u00a0threads wrote nothing" in first_kernel.show(RIGHT).caption
+    assert "nobody wrote 24\u00a0elements" in notebook_00.show(START).caption
+    assert "8\u00a0threads wrote nothing" in notebook_00.show(RIGHT).caption

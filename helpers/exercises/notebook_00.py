@@ -16,13 +16,14 @@ from helpers.draw import theme
 from helpers.draw.elements import Strip, strip
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.values import ValueExercise, WrongValue
 from helpers.explore import first_launch
 from helpers.explore.live import CannotShow
 from helpers.simulator.errors import OutOfBounds, SimulatorError
 
 Numbers = np.ndarray
 
-BLOCK, ELEMENTS = 128, 1000  # of `check_blocks`
+BLOCK, ELEMENTS = 128, 1000  # of HOW_MANY_BLOCKS
 SHOWN = (3, 16, 40)  # blocks, threads of a block, elements
 SHAPES = (SHOWN, (1, 32, 1), (5, 8, 40), (3, 4, 9))  # a tail, a single element, no tail, and a short grid
 FACTOR = 3.0
@@ -95,24 +96,44 @@ def predict_blocks() -> Prediction:
     )
 
 
-def check_blocks(answer: float | None) -> Verdict:
-    """Blocks of BLOCK threads that an array of ELEMENTS needs."""
-    needed = -(-ELEMENTS // BLOCK)
-    full = ELEMENTS // BLOCK
-    left = ELEMENTS - full * BLOCK
-    return check_number(
-        answer,
-        needed,
-        unit="blocks",
-        because=f"{full} full blocks take care of {full * BLOCK} elements, and the last {left} need a block as well. "
-        f"In code: (N + {BLOCK} - 1) // {BLOCK}.",
-        slips=(
-            Slip(full, f"{full} blocks have {full * BLOCK} threads: who takes care of the last {left} elements?"),
-            Slip(ELEMENTS / BLOCK, "There is no fraction of a block: which whole number is enough?"),
-            Slip(ELEMENTS, f"That would be a block for every element; each block brings {BLOCK} threads."),
-            Slip(needed * BLOCK, "That is the number of threads. How many blocks are they?"),
-        ),
-    )
+# --- how many blocks?
+
+NEEDED, FULL = -(-ELEMENTS // BLOCK), ELEMENTS // BLOCK
+LEFT = ELEMENTS - FULL * BLOCK
+BECAUSE_NEEDED = (
+    f"{FULL} full blocks take care of {FULL * BLOCK} elements, and the last {LEFT} need a block as well. "
+    f"In code: (N + {BLOCK} - 1) // {BLOCK}."
+)
+BLOCKS_SLIPS = (
+    Slip(FULL, f"{FULL} blocks have {FULL * BLOCK} threads: who takes care of the last {LEFT} elements?"),
+    Slip(ELEMENTS / BLOCK, "There is no fraction of a block: which whole number is enough?"),
+    Slip(ELEMENTS, f"That would be a block for every element; each block brings {BLOCK} threads."),
+    Slip(NEEDED * BLOCK, "That is the number of threads. How many blocks are they?"),
+)
+
+HOW_MANY_BLOCKS = ValueExercise(
+    name="how_many_blocks",
+    notebook="00",
+    title="How many blocks?",
+    difficulty=1,
+    task=f"An array has {ELEMENTS} elements, and your blocks have {BLOCK} threads. How many blocks must the grid have?",
+    hints=(
+        f"How many elements do {FULL} blocks take care of?",
+        "Elements that are left over need a block as well, even if most of its threads have nothing to do.",
+        "Divide, and round up.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=NEEDED,
+    because=BECAUSE_NEEDED,
+    judge=lambda answer: check_number(answer, NEEDED, unit="blocks", because=BECAUSE_NEEDED, slips=BLOCKS_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in BLOCKS_SLIPS),
+)
+
+EXERCISES = (HOW_MANY_BLOCKS,)
+
+
+# --- a kernel with a wrong index
 
 
 def show(source: str = START) -> theme.Figure:
