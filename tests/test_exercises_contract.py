@@ -38,7 +38,13 @@ def examined(exercise: KernelExercise, version: str) -> Examination:
 
 def rewritten(source: str) -> str:
     """The same kernel as another learner writes it: more lines, other names, other spaces."""
-    for name, other in (("acc", "total"), ("As", "tile_of_A"), ("Bs", "tile_of_B"), ("row", "r"), ("col", "c")):
+    for name, other in (
+        ("acc", "total"),
+        ("As", "tile_of_A"),
+        ("Bs", "tile_of_B"),
+        ("row", "my_row"),
+        ("col", "my_col"),
+    ):
         source = re.sub(rf"\b{name}\b", other, source)
     return "// my own attempt\n\n" + source.replace(";\n", " ;\n\n")
 

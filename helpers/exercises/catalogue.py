@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from helpers.exercises import notebook_00, notebook_01, notebook_02, notebook_03, notebook_04, progress
+from helpers.exercises import (
+    notebook_00,
+    notebook_01,
+    notebook_02,
+    notebook_03,
+    notebook_04,
+    notebook_05,
+    notebook_06,
+    notebook_07,
+    notebook_08,
+    progress,
+)
 from helpers.exercises.exercise import Exercise
 
 EXERCISES: tuple[Exercise, ...] = tuple(
     exercise
-    for notebook in (notebook_00, notebook_01, notebook_02, notebook_03, notebook_04)
+    for notebook in (
+        notebook_00,
+        notebook_01,
+        notebook_02,
+        notebook_03,
+        notebook_04,
+        notebook_05,
+        notebook_06,
+        notebook_07,
+        notebook_08,
+    )
     for exercise in notebook.EXERCISES
 )
 

@@ -22,8 +22,8 @@ def shapes_that_tell(BM: int, BN: int, BK: int) -> tuple[tuple[int, int, int], .
     """
     return (
         (BM, 2 * BN, 3 * BK),
-        (3 * BM, BN, 2 * BK),
-        (BM + 3, 2 * BN + 5, BK + 2),
+        (2 * BM if 2 * BM != BN else 3 * BM, BN, 2 * BK),
+        (BM + 3, BN + 5, BK + 2),
         (2 * BM - 1, BN - 1, 3 * BK + 1),
         (1, BN + 1, 2 * BK - 1),
         (BM + 1, 1, BK - 1),

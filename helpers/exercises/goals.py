@@ -14,15 +14,24 @@ def sectors_a_load(at_most: float) -> Goal:
     return Goal("sectors a load request", lambda j: _ratio(j, "sectors", "global", "ld"), at_most, digits=1)
 
 
-def load_requests(at_most: int, array: str | None = None) -> Goal:
-    """Requests of warps that load from global memory."""
-    of = f" to {array}" if array else ""
-    return Goal(f"load requests{of}", lambda j: j.recording.total("requests", "global", "ld", array), at_most)
+def load_requests(at_most: int, parameter: int | None = None, name: str = "") -> Goal:
+    """Requests of warps that load from global memory; with `parameter`, from that one (counted from 0), our `name`."""
+
+    def measure(j: Judged) -> float:
+        array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
+        return j.recording.total("requests", "global", "ld", array)
+
+    return Goal(f"load requests to {name}" if name else "load requests", measure, at_most)
 
 
 def store_requests(at_most: int) -> Goal:
     """Requests of warps that store to global memory."""
     return Goal("store requests", lambda j: j.recording.total("requests", "global", "st"), at_most)
+
+
+def store_sectors(at_most: int) -> Goal:
+    """32-byte sectors of global memory that are stored to."""
+    return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
 
 
 def floats_loaded(at_most: int) -> Goal:
@@ -79,7 +88,7 @@ def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
 
 
 def _fmas(j: Judged) -> float:
-    opcode = "fma.rn.f32" if j.recording.level == "ptx" else "FFMA"
+    opcode = "fma.rn" if j.recording.level == "ptx" else "FFMA"
     return max(1, j.recording.instructions(opcode))
 
 

@@ -43,10 +43,11 @@ class MapSlip:
 class MatrixMap:
     """An output matrix whose elements follow from one input matrix.
 
-    The kernel's parameters are (int M, int N, …), where … is `float alpha` if the problem is scaled, then `const float
-    *` the input if it reads one, then `float *` the output.  transposed: the output is (N, M).  tile: rows and columns
-    of the output that a block makes, None for one element for each thread.  guards: by how much, at least, a wrong
-    value of the grid would show.  output: what the sentences call the result.
+    The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha` if the
+    problem is scaled, then a `const float *` if it reads an input, then a `float *`, the output.
+
+    transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for one
+    element for each thread.  output: what the sentences call the result.
     """
 
     entry: str
@@ -70,12 +71,12 @@ class MatrixMap:
 
     def prepare(self, case: Case) -> Setup:
         inputs = self._inputs(case)
-        source = np.ascontiguousarray(inputs.source.astype(np.float32))
-        output = inputs.output.astype(np.float32)
+        source = self._in_memory(case, inputs.source)
+        output = self._in_memory(case, inputs.output)
         sizes = tuple(np.int32(size) for size in case.sizes.values())
         alpha = (np.float32(case.alpha),) if self.scaled else ()
         args = (*sizes, *alpha, *((source,) if self.reads else ()), output)
-        return Setup(inputs.grid, inputs.block, 0, args, output, self._result(self.formula, inputs))
+        return Setup(inputs.grid, inputs.block, 0, args, output, self._result(self.formula, inputs, case))
 
     def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
         return index
@@ -89,17 +90,22 @@ class MatrixMap:
         def result(slip: MapSlip, case: Case) -> np.ndarray:
             if case not in inputs:
                 inputs[case] = self._inputs(case)
-            return self._result(slip.formula, inputs[case])
+            return self._result(slip.formula, inputs[case], case)
 
         for slip in self.slips:
             yield Guess((slip.sentence,), partial(result, slip))
 
-    def _result(self, formula: Formula, inputs: MapInputs) -> np.ndarray:
+    def _result(self, formula: Formula, inputs: MapInputs, case: Case) -> np.ndarray:
         with np.errstate(invalid="ignore"):
-            return np.broadcast_to(formula(inputs), inputs.output.shape).astype(np.float32)
+            return self._in_memory(case, np.broadcast_to(formula(inputs), inputs.output.shape))
+
+    def _in_memory(self, case: Case, matrix: np.ndarray) -> np.ndarray:
+        """In float32; without rows where the learner knows of none."""
+        array = np.array(matrix, np.float32, order="C")
+        return array if "M" in case.sizes else array.reshape(-1)
 
     def _inputs(self, case: Case) -> MapInputs:
-        M, N = (case.sizes[name] for name in "MN")
+        M, N = case.sizes.get("M", 1), case.sizes["N"]
         source = values(M, N, 1).astype(np.float64)
         rows, columns = (N, M) if self.transposed else (M, N)
         block = case.block or self.block

@@ -165,7 +165,7 @@ COLUMN_MAJOR = KernelExercise(
         shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 3), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
     ),
     picture=SectorsOf(
-        (("A", "ld"), ("B", "ld"), ("C", "st")), Case({"M": 128, "N": 128, "K": 32}),
+        ((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 128, "N": 128, "K": 32}),
         "sgemm_columns, column-major, block (32, 8)",
     ),
     goals=(goals.sectors_a_load(2.6),),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from gemm_kernels import get
 from helpers.draw import theme
-from helpers.draw.access import warp_access
+from helpers.draw.access import VERBS, warp_access
+from helpers.draw.bank_board import bank_board_figure, shared_accesses
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map, thread_map_figure
 from helpers.draw.tile_phases import tile_phases, tile_phases_figure
@@ -19,33 +20,36 @@ from helpers.simulator import Kernel
 
 @dataclass(frozen=True)
 class SectorsOf:
-    """The sectors of warp 0 of block (0, 0) for these requests, (array, "ld" or "st"), in a launch of this size."""
+    """The sectors of warp 0 of block (0, 0) for these requests: (number of the parameter from 0, "ld" or "st")."""
 
-    accesses: tuple[tuple[str, str], ...]
+    accesses: tuple[tuple[int, str], ...]
     case: Case
     title: str
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
-        found = [warp_access(recording, array, op) for array, op in self.accesses]
+        names = kernel.compiled.parameters
+        found = [warp_access(recording, names[parameter].name, op) for parameter, op in self.accesses]
         return sectors_figure(found, f"{self.title}: warp 0")
 
 
 @dataclass(frozen=True)
 class TilePhasesOf:
-    """What one block loads and reads in a phase of its loop, in a launch of whole tiles."""
+    """What one block loads in a phase of its loop, and one thread reads of it, in a launch of whole tiles."""
 
     case: Case
     title: str
     block: tuple[int, int, int] = (1, 0, 0)
     phase: int = 1
+    thread: int = 0
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=(self.block,), only_traced=True)
         M, N, K = (self.case.sizes[name] for name in "MNK")
         shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
         unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
-        return tile_phases_figure(tile_phases(recording, self.title, shapes, self.block, unshared), self.phase)
+        data = tile_phases(recording, self.title, shapes, self.block, unshared)
+        return tile_phases_figure(data, self.phase, self.thread)
 
 
 @dataclass(frozen=True)
@@ -62,3 +66,21 @@ class ThreadMapOf:
         recording = trial.record(kernel, setup)
         name = output_name(kernel, setup)
         return thread_map_figure(thread_map(recording, setup.output.shape, self.title, name), 0, self.thread)
+
+
+@dataclass(frozen=True)
+class BankBoardOf:
+    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory. op: "ld" or "st"."""
+
+    case: Case
+    title: str
+    op: str
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        found = [(line, access) for line, access in shared_accesses(recording) if access.op == self.op]
+        if not found:
+            raise LookupError(f"Warp 0 makes no {VERBS[self.op]} request to shared memory.")
+        line, access = max(found, key=lambda pair: pair[1].wavefronts)
+        text = next(counts.text for counts in recording.by_line() if counts.line == line)
+        return bank_board_figure(access, f"{self.title}, line {line}: warp 0", text)

@@ -320,6 +320,7 @@ def result(chosen: Sequence[Slip], inputs: Inputs, launches: int = 1, P: np.ndar
     make, finish, write = (slip.formula for slip in chosen)
     with np.errstate(invalid="ignore"):
         P = make(inputs) if P is None else P  # type: ignore[call-arg, arg-type]
+        P = np.broadcast_to(P, inputs.C.shape)
         C = inputs.C
         for _ in range(launches):
             now = replace(inputs, C=C)

@@ -56,7 +56,7 @@ class ValueExercise(Exercise):
         try:
             found = self.judge(value)
         except (CompileError, SimulatorError, ValueError) as error:
-            found = Verdict(False, str(error))
+            found = Verdict(False, f"{str(error).rstrip('.')}.")
         if untouched:
             return Verdict(None, found.sentence, found.picture)
         progress.note(self.name, solved=bool(found.passed))
