@@ -24,8 +24,10 @@ def test_too_few_warps_leave_cycles_idle_and_the_caption_says_how_many_would_do(
     drawn = scheduler.picture_of(Choice(8, 1, 30))
     assert (labelled(drawn, "busy"), labelled(drawn, "idle")) == (16, 44)
     assert plain(drawn.caption) == (
-        "8 warps, 1 independent instruction each, a result after 30 cycles: the scheduler issues in 16 of 60 cycles, "
-        "27 %. 30 warps would keep it busy."
+        "8 warps, a result after 30 cycles: the scheduler issues in 16 of 60 cycles, 27 %. 30 warps would keep it busy."
+    )
+    assert plain(scheduler.picture_of(Choice(8, 2, 30)).caption).startswith(
+        "8 warps, 2 independent instructions each, "
     )
 
 
@@ -45,6 +47,8 @@ def test_the_twin_goes_from_an_idle_scheduler_to_a_busy_one():
     assert plain(scheduler.small_multiples().caption) == (
         "From 3 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
     )
+    warps_alone = [scheduler.Choice(warps, 1) for warps in (1, 4)]
+    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 3 % of the cycles (1 warp) to 13 % (4 warps)."
     with pytest.raises(ValueError, match="at least one"):
         schedulers_figure([], "none")
 

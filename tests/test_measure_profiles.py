@@ -3,7 +3,7 @@
 import pytest
 
 from gemm_kernels import get
-from helpers.measure.profiles import driver_answers, profile
+from helpers.measure.profiles import driver_answers, ladder, profile
 from helpers.measure.recordings import NoRecording
 
 
@@ -26,3 +26,9 @@ def test_the_drivers_answers_add_static_and_dynamic_shared_memory():
     assert arch == "sm_90"
     first = answers[1]  # 24 registers, 32 threads, 0 static and 129 dynamic bytes
     assert (first.registers, first.threads, first.shared_bytes, first.blocks) == (24, 32, 129, 32)
+
+
+def test_the_ladder_leaves_out_what_was_not_profiled():
+    found = [kernel.name for kernel, _ in ladder(1024, 1024, 1024)]
+    assert found[:3] == ["naive", "coalesced", "shared_memory"]
+    assert list(ladder(7, 7, 7)) == []

@@ -52,10 +52,12 @@ def scheduler_figure(data: Timeline, title: str, room: int = 0) -> theme.Figure:
 
 
 def caption(data: Timeline) -> str:
-    """'4 warps, 1 independent instruction each, a result after 20 cycles: the scheduler issues in 12 of 60 cycles …'"""
-    text = f"{theme.plural(data.warps, 'warp')}, {theme.plural(data.independent, 'independent instruction')}"
-    text += f"{' each' if data.warps > 1 else ''}, a result after {theme.plural(data.latency, 'cycle')}: "
-    text += f"the scheduler issues in {data.busy} of {theme.plural(len(data.issued), 'cycle')}, {_share(data)}."
+    """'4 warps, 2 independent instructions each, a result after 20 cycles: the scheduler issues in 24 of 60 …'"""
+    text = theme.plural(data.warps, "warp")
+    if data.independent > 1:
+        text += f", {theme.plural(data.independent, 'independent instruction')}{' each' if data.warps > 1 else ''}"
+    text += f", a result after {theme.plural(data.latency, 'cycle')}: the scheduler issues in {data.busy} of "
+    text += f"{theme.plural(len(data.issued), 'cycle')}, {_share(data)}."
     enough = warps_to_hide(data.latency, data.independent)
     if data.warps < enough:
         return text + f" {theme.plural(enough, 'warp')} would keep it busy."
@@ -98,7 +100,9 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
         raise ValueError("There is no timeline to draw: give at least one.")
     fewest = min(rows, key=lambda row: row.busy / len(row.issued))
     most = max(rows, key=lambda row: row.busy / len(row.issued))
-    told = f"From {_share(fewest)} of the cycles ({_setting(fewest)}) to {_share(most)} ({_setting(most)})."
+    differ = any(row.independent > 1 for row in rows)
+    told = f"From {_share(fewest)} of the cycles ({_setting(fewest, differ)}) to {_share(most)} "
+    told += f"({_setting(most, differ)})."
     drawn, axes = page.page(LIST_TOP + LIST_ROW * len(rows) + 4, title, told, 2)
     with theme.style():
         keys = [page.Key(theme.SPEED, "an instruction is issued"), page.Key(theme.WASTE, "idle", hatched=True)]
@@ -106,7 +110,7 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
         page.text(axes, page.WIDTH - page.MARGIN, LIST_TOP - 14, "cycles used", ha="right")
         for number, row in enumerate(rows):
             middle = LIST_TOP + (number + 0.5) * LIST_ROW
-            page.text(axes, page.MARGIN, middle, _setting(row), size=theme.TEXT, color=theme.INK)
+            page.text(axes, page.MARGIN, middle, _setting(row, differ), size=theme.TEXT, color=theme.INK)
             cell = (LIST_RIGHT - LIST_LEFT) / len(row.issued)
             _issues(axes, row, LIST_LEFT, middle - LIST_BAR / 2, cell, LIST_BAR)
             page.text(axes, page.WIDTH - page.MARGIN, middle, _share(row), size=theme.TEXT, color=theme.INK,
@@ -114,6 +118,8 @@ def schedulers_figure(rows: Sequence[Timeline], title: str) -> theme.Figure:
     return drawn
 
 
-def _setting(row: Timeline) -> str:
-    """'4 warps, 2 independent each'."""
+def _setting(row: Timeline, independent: bool) -> str:
+    """'4 warps, 2 independent each'; '4 warps' where no row has more than one independent instruction."""
+    if not independent:
+        return theme.plural(row.warps, "warp")
     return f"{theme.plural(row.warps, 'warp')}, {row.independent} independent{' each' if row.warps > 1 else ''}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gemm_kernels import Kernel
+from gemm_kernels import LADDER, Kernel
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
 
@@ -53,6 +53,15 @@ def profile(kernel: Kernel, M: int, N: int, K: int) -> Profile:
             return Profile(kernel.name, (M, N, K), row["counters"], label)
     shapes = ", ".join(f"{row['M']}×{row['N']}×{row['K']}" for row in rows) or "none with these parameters"
     raise recordings.NoRecording(f"{kernel.name} was not profiled at {M}×{N}×{K}; the recorded shapes are: {shapes}.")
+
+
+def ladder(M: int, N: int, K: int) -> Iterator[tuple[Kernel, Profile]]:
+    """Every kernel of the ladder, with its default parameters, that was profiled at this shape."""
+    for kernel in LADDER:
+        try:
+            yield kernel, profile(kernel, M, N, K)
+        except recordings.NoRecording:
+            continue
 
 
 def driver_answers() -> tuple[str, tuple[DriverAnswer, ...]]:

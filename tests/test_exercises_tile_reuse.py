@@ -1,0 +1,30 @@
+"""Questions of notebook 04: what a tile saves."""
+
+import pytest
+
+from helpers.exercises import tile_reuse
+from helpers.exercises.tile_reuse import check_bytes
+
+
+def test_the_prediction_is_answered_by_the_recording():
+    assert tile_reuse.predict_uses().answer == 32
+
+
+def test_the_bytes_are_those_of_both_matrices_divided_by_the_tile():
+    assert check_bytes(2 * 1024**3 / 16 * 4).passed is True
+    assert check_bytes(None).passed is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "because"),
+    [
+        (2 * 1024**3 * 4, "without tiles"),
+        (1024**3 / 16 * 4, "one of the two"),
+        (2 * 1024**3 / 16, "How many bytes has a float?"),
+        (2 * 1024**3 / 256 * 4, "a row or a column"),
+        (2 * 1024**2 * 4, "share nothing with each other"),
+    ],
+)
+def test_a_known_slip_is_told(answer, because):
+    verdict = check_bytes(answer)
+    assert verdict.passed is False and because in verdict.sentence
