@@ -368,16 +368,15 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
         expected = SCALARS.get(parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip())
-        if (
-            expected is not None
-            and argument.dtype.itemsize != np.dtype(expected).itemsize
-            or (expected is not None and argument.dtype.kind != np.dtype(expected).kind and argument.dtype.kind in "fc")
-        ):
-            wanted = np.dtype(expected).name
-            raise ArgumentError(
-                f"{place} is an array of {argument.dtype.name}, but the kernel reads it as {wanted}. "
-                f"Convert it: x.astype(numpy.{wanted})."
-            )
+        if expected is not None:
+            given, wanted = argument.dtype, np.dtype(expected)
+            # Integers of one size may stand for each other, and unsigned ones for the bits of floats.
+            mixed = (given.kind in "fc") != (wanted.kind in "fc") and given.kind != "u"
+            if given.itemsize != wanted.itemsize or mixed:
+                raise ArgumentError(
+                    f"{place} is an array of {given.name}, but the kernel reads it as {wanted.name}. "
+                    f"Convert it: x.astype(numpy.{wanted.name})."
+                )
         return int(memory.add(argument, parameter.name)).to_bytes(8, "little")
     if parameter.is_pointer:
         if argument is None or (isinstance(argument, int | np.integer) and int(argument) == 0):

@@ -106,13 +106,15 @@ def assert_fail(wave, registers, mask) -> None:
     message = int(np.broadcast_to(_call_parameter(wave, 0), shape).reshape(-1).view(np.int64)[0])
     wave.call_parameters.clear()
     block, thread = _first(wave, mask)
-    wave.fail(DeviceAssertion, f"failed the assertion `{_text(wave, message)}`", "", block, thread)
+    what = f"failed the assertion `{_text(wave, message)}`"
+    wave.fail(DeviceAssertion, what, "Print the values in it with printf to see why it is false.", block, thread)
 
 
 def trap(wave, registers, mask) -> None:
     """`__trap()`: the kernel asked to be stopped."""
     block, thread = _first(wave, mask)
-    wave.fail(DeviceAssertion, "stopped the kernel with __trap()", "", block, thread)
+    advice = "__trap() marks what must not happen: look at the condition that leads to it."
+    wave.fail(DeviceAssertion, "stopped the kernel with __trap()", advice, block, thread)
 
 
 def _first(wave, mask) -> tuple[int, int]:
