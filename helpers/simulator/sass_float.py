@@ -123,10 +123,12 @@ def special_function(t: Operands, s: sass.Statement) -> Result:
     """MUFU.function d, a: the special function unit."""
     destination, a = s.operands
     name = s.opcode[1]
-    x = t.read(a, F4)
     if name in special_functions.UPPER_HALVES:
         upper = special_functions.UPPER_HALVES[name]
-        return (t.target(destination),), lambda registers: upper(x(registers))
+        half = np.uint32(t.raw_immediate(s)).view(F4)  # an immediate is printed as the float64 that it is the half of
+        high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
+        return (t.target(destination),), lambda registers: upper(high(registers))
+    x = t.read(a, F4)
     function = special_functions.FUNCTIONS[name]
     return (t.target(destination),), lambda registers: function(x(registers))
 
