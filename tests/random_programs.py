@@ -22,7 +22,8 @@ _INTEGER = (
     "unsigned(__popc({a}))", "unsigned(__clz(int({a})))", "__brev({a})", "__umulhi({a}, {b})",
     "unsigned(__mulhi(int({a}), int({b})))", "__byte_perm({a}, {b}, {c})", "__funnelshift_l({a}, {b}, {c})",
     "__funnelshift_r({a}, {b}, {c})", "unsigned(static_cast<unsigned char>({a}))", "unsigned(static_cast<short>({a}))",
-    "unsigned(static_cast<unsigned long long>({a}) * {b} >> ({c} & 63u))", "unsigned(static_cast<long long>(int({a})) * int({b}) >> 17)",
+    "unsigned(static_cast<unsigned long long>({a}) * {b} >> ({c} & 63u))",
+    "unsigned(static_cast<long long>(int({a})) * int({b}) >> 17)",
     "unsigned(((static_cast<unsigned long long>({a}) << 32) | {b}) / ({c} | 1u))",
     "unsigned((static_cast<long long>(int({a})) << 20) % (int({b}) | 1))", "(({a} >> 3 & 31u) * {b} + {c})",
     "unsigned(__float2int_rz({f}))", "__float_as_uint({f})", "unsigned(__float2int_rn({f} * 8.0f))",
@@ -72,7 +73,8 @@ class _Writer:
     def condition(self) -> str:
         a, b = self.integer(1), self.integer(1)
         forms = (
-            f"({a} & {self.random.choice((1, 2, 4, 3))}u)", f"{a} < {b}", f"int({a}) > int({b})", f"{self.number(1)} < {self.number(1)}",
+            f"({a} & {self.random.choice((1, 2, 4, 3))}u)", f"{a} < {b}", f"int({a}) > int({b})",
+            f"{self.number(1)} < {self.number(1)}",
             f"({a} & 1u) && {b} > 77u", f"({a} & 2u) || !({b} & 4u)", "lane < 11u", "(t & 8u)",
         )  # fmt: skip
         return self.random.choice(forms)

@@ -19,8 +19,8 @@ from helpers.simulator.float32 import SMALLEST_NORMAL
 class Registers(list):
     """The values of all register slots.
 
-    `subnormal` turns True when a float32 that is not the result of flushing arithmetic (it was loaded, or made of integer
-    bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
+    `subnormal` turns True when a float32 that is not the result of flushing arithmetic (it was loaded, or made of
+    integer bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
     """
 
     __slots__ = ("subnormal",)
@@ -32,7 +32,8 @@ class Registers(list):
     def note(self, value) -> None:
         """Look at a float32 value that enters from outside the arithmetic."""
         if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
-            # A zero is as small, and beside a NaN the minimum says nothing; shifting its sign away and subtracting one makes it the largest integer.
+            # A zero is as small, and beside a NaN the minimum says nothing. Without its sign and less one, a zero is the
+            # largest integer.
             bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 
@@ -102,7 +103,8 @@ class Program:
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
     dynamic shared memory starts at `dynamic_shared_offset`; `shared_offsets` says where each __shared__ variable starts
-    if that is known. `shared_base` is the address that the code gives to the first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
+    if that is known. `shared_base` is the address that the code gives to the first byte of shared memory;
+    `start(wave)`, if there is one, prepares the registers of a wave.
     """
 
     name: str

@@ -304,7 +304,7 @@ class Kernel:
 
     @cached_property
     def _variable_storage(self) -> dict[str, np.ndarray]:
-        """Module variables (`__device__`, `__constant__`) by name: both levels share them, as long as the kernel lives."""
+        """Module variables (`__device__`, `__constant__`) by name; both levels share them while the kernel lives."""
         return {}
 
     def _place_variables(self, program: Program, memory: GlobalMemory) -> list[tuple[int, int]]:

@@ -534,22 +534,29 @@ def select(t: Operands, s: sass.Statement) -> Result:
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
-    """IMNMX, VIMNMX{.U32} d, a, b, p: the smaller where p, else the larger. VIADDMNMX d, a, b, c, p: of a + b and c."""
+    """IMNMX, VIMNMX{.U32} d, a, b, p: the smaller where p, else the larger; VIMNMX3 of three.
+
+    VIADDMNMX d, a, b, c, p: of a + b and c.
+    """
     destination, *sources, condition = s.operands
     dtype = U4 if s.has("U32") else I4
     p = t.truth(condition)
-    readers = [t.read(source, dtype) for source in sources]
+    first, *others = (t.read(source, dtype) for source in sources)
     if s.base == "VIADDMNMX":
-        a, b, c = (t.read(source) for source in sources)
-        readers = [lambda r: (a(r) + b(r)).view(dtype), lambda r: c(r).view(dtype)]
-    x, y = readers
+        a, b = (t.read(source) for source in sources[:2])
+        first, others = (lambda registers: (a(registers) + b(registers)).view(dtype)), others[1:]
+
+    def choose(registers, pick):
+        value = first(registers)
+        for other in others:
+            value = pick(value, other(registers))
+        return value
 
     def evaluate(registers):
         smaller = p(registers)
-        left, right = x(registers), y(registers)
         if smaller.ndim == 0:
-            return np.minimum(left, right) if smaller else np.maximum(left, right)
-        return np.where(smaller, np.minimum(left, right), np.maximum(left, right))
+            return choose(registers, np.minimum if smaller else np.maximum)
+        return np.where(smaller, choose(registers, np.minimum), choose(registers, np.maximum))
 
     return (t.target(destination),), evaluate
 

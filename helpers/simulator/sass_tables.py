@@ -38,6 +38,7 @@ ARITHMETIC: dict[str, Callable] = {
     "ISETP": integers.compare,
     "IMNMX": integers.minimum_maximum,
     "VIMNMX": integers.minimum_maximum,
+    "VIMNMX3": integers.minimum_maximum,
     "VIADDMNMX": integers.minimum_maximum,
     "IABS": integers.absolute,
     "VABSDIFF": integers.absolute_difference,
@@ -147,7 +148,7 @@ UNIFORM: dict[str, str] = {
     "UBMSK": "BMSK", "USEL": "SEL", "UPLOP3": "PLOP3", "UP2UR": "P2R", "UR2UP": "R2P", "VOTEU": "VOTE",
     "ULDC": "LDC", "UIMNMX": "IMNMX", "UVIMNMX": "VIMNMX", "UIABS": "IABS",
 }  # fmt: skip
-_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIADDMNMX", "REDG", "ENDCOLLECTIVE", "CGAERRBAR"))
+_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIMNMX3", "VIADDMNMX", "REDG", "ENDCOLLECTIVE", "CGAERRBAR"))
 _SINCE_AMPERE = frozenset(("LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
 _COMMON = (frozenset(ARITHMETIC) | frozenset(EFFECTS) | frozenset(CONTROL) | frozenset(UNIFORM) | NO_EFFECT
            | {"LDC", "CS2R"}) - _HOPPER_ONLY - _SINCE_AMPERE  # fmt: skip
