@@ -32,7 +32,7 @@ class Registers(list):
     def note(self, value) -> None:
         """Look at a float32 value that enters from outside the arithmetic."""
         if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
-            # A zero is as small, and beside a NaN the minimum says nothing. Without its sign and less one, a zero is the
+            # A zero is as small, and beside a NaN the minimum says nothing. A zero without its sign, less one, is the
             # largest integer.
             bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
