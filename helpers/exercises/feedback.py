@@ -36,6 +36,7 @@ def verdict(
     else:
         text = _checked(found, problem)
         text += f"\n{found.message}" if found.message else _measured(found, goals)
+    text += _printed(failure or found.outcomes[0], problem)
     done = failure is None and not found.message and _reached(found, goals)
     if done:
         return Verdict(True, f"{text}{gpu}")
@@ -73,6 +74,17 @@ def _measured(found: Examination, goals: Sequence[Goal]) -> str:
         done = "done" if goal.reached(value) else "not there yet"
         lines.append(f"\n{goal.found(value)}: {done}, the goal is {goal.wanted}.")
     return "".join(lines)
+
+
+def _printed(outcome: Outcome, problem: Problem) -> str:
+    """What the kernel's printf said in one launch, its first lines."""
+    lines = outcome.printed.splitlines()
+    if not lines:
+        return ""
+    shown = lines[: trial.MOST_PRINTED]
+    more = len(lines) - len(shown)
+    rest = [f"… and {theme.plural(more, 'line')} more"] if more else []
+    return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])
 
 
 def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:

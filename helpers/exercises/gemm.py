@@ -20,14 +20,23 @@ def shapes_that_tell(BM: int, BN: int, BK: int) -> tuple[tuple[int, int, int], .
 
     No two sizes of a shape are equal unless both are 1, so that a wrong leading dimension shows.
     """
+
+    def unlike(size: int, step: int, *others: int) -> int:
+        """The size, or the next one by steps that is none of the others."""
+        while size in others:
+            size += step
+        return size
+
+    two = unlike(2 * BM, BM, BN)
+    rows, columns, narrow = BM + 3, unlike(BN + 5, 1, BM + 3), unlike(BN - 1, -1, 2 * BM - 1)
     return (
-        (BM, 2 * BN, 3 * BK),
-        (2 * BM if 2 * BM != BN else 3 * BM, BN, 2 * BK),
-        (BM + 3, BN + 5, BK + 2),
-        (2 * BM - 1, BN - 1, 3 * BK + 1),
-        (1, BN + 1, 2 * BK - 1),
-        (BM + 1, 1, BK - 1),
-        (BM - 1, BN + 2, 1),
+        (BM, unlike(2 * BN, BN, BM), unlike(3 * BK, BK, BM, 2 * BN)),
+        (two, BN, unlike(2 * BK, BK, two, BN)),
+        (rows, columns, unlike(BK + 2, 1, rows, columns)),
+        (2 * BM - 1, narrow, unlike(3 * BK + 1, 1, 2 * BM - 1, narrow)),
+        (1, BN + 1, unlike(2 * BK - 1, 1, BN + 1)),
+        (BM + 1, 1, unlike(BK - 1, -1, BM + 1, 1)),
+        (BM - 1, unlike(BN + 2, 1, BM - 1), 1),
         (1, 1, 1),
     )
 

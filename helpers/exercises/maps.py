@@ -46,8 +46,8 @@ class MatrixMap:
     The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha` if the
     problem is scaled, then a `const float *` if it reads an input, then a `float *`, the output.
 
-    transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for one
-    element for each thread.  output: what the sentences call the result.
+    transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for
+    one element for each thread.  output: what the sentences call the result.
     """
 
     entry: str

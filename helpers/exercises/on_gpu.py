@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from helpers import gpu
-from helpers.exercises import trial
+from helpers.exercises import judge, trial
 from helpers.exercises.problems import Problem, Setup
 
 
@@ -39,7 +39,7 @@ def run(source: str, problem: Problem) -> OnDevice:
                 return OnDevice(
                     False,
                     f"The simulator found nothing wrong, but on the {name} {wrong} elements of {problem.output} are "
-                    f"wrong for {case.label(problem.scalars)}. That is a bug of the course: please report it.",
+                    f"wrong for {case.label(problem.scalars)}. {judge.NOT_YOURS}",
                 )
     except Exception as error:  # CuPy's error types are known only where CuPy is
         return OnDevice(False, f"The simulator found nothing wrong, but the {name} refuses the kernel: {error}")

@@ -6,6 +6,8 @@ arrays are refused, and whatever goes wrong comes back as a value.
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,8 +20,9 @@ from helpers.simulator.checks import Report
 from helpers.simulator.errors import KernelError, SimulatorError
 
 OPTIONS = ("-std=c++17",)
-# A thread of the longest solution executes a tenth of this, and a loop without end is stopped within a second.
-MAX_INSTRUCTIONS = 30_000
+# The longest solution needs a quarter of this, and a loop without end is stopped within a second.
+MAX_INSTRUCTIONS = 16_000
+MOST_PRINTED = 12  # lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class Outcome:
     """What one case came to.
 
     output: what the kernel left, None if it did not run to its end.  expected: what is right.  error: what stopped it.
-    report: what the sanitizer looked at and found in a kernel that ran to its end.
+    report: what the sanitizer looked at and found in a kernel that ran to its end.  printed: by the kernel's printf.
     """
 
     case: Case
@@ -35,6 +38,7 @@ class Outcome:
     expected: np.ndarray
     error: SimulatorError | None = None
     report: Report = Report("")
+    printed: str = ""
 
     @property
     def wrong(self) -> np.ndarray:
@@ -75,14 +79,17 @@ def compiled(source: str, entry: str, arch: str = "sm_90") -> simulator.Kernel:
 
 def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
     """Launch on a case under the sanitizer, and say what came of it."""
-    setup = problem.prepare(case)
+    setup, printed = problem.prepare(case), io.StringIO()
     try:
-        with simulator.record(blocks=(), max_instructions=MAX_INSTRUCTIONS, checks="report") as recording:
+        with (
+            redirect_stdout(printed),
+            simulator.record(blocks=(), max_instructions=MAX_INSTRUCTIONS, checks="report") as recording,
+        ):
             for _ in range(case.launches):
                 launch(kernel, setup)
     except SimulatorError as stopped:
-        return Outcome(case, None, setup.expected, stopped)
-    return Outcome(case, setup.output, setup.expected, report=recording.checks)
+        return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue())
+    return Outcome(case, setup.output, setup.expected, report=recording.checks, printed=printed.getvalue())
 
 
 def record(
@@ -95,9 +102,12 @@ def record(
     checks: str = "off",
 ) -> simulator.Recording:
     """One launch with the addresses of these blocks, whatever the sanitizer thinks of it. Raises SimulatorError."""
-    with simulator.record(
-        level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
-    ) as recording:
+    with (
+        redirect_stdout(io.StringIO()),
+        simulator.record(
+            level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
+        ) as recording,
+    ):
         launch(kernel, setup)
     return recording
 
