@@ -16,15 +16,16 @@ from helpers.compiler.errors import DisassemblyError, NvdisasmMissing
 from helpers.compiler.paths import with_given_names
 
 _SECTION = re.compile(r"^//-+ (\S+) +-+[ \t]*$", re.MULTILINE)
-_FLAGS = ("-c", "-g")  # code sections only, with source lines
+_FLAGS = ("-c", "-gi")  # code sections only, with source lines and where functions were inlined
 _TIMEOUT_SECONDS = 120
 
 
 def disassemble(kernel: CompiledKernel) -> str:
-    """The SASS of ``kernel`` as ``nvdisasm -c -g`` prints it: the file's header and the kernel's own section.
+    """The SASS of ``kernel`` as ``nvdisasm -c -gi`` prints it: the file's header and the kernel's own section.
 
     The section holds the functions that the kernel calls, too. ``//## File "kernel.cu", line 7`` comments name the
-    source line of what follows, with file names as they were given to the compiler.
+    source line of what follows, with file names as they were given to the compiler. In a function that was inlined the
+    comment goes on with ``inlined at``, and the next one names that line.
 
     Raises:
         NvdisasmMissing: nvdisasm is not installed.

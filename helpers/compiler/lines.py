@@ -11,7 +11,7 @@ _PTX_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(.*?)"', re.MULTILINE)
 _PTX_LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 _PTX_COMMENT = re.compile(r"//.*")
 _PTX_LABEL = re.compile(r"[$\w]+:")
-_SASS_LINE = re.compile(r'//## File "(.*?)", line (\d+)')
+_SASS_LINE = re.compile(r'//## File "(.*?)", line (\d+)( inlined at)?')
 _SASS_LABEL = re.compile(r"([.$\w]+):\Z")
 _SASS_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
 
@@ -52,10 +52,12 @@ def sass_by_line(kernel: CompiledKernel) -> dict[int, list[str]]:
         NvdisasmMissing, DisassemblyError: as ``disassemble``.
     """
     by_line: dict[int, list[str]] = {}
-    line, label = None, ""
+    line, label, is_caller = None, "", False
     for text in map(str.strip, disassemble(kernel).split("\n")):
         if location := _SASS_LINE.match(text):
-            line = int(location[2]) if location[1] == kernel.filename else None
+            if not is_caller:
+                line = int(location[2]) if location[1] == kernel.filename else None
+            is_caller = bool(location[3])
         elif found := _SASS_LABEL.match(text):
             label = found[1]
             line = line if label.startswith(".L") else None  # another function starts

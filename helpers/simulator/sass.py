@@ -97,7 +97,10 @@ Operand = Register | Immediate | Constant | Address | Special | Label | Name
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One instruction. `line` is its source line, 0 if it has none; `targets` the labels of a computed branch."""
+    """One instruction. `line` is its source line, 0 if it has none; `targets` the labels of a computed branch.
+
+    In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
+    """
 
     address: int
     guard: Register | None
@@ -106,6 +109,7 @@ class Statement:
     line: int
     text: str
     targets: tuple[str, ...] = ()
+    called_from: tuple[int, ...] = ()
 
     @property
     def base(self) -> str:
@@ -145,24 +149,25 @@ def parse(text: str, filename: str) -> Function:
     ValueError names an instruction that cannot be read.
     """
     function = Function()
-    line = 0
-    location_is_open = False  # a location and what it is inlined at are printed on lines of their own
+    lines: list[int] = []  # the source line and those of the calls that it was inlined at, in the user's file
+    is_caller = False  # a location and what it is inlined at are printed on lines of their own
     for row in text.splitlines():
         if found := _LINE.match(row):
-            if not location_is_open or line == 0:
-                line = int(found[2]) if found[1] == filename else 0
-            location_is_open = bool(found[3])
+            if not is_caller:
+                lines = []
+            if found[1] == filename:
+                lines.append(int(found[2]))
+            is_caller = bool(found[3])
         elif found := _INSTRUCTION.match(row):
-            location_is_open = False
-            function.statements.append(_statement(int(found[1], 16), found[2], line))
+            function.statements.append(_statement(int(found[1], 16), found[2], lines))
         elif found := _LABEL.match(row):
             function.labels[found[1]] = len(function.statements)
             if not found[1].startswith(".L"):
-                line = 0  # another function starts
+                lines = []  # another function starts
     return function
 
 
-def _statement(address: int, text: str, line: int) -> Statement:
+def _statement(address: int, text: str, lines: list[int]) -> Statement:
     targets = _TARGETS.search(text)
     text = " ".join(_COMMENT.sub("", text).split())
     body, guard = text, None
@@ -179,9 +184,10 @@ def _statement(address: int, text: str, line: int) -> Statement:
         guard,
         tuple(opcode.split(".")),
         parsed,
-        line,
+        lines[0] if lines else 0,
         text,
         tuple(name.strip() for name in targets[1].split(",")) if targets else (),
+        tuple(lines[1:]),
     )
 
 

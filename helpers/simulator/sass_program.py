@@ -145,6 +145,7 @@ def _code(function: sass.Function) -> Code:
 def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> Instruction:
     """One statement; what is not known becomes an instruction that raises if it is reached (see _reachable_only)."""
     instruction = Instruction(s.address // sass.INSTRUCTION_BYTES, s.text, ".".join(s.opcode), s.line, Kind.ALU)
+    instruction.called_from = s.called_from
     t.read_now = set()
     base = UNIFORM.get(s.base, s.base)
     try:

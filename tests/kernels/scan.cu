@@ -34,7 +34,7 @@ extern "C" __global__ void compact_warp(const int *in, int *out, int *count, int
     const int value = i < n ? in[i] : 0;
     const unsigned kept = __ballot_sync(0xffffffffu, value > 0);
     const unsigned below = (1u << (threadIdx.x % 32)) - 1;
-    if (value > 0) out[i / 32 * 32 + __popc(kept & below)] = value;
+    if (value > 0) out[i - threadIdx.x % 32 + __popc(kept & below)] = value;
     if (threadIdx.x % 32 == 0) atomicAdd(count, __popc(kept));
 }
 
