@@ -23,6 +23,7 @@ _BAR = "rgba(120, 135, 155, 0.8)"
 _CODE = "font-family: var(--jp-code-font-family, monospace); font-size: 12px; white-space: pre-wrap;"
 _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-align: top; font-size: 12px;"
 _TROUBLE = f"color: {theme.TROUBLE}; font-weight: bold;"
+_LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
 _LONG_NAME = re.compile(r"\w{6,}_(?=param_)")  # of a kernel, in the names of its parameters
 
@@ -117,7 +118,8 @@ class HeatSource:
         most = max((line.instructions for line in self.lines), default=0)
         body = "\n".join(_fold_row(line) if isinstance(line, int) else self._row(line, most) for line in self.shown())
         caption = f'<div style="padding: 4px 0;">{html.escape(self.caption)}</div>'
-        return f"{caption}\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
+        return f'<div style="{_LINES}">{caption}\n{table}</div>'
 
     def _row(self, line: HeatLine, most: int) -> str:
         bar = ""

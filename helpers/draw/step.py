@@ -12,6 +12,7 @@ from helpers.draw.diff import Diff
 
 SAME = 0.005  # counters that differ by less, relative to the larger one, did not move
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
+_LINES = "line-height: 1.5;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 120  # CSS pixels of the larger of two
 _OLD, _NEW = "rgba(213, 94, 0, 0.45)", "rgba(0, 158, 115, 0.5)"  # as in the diff
 
@@ -72,7 +73,8 @@ class Step:
         body = "\n".join(self._row(one) for one in self.moved)
         counters = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>" if self.moved else ""
         code = self.diff.html().rsplit("<p>", 1)[0]
-        return f"{code}{counters}\n<p>{html.escape(self._unmoved())}</p>\n<p>{html.escape(self.caption)}</p>"
+        told = f"<p>{html.escape(self._unmoved())}</p>\n<p>{html.escape(self.caption)}</p>"
+        return f'<div style="{_LINES}">{code}{counters}\n{told}</div>'
 
     def _row(self, one: Moved) -> str:
         largest = max(one.old, one.new)

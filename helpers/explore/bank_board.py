@@ -165,7 +165,7 @@ class BankBoardExplorer(LiveExplorer):
 
     def __init__(self, kernels: Sequence[Staged], first: Staged | None, tile: Tile) -> None:
         names = [(BY_HAND, None), *((f"kernel {staged.program.name}", staged) for staged in kernels)]
-        self.staged = choice_list("shared memory of", names, first)
+        self.staged = choice_list("show", names, first)
         self.place = choice_list("access", [("the store", None)], None)
         self.request = number_slider("request", 0)
         self.warp = number_slider("warp", 0)
