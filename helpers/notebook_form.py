@@ -44,6 +44,8 @@ METADATA = {
     "language_info": {"name": "python"},
 }
 MAX_CODE_LINES = 15  # more does not fit on a projected slide beside its output
+MAX_KERNEL_LINES = 60  # of a kernel that a learner edits, which must stand in the notebook as a whole
+LEARNERS_KERNEL = re.compile(r'^my_kernel = r"""\n(.*?)^"""$', re.DOTALL | re.MULTILINE)
 PNG_WIDTH = round(theme.WIDTH * theme.DPI)  # pixels
 MACHINE_PATH = re.compile(r"(?<![\w.~/])/(?:home|root|tmp|Users|private/var)/[\w.-]+|\b[A-Z]:\\Users\\")
 
@@ -225,7 +227,11 @@ def _undecided(cell: NotebookNode) -> Iterator[str]:
         yield "is a raw cell, which JupyterLab shows as grey text; make it Markdown or code."
     if cell.cell_type != "code":
         return
-    lines = cell.source.rstrip().count("\n") + 1
+    kernel = LEARNERS_KERNEL.search(cell.source)
+    kernel_lines = kernel[1].count("\n") if kernel else 0
+    if kernel_lines > MAX_KERNEL_LINES:
+        yield f"has a kernel of {kernel_lines} lines, more than {MAX_KERNEL_LINES}: give the learner a shorter one."
+    lines = cell.source.rstrip().count("\n") + 1 - kernel_lines
     if lines > MAX_CODE_LINES:
         yield f"has {lines} lines of code, more than {MAX_CODE_LINES}: split it, or give the logic a name in helpers."
     if cell.execution_count is None:

@@ -166,6 +166,16 @@ def long_code(cell: NotebookNode) -> None:
     cell.source = "\n".join(f"line_{number} = {number}" for number in range(form.MAX_CODE_LINES + 1))
 
 
+def kernel_of(lines: int) -> str:
+    """The cell of an exercise with a kernel of so many lines."""
+    kernel = "\n".join(f"// line {number}" for number in range(lines))
+    return f'my_kernel = r"""\n{kernel}\n"""\nexercise.check(my_kernel)'
+
+
+def long_kernel(cell: NotebookNode) -> None:
+    cell.source = kernel_of(form.MAX_KERNEL_LINES + 1)
+
+
 def stderr(cell: NotebookNode) -> None:
     cell.outputs = [v4.new_output("stream", name="stderr", text="UserWarning: odd\n")]
 
@@ -184,6 +194,7 @@ LEFT: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
         lambda cell: cell.metadata.update(slideshow=NotebookNode(slide_type="page")),
     ),
     "cell 3 (line_0 = 0) has 16 lines of code, more than 15": (2, long_code),
+    "has a kernel of 61 lines, more than 60": (2, long_kernel),
     "cell 3 (print(1)) was not run; `make notebooks`": (2, lambda cell: cell.update(execution_count=None)),
     "cell 4 (1/0) stores an error (E: zero)": (3, lambda cell: cell.metadata.pop("tags")),
     "cell 3 (print(1)) prints to stderr ('UserWarning: odd')": (2, stderr),
@@ -213,6 +224,14 @@ def test_what_only_the_author_can_decide_is_named_and_left(sentence):
     spoil(notebook.cells[position])
     assert sentence in sentences(notebook)
     assert sentence in sentences(form.mended(notebook))
+
+
+def test_a_kernel_that_a_learner_edits_may_be_longer_than_other_code():
+    notebook = sound()
+    notebook.cells[2].source = kernel_of(form.MAX_KERNEL_LINES)
+    assert "lines" not in sentences(notebook)
+    notebook.cells[2].source += "\n" + "\n".join(["pass"] * form.MAX_CODE_LINES)
+    assert f"has {form.MAX_CODE_LINES + 3} lines of code" in sentences(notebook)
 
 
 def test_paths_that_name_no_machine_are_no_problem():
