@@ -7,6 +7,8 @@ arrays are refused, and whatever goes wrong comes back as a value.
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +33,7 @@ class Outcome:
 
     output: what the kernel left, None if it did not run to its end.  expected: what is right.  error: what stopped it.
     report: what the sanitizer looked at and found in a kernel that ran to its end.  printed: by the kernel's printf.
+    parameters: what the learner calls them.
     """
 
     case: Case
@@ -39,6 +42,7 @@ class Outcome:
     error: SimulatorError | None = None
     report: Report = Report("")
     printed: str = ""
+    parameters: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> np.ndarray:
@@ -60,9 +64,23 @@ class Outcome:
         """
         if self.error is not None:
             where = (self.error.block, self.error.thread) if isinstance(self.error, KernelError) else ()
-            return type(self.error), where
-        hazards = {(f.kind, f.block, f.thread, f.other_block, f.other_thread, f.index) for f in self.report.findings}
+            return type(self.error), where, anonymous(str(self.error), self.parameters)
+        numbers = {name: number for number, name in enumerate(self.parameters)}
+        hazards = {
+            (f.kind, numbers.get(f.array), f.index, f.block, f.thread, f.other_block, f.other_thread, f.count)
+            for f in self.report.findings
+        }
         return self.output.tobytes(), frozenset(hazards)  # type: ignore[union-attr]
+
+
+def anonymous(message: str, parameters: Sequence[str]) -> str:
+    """The first line of a simulator's message without names and lines: 'index 703 of #7' for the eighth parameter."""
+    what = re.sub(r"\bline \d+", "line", message.partition("\n")[0].partition(": ")[2])
+    for number, name in enumerate(parameters):
+        what = re.sub(rf"\b{re.escape(name)}\b", f"#{number}", what)
+    for name in set(re.findall(r"(\b[A-Za-z_]\w*)\[", what)):  # of shared arrays
+        what = re.sub(rf"\b{name}\b", "@", what)
+    return what
 
 
 def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -80,6 +98,7 @@ def compiled(source: str, entry: str, arch: str = "sm_90") -> simulator.Kernel:
 def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
     """Launch on a case under the sanitizer, and say what came of it."""
     setup, printed = problem.prepare(case), io.StringIO()
+    names = tuple(parameter.name for parameter in kernel.compiled.parameters)
     try:
         with (
             redirect_stdout(printed),
@@ -88,8 +107,9 @@ def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
             for _ in range(case.launches):
                 launch(kernel, setup)
     except SimulatorError as stopped:
-        return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue())
-    return Outcome(case, setup.output, setup.expected, report=recording.checks, printed=printed.getvalue())
+        return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
+    found = recording.checks
+    return Outcome(case, setup.output, setup.expected, None, found, printed.getvalue(), names)
 
 
 def record(
