@@ -29,6 +29,7 @@ ERRORS: dict[str, type[HazardError]] = {
 }  # fmt: skip
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
+MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 WARP = 32
 Index = tuple[int, int, int]
 
@@ -150,6 +151,7 @@ class Checker(Observer):
         self.written = written
         self.names = names
         self.found: dict[tuple, Finding] = {}
+        self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
         self.shared = SharedChecks(self._shared_hazard, patterns)
         self.clock = Clock(product(grid))
@@ -165,6 +167,9 @@ class Checker(Observer):
                 forget_written_by_host(owner)
                 unwritten = owner.unwritten
             written = self.written is None or not self.written.isdisjoint(allocation.names)
+            if written and allocation.bytes_.size > MOST_WATCHED_BYTES:
+                written = False
+                self.notes.append(f"{allocation.name} is so large that races in it were not looked for.")
             if written or unwritten is not None:
                 allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, self._global_hazard)
 
@@ -174,16 +179,16 @@ class Checker(Observer):
             owner = allocation.owner
             if isinstance(owner, DeviceArray) and owner.unwritten is not None and not owner.unwritten.any():
                 owner.unwritten = None
-        notes = ()
+        notes = list(self.notes)
         if self.shared.cut:
-            notes = (
+            notes.append(
                 f"{self.program.name} went so long without a barrier that races were looked for in "
-                f"{self.shared.cut + 1} pieces.",
+                f"{self.shared.cut + 1} pieces."
             )
         counts = self.counts
         return Report(
             self.program.name, tuple(self.found.values()), counts["shared"], counts["global"], counts["local"],
-            counts["barriers"], counts["copies"], notes,
+            counts["barriers"], counts["copies"], tuple(notes),
         )  # fmt: skip
 
     # ---- the engine's reports

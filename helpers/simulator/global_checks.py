@@ -110,10 +110,17 @@ class _Accesses:
     """By word: a thread (0: nobody, else 1 + its number in the grid) and a stamp: when, by which instruction, how."""
 
     def __init__(self, words: int) -> None:
-        # Zeros take no memory before they are touched.
-        self.thread = np.zeros(words, np.int64)
-        self.stamp = np.zeros(words, np.int64)
+        self.words = words
         self.used = False
+
+    def put(self, words: np.ndarray, marks, stamps) -> None:
+        """These threads accessed these words."""
+        if not self.used:
+            # Made when they are needed; zeros take no memory before they are touched.
+            self.thread, self.stamp = np.zeros(self.words, np.int64), np.zeros(self.words, np.int64)
+            self.used = True
+        self.thread[words] = marks
+        self.stamp[words] = stamps
 
 
 class GlobalWatch:
@@ -190,11 +197,11 @@ class GlobalWatch:
             return
         for readers in () if swap else (self.reader, self.neighbour, self.stranger):
             self._compare(wave, readers, "reads", words, marks, strong, op, None)
-        self.writer.stamp[words] = stamp
         if mine:
-            return  # all words were theirs before, and so each word is one thread's
-        self.writer.thread[words] = marks
-        self.writer.used = True
+            # All words were theirs before, and so each word is one thread's.
+            self.writer.stamp[words] = stamp
+            return
+        self.writer.put(words, marks, stamp)
         lost = self.writer.thread.take(words) != marks
         if lost.any() and not strong:
             self._same_instruction(wave, words, marks, lost, new)
@@ -265,9 +272,7 @@ class GlobalWatch:
             if replaced.any():
                 stamps = reader.stamp.take(words[replaced])
                 self._push(words[replaced], before[replaced], stamps, marks[replaced], threads)
-        reader.thread[words] = marks
-        reader.stamp[words] = stamp
-        reader.used = True
+        reader.put(words, marks, stamp)
         now = reader.thread.take(words)
         lost = now != marks
         if lost.any():
@@ -278,9 +283,7 @@ class GlobalWatch:
         same = (marks - 1) // threads == (latest - 1) // threads
         for place, chosen in ((self.neighbour, same), (self.stranger, ~same)):
             if chosen.any():
-                place.thread[words[chosen]] = marks[chosen]
-                place.stamp[words[chosen]] = stamps if np.ndim(stamps) == 0 else stamps[chosen]
-                place.used = True
+                place.put(words[chosen], marks[chosen], stamps if np.ndim(stamps) == 0 else stamps[chosen])
 
     def _same_instruction(self, wave, words, marks, lost, new) -> None:
         """Several threads store into one word at once: does it matter which one is last?"""
