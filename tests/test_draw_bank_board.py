@@ -32,19 +32,28 @@ def cells(drawn, label: str) -> np.ndarray:
     return np.array([(*c.min(axis=0), *(c.max(axis=0) - c.min(axis=0))) for c in corners]).reshape(-1, 4)
 
 
+@pytest.mark.parametrize("op", ["ld", "st"])
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
-def test_the_rows_of_the_board_are_the_wavefronts_that_the_counters_count(width):
+def test_the_rows_of_the_board_are_the_wavefronts_that_the_counters_count(width, op):
     chance = np.random.default_rng(width)
-    for _ in range(150):
-        addresses = chance.integers(0, chance.choice([4, 40, 400]), 32) * width
-        if chance.random() < 0.3:
-            addresses = np.repeat(addresses[:16], 2)  # lanes i and i ^ 1 share
+    for _ in range(300):
+        addresses = chance.integers(0, chance.choice([1, 4, 40, 400]), 32) * width
+        distance = chance.choice([1, 2])
+        if chance.random() < 0.5:  # lanes i and i ^ 1, or i and i ^ 2, share
+            addresses = addresses[LANES & ~distance]
         active = chance.random(32) < chance.choice([0.2, 0.9, 1.0])
-        one = SharedAccess("load", "ld", width, addresses, active)
+        one = SharedAccess("load", op, width, addresses, active)
         assert len({cell.wavefront for cell in one.cells}) == one.wavefronts
-        assert one.wavefronts == counting.wavefronts(addresses[None], active[None], width)[0]
+        assert one.wavefronts == counting.wavefronts(addresses[None], active[None], width, op == "st")[0]
         served = sorted(lane for cell in one.cells for lane in cell.lanes)
         assert served == np.flatnonzero(active).tolist()
+
+
+def test_loads_that_share_addresses_merge_their_phases_and_stores_do_not():
+    y = LANES // 2 % 4
+    assert access(4 * y, width=16, op="ld").phases == (tuple(range(16)), tuple(range(16, 32)))
+    assert len(access(4 * y, width=16, op="st").phases) == 4
+    assert access(0, width=8, op="ld").phases == (tuple(range(32)),)
 
 
 def test_no_bank_serves_two_words_in_one_wavefront():

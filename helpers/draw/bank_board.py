@@ -60,18 +60,24 @@ class SharedAccess:
             if np.shape(getattr(self, name)) != (LANES,):
                 raise ValueError(f"A warp has {LANES} lanes, but {name} has the shape {np.shape(getattr(self, name))}.")
 
-    def _count(self, rule: Any) -> int:
-        return int(rule(self.address[None, :], self.active[None, :], self.width)[0])
+    @property
+    def stores(self) -> bool:
+        """Whether the banks serve it by the rules of stores: nothing merges."""
+        return self.op != "ld"
+
+    def _wavefronts(self, active: np.ndarray) -> int:
+        return int(counting.wavefronts(self.address[None, :], active[None, :], self.width, self.stores)[0])
 
     @cached_property
     def wavefronts(self) -> int:
         """Steps in which the banks serve the request."""
-        return self._count(counting.wavefronts)
+        return self._wavefronts(self.active)
 
     @cached_property
     def needed(self) -> int:
         """Wavefronts if no two words met in a bank: one for each phase."""
-        return self.wavefronts - self._count(counting.bank_conflicts)
+        address, active = self.address[None, :], self.active[None, :]
+        return self.wavefronts - int(counting.bank_conflicts(address, active, self.width, self.stores)[0])
 
     @property
     def usual(self) -> int:
@@ -81,11 +87,23 @@ class SharedAccess:
     @cached_property
     def phases(self) -> tuple[tuple[int, ...], ...]:
         """The lanes that are served together, phase by phase; phases without an active lane are left out."""
-        groups = max(1, self.width // WORD_BYTES)
-        if self.needed < self.usual:  # neighbours share their addresses: two phases are served as one
-            groups //= 2
-        parts = np.arange(LANES).reshape(groups, -1)
+        quarters = np.arange(LANES).reshape(max(1, self.width // WORD_BYTES), -1)
+        parts = [part for half in self._halves(quarters) for part in half]
         return tuple(tuple(part[self.active[part]].tolist()) for part in parts if self.active[part].any())
+
+    def _halves(self, quarters: np.ndarray) -> list[list[np.ndarray]]:
+        """The phases of each half of the warp: its quarters, or all of it where one wavefront serves them together."""
+        if len(quarters) == 1 or self.stores:
+            return [list(quarters)]
+        if self.wavefronts == 1:
+            return [[np.arange(LANES)]]
+        if len(quarters) == 2:
+            return [list(quarters)]
+        second = self._wavefronts(self.active & (np.arange(LANES) >= LANES // 2))
+        halves = []
+        for half, fronts in ((quarters[:2], self.wavefronts - second), (quarters[2:], second)):
+            halves.append([half.ravel()] if fronts == 1 else list(half))
+        return halves
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -184,9 +202,7 @@ def caption(access: SharedAccess) -> str:
         whose = "" if phases == 1 else f" of phase {busiest.phase + 1}"
         return f"{text}Bank {busiest.bank} holds {busiest.turn + 1} of the words{whose} and serves one at a time."
     if access.needed < access.usual:
-        return (
-            f"{text} where {access.usual} are usual: neighbouring lanes share addresses, so phases are served in pairs."
-        )
+        return f"{text} where {access.usual} are usual: lanes share addresses, so that two phases are served as one."
     if len({cell.word for cell in access.cells}) == 1 and phases == 1:
         return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
     if phases > 1:
