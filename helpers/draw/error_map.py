@@ -17,7 +17,7 @@ from helpers.draw import page, theme
 
 RIGHT = "#CDE9DF"  # of theme.C
 # CSS pixels
-MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, CELL = 60.0, 92.0, 800.0, 240.0, 16.0
+MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, CELL = 92.0, 92.0, 780.0, 240.0, 16.0
 LEGEND_Y = 48.0
 CAPTION_LINES = 2
 LINES_FROM = 5.0  # pixels of a cell from which on it is outlined

@@ -12,6 +12,7 @@ from helpers.exercises import (
     notebook_06,
     notebook_07,
     notebook_08,
+    notebook_09,
     progress,
 )
 from helpers.exercises.exercise import Exercise
@@ -28,6 +29,7 @@ EXERCISES: tuple[Exercise, ...] = tuple(
         notebook_06,
         notebook_07,
         notebook_08,
+        notebook_09,
     )
     for exercise in notebook.EXERCISES
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helpers import devices
+from helpers.draw.order import events_of, reads_before_stores
 from helpers.exercises.judge import Goal, Judged
 from helpers.models.occupancy import occupancy
 
@@ -81,6 +82,16 @@ def shared_bytes(at_most: int) -> Goal:
 def barriers(at_most: int) -> Goal:
     """__syncthreads() that the blocks of a launch pass."""
     return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
+
+
+def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
+    """Reads from shared memory between a load and the store of its value, the mean over all rounds but the first."""
+
+    def measure(j: Judged) -> float:
+        found = reads_before_stores(events_of(j.recording, tile_bytes))[2:]
+        return sum(found) / max(1, len(found))
+
+    return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
 
 
 def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:

@@ -139,7 +139,7 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
 def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None, level: str) -> Judged:
     """The launch that goals are measured on. Raises SimulatorError."""
     setup = problem.prepare(judged or problem.cases[-1])
-    recording = trial.record(kernel, setup, level=level, blocks=(), checks="report")
+    recording = trial.record(kernel, setup, level=level, blocks=((0, 0, 0),), checks="report")
     threads = int(np.prod(setup.block))
     return Judged(kernel, recording, threads, setup.shared_bytes, recording.checks.barriers)
 

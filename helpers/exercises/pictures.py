@@ -8,6 +8,7 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.draw.access import VERBS, warp_access
 from helpers.draw.bank_board import bank_board_figure, shared_accesses
+from helpers.draw.order import events_of, order_figure
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map, thread_map_figure
 from helpers.draw.tile_phases import tile_phases, tile_phases_figure
@@ -84,3 +85,16 @@ class BankBoardOf:
         line, access = max(found, key=lambda pair: pair[1].wavefronts)
         text = next(counts.text for counts in recording.by_line() if counts.line == line)
         return bank_board_figure(access, f"{self.title}, line {line}: warp 0", text)
+
+
+@dataclass(frozen=True)
+class OrderOf:
+    """The order in which warp 0 of block (0, 0) loads, stores and reads. tile_bytes: of shared memory in a row."""
+
+    case: Case
+    title: str
+    tile_bytes: int
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        return order_figure(events_of(recording, self.tile_bytes), f"{self.title}: what warp 0 does, in its order")
