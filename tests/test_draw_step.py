@@ -47,6 +47,13 @@ def test_the_caption_tells_the_lines_and_the_furthest_counter():
     )
 
 
+def test_the_caption_tells_what_changed_most_among_what_moved_far():
+    old = {"instructions": 10_000, "loads": 4000, "stores": 80, "copies": 0}
+    new = {"instructions": 13_000, "loads": 1000, "stores": 10, "copies": 1}
+    assert step(DIFF, NAMES, old, new, "a launch").leading.name == "loads"
+    assert step(DIFF, NAMES, {"a": 100, "b": 10}, {"a": 120, "b": 11}, "a launch").leading.name == "a"
+
+
 def test_a_step_that_moves_nothing_says_so():
     found = step(DIFF, NAMES, OLD, OLD, "a launch")
     assert found.caption.endswith("No counter moved (a launch).")

@@ -10,6 +10,7 @@ from typing import Any
 from helpers.draw import theme
 from helpers.draw.diff import Diff
 
+FAR = 1.5  # a factor
 SAME = 0.005  # counters that differ by less, relative to the larger one, did not move
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
 _LINES = "line-height: 1.5;"  # a widget's own lines are as high as its buttons
@@ -51,11 +52,17 @@ class Step:
     what: str
 
     @property
+    def leading(self) -> Moved:
+        """The counter that lost or gained most, of those that moved far."""
+        far = [one for one in self.moved if _distance(one) >= FAR]
+        return max(far or self.moved, key=lambda one: abs(one.old - one.new))
+
+    @property
     def caption(self) -> str:
         """'From transposed to padded: 3 of 55 lines changed. Wavefronts of shared stores 10 240 → 2 048, …'"""
         if not self.moved:
             return f"{self.diff.caption} No counter moved ({self.what})."
-        first = self.moved[0]
+        first = self.leading
         told = f"{first.name} {theme.thousands(first.old)} → {theme.thousands(first.new)}, {first.factor}"
         return f"{self.diff.caption} {told[0].upper()}{told[1:]} ({self.what})."
 

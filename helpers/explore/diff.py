@@ -57,6 +57,7 @@ def _record(kernel: Kernel, level: str) -> simulator.Recording:
     ).get_function(kernel.entry)
     A, B, C = (np.zeros(size, np.float32) for size in ((SIZE, DEPTH), (DEPTH, SIZE), (SIZE, SIZE)))
     args = (np.int32(SIZE), np.int32(SIZE), np.int32(DEPTH), np.float32(1), A, B, np.float32(0), C)
+    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
     with simulator.record(level=level, checks="off") as recording:
         function(kernel.grid(SIZE, SIZE), kernel.block, args, shared_mem=kernel.shared_bytes)
     return recording

@@ -79,6 +79,7 @@ def _record(
     function = _function(program.source, program.entry)
     A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
     args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
+    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, shared_bytes)
     with simulator.record(level=level, blocks=blocks, only_traced=True, checks="off") as recording:
         function(grid, threads, args, shared_mem=shared_bytes)
     return recording
@@ -89,6 +90,7 @@ def record_whole_launch(kernel: Kernel, M: int, N: int, K: int) -> simulator.Rec
     A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
     args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
     function = _function(kernel.source, kernel.entry)
+    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
     with simulator.record(level="ptx", checks="off") as recording:
         function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
     return recording
