@@ -1,0 +1,143 @@
+"""Notebooks 07 to 09: their terms are in the glossary, and what their prose says of the recordings is so."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers import devices, notebook_form
+from helpers.exercises import latency_hiding
+from helpers.explore import bank_board, vector_width
+from helpers.explore.bank_board import Tile
+from helpers.measure import profiles, recordings
+from helpers.simulator import Misaligned
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+H200 = devices.get("NVIDIA H200")
+SIZES = (256, 512, 1024, 2048, 4096, 8192)
+
+
+def prose(number: str) -> str:
+    """The Markdown of a notebook, on one line."""
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    return " ".join(" ".join(cell.source for cell in cells if cell.cell_type == "markdown").split())
+
+
+def gain(new: str, old: str, *shape: int) -> float:
+    """How much faster one kernel was than the other when recorded; one number stands for a cube."""
+    M, N, K = shape * (4 - len(shape)) if len(shape) == 1 else shape
+    return recordings.gflops(get(new), M, N, K).gflops / recordings.gflops(get(old), M, N, K).gflops - 1
+
+
+@pytest.mark.parametrize(
+    ("number", "terms"),
+    [
+        ("07", {"wavefronts", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}),
+        ("08", {"vector load", "aligned"}),
+        ("09", {"latency", "double buffering", "stages", "asynchronous copy", "spills"}),
+    ],
+)
+def test_the_terms_that_a_notebook_explains_are_linked_to_the_glossary(number, terms):
+    assert terms <= set(re.findall(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)", prose(number)))
+
+
+# --- notebook 07
+
+
+def test_transposing_loses_at_most_sizes_and_the_swizzle_is_ahead_of_padding_at_all():
+    assert "Transposing alone *loses* at most sizes" in prose("07")
+    assert sum(gain("transposed", "block_tile_2d", size) < 0 for size in SIZES) > len(SIZES) / 2
+    assert "Swizzling is ahead of padding at every one of these sizes" in prose("07")
+    assert all(gain("swizzled", "padded", size) > 0 for size in SIZES)
+    assert "a few more instructions" in prose("07")
+    instructions = {
+        name: profiles.profile(get(name), 1024, 1024, 1024).counters["smsp__inst_executed.sum"]
+        for name in ("padded", "swizzled")
+    }
+    assert 1 < instructions["swizzled"] / instructions["padded"] < 1.1
+
+
+def test_padding_wins_most_where_matrices_are_large():
+    assert "Padding wins most where the matrices are large." in prose("07")
+    gains = [gain("padded", "transposed", size) for size in SIZES]
+    assert min(gains[3:]) > max(gains[:3])
+
+
+def test_the_answers_of_the_bank_board_s_questions_are_right():
+    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=32)).wavefronts == 1]
+    assert free == [1, 3, 5, 7] and "The odd ones: 1, 3, 5 and 7." in prose("07")
+    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=8)).wavefronts == 1]
+    assert free == [4]
+    fewest, refused = [], []
+    for pad in range(9):
+        try:
+            fewest.append(bank_board.tile_access(Tile(32, pad, down=8, bits=128)).wavefronts)
+        except Misaligned:
+            refused.append(pad)
+    assert min(fewest) == 4 and refused == [pad for pad in range(9) if pad % 4]
+
+
+def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
+    assert "2: the two columns" in prose("07")
+    found = [bank_board.tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(3)]
+    assert found[2] == 1 and min(found[:2]) > 1
+
+
+# --- notebook 08
+
+
+def test_float4_pays_at_every_aligned_size_and_less_or_not_beside_it():
+    assert "Where rows are aligned, float4 pays at every size." in prose("08")
+    for aligned, beside in ((1024, 1023), (2048, 2049), (4096, 4095)):
+        assert gain("vectorized", "interleaved", aligned) > max(0, gain("vectorized", "interleaved", beside))
+
+
+def test_only_sectors_of_c_fall():
+    before, after = (profiles.profile(get(name), 1024, 1024, 1024).counters for name in ("interleaved", "vectorized"))
+    requests, sectors = (f"l1tex__t_{what}_pipe_lsu_mem_global_op_st.sum" for what in ("requests", "sectors"))
+    assert before[requests] == 4 * after[requests] and before[sectors] == 4 * after[sectors]
+    assert "its sectors fall as well!" in prose("08")
+
+
+def test_float4_and_float2_are_refused_where_the_answers_say():
+    four, two = vector_width.WIDTHS[3], vector_width.WIDTHS[2]
+    for stride in (128, 129, 130, 132):
+        refused = {row: bool(vector_width.way_of(four, vector_width.Copy(stride, row)).refused) for row in (1, 2)}
+        assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
+        assert bool(vector_width.way_of(two, vector_width.Copy(stride, 1)).refused) == (stride % 2 != 0)
+
+
+# --- notebook 09
+
+
+def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
+    assert "**double_buffered never loses** here." in prose("09")
+    shapes = [*SIZES, 128, 2049, 4095, (4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
+    gains = {shape: gain("double_buffered", "vectorized", *np.atleast_1d(shape).tolist()) for shape in shapes}
+    assert min(gains.values()) > 0 and min(gains, key=gains.get) == (4096, 4096, 128)
+    grids = {size: np.prod(get("vectorized").grid(size, size)) for size in SIZES}
+    alone = [size for size in SIZES if grids[size] < H200.sms]
+    assert alone == [256, 512, 1024] and "up to 1024 there are fewer blocks than SMs" in prose("09")
+    assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
+
+
+def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
+    assert "**async_copy loses to ping_pong** at most of the large sizes with aligned rows." in prose("09")
+    large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
+    assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
+    assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
+
+
+def test_the_sizes_in_the_question_are_those_of_the_kernel():
+    assert "BM = BN = 128, BK = 8, and four unused floats" in prose("09")
+    assert [latency_hiding.TILE.params[name] for name in ("BM", "BN", "BK")] == [128, 128, 8]
+    assert latency_hiding.PADDING == 4
+
+
+def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
+    assert "is 128 for two blocks, 85 for three and 64 for four" in prose("09")
+    assert [H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4)] == [128, 85, 64]
+    assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
