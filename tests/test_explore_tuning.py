@@ -74,6 +74,16 @@ def test_speeds_come_from_the_recorded_search(searched):
     assert len(data.configurations) == len(tuning.space()) + 1
 
 
+def test_parameters_that_the_search_varied_can_be_chosen(searched, monkeypatch):
+    more = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, BLOCKS=2)]
+    monkeypatch.setattr(tuning.recordings, "load", lambda gpu, suite=None: more)
+    explorer = tuning.explore()
+    names = [name for name, _ in explorer.across.options]
+    assert "BLOCKS" in names and "STAGES" not in names
+    explorer.down.value = "BLOCKS"
+    assert shown(explorer) == "picture"
+
+
 def test_the_best_is_compared_with_the_first_guess(searched):
     caption = picture_of(Choice(H200, measure="gflops")).caption.replace("\u202f", " ")
     times = SEARCH[1].gflops / SEARCH[0].gflops

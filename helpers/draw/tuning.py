@@ -46,6 +46,7 @@ HEIGHT = NOTE_Y + 50
 CAPTION_LINES = 3
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 100.0, 210.0, 292.0, 3
+UNKNOWN = "#DCE9DF"  # a legal cell without a value; no grey, for grey is what the rules forbid
 _RAMP = LinearSegmentedColormap.from_list("landscape", ["#EDF0F3", theme.SPEED])
 
 
@@ -98,6 +99,20 @@ class Landscape:
         """The values of a parameter, ascending."""
         return sorted({one.params[name] for one in self.configurations})
 
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The parameters that have more than one value."""
+        names = self.configurations[0].params if self.configurations else ()
+        return tuple(name for name in names if len(self.values(name)) > 1)
+
+    def allowed(self, across: str, down: str) -> np.ndarray:
+        """(values of `down`, values of `across`): whether any legal configuration has both."""
+        xs, ys = self.values(across), self.values(down)
+        found = np.zeros((len(ys), len(xs)), bool)
+        for one in self.legal:
+            found[ys.index(one.params[down]), xs.index(one.params[across])] = True
+        return found
+
     def grid(self, across: str, down: str, measure: Measure) -> np.ndarray:
         """(values of `down`, values of `across`): the best of each cell; NaN where no configuration has a value."""
         xs, ys = self.values(across), self.values(down)
@@ -128,7 +143,8 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
         dots = drawn.axes_in_inches(DOTS_X / 100, (MAP_Y - 2) / 100, DOTS_WIDTH / 100, (MAP_HEIGHT - 16) / 100)
         _dots(axes, dots, data, measure)
         keys = [page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)]
-        page.legend(axes, NOTE_Y + 10, [*keys, page.Key(theme.SPEED, "better")])
+        keys.append(page.Key(UNKNOWN, "not measured") if measure == "gflops" else page.Key(theme.SPEED, "better"))
+        page.legend(axes, NOTE_Y + 10, keys)
         page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
     return drawn
 
@@ -141,10 +157,11 @@ def caption(data: Landscape, measure: Measure) -> str:
         return f"{text}; none of them was measured on the {data.device}."
     value, guess = best.value(measure), _first(data)
     first = guess.value(measure) if guess else None
-    free = [name for name in best.params if len(data.values(name)) > 1]
-    params = ", ".join(f"{name}\u00a0{best.params[name]}" for name in free)
+    params = ", ".join(f"{name}\u00a0{best.params[name]}" for name in data.free)
     if measure == "gflops":
         compared = "" if not first or not value else f", {_number(value / first)} times the first guess"
+        measured = sum(one.gflops is not None for one in data.legal)
+        text += f", {theme.thousands(measured)} of them measured"
         return f"{text}; the best reaches {_number(value)} GFLOPS{compared} ({data.source}): {params}."
     limits = Counter(one.predicted.limiter for one in data.legal if one.predicted)
     limiter, count = limits.most_common(1)[0]
@@ -190,7 +207,9 @@ def _map(
     row, col = np.indices(grid.shape)
     boxes = page.boxes(left + col.ravel() * cell[0], top + row.ravel() * cell[1], *cell)
     known = ~np.isnan(grid.ravel())
-    page.hatch(axes, boxes[~known], label="forbidden")
+    allowed = data.allowed(across, down).ravel()
+    page.hatch(axes, boxes[~allowed], label="forbidden")
+    page.fill(axes, boxes[allowed & ~known], UNKNOWN, edge=theme.PAPER, line=1.0, label="not measured")
     if not known.any():
         return
     low, high = np.nanmin(grid), np.nanmax(grid)

@@ -133,7 +133,8 @@ class TuningExplorer(LiveExplorer):
     """Controls for the two parameters, what is shown of them, the GPU and the size."""
 
     def __init__(self, device: str, measure: str) -> None:
-        names = [(name, name) for name in SPACE]
+        searched = sizes(devices.get(device).name) or [DEFAULT_SIZE]
+        names = [(name, name) for name in landscape(devices.get(device), searched[-1]).free]
         labels = [
             (f"{name}, {'predicted' if guess else 'recorded'}", key) for key, (name, _, _, guess) in MEASURES.items()
         ]
@@ -141,7 +142,6 @@ class TuningExplorer(LiveExplorer):
         self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
         self.measure = choice_list("show", labels, measure)
         self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], found)
-        searched = sizes(found.name) or [DEFAULT_SIZE]
         self.size = choice_list("M = N = K", [(theme.thousands(size), size) for size in searched], searched[-1])
         rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
         super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
@@ -152,11 +152,17 @@ class TuningExplorer(LiveExplorer):
         return Choice(self.device.value, self.across.value, self.down.value, self.measure.value, self.size.value)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
-        """The sizes that were searched on the chosen GPU."""
+        """The sizes that were searched on the chosen GPU, and the parameters that have several values there."""
         options = [(theme.thousands(size), size) for size in sizes(self.device.value.name) or [DEFAULT_SIZE]]
         if list(self.size.options) != options:
             self.size.options = options
             self.size.index = len(options) - 1
+        names = [(name, name) for name in landscape(self.device.value, self.size.value).free]
+        for control in (self.across, self.down):
+            if list(control.options) != names:
+                before = control.value
+                control.options = names
+                control.value = before if (before, before) in names else names[0][1]
 
     def is_slow(self) -> bool:
         return space.cache_info().currsize == 0
