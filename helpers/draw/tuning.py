@@ -265,8 +265,9 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
             words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
     dots.set_xscale("log", base=2)
     dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")
-    ticks = sorted({one.predicted.intensity for one in data.legal if one.predicted})
-    dots.set_xticks(ticks[:: max(1, len(ticks) // 5)], [_number(tick) for tick in ticks[:: max(1, len(ticks) // 5)]])
+    ticks = [2.0**exponent for exponent in range(1, 8)]
+    dots.set_xlim(*_wide([one.predicted.intensity for one in data.legal if one.predicted]))
+    dots.set_xticks(ticks, [_number(tick) for tick in ticks])
     dots.minorticks_off()
     dots.set_xlabel("FLOP a byte, predicted")
     dots.set_ylim(bottom=0)
@@ -274,6 +275,11 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     kind = "predicted" if MEASURES[up][3] else data.source
     page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {kind}", color=theme.INK)
     _limiter_keys(axes, [name for name in LIMITERS if name in found])
+
+
+def _wide(values: Sequence[float]) -> tuple[float, float]:
+    """The limits of a logarithmic axis with some room on both sides."""
+    return min(values, default=8.0) / 1.2, max(values, default=64.0) * 1.2
 
 
 def _limiter_keys(axes: Axes, found: Sequence[str]) -> None:
