@@ -222,8 +222,10 @@ def _map(
     light = colours[:, :3].mean(axis=1) < 0.62
     for mask, ink in ((light, theme.PAPER), (~light, theme.INK)):
         page.labels(axes, list(names[mask]), x[mask], y[mask], size, ink, label="values")
-    best = np.nanargmin(grid) if MEASURES[measure][2] else np.nanargmax(grid)
-    page.outline(axes, boxes[[best]], theme.INK, 2.4, label="best cell")
+    best = data.best(measure)
+    if best is not None:
+        where = data.values(down).index(best.params[down]) * columns + data.values(across).index(best.params[across])
+        page.outline(axes, boxes[[where]], theme.INK, 2.4, label="best cell")
 
 
 def _axis_names(
@@ -266,8 +268,8 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     dots.set_xscale("log", base=2)
     dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")
     ticks = [2.0**exponent for exponent in range(1, 8)]
-    dots.set_xlim(*_wide([one.predicted.intensity for one in data.legal if one.predicted]))
     dots.set_xticks(ticks, [_number(tick) for tick in ticks])
+    dots.set_xlim(*_wide([one.predicted.intensity for one in data.legal if one.predicted]))
     dots.minorticks_off()
     dots.set_xlabel("FLOP a byte, predicted")
     dots.set_ylim(bottom=0)
