@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import devices, notebook_form
+from helpers import devices, exercises, notebook_form
 from helpers.exercises import latency_hiding
 from helpers.explore import bank_board, vector_width
 from helpers.explore.bank_board import Tile
@@ -42,6 +42,43 @@ def gain(new: str, old: str, *shape: int) -> float:
 )
 def test_the_terms_that_a_notebook_explains_are_linked_to_the_glossary(number, terms):
     assert terms <= set(re.findall(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)", prose(number)))
+
+
+GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
+        for (; k < K; k += 4) {
+            const float4 v = *reinterpret_cast<const float4 *>(&a[k]);
+            acc += v.x * B[k * N + col] + v.y * B[(k + 1) * N + col];
+            acc += v.z * B[(k + 2) * N + col] + v.w * B[(k + 3) * N + col];
+        }
+    for (; k < K; ++k) acc += a[k] * B[k * N + col];'''
+VECTOR_STORE = """    if (N % 4 == 0) {
+        float4 old = {};
+        if (beta != 0.0f) old = *reinterpret_cast<float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = {alpha * acc[0] + beta * old.x, alpha * acc[1] + beta * old.y,
+                                          alpha * acc[2] + beta * old.z, alpha * acc[3] + beta * old.w};
+    } else
+    for (int x = 0;"""
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "before", "after"),
+    [
+        ("07", "padding", "PAD = 0", "PAD = 4"),
+        ("07", "transpose_tile", 'declaration = "tile[T][T]"', 'declaration = "tile[T][T + 1]"'),
+        ("07", "swizzle", 'place_of_row = "row"', 'place_of_row = "row ^ (4 * k)"'),
+        ("08", "aligned_rows", r'my_loop = """.*?\n    }', GUARDED_LOOP),
+        ("08", "vector_store", r"    for \(int x = 0;", VECTOR_STORE),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(number, name, before, after):
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    (source,) = [cell.source for cell in cells if f"{name}.check(" in cell.source]
+    pattern = before if "\\" in before or ".*" in before else re.escape(before)
+    solved, changes = re.subn(pattern, lambda _: after, source, count=1, flags=re.DOTALL)
+    exercise, shown = exercises.get(name), []
+    exec(solved, {name: exercise, "display": lambda *what: shown.extend(what)})
+    assert changes == 1 and shown[-1].passed is True, shown[-1]
 
 
 # --- notebook 07
