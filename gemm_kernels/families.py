@@ -106,7 +106,7 @@ def _threads_2d(p: Params) -> int:
 
 
 def _threads_warptiled(p: Params) -> int:
-    return 32 * (p["BM"] // p["WM"]) * (p["BN"] // p["WN"])
+    return 32 * (p["BM"] // p["WM"]) * (p["BN"] // p["WN"]) * p.get("SLICES", 1)
 
 
 def _block_tile(p: Params) -> tuple[int, int]:
@@ -182,32 +182,47 @@ def _vectorized(*extra: Rule, buffers: int) -> Family:
 VECTORIZED = _vectorized(buffers=1)
 DOUBLE_BUFFERED = _vectorized(_blocks_share_an_sm(_threads_2d), buffers=2)
 
-# --- async_copy, warptiled: STAGES tiles in dynamic shared memory ----------------------------------------------------
+# --- async_copy and all after it: STAGES tiles in dynamic shared memory ----------------------------------------------
+
+MOST_SHARED_BYTES = 232448  # CUDA C++ Programming Guide, shared memory per block by opting in: CC 9.0 and 10.0
 
 
 def _stages_bytes(p: Params) -> int:
     return p["STAGES"] * FLOAT_BYTES * p["BK"] * (p["BM"] + PAD + p["BN"])
 
 
+def _sums_bytes(p: Params) -> int:
+    """A tile of C for each slice, where the stages were."""
+    return FLOAT_BYTES * p.get("SLICES", 1) * p["BM"] * p["BN"]
+
+
+def _stages_or_sums_bytes(p: Params) -> int:
+    return max(_stages_bytes(p), _sums_bytes(p))
+
+
 _FLOAT4_FRAGMENTS = Rule(
     "TM and TN must be multiples of 4, the floats of a float4", lambda p: p["TM"] % 4 == 0 and p["TN"] % 4 == 0
 )
+_EVEN_DEPTH = (Rule("BK must be even, because the fragments of even and odd k take turns", lambda p: p["BK"] % 2 == 0),)
 
 
-def _pipeline(threads: Count, formula: str) -> tuple[Rule, ...]:
+def _pipeline(
+    threads: Count, formula: str, depth: tuple[Rule, ...] = _EVEN_DEPTH, A_passes: Rule | None = None
+) -> tuple[Rule, ...]:
     return (
-        Rule("BK must be even, because the fragments of even and odd k take turns", lambda p: p["BK"] % 2 == 0),
+        *depth,
         Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2),
         _threads_fit(formula, threads),
         _blocks_share_an_sm(threads),
-        _whole_passes("As", "BM", "BK", threads, width=1),
+        A_passes or _whole_passes("As", "BM", "BK", threads, width=1),
         _whole_passes("Bs", "BK", "BN", threads, width=1),
-        Rule(
-            "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have",
-            lambda p: _stages_bytes(p) <= 232448,
-        ),
     )
 
+
+_STAGES_FIT = Rule(
+    "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have",
+    lambda p: _stages_bytes(p) <= MOST_SHARED_BYTES,
+)
 
 ASYNC_COPY = Family(
     rules=(
@@ -215,29 +230,101 @@ ASYNC_COPY = Family(
         _multiples(("BM", "TM"), ("BN", "TN")),
         _FLOAT4_FRAGMENTS,
         *_pipeline(_threads_2d, "(BM / TM) * (BN / TN)"),
+        _STAGES_FIT,
     ),
     block=lambda p: (_threads_2d(p), 1, 1),
     tile=_block_tile,
     shared_bytes=_stages_bytes,
 )
 
-WARPTILED = Family(
+_WARP_TILE = (
+    _multiples(("BM", "WM"), ("BN", "WN")),
+    _multiples(("WM", "TM"), ("WN", "TN")),
+    Rule(
+        "(WM / TM) * (WN / TN) must be 32, the lanes of a warp",
+        lambda p: p["WM"] // p["TM"] * (p["WN"] // p["TN"]) == 32,
+    ),
+    Rule(
+        "WN / TN must be even, because the lanes zigzag over two columns of threads",
+        lambda p: p["WN"] // p["TN"] % 2 == 0,
+    ),
+    _FLOAT4_FRAGMENTS,
+)
+
+
+def _warptiled(*extra: Rule, shared_bytes: Count) -> Family:
+    return Family(
+        rules=(
+            _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN"),
+            *_WARP_TILE,
+            *_pipeline(_threads_warptiled, "32 * (BM / WM) * (BN / WN)"),
+            *extra,
+        ),
+        block=lambda p: (_threads_warptiled(p), 1, 1),
+        tile=_block_tile,
+        shared_bytes=shared_bytes,
+    )
+
+
+_WIDE_PASSES = _whole_passes("Bs", "BK", "BN", _threads_warptiled, width=4)
+_SUMS_FIT = Rule("the tile of C must fit in 232448 bytes, too", lambda p: _sums_bytes(p) <= MOST_SHARED_BYTES)
+
+
+def _whole_batches(formula: str) -> Rule:
+    """The float4s of C that a thread writes, in batches of 8 or all at once."""
+
+    def holds(p: Params) -> bool:
+        passes = max(p["TM"] * p["TN"] // 4 // p.get("SLICES", 1), 1)
+        return passes % min(passes, 8) == 0
+
+    return Rule(f"{formula} must be a multiple of 8, or at most 8, for whole batches of C", holds)
+
+
+WARPTILED = _warptiled(_STAGES_FIT, shared_bytes=_stages_bytes)
+WIDE_COPIES = _warptiled(_WIDE_PASSES, _STAGES_FIT, shared_bytes=_stages_bytes)
+STAGED_EPILOGUE = _warptiled(
+    _WIDE_PASSES, _STAGES_FIT, _SUMS_FIT, _whole_batches("TM * TN / 4"), shared_bytes=_stages_or_sums_bytes
+)
+
+
+def _warps_load_sectors(p: Params) -> bool:
+    """All warps, each loading 4 rows x 8 k, must cover whole depths, and in whole passes the A tile."""
+    warps, sectors = _threads_warptiled(p) // 32, p["BK"] // 8
+    return warps % sectors == 0 and p["BM"] % (4 * warps // sectors) == 0
+
+
+SPLIT_K = Family(
     rules=(
-        _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN"),
-        _multiples(("BM", "WM"), ("BN", "WN")),
-        _multiples(("WM", "TM"), ("WN", "TN")),
-        Rule(
-            "(WM / TM) * (WN / TN) must be 32, the lanes of a warp",
-            lambda p: p["WM"] // p["TM"] * (p["WN"] // p["TN"]) == 32,
+        _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES"),
+        *_WARP_TILE,
+        *_pipeline(
+            _threads_warptiled,
+            "32 * (BM / WM) * (BN / WN) * SLICES",
+            depth=(
+                Rule(
+                    "BK must be a multiple of 8, the floats of a sector, so that lanes can share one",
+                    lambda p: p["BK"] % 8 == 0,
+                ),
+                Rule(
+                    "BK must be a multiple of 2 * SLICES: in a slice, too, the fragments of even and odd k take turns",
+                    lambda p: p["BK"] % (2 * p["SLICES"]) == 0,
+                ),
+            ),
+            A_passes=Rule(
+                "THREADS / 32 must be a multiple of BK / 8, and BM of THREADS / BK, to load As in whole passes",
+                _warps_load_sectors,
+            ),
         ),
+        _WIDE_PASSES,
+        _STAGES_FIT,
+        Rule("a tile of C for each slice must fit in 232448 bytes, too", lambda p: _sums_bytes(p) <= MOST_SHARED_BYTES),
         Rule(
-            "WN / TN must be even, because the lanes zigzag over two columns of threads",
-            lambda p: p["WN"] // p["TN"] % 2 == 0,
+            "TM * TN / 4 must be a multiple of SLICES, or SLICES of TM * TN / 4, to write C in whole passes",
+            lambda p: p["TM"] * p["TN"] // 4 % p["SLICES"] == 0 or p["SLICES"] % (p["TM"] * p["TN"] // 4) == 0,
         ),
-        _FLOAT4_FRAGMENTS,
-        *_pipeline(_threads_warptiled, "32 * (BM / WM) * (BN / WN)"),
+        _whole_batches("TM * TN / 4 / SLICES"),
     ),
     block=lambda p: (_threads_warptiled(p), 1, 1),
     tile=_block_tile,
-    shared_bytes=_stages_bytes,
+    shared_bytes=_stages_or_sums_bytes,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from gemm_kernels import families
+from gemm_kernels import families, tuned
 from gemm_kernels.kernel import Kernel
 
 # Blocks of 256 threads: two of the medium tile share an SM, or one of the large tile has it alone (H200, 4096 cubed).
 MEDIUM_TILE = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
 LARGE_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 2, "BLOCKS": 1}
+# Four slices of one warp tile each, for a C that is too small for large tiles.
+SMALL_TILE = {"BM": 32, "BN": 64, "BK": 32, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 4, "STAGES": 3, "BLOCKS": 2}
 
 LADDER: tuple[Kernel, ...] = (
     Kernel(
@@ -91,9 +93,29 @@ LADDER: tuple[Kernel, ...] = (
         after="warptiled", family=families.WARPTILED, params=LARGE_TILE,
     ),
     Kernel(
+        "wide_copies", "Wide copies",
+        "One asynchronous copy moves four floats of B, where alignment allows.",
+        after="serpentine", family=families.WIDE_COPIES, params=LARGE_TILE,
+    ),
+    Kernel(
+        "staged_epilogue", "Staged epilogue",
+        "The sums pass through shared memory on their way to C, whose rows warps then read and write whole.",
+        after="wide_copies", family=families.STAGED_EPILOGUE, params=LARGE_TILE,
+    ),
+    Kernel(
+        "rasterized", "Rasterized",
+        "Blocks that run together form a compact patch of C, and share more of A and B in the L2 cache.",
+        after="staged_epilogue", family=families.STAGED_EPILOGUE, params=LARGE_TILE,
+    ),
+    Kernel(
+        "split_k", "Split K",
+        "The warps of a block share out k, too, and add their sums in a fixed order.",
+        after="rasterized", family=families.SPLIT_K, params=SMALL_TILE,
+    ),
+    Kernel(
         "autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on this GPU.",
-        after="serpentine", family=families.WARPTILED, params=LARGE_TILE, file="serpentine",
+        after="split_k", family=families.SPLIT_K, params=tuned.params(4096, 4096, 4096), file="split_k",
     ),
 )  # fmt: skip
 
@@ -107,3 +129,12 @@ def get(name: str, **params: int) -> Kernel:
         if kernel.name == name:
             return kernel.replace(**params)
     raise ValueError(f"there is no kernel {name!r}; the ladder has {', '.join(kernel.name for kernel in LADDER)}")
+
+
+def autotuned(M: int, N: int, K: int, gpu: str = tuned.DEFAULT_GPU) -> Kernel:
+    """The last kernel with the parameters that a search on this GPU found to be the fastest for shapes like this one.
+
+    `get("autotuned")` is the one for large matrices on the default GPU. ValueError, with a sentence that lists what
+    there is, if no search was made on this GPU.
+    """
+    return get("autotuned", **tuned.params(M, N, K, gpu))

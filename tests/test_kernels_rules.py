@@ -13,7 +13,7 @@ from gemm_kernels import LADDER
 from helpers.compiler import nvrtc
 
 TEMPLATES = [kernel for kernel in LADDER if kernel.template]
-OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has serpentine's
+OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has split_k's
 IDS = [kernel.name for kernel in TEMPLATES]
 VALUES = {
     "T": (0, 1, 7, 16, 32, 33),
@@ -24,6 +24,7 @@ VALUES = {
     "WN": (0, 8, 32, 64, 128),
     "TM": (0, 1, 2, 4, 6, 8, 16),
     "TN": (0, 1, 2, 4, 6, 8, 16),
+    "SLICES": (0, 1, 2, 3, 4, 8),
     "STAGES": (0, 1, 2, 3, 9, 40),
     "BLOCKS": (0, 1, 2, 3, 16),
 }

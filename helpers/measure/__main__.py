@@ -1,4 +1,4 @@
-"""`python -m helpers.measure bench`: a table beside cuBLAS.  `python -m helpers.measure record`: the suites, kept."""
+"""`python -m helpers.measure bench`: a table beside cuBLAS. `… record`: the suites, kept. `… tune`: a search, kept."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels import LADDER, Kernel, get, tuned
 from helpers import gpu
-from helpers.measure import recordings
-from helpers.measure.bench import NoGpu, Refusal, bench_together, geometric_mean
+from helpers.measure import recordings, tuning
+from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
+from helpers.measure.correctness import Incorrect, record_correctness
 from helpers.measure.counters import NoProfiler, record_counters, write_cubins
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
-from helpers.measure.record import record_golden, record_suite
-from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, blocks, ladder, shapes
+from helpers.measure.record import at_shape, record_golden, record_suite
+from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, blocks, ladder, shapes, sweep, tiles
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.command == "cubins":
         print(write_cubins(options.folder))
         return 0
+    if options.command == "tune" and (options.show or gpu.backend() != "gpu"):
+        return _show_tuning(options)
     if gpu.backend() != "gpu":
         print(f"Measuring needs a GPU. {gpu.reason()}", file=sys.stderr)
         print(f"Recordings to read without one: {', '.join(recordings.gpus()) or 'none'}.", file=sys.stderr)
@@ -38,14 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
         print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
         return 1
-    except (NoGpu, NoProfiler, gpu.LaunchFailed) as error:
+    except (NoGpu, NoProfiler, Incorrect, tuning.NoTuner, gpu.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | cubins")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | tune | cubins")
 
     bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
     bench.add_argument(
@@ -67,6 +70,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     record.add_argument("--cubins", type=Path, help="counters suite: launch the machine code of this folder")
     record.set_defaults(run=_record)
+
+    tune = commands.add_parser("tune", help="search the autotuned kernel's parameters and keep the best of each shape")
+    tune.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: all sizes and shapes")
+    tune.add_argument("--budget", type=float, default=0.5, help="seconds for the finals of a shape (default 0.5)")
+    tune.add_argument("--show", action="store_true", help="print what was recorded; without a GPU that is all it does")
+    tune.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write the search")
+    tune.add_argument("--choices", type=Path, default=tuned.FILE, help="where to write the parameters that are chosen")
+    tune.add_argument("--cache", type=Path, default=Path("build/tuning"), help="for going on after an interruption")
+    tune.set_defaults(run=_tune)
 
     cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
     cubins.add_argument("folder", type=Path)
@@ -102,16 +114,21 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
     """What a timed suite measures: --size and the named kernels restrict those that are about the whole ladder."""
     if suite == "ladder":
         return _groups(options)
-    return shapes(tuple(options.kernels) or LADDER) if suite == "shapes" else blocks()
+    if suite == "shapes":
+        return shapes(tuple(options.kernels) or LADDER)
+    return {"blocks": blocks, "sweep": sweep, "tiles": tiles}[suite]()
 
 
 def _bench(options: argparse.Namespace) -> int:
     measured: list[Measurement] = []
     refused: list[Refusal] = []
+    groups = _groups(options)
+    compile_all([kernel for group in groups for kernel in at_shape(group, gpu.name())], _progress)
     print(HEADER)
     try:
-        for group in _groups(options):
-            rows, refusals = bench_together(group.kernels, group.M, group.N, group.K, budget_s=options.budget)
+        for group in groups:
+            kernels = at_shape(group, gpu.name())
+            rows, refusals = bench_together(kernels, group.M, group.N, group.K, budget_s=options.budget)
             measured += rows
             refused += refusals
             for row in rows:
@@ -145,6 +162,61 @@ def _record(options: argparse.Namespace) -> int:
     return _tell(refused)
 
 
+def _tune(options: argparse.Namespace) -> int:
+    device = gpu.device()
+    if device is None:
+        print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
+        return 2
+    shapes_wanted = options.size or tuning.SHAPES
+    candidates = tuning.space(device)
+    wanted = [one for one in candidates if any(tuning.suits(one, shape, device.sms) for shape in shapes_wanted)]
+    print(
+        f"{len(wanted)} of {len(candidates)} configurations suit {len(shapes_wanted)} shape(s); compiling", flush=True
+    )
+    options.cache.mkdir(parents=True, exist_ok=True)
+    compile_all([get(tuning.KERNEL).replace(**one) for one in wanted], _progress)
+    found: list[tuning.Found] = []
+    print(HEADER)
+    try:
+        for shape in shapes_wanted:
+            one = tuning.search(shape, wanted, options.cache, budget_s=options.budget, report=_progress)
+            for sentence in one.refused:
+                print(f"refused {sentence}", file=sys.stderr)
+            if one.finals:
+                found.append(one)
+                print(f"{table_row(one.finals[0])}  {_parameters(one.finals[0])}", flush=True)
+    finally:
+        if found:
+            print(f"tuning: {tuning.keep(found, options.folder, options.choices)}")
+    return 0 if len(found) == len(shapes_wanted) else 1
+
+
+def _show_tuning(options: argparse.Namespace) -> int:
+    """The best recorded parameters of each shape."""
+    name = gpu.name()
+    try:
+        finals = recordings.load(name, tuning.FINAL, options.folder)
+    except recordings.NoRecording as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"Searched, {finals[0].label}; nothing is measured now. {gpu.reason()}")
+    print(HEADER)
+    best: dict[tuple[int, int, int], Measurement] = {}
+    for row in sorted(finals, key=lambda row: (row.flops, row.M, row.median_ms)):
+        best.setdefault((row.M, row.N, row.K), row)
+    wanted = set(options.size or best)
+    rows = [row for shape, row in best.items() if shape in wanted]
+    for row in rows:
+        print(f"{table_row(row)}  {_parameters(row)}")
+    for line in summary(rows):
+        print(line)
+    return 0
+
+
+def _parameters(row: Measurement) -> str:
+    return " ".join(f"{name}={value}" for name, value in row.params.items())
+
+
 def _record_answers(suite: str, options: argparse.Namespace) -> Path:
     """The suites that ask the GPU for something else than time."""
     kernels = tuple(options.kernels) or LADDER
@@ -152,6 +224,8 @@ def _record_answers(suite: str, options: argparse.Namespace) -> Path:
         return record_golden(kernels, options.folder)
     if suite == "occupancy":
         return record_occupancy(options.folder)
+    if suite == "correctness":
+        return record_correctness(kernels, options.folder, _progress)
     return record_counters(kernels, options.folder, options.cubins)
 
 

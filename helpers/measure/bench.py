@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -68,14 +71,14 @@ def bench_together(
     for kernel in kernels:
         try:
             launch = gpu.load(kernel)
-            error = _verify(launch, reference, A, B, C, alpha, beta)
+            error = verify_twice(launch, reference, A, B, C, alpha, beta)
         except Exception as reason:  # compile and launch errors are CuPy's own types
-            _stop_after_fault(kernel, reason)
+            stop_after_fault(kernel, reason)
             refused.append(Refusal(kernel, reason))
         else:
             accepted.append((kernel, error))
             launches.append(partial(launch, M, N, K, alpha, A, B, beta, output))
-    _verify(cublas_sgemm, reference, A, B, C, alpha, beta)
+    verify_twice(cublas_sgemm, reference, A, B, C, alpha, beta)
     launches.append(partial(cublas_sgemm, M, N, K, alpha, A, B, beta, output))
 
     milliseconds = interleave(launches, budget_s)
@@ -99,6 +102,27 @@ def bench_together(
     return measured, refused
 
 
+def compile_all(kernels: Sequence[Kernel], report: Callable[[int, int], None] = lambda done, total: None) -> None:
+    """Compile kernels into CuPy's disk cache on all cores, so that loading them one by one is quick. Needs a GPU.
+
+    report: called with the number of kernels done, and of all. What does not compile says so when it is loaded.
+    """
+    import cupy
+
+    if gpu.backend() != "gpu":
+        raise NoGpu(f"Compiling for a GPU through CuPy needs one. {gpu.reason()}")
+    device = cupy.cuda.Device().id
+
+    def compiled(kernel: Kernel) -> None:
+        with cupy.cuda.Device(device), contextlib.suppress(Exception):
+            gpu.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry]).compile()
+
+    different = list({kernel.entry: kernel for kernel in kernels}.values())
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, _ in enumerate(pool.map(compiled, different), start=1):
+            report(done, len(different))
+
+
 def cublas_sgemm(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
     """C = alpha·A·B + beta·C by cuBLAS's float32 SGEMM, called as the ladder's kernels are, on row-major arrays."""
     import cupy.cublas
@@ -106,7 +130,7 @@ def cublas_sgemm(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: flo
     cupy.cublas.gemm("N", "N", A, B, out=C, alpha=alpha, beta=beta)
 
 
-def _verify(
+def verify_twice(
     launch: Callable[..., None], reference: Reference, A: Any, B: Any, C: Any, alpha: float, beta: float
 ) -> float:
     """The larger error of two launches: one onto NaN with beta = 0, one onto C. WrongResult if either is wrong."""
@@ -119,7 +143,7 @@ def _verify(
     return max(reference.check(poisoned, alpha), reference.check(updated, alpha, beta, C))
 
 
-def _stop_after_fault(kernel: Kernel, reason: Exception) -> None:
+def stop_after_fault(kernel: Kernel, reason: Exception) -> None:
     """A fault inside a kernel makes every later CUDA call fail; then nothing more can be measured in this process."""
     try:
         gpu.synchronize()

@@ -24,7 +24,7 @@ def performance(
 ) -> Performance:
     """This kernel's speed at (M, N, K): measured now on a GPU, without one the recorded shape nearest to it."""
     if gpu.backend() == "gpu":
-        measurement = bench(kernel, M, N, K, budget_s=budget_s)
+        measurement = bench(recordings.at_shape(kernel, M, N, K, gpu.name()), M, N, K, budget_s=budget_s)
         return Performance(measurement, _sentence(measurement))
     try:
         exact = recordings.find(kernel, M, N, K, recorded_on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gemm_kernels import Kernel
 from helpers import gpu
 
 COMMIT_VARIABLE = "GEMM_COURSE_COMMIT"  # for a copy of the tree without its .git
@@ -53,6 +55,11 @@ def clocks_under_load() -> dict[str, str]:
     clocks = _nvidia_smi(CLOCK_FIELDS)
     gpu.synchronize()
     return clocks
+
+
+def source_sha256(kernel: Kernel) -> str:
+    """The SHA-256 of a kernel's source text: what was measured or checked is this text, whatever the file holds now."""
+    return hashlib.sha256(kernel.source.encode("utf-8")).hexdigest()
 
 
 def commit() -> str:

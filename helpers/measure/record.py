@@ -12,10 +12,10 @@ import numpy as np
 from gemm_kernels import LADDER, Kernel
 from helpers import gpu
 from helpers.measure import recordings
-from helpers.measure.bench import NoGpu, Refusal, bench_together
+from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all
 from helpers.measure.measurement import Measurement
 from helpers.measure.problem import ALPHA, BETA, problem, verify
-from helpers.measure.provenance import provenance
+from helpers.measure.provenance import provenance, source_sha256
 from helpers.measure.suites import GOLDEN_SEED, GOLDEN_SHAPES, Group
 
 
@@ -32,13 +32,16 @@ def record_suite(
     `report` is called after each group with the number of groups done. An exception, KeyboardInterrupt among them,
     passes through after the rows of the finished groups are on disk: an interrupted run keeps what it measured.
     """
-    about_this_run = provenance()
+    compile_all([kernel for group in groups for kernel in at_shape(group, gpu.name())])
+    sources = {kernel.name: source_sha256(kernel) for group in groups for kernel in group.kernels}
+    about_this_run = provenance() | {"source_sha256": sources}
     file = recordings.path(gpu.name(), folder)
     rows: list[dict[str, Any]] = []
     refused: list[Refusal] = []
     try:
         for done, group in enumerate(groups, start=1):
-            measured, refusals = bench_together(group.kernels, group.M, group.N, group.K, budget_s=budget_s)
+            kernels = at_shape(group, gpu.name())
+            measured, refusals = bench_together(kernels, group.M, group.N, group.K, budget_s=budget_s)
             refused += refusals
             rows += [{"suite": suite, **measurement.row()} for measurement in measured]
             report(done, group, measured)
@@ -46,6 +49,11 @@ def record_suite(
         if rows:
             file = recordings.merge(gpu.name(), about_this_run, rows, folder)
     return file, refused
+
+
+def at_shape(group: Group, gpu_name: str) -> list[Kernel]:
+    """The kernels of a group, the autotuned one with the parameters that were searched for this shape."""
+    return [recordings.at_shape(kernel, group.M, group.N, group.K, gpu_name) for kernel in group.kernels]
 
 
 def record_golden(kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER) -> Path:

@@ -1,7 +1,8 @@
-"""What `record` measures: the ladder by size, block shapes, and the C that the simulator must reproduce bit for bit."""
+"""What `record` measures: the ladder by size and shape, block shapes, tiles, and the C that the simulator repeats."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,13 @@ OTHER_SHAPES = (
 BLOCK_SIZE = 2048  # M = N = K of the block-shape suite
 BLOCK_THREADS = (16, 1024)
 BLOCK_KERNELS = ("naive", "coalesced")  # x runs down the rows, x runs along the columns
+SWEEP_SIZES = tuple(range(256, 4097, 256))
+SWEEP_KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy")  # the same tile, loaded in four ways
+TILES_SIZE = 2048  # M = N = K of the tiles suite
+TILES = {  # kernel: the values of its parameters, of which every set that its rules accept is measured
+    "block_tile_1d": {"BM": (32, 64, 128), "BN": (32, 64, 128), "BK": (8, 16), "TM": (2, 4, 8, 16)},
+    "block_tile_2d": {"BM": (64, 128), "BN": (64, 128), "BK": (8, 16), "TM": (2, 4, 8), "TN": (2, 4, 8)},
+}
 GOLDEN_SHAPES = ((64, 64, 64), (100, 90, 77), (1, 1, 1), (33, 65, 129), (256, 256, 256))
 GOLDEN_SEED = 20
 
@@ -61,5 +69,20 @@ def blocks(size: int = BLOCK_SIZE) -> list[Group]:
     ]
 
 
-TIMED_SUITES = ("ladder", "shapes", "blocks")
-SUITES = (*TIMED_SUITES, "golden", "occupancy", "counters")
+def sweep(sizes: Sequence[int] = SWEEP_SIZES) -> list[Group]:
+    """One tile, loaded in four ways, by size: when does double buffering help?"""
+    return [Group(tuple(get(name) for name in SWEEP_KERNELS), size, size, size) for size in sizes]
+
+
+def tiles(size: int = TILES_SIZE) -> list[Group]:
+    """Tiles of the kernels that keep more than one result in a thread: all that TILES and the rules leave."""
+    kernels = []
+    for name, values in TILES.items():
+        kernel = get(name)
+        sets = (dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values()))
+        kernels += [kernel.replace(**params) for params in sets if all(rule.holds(params) for rule in kernel.rules)]
+    return [Group(tuple(kernels), size, size, size)]
+
+
+TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
+SUITES = (*TIMED_SUITES, "golden", "occupancy", "counters", "correctness")

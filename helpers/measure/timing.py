@@ -26,7 +26,7 @@ def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) ->
     """
     import cupy
 
-    flush = _flusher()
+    flush = flusher()
     for launch in launches:  # the first call compiles and loads
         launch()
     gpu.synchronize()
@@ -61,7 +61,7 @@ def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) ->
     return milliseconds
 
 
-def _flusher() -> Callable[[], None]:
+def flusher() -> Callable[[], None]:
     """A function that overwrites four times the L2 of the current GPU."""
     import cupy
 

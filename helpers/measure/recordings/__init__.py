@@ -1,8 +1,10 @@
 """Measurements made on real GPUs, kept as JSON beside this file, and how to read them back.
 
 `<gpu>.json`: {"gpu": name, "runs": [provenance, …], "rows": [row, …]}; a row names its suite and, by index, its run.
+`tuning-<gpu>.json`: the same of the search for the best parameters (suites `tuning` and `finals`).
 `golden.json`: SHA-256 of the C that each kernel computes on a GPU from `problem(…)`, for the simulator to reproduce.
 `counters.json`: Nsight Compute's counters of each kernel. `occupancy.json`: resident blocks by the CUDA driver.
+`correctness.json`: what was tried to find each kernel wrong, on a GPU and under compute-sanitizer.
 """
 
 from __future__ import annotations
@@ -11,17 +13,19 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import Kernel
+from gemm_kernels import Kernel, autotuned, get, tuned
 from helpers.measure.measurement import Measurement
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden.json"
-OTHERS = (GOLDEN.name, "counters.json", "occupancy.json")  # files of other things than times
+OTHERS = (GOLDEN.name, "counters.json", "occupancy.json", "correctness.json")  # files of other things than times
+TUNING = "tuning-"  # begins the names of the files that the suites of the search are in
+TUNING_SUITES = ("tuning", "finals")
 DEFAULT_GPU = "NVIDIA H200"
 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
@@ -36,35 +40,54 @@ def path(gpu: str, folder: Path = FOLDER) -> Path:
     return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
 
 
+def tuning_path(gpu: str, folder: Path = FOLDER) -> Path:
+    """Where the search for the best parameters is: "NVIDIA H200" -> tuning-nvidia-h200.json."""
+    return folder / f"{TUNING}{path(gpu, folder).name}"
+
+
 def gpus(folder: Path = FOLDER) -> list[str]:
     """The names of the GPUs that have recordings."""
-    return sorted(read(file)["gpu"] for file in folder.glob("*.json") if file.name not in OTHERS)
+    files = (file for file in folder.glob("*.json") if file.name not in OTHERS and not file.name.startswith(TUNING))
+    return sorted(read(file)["gpu"] for file in files)
 
 
 def load(gpu: str = DEFAULT_GPU, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
-    """All recorded measurements of a GPU, or those of one suite (`ladder`, `blocks`)."""
-    content = raw(gpu, folder)
+    """All recorded measurements of a GPU but those of the search, or those of one suite (`ladder`, `tuning`, …)."""
+    content = raw(gpu, folder, suite)
     rows = [row for row in content["rows"] if suite in (None, row["suite"])]
     if not rows:
         raise NoRecording(f"The recordings of {gpu} have no suite {suite!r}; they have {_suites(content)}.")
     return [Measurement.from_row(row, gpu) for row in rows]
 
 
-def raw(gpu: str = DEFAULT_GPU, folder: Path = FOLDER) -> Mapping[str, Any]:
-    """The whole file of a GPU, with the provenance of every run."""
-    file = path(gpu, folder)
+def raw(gpu: str = DEFAULT_GPU, folder: Path = FOLDER, suite: str | None = None) -> Mapping[str, Any]:
+    """The whole file of a GPU in which a suite is, with the provenance of every run."""
+    searched = suite in TUNING_SUITES
+    file = tuning_path(gpu, folder) if searched else path(gpu, folder)
     if not file.exists():
         known = ", ".join(gpus(folder)) or "none"
-        raise NoRecording(f"There is no recording of {gpu!r}; there are recordings of: {known}.")
+        what = "search for the best parameters on" if searched else "recording of"
+        raise NoRecording(f"There is no {what} {gpu!r}; there are recordings of: {known}.")
     return read(file)
 
 
 def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
-    """The recorded measurement of this kernel with these parameters at exactly this shape, or None."""
+    """The recorded measurement of this kernel with these parameters at exactly this shape, or None.
+
+    `get("autotuned")` stands for the kernel that `autotuned(M, N, K)` gives at this shape.
+    """
+    kernel = at_shape(kernel, M, N, K, gpu)
     for row in load(gpu):
         if _same_kernel(row, kernel) and (row.M, row.N, row.K) == (M, N, K):
             return row
     return None
+
+
+def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
+    """The kernel itself; for `get("autotuned")` with the parameters that were searched for shapes like this one."""
+    if kernel == get("autotuned") and gpu in tuned.gpus():
+        return autotuned(M, N, K, gpu)
+    return kernel
 
 
 def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
@@ -73,14 +96,16 @@ def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> M
     def distance(row: Measurement) -> float:
         return sum(abs(math.log(have / want)) for have, want in ((row.M, M), (row.N, N), (row.K, K)))
 
-    return min((row for row in load(gpu) if _same_kernel(row, kernel)), key=distance, default=None)
+    rows = (row for row in load(gpu) if _same_kernel(row, at_shape(kernel, row.M, row.N, row.K, gpu)))
+    return min(rows, key=distance, default=None)
 
 
 def gflops(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement:
     """The recorded measurement of this kernel at this shape (`.gflops`, `.cublas_gflops`, `.label`), or NoRecording."""
     row = find(kernel, M, N, K, gpu)
     if row is None:
-        rows = sorted((row for row in load(gpu) if _same_kernel(row, kernel)), key=lambda row: row.flops)
+        same = (row for row in load(gpu) if _same_kernel(row, at_shape(kernel, row.M, row.N, row.K, gpu)))
+        rows = sorted(same, key=lambda row: row.flops)
         shapes = dict.fromkeys(f"{row.M}×{row.N}×{row.K}" for row in rows)
         params = ", ".join(f"{name}={value}" for name, value in kernel.params.items())
         raise NoRecording(
@@ -104,19 +129,36 @@ def merge(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Mapping[str, A
     Runs that no row refers to any more are dropped.
     """
     file = path(gpu, folder)
-    old = read(file) if file.exists() else {"gpu": gpu, "runs": [], "rows": []}
-    runs = [*old["runs"], dict(provenance)]
-    by_key = {_key(row): row for row in old["rows"]}
-    by_key.update({_key(row): {**row, "run": len(runs) - 1} for row in rows})
-    used = sorted({row["run"] for row in by_key.values()})
-    renumbered = {run: index for index, run in enumerate(used)}
-    merged = [{**row, "run": renumbered[row["run"]]} for row in by_key.values()]
-    write(file, {"gpu": gpu, "runs": [runs[run] for run in used], "rows": merged})
+    merge_into(file, gpu, provenance, rows)
     return file
 
 
+def merge_into(file: Path, gpu: str, provenance: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
+    """`merge` for a file by its path."""
+    old = read(file) if file.exists() else {"gpu": gpu, "runs": [], "rows": []}
+    by_key = {_key(row): row for row in old["rows"]}
+    by_key.update({_key(row): {**row, "run": len(old["runs"])} for row in rows})
+    _write_runs(file, gpu, [*old["runs"], dict(provenance)], list(by_key.values()))
+
+
+def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Take the unwanted rows out of a file, and the runs that nothing refers to any more. No file: nothing to do."""
+    if file.exists():
+        old = read(file)
+        _write_runs(file, old["gpu"], old["runs"], [row for row in old["rows"] if not unwanted(row)])
+
+
+def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[Mapping[str, Any]]) -> None:
+    used = sorted({row["run"] for row in rows})
+    renumbered = {run: index for index, run in enumerate(used)}
+    rows = [{**row, "run": renumbered[row["run"]]} for row in rows]
+    write(file, {"gpu": gpu, "runs": [runs[run] for run in used], "rows": rows})
+
+
 def _key(row: Mapping[str, Any]) -> str:
-    return json.dumps([row[name] for name in KEY], sort_keys=True)
+    """Two rows with the same key measure the same thing. The autotuned kernel is the same with other parameters."""
+    names = KEY if row["kernel"] != "autotuned" or row["suite"] in TUNING_SUITES else (*KEY[:2], *KEY[3:])
+    return json.dumps([row[name] for name in names], sort_keys=True)
 
 
 def write(file: Path, content: Mapping[str, Any]) -> None:

@@ -1,0 +1,196 @@
+"""Try to find a kernel wrong on a GPU, and keep what was tried: shapes, poison, compute-sanitizer.
+
+Every kernel at every listed shape and at random ones, twice: with beta = 0 onto NaN (each element must be written, and
+C must not be read) and with beta onto C. Then all of them on odd shapes under the four tools of compute-sanitizer,
+which runs this file as a program (`python -m helpers.measure.correctness`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import LADDER, Kernel, get, tuned
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
+from helpers.measure.problem import ALPHA, BETA, Reference, problem, tolerance
+from helpers.measure.provenance import provenance, source_sha256
+from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
+
+FILE = "correctness.json"
+Shape = tuple[int, int, int]
+
+LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
+RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
+SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out
+_SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazards? displayed)")
+
+
+class Incorrect(Exception):
+    """A kernel was found wrong; the message says which, where and how."""
+
+
+def random_shapes() -> list[Shape]:
+    """RANDOM_COUNT shapes with M, N and K from 1 to RANDOM_LARGEST, always the same."""
+    chance = np.random.default_rng(RANDOM_SEED)
+    drawn = chance.integers(1, RANDOM_LARGEST + 1, (RANDOM_COUNT, 3))
+    return [(int(M), int(N), int(K)) for M, N, K in drawn]
+
+
+def variants(kernel: Kernel) -> list[Kernel]:
+    """The kernel itself; the autotuned one with each different set of parameters that a search on this GPU chose."""
+    if kernel != get("autotuned") or gpu.name() not in tuned.gpus():
+        return [kernel]
+    shapes = tuned.shapes(gpu.name())
+    return list(
+        {one.entry: one for one in (recordings.at_shape(kernel, *shape, gpu.name()) for shape in shapes)}.values()
+    )
+
+
+def check(
+    kernels: Sequence[Kernel] = LADDER,
+    shapes: Sequence[Shape] | None = None,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> list[dict[str, Any]]:
+    """Verify every kernel at every shape. One row a kernel with its worst error. Incorrect at the first that is wrong.
+
+    The autotuned kernel is tried with the parameters for the shape, and on random shapes with all that were chosen.
+    """
+    if gpu.backend() != "gpu":
+        raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
+    shapes = [*LISTED, *random_shapes()] if shapes is None else list(shapes)
+    tried = {kernel.name: variants(kernel) for kernel in kernels}
+    every = [one for variant in tried.values() for one in variant]
+    compile_all([*every, *kernels])
+    launches = {one.entry: gpu.load(one) for one in [*every, *kernels]}
+    rows = {kernel.name: _Row(kernel, len(tried[kernel.name])) for kernel in kernels}
+    for done, shape in enumerate(shapes, start=1):
+        A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
+        reference = Reference.of(A, B)
+        for kernel in kernels:
+            small = max(shape) <= RANDOM_LARGEST
+            chosen = tried[kernel.name] if small else [recordings.at_shape(kernel, *shape, gpu.name())]
+            for one in chosen:
+                try:
+                    error = verify_twice(launches[one.entry], reference, A, B, C, ALPHA, BETA)
+                except Exception as reason:
+                    stop_after_fault(one, reason)
+                    raise Incorrect(f"{one.entry} at {'×'.join(map(str, shape))}: {reason}") from reason
+                rows[kernel.name].add(shape, error)
+        report(done, len(shapes))
+    return [row.content() for row in rows.values()]
+
+
+class _Row:
+    """What was found for one kernel so far."""
+
+    def __init__(self, kernel: Kernel, variants: int) -> None:
+        self.kernel, self.variants, self.checks = kernel, variants, 0
+        self.worst, self.where = 0.0, (0, 0, 0)
+
+    def add(self, shape: Shape, error: float) -> None:
+        self.checks += 1
+        if error / math.sqrt(shape[2]) > self.worst:
+            self.worst, self.where = error / math.sqrt(shape[2]), shape
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "kernel": self.kernel.name,
+            "params": dict(self.kernel.params),
+            "source_sha256": source_sha256(self.kernel),
+            "parameter_sets": self.variants,
+            "checks": self.checks,
+            "worst_error_over_sqrt_k": float(f"{self.worst:.3g}"),
+            "at": list(self.where),
+        }
+
+
+def sanitize(kernels: Sequence[Kernel] = LADDER) -> dict[str, Any]:
+    """Run all kernels on odd shapes under each tool, all tools at once. Incorrect if one of them reports anything."""
+    program = shutil.which("compute-sanitizer")
+    if program is None:
+        raise Incorrect("compute-sanitizer is not on the PATH: add the CUDA toolkit's bin folder to it.")
+    names = [kernel.name for kernel in kernels]
+
+    def run(tool: str) -> tuple[str, int]:
+        command = [program, "--tool", tool, "--print-limit", "10", sys.executable, "-m", __name__, *names]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=500)
+        output = done.stdout + done.stderr
+        summary = _SUMMARY.search(output)
+        found = int(next(group for group in summary.groups() if group is not None)) if summary else -1
+        if found != 0 or done.returncode != 0 or f"{launches(names)} launches" not in output:
+            raise Incorrect(f"compute-sanitizer's {tool} reports {found}: {output[-3000:]}")
+        return tool, found
+
+    with ThreadPoolExecutor(len(TOOLS)) as pool:
+        findings = dict(pool.map(run, TOOLS))
+    version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    return {
+        "version": re.search(r"Version ([\d.]+)", version + "Version 0").group(1),  # type: ignore[union-attr]
+        "shapes": [list(shape) for shape in (*SANITIZED, *SANITIZED_ALIGNED)],
+        "launches": launches(names),
+        "findings": findings,
+    }
+
+
+def launches(names: Sequence[str]) -> int:
+    """How many launches `launch_all` makes: each variant at each shape with beta = 0 and with beta."""
+    return 2 * len((*SANITIZED, *SANITIZED_ALIGNED)) * sum(len(variants(get(name))) for name in names)
+
+
+def launch_all(names: Sequence[str]) -> int:
+    """Launch the kernels on the sanitizer's shapes: with beta = 0 onto a C that nobody wrote, and with beta onto C."""
+    import cupy
+
+    cupy.cuda.set_allocator(None)  # one allocation an array: a pool would hide reads of what nobody wrote
+    count = 0
+    for name in names:
+        for kernel in variants(get(name)):
+            launch = gpu.load(kernel)
+            for M, N, K in (*SANITIZED, *SANITIZED_ALIGNED):
+                A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+                for beta, output in ((0.0, gpu.empty((M, N), np.float32)), (BETA, C)):
+                    launch(M, N, K, ALPHA, A, B, beta, output)
+                    gpu.synchronize()
+                    count += 1
+    return count
+
+
+def record_correctness(
+    kernels: Sequence[Kernel] = LADDER,
+    folder: Path = recordings.FOLDER,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Path:
+    """Check and sanitize, and write correctness.json. Nothing is written if a kernel is found wrong."""
+    rows = check(kernels, report=report)
+    sanitizer = sanitize(kernels)
+    file = folder / FILE
+    content = {
+        "provenance": provenance(),
+        "tolerance_over_sqrt_k": tolerance(1),
+        "listed": [list(shape) for shape in LISTED],
+        "random": {"seed": RANDOM_SEED, "count": RANDOM_COUNT, "largest": RANDOM_LARGEST},
+        "compute_sanitizer": sanitizer,
+        "rows": rows,
+    }
+    recordings.write(file, content)
+    return file
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="+")
+    print(f"{launch_all(parser.parse_args().kernels)} launches")

@@ -1,0 +1,361 @@
+"""Search for the fastest parameters of the `autotuned` kernel on the GPU at hand, shape by shape, with Kernel Tuner.
+
+Kernel Tuner (the extra `tune`) walks the space within the restrictions, compiles and times through its CuPy back end,
+and keeps a cache from which an interrupted search goes on. Three things that it does not do, an observer adds: it
+lifts the function's limit on dynamic shared memory (the back end leaves it at 48 KB, and a larger launch would end the
+search), it overwrites the L2 before each launch, and it holds C against float64.
+
+Its times are taken one configuration after another, each launched on an idle GPU, so that some microseconds of the host
+are in them. They choose the finalists. Those take turns with each other and with cuBLAS in `bench_together`, and the
+fastest of them is the one that `gemm_kernels.autotuned` gives for the shape.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import Kernel, get, tuned
+from helpers import gpu
+from helpers.devices import Device
+from helpers.measure import recordings
+from helpers.measure.bench import bench_together
+from helpers.measure.measurement import MEASURED, Measurement, Timing
+from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem
+from helpers.measure.provenance import provenance, source_sha256
+from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
+from helpers.measure.timing import flusher
+from helpers.models.traffic import tile_intensity
+from helpers.models.tuning import predict
+
+Shape = tuple[int, int, int]  # M, N, K
+Params = Mapping[str, int]
+
+KERNEL = "autotuned"
+# Every size and shape that is recorded, and squares between them.
+SHAPES: tuple[Shape, ...] = tuple(
+    sorted(
+        {*((size, size, size) for size in (*LADDER_SIZES, 384, 768, 1536, 3072)), *OTHER_SHAPES},
+        key=lambda shape: (math.prod(shape), shape),
+    )
+)
+# Legal values that are worth trying. Not the product of them: see `space`.
+SPACE: Mapping[str, tuple[int, ...]] = {
+    "BM": (16, 32, 64, 128, 256),
+    "BN": (32, 64, 128, 256),
+    "BK": (8, 16, 32, 64, 128),
+    "WM": (16, 32, 64),
+    "WN": (32, 64),
+    "TM": (4, 8, 16),
+    "TN": (4, 8),
+    "SLICES": (1, 2, 4, 8, 16),
+    "STAGES": (2, 3),
+    "BLOCKS": (1, 2, 3, 4),
+}
+SLICE_DEPTHS = (8, 16)  # k of a tile that a slice multiplies between two barriers
+THREADS = (64, 128, 256, 512)
+FINALISTS = 6
+TIMED_S, FEWEST, MOST = 0.02, 3, 9  # launches of a configuration: as many as fit into TIMED_S seconds, within these
+LEAST_BUSY = 0.4  # of what the best tile leaves the SMs to do, see `busy`
+LARGE, LARGE_INTENSITY = 1536**3, 20  # at so many products or more, FLOP a byte that a block must get out of its tiles
+HUGE, HUGE_INTENSITY = 5000**3, 40
+SUITE, FINAL = "tuning", "finals"  # of the rows: the search, and the finalists beside cuBLAS
+WHOLE = ((256, 256, 256), (1024, 1024, 1024), (4096, 4096, 4096))  # shapes of which all that was measured is kept
+KEPT = 20  # and of the others the fastest so many
+
+
+class NoTuner(Exception):
+    """Kernel Tuner is not installed; the message says how to get it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found at one shape.
+
+    searched: every configuration that was measured and right, fastest first. finals: those that took turns with cuBLAS,
+    fastest first. refused: what was wrong or did not run, in sentences.
+    """
+
+    shape: Shape
+    searched: tuple[Measurement, ...]
+    finals: tuple[Measurement, ...]
+    refused: tuple[str, ...]
+
+
+def space(device: Device) -> list[dict[str, int]]:
+    """The parameters that are legal and promising on this GPU, in a fixed order.
+
+    Legal: the kernel's own rules. Promising: 2 to 16 warps whose registers are not predicted to spill, tiles that are
+    at most four times as long as wide, and BLOCKS no less than what fits on an SM anyway.
+    """
+    kernel = get(KERNEL)
+    found = []
+    for params in _combinations():
+        if not all(rule.holds(params) for rule in kernel.rules):
+            continue
+        if promising(kernel.replace(**params), device):
+            found.append(params)
+    return found
+
+
+def _combinations() -> Iterator[dict[str, int]]:
+    """The product of SPACE, without what could not be a warp's tile or a slice's depth (most of it)."""
+    warp_tiles = itertools.product(*(SPACE[name] for name in ("WM", "WN", "TM", "TN")))
+    for WM, WN, TM, TN in (tile for tile in warp_tiles if tile[0] // tile[2] * (tile[1] // tile[3]) == 32):
+        for BM, BN, SLICES, depth in itertools.product(SPACE["BM"], SPACE["BN"], SPACE["SLICES"], SLICE_DEPTHS):
+            if BM % WM or BN % WN or SLICES * depth not in SPACE["BK"]:
+                continue
+            for STAGES, BLOCKS in itertools.product(SPACE["STAGES"], SPACE["BLOCKS"]):
+                values = (BM, BN, SLICES * depth, WM, WN, TM, TN, SLICES, STAGES, BLOCKS)
+                yield dict(zip(SPACE, values, strict=True))
+
+
+def promising(kernel: Kernel, device: Device) -> bool:
+    """Whether a configuration is worth compiling for this GPU, by prediction alone."""
+    p = kernel.params
+    if kernel.threads not in THREADS or not 0.25 <= p["BM"] / p["BN"] <= 4:
+        return False
+    if p["BK"] // p["SLICES"] > SLICE_DEPTHS[0] and p["SLICES"] > 2:
+        return False  # many slices are for short sums, of which deep tiles leave too few
+    if not _fits(kernel, device):
+        return False
+    most = SPACE["BLOCKS"][-1]
+    return p["BLOCKS"] == most or not _fits(kernel.replace(BLOCKS=p["BLOCKS"] + 1), device)
+
+
+def _fits(kernel: Kernel, device: Device) -> bool:
+    """Whether BLOCKS blocks fit on an SM, none of them spilling."""
+    if kernel.params["BLOCKS"] * kernel.threads > device.threads_per_sm // 2:
+        return False  # more warps than hide the latency of eight products by each of 32 lanes
+    predicted = predict(device, kernel)
+    return not predicted.spills and predicted.result is not None and predicted.result.blocks >= kernel.params["BLOCKS"]
+
+
+def suits(params: Params, shape: Shape, sms: int) -> bool:
+    """Whether a configuration is worth measuring at a shape: tiles no larger than C, and SMs no idler than need be."""
+    M, N, K = shape
+    rows, columns = params["BM"], params["BN"]
+    if rows > max(_power_of_two(M), 16) or columns > max(_power_of_two(N), 32) or params["BK"] > max(K, 8):
+        return False
+    intensity = tile_intensity(rows, columns)
+    if M * N * K >= HUGE and intensity < HUGE_INTENSITY or M * N * K >= LARGE and intensity < LARGE_INTENSITY:
+        return False
+    best = max(busy(rows, columns, M, N, sms) for rows in SPACE["BM"] for columns in SPACE["BN"])
+    return busy(rows, columns, M, N, sms) >= LEAST_BUSY * best
+
+
+def busy(rows: int, columns: int, M: int, N: int, sms: int) -> float:
+    """The part of all SMs' time that goes into elements of C, were tiles all that takes time, and all equally long."""
+    tiles = -(-M // rows) * -(-N // columns)
+    rounds = -(-tiles // sms)
+    return M * N / (rounds * sms * rows * columns)
+
+
+def _power_of_two(size: int) -> int:
+    """The next power of two."""
+    return 1 << (size - 1).bit_length()
+
+
+def search(
+    shape: Shape,
+    candidates: Sequence[Params],
+    cache: Path,
+    *,
+    budget_s: float = 1.0,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> Found:
+    """Measure the candidates that suit a shape, then the fastest of them beside cuBLAS. Needs a GPU and Kernel Tuner.
+
+    cache: a folder for Kernel Tuner's caches; a search that was interrupted there goes on where it stopped.
+    budget_s: seconds for the finals.  report: called with the number of configurations done, and of all.
+    """
+    kernel_tuner, observers = _kernel_tuner()
+    kernel = get(KERNEL)
+    M, N, K = shape
+    chosen = {tuple(params.values()) for params in candidates if suits(params, shape, _sms())}
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+    output = C.copy()
+    observer = _observer(observers.BenchmarkObserver, Reference.of(A, B), C, output, report, len(chosen))
+
+    def is_chosen(*found: int) -> bool:
+        return found[: len(SPACE)] in chosen
+
+    values = {name: sorted({params[column] for params in chosen}) for column, name in enumerate(SPACE)}
+    rows, _ = kernel_tuner.tune_kernel(
+        f"{kernel.function}<{', '.join(SPACE)}>",
+        kernel.source,
+        (N, M),
+        [np.int32(M), np.int32(N), np.int32(K), np.float32(ALPHA), A, B, np.float32(BETA), output],
+        {**values, "THREADS": list(THREADS)},
+        # What is chosen is the restriction; the others say parts of it again, by which the space is walked fast.
+        restrictions=[
+            is_chosen,
+            "(WM // TM) * (WN // TN) == 32",
+            "BK % (8 * SLICES) == 0",
+            "THREADS == 32 * (BM // WM) * (BN // WN) * SLICES",
+        ],
+        grid_div_x=["BN"],
+        grid_div_y=["BM"],
+        block_size_names=["THREADS"],
+        smem_args={"size": lambda params: _kernel(params).shared_bytes},
+        lang="CUPY",
+        compiler_options=list(gpu.KERNEL_OPTIONS),
+        defines={},
+        iterations=_launches(shape),
+        observers=[observer],
+        cache=str(cache / f"{_key(kernel, values)}-{M}x{N}x{K}.json"),
+        quiet=True,
+    )
+    right = [row for row in rows if row.get("error") is not None and row["error"] == row["error"]]
+    refused = [f"{_kernel(row).entry}: {row.get('__error__', 'wrong result')}" for row in rows if row not in right]
+    right.sort(key=lambda row: float(np.median(row["times"])))
+    finals, refusals = bench_together([_kernel(row) for row in right[:FINALISTS]], M, N, K, budget_s=budget_s)
+    refused += [f"{refusal.kernel.entry}: {refusal.error}" for refusal in refusals]
+    searched = [_measurement(row, shape, finals[0].cublas) for row in right] if finals else []
+    return Found(shape, tuple(searched), tuple(sorted(finals, key=lambda row: row.median_ms)), tuple(refused))
+
+
+def _kernel(params: Params) -> Kernel:
+    """The kernel with these parameters, of which some may be Kernel Tuner's own."""
+    return get(KERNEL).replace(**{name: int(params[name]) for name in SPACE})
+
+
+def _measurement(row: Mapping[str, Any], shape: Shape, cublas: Timing) -> Measurement:
+    kernel = _kernel(row)
+    return Measurement(
+        kernel=KERNEL,
+        params=dict(kernel.params),
+        block=kernel.block,
+        M=shape[0],
+        N=shape[1],
+        K=shape[2],
+        time=Timing.of(row["times"]),
+        cublas=cublas,
+        error=row["error"],
+        gpu=gpu.name(),
+        label=MEASURED,
+    )
+
+
+def _launches(shape: Shape) -> int:
+    """Launches of a configuration, from the time that half of the peak would take."""
+    device = gpu.device()
+    peak = device.peak_fp32_gflops if device else 10_000.0
+    seconds = 2 * math.prod(shape) / (0.5e9 * peak)
+    return int(np.clip(TIMED_S / max(seconds, 1e-6), FEWEST, MOST))
+
+
+def _key(kernel: Kernel, values: Mapping[str, Sequence[int]]) -> str:
+    """What a cached search depends on, beside the GPU and the shape."""
+    text = json.dumps([gpu.name(), kernel.source, values])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _sms() -> int:
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def _kernel_tuner() -> tuple[Any, Any]:
+    try:
+        import kernel_tuner
+        from kernel_tuner import observers
+    except ImportError as error:
+        raise NoTuner(
+            f"Kernel Tuner cannot be imported ({error}). `make tune` installs it into .venv; elsewhere "
+            "`pip install kernel-tuner` does."
+        ) from error
+    return kernel_tuner, observers
+
+
+def _observer(
+    base: type, reference: Reference, before: Any, output: Any, report: Callable[[int, int], None], total: int
+) -> Any:
+    """Kernel Tuner's view on a search at one shape: a cold L2, C against float64, dynamic shared memory, progress."""
+    flush = flusher()
+
+    class ColdAndRight(base):
+        done = 0
+
+        def register_configuration(self, params: Params) -> None:
+            shared_bytes = _kernel(params).shared_bytes
+            if shared_bytes:
+                self.dev.func.max_dynamic_shared_size_bytes = shared_bytes
+            self.error: float | None = None
+            output[...] = before
+
+        def before_start(self) -> None:
+            flush()
+
+        def after_finish(self) -> None:
+            if self.error is None:  # of the first launch; each launch finds in C what the one before has left
+                try:
+                    self.error = reference.check(output, ALPHA, BETA, before)
+                except WrongResult:
+                    self.error = math.nan
+
+        def get_results(self) -> dict[str, float | None]:
+            self.done += 1
+            report(min(self.done, total), total)
+            return {"error": self.error}
+
+    return ColdAndRight()
+
+
+def keep(found: Sequence[Found], folder: Path = recordings.FOLDER, choices: Path = tuned.FILE) -> Path:
+    """Merge searches into the GPU's tuning file, and the fastest parameters at each shape into `choices`.
+
+    What an older run measured at a shape that is searched again is dropped. Returns the tuning file.
+    """
+    if not found:
+        raise ValueError("There is nothing to keep: no search was finished.")
+    import kernel_tuner
+
+    sources = {KERNEL: source_sha256(get(KERNEL))}
+    about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "source_sha256": sources}
+    rows = []
+    for one in found:
+        searched = one.searched if one.shape in WHOLE else one.searched[:KEPT]
+        rows += [{"suite": SUITE, **row.row()} for row in searched]
+        rows += [{"suite": FINAL, **row.row()} for row in one.finals]
+    file = recordings.tuning_path(gpu.name(), folder)
+    recordings.drop(file, lambda row: (row["M"], row["N"], row["K"]) in {one.shape for one in found})
+    recordings.merge_into(file, gpu.name(), about, rows)
+    write_choices(file, choices)
+    return file
+
+
+def choices(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The fastest finalist at each shape, by the number of operations: what `gemm_kernels.autotuned` chooses from."""
+    best: dict[Shape, Mapping[str, Any]] = {}
+    for row in rows:
+        shape = row["M"], row["N"], row["K"]
+        if row["suite"] == FINAL and (shape not in best or row["median_ms"] < best[shape]["median_ms"]):
+            best[shape] = row
+    ordered = sorted(best, key=lambda shape: (math.prod(shape), shape))
+    return [{"M": M, "N": N, "K": K, "params": dict(best[M, N, K]["params"])} for M, N, K in ordered]
+
+
+def write_choices(tuning_file: Path, file: Path = tuned.FILE) -> None:
+    """Put the choices of one GPU's tuning file into `file`, which keeps those of other GPUs."""
+    content = recordings.read(tuning_file)
+    every = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    every[content["gpu"]] = choices(content["rows"])
+    lines = [
+        f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n ]"
+        for name, rows in every.items()
+    ]
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    os.replace(temporary, file)
+    tuned.forget()
