@@ -161,6 +161,13 @@ def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
     assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
 
 
+def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_nearly_as_much_as_at_1024():
+    assert "At 2049 it gains nearly as much as at 1024." in prose("09")
+    left = np.prod(get("vectorized").grid(2049, 2049)) - 2 * H200.sms
+    assert 0 < left < H200.sms / 4
+    assert gain("double_buffered", "vectorized", 2049) > 0.75 * gain("double_buffered", "vectorized", 1024)
+
+
 def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
     assert "**async_copy loses to ping_pong** at most of the large sizes with aligned rows." in prose("09")
     large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
