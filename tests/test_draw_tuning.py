@@ -28,7 +28,7 @@ MEASURED = Landscape(
         configuration(64, 32, 1000.0, warps=4, intensity=16, floats=0.06),
         configuration(64, 64, 3000.0, warps=2, intensity=16),
         configuration(128, 32, 2000.0, warps=4, intensity=32, spills=True),
-        configuration(128, 32, 1500.0, warps=8, intensity=32),
+        configuration(128, 32, 1500.0, warps=8, intensity=32, floats=0.02),
         Configuration({"BM": 128, "WM": 64, "BK": 8}, RULE),
         Configuration({"BM": 128, "WM": 64, "BK": 8}, RULE),
     ),
@@ -50,7 +50,7 @@ def boxes(drawn, label: str) -> list[tuple[float, float]]:
 def test_a_cell_is_the_best_of_all_choices_of_the_other_parameters():
     grid = MEASURED.grid("BM", "WM", "gflops")
     assert grid[0].tolist() == [1000, 2000] and grid[1, 0] == 3000 and np.isnan(grid[1, 1])
-    assert MEASURED.grid("BM", "WM", "floats_a_fma")[0].tolist() == [0.06, 0.03]  # the fewest
+    assert MEASURED.grid("BM", "WM", "floats_a_fma")[0].tolist() == [0.06, 0.02]  # the fewest
     assert MEASURED.grid("BM", "WM", "occupancy")[0].tolist() == [100 * 4 / 64, 100 * 8 / 64]
 
 
