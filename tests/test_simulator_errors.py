@@ -437,7 +437,8 @@ def test_an_instruction_that_is_not_known():
         simulator.RawModule(code=source).get_function("when")(1, 1, (np.zeros(1, np.int64),))
     assert str(caught.value) == (
         "The simulator does not know the PTX instruction `mov.u64 %rd1, %clock64` (line 2 of your source). "
-        "Try to write it with ordinary arithmetic and loads. On a machine with a GPU the same cell runs this kernel."
+        'Machine code may do: record(level="sass"). Otherwise write it with ordinary arithmetic and loads. '
+        "On a machine with a GPU the same cell runs this kernel."
     )
 
 

@@ -325,8 +325,8 @@ def reduce_warp(operation: str, dtype: np.dtype, value: Reader):
 def unsupported(text: str, line: int, level: str) -> UnsupportedInstruction:
     """The error for an instruction that is not known at a level."""
     where = f" (line {line} of your source)" if line else ""
-    other = "On a machine with a GPU the same cell runs this kernel."
     return UnsupportedInstruction(
         f"The simulator does not know the {level} instruction `{text}`{where}. "
-        f"Try to write it with ordinary arithmetic and loads. {other}"
+        'Machine code may do: record(level="sass"). Otherwise write it with ordinary arithmetic and loads. '
+        "On a machine with a GPU the same cell runs this kernel."
     )

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from helpers import compiler, devices
-from helpers.compiler import CompiledKernel, Parameter
+from helpers.compiler import CompiledKernel, DisassemblyError, Parameter
 from helpers.simulator import pointers, ptx_program
 from helpers.simulator.checks import Checker, Report, error_for
 from helpers.simulator.engine import Launch, Prepared
-from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError
+from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
 from helpers.simulator.ir import Program
 from helpers.simulator.memory import GlobalMemory, product
 from helpers.simulator.observers import together
@@ -209,6 +209,19 @@ class Kernel:
         """The kernel ready to run at "ptx" or "sass" level."""
         return self._sass if level == "sass" else self._ptx
 
+    def _known_level(self, settings: _Settings) -> str:
+        """What was asked for; outside a recording the machine code where PTX has an unknown instruction."""
+        if settings.recording is None and settings.level == "ptx":
+            try:
+                self.prepared("ptx")
+            except UnsupportedInstruction as unknown:
+                try:
+                    self.prepared("sass")
+                except (UnsupportedInstruction, DisassemblyError):
+                    raise unknown from None
+                return "sass"
+        return settings.level
+
     def __call__(
         self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
     ) -> None:
@@ -222,7 +235,8 @@ class Kernel:
         grid, block = _as_sizes(grid), _as_sizes(block)
         self._check_launch(grid, block, shared_mem)
         grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
-        prepared = self.prepared(settings.level)
+        level = self._known_level(settings)
+        prepared = self.prepared(level)
         program = prepared.program
         memory = GlobalMemory()
         parameters = _pack_arguments(self.name, program.parameters, args, memory)
@@ -239,10 +253,10 @@ class Kernel:
                 product(grid) if executed is None else len(executed),
             )  # fmt: skip
             recorder = LaunchRecorder(program, facts, traced)
-        written, names = self._ptx_pointers if settings.level == "ptx" else self._sass_pointers
+        written, names = self._ptx_pointers if level == "ptx" else self._sass_pointers
         checker = None
         if settings.checks != "off":
-            patterns = self._patterns.get((settings.level, block, shared_mem))
+            patterns = self._patterns.get((level, block, shared_mem))
             checker = Checker(program, grid, block, memory, written, names, patterns)
 
         def bind(wave) -> None:
@@ -268,7 +282,7 @@ class Kernel:
             settings.recording.launches.append(recorder)
         if checker is not None:
             # One geometry is remembered, the last one.
-            self._patterns = {(settings.level, block, shared_mem): checker.shared.patterns}
+            self._patterns = {(level, block, shared_mem): checker.shared.patterns}
             _tell(checker.finish(), settings)
 
     @cached_property

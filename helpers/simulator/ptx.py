@@ -244,7 +244,7 @@ def _statements(text: str):
                 # `.entry name(` and a scope's brace are handled by the caller, one piece at a time.
                 if depth == 0 and character == "(" and ".entry" in text[position:end] + " ":
                     break
-                if depth == 0 and character == "(" and re.match(r"[.\w\s]*\.func\b", text[position:end]):
+                if depth == 0 and character == "(" and _FUNCTION_HEAD.match(text[position:end]):
                     break
                 depth += 1
             elif character in "}])":
@@ -260,6 +260,7 @@ def _statements(text: str):
 
 _ENTRY = re.compile(r"[.\w\s]*\.entry\s+([\w$]+)")
 _DEVICE_FUNCTION = re.compile(r"[.\w\s]*\.func\b")
+_FUNCTION_HEAD = re.compile(r"[.\w\s]*\.func\b|[\w$]+\s*$")  # `.func` before what it returns, its name after that
 
 
 @lru_cache(maxsize=8)

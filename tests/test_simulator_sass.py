@@ -1,0 +1,244 @@
+"""Kernels at SASS level: the same bits as at PTX level, on all architecture families; sentences for what is unknown."""
+
+import functools
+
+import kernel_launches
+import numpy as np
+import pytest
+
+from helpers import compiler, devices, simulator
+from helpers.simulator import sass
+
+ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")
+# What only the SASS level knows: tensor cores, MATCH, calls of functions.
+SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "elections", "calls"))
+# The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
+APPROXIMATE = frozenset(("softmax", "fast_math"))
+
+
+@functools.cache
+def module(file: str, arch: str) -> simulator.RawModule:
+    launches = kernel_launches.ladder() + kernel_launches.ordinary()
+    entries = sorted({launch.entry for launch in launches if launch.file == file})
+    return simulator.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=arch)
+
+
+def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
+    """The arguments after the launch."""
+    kernel = module(launch.file, arch).get_function(launch.entry)
+    kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
+    arguments = launch.make_arguments()
+    with simulator.record(level=level, checks="off"):
+        kernel(launch.grid, launch.block, tuple(arguments), shared_mem=launch.shared_bytes)
+    return arguments
+
+
+def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
+    for ptx, sass_ in zip(results(launch, arch, "ptx"), results(launch, arch, "sass"), strict=True):
+        assert ptx.tobytes() == sass_.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("launch", "arch"),
+    [
+        pytest.param(launch, arch, id=f"{launch.file}-{arch}")
+        for launch in kernel_launches.ladder(((33, 65, 17),))
+        for arch in ARCHITECTURES
+        if launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
+    ],
+)
+def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+def few_skews(launch: kernel_launches.Launch) -> bool:
+    return launch.entry.startswith("shared_skew") and launch.name.split()[1] not in ("0", "1", "17")
+
+
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
+@pytest.mark.parametrize(
+    "launch",
+    [
+        launch
+        for launch in kernel_launches.ordinary()
+        if launch.entry not in SASS_ONLY | APPROXIMATE and not few_skews(launch)
+    ],
+    ids=lambda launch: launch.name,
+)
+def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+@pytest.mark.parametrize("name", sorted(SASS_ONLY))
+def test_what_only_machine_code_knows_says_so_at_the_ptx_level(name):
+    launch = next(launch for launch in kernel_launches.ordinary() if launch.entry == name)
+    with pytest.raises(simulator.UnsupportedInstruction, match='record\\(level="sass"\\)'):
+        results(launch, "sm_90", "ptx")
+    recorded, plain = results(launch, "sm_90", "sass"), launch.make_arguments()
+    kernel = module(launch.file, "sm_90").get_function(launch.entry)
+    kernel(launch.grid, launch.block, tuple(plain))  # takes the machine code of its own accord
+    assert [np.asarray(x).tobytes() for x in plain] == [np.asarray(x).tobytes() for x in recorded]
+
+
+def test_softmax_agrees_within_the_ulps_of_the_special_functions():
+    launch = next(launch for launch in kernel_launches.ordinary() if launch.name == "softmax")
+    ptx, machine = (results(launch, "sm_90", level)[1] for level in ("ptx", "sass"))
+    np.testing.assert_allclose(machine, ptx, rtol=1e-6)
+
+
+# ---- what is no arithmetic
+
+
+def run(source: str, *arguments, grid=1, block=32, arch="sm_90", name="kernel") -> None:
+    kernel = simulator.RawModule(code=source, arch=arch).get_function(name)
+    with simulator.record(level="sass", checks="off"):
+        kernel((grid,), (block,), arguments)
+
+
+@pytest.mark.parametrize("arch", ("sm_75", *ARCHITECTURES))
+def test_generic_pointers_lead_to_shared_local_and_global_memory(arch):
+    source = """
+    __device__ __noinline__ float twice(const float *p, int i) { return p[i] * 2.0f; }
+    extern "C" __global__ void kernel(float *out, int k) {
+        __shared__ float s[32];
+        float l[32];
+        s[threadIdx.x] = threadIdx.x;
+        for (int i = 0; i < 32; ++i) l[i] = i * k;
+        __syncthreads();
+        const float *p = k == 1 ? s : k == 2 ? l : out + 32;
+        out[threadIdx.x] = twice(p, threadIdx.x ^ 1);
+    }"""
+    i = np.arange(32, dtype=np.float32)
+    neighbours = np.arange(32) ^ 1
+    for k, expected in ((1, i), (2, 2 * i), (3, 100 + i)):
+        out = np.concatenate([np.zeros(32, np.float32), 100 + i])
+        run(source, out, np.int32(k), arch=arch)
+        np.testing.assert_array_equal(out[:32], 2 * expected[neighbours])
+
+
+@pytest.mark.parametrize("arch", ("sm_75", *ARCHITECTURES))
+def test_variables_of_the_module_keep_their_values(arch):
+    source = """
+    __device__ int counter = 5;
+    __device__ float table[4] = {1, 2, 3, 4};
+    __constant__ float weights[4] = {10, 20, 30, 40};
+    extern "C" __global__ void kernel(float *out, int k) {
+        out[threadIdx.x] = table[k] + weights[threadIdx.x % 4] + weights[2];
+        table[k] = out[threadIdx.x];
+        if (threadIdx.x == 0) out[0] = atomicAdd(&counter, 1);
+    }"""
+    kernel = simulator.RawModule(code=source, arch=arch).get_function("kernel")
+    out = np.zeros(4, np.float32)
+    for first in (5, 6):
+        with simulator.record(level="sass", checks="off"):
+            kernel((1,), (4,), (out, np.int32(1)))
+        assert out[0] == first
+    np.testing.assert_array_equal(out[1:], [72 + 50, 72 + 60, 72 + 70])
+
+
+def test_printf_prints_its_arguments(capsys):
+    source = r"""extern "C" __global__ void kernel(float x) {
+        if (threadIdx.x < 2) printf("%d: %.2f %s\n", threadIdx.x, x * 2, "fast");
+    }"""
+    run(source, np.float32(1.5))
+    assert capsys.readouterr().out == "0: 3.00 fast\n1: 3.00 fast\n"
+
+
+def test_an_assertion_that_fails_names_its_line():
+    source = """extern "C" __global__ void kernel(int k) {
+        assert(k != 5);
+    }"""
+    run(source, np.int32(4))
+    with pytest.raises(simulator.SimulatorError, match="line 2"):
+        run(source, np.int32(5))
+
+
+def test_a_trap_stops_the_kernel():
+    with pytest.raises(simulator.SimulatorError, match="line 2"):
+        run('extern "C" __global__ void kernel(int k) {\n if (k == 1) __trap(); \n}', np.int32(1))
+
+
+# ---- what is unknown
+
+
+def test_an_unknown_architecture_is_refused_with_a_way_out():
+    with pytest.raises(simulator.UnsupportedInstruction) as caught:
+        run('extern "C" __global__ void kernel(int *p) { *p = 1; }', np.zeros(1, np.int32), arch="sm_100")
+    assert "sm_100" in str(caught.value) and 'arch="sm_90"' in str(caught.value)
+
+
+def test_an_unknown_instruction_is_named_with_its_line():
+    source = """extern "C" __global__ void kernel(long long *out) {
+        out[0] = clock64();
+    }"""
+    with pytest.raises(simulator.UnsupportedInstruction, match=r"CS2R.*line 2 of your source.*record\(level=\"ptx\"\)"):
+        run(source, np.zeros(1, np.int64))
+
+
+def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
+    source = """extern "C" __global__ void kernel(long long *out) {
+        if (threadIdx.x > 5000) return;
+        out[0] = 7;
+    }"""
+    out = np.zeros(1, np.int64)
+    run(source, out)
+    assert out[0] == 7
+
+
+def test_without_nvdisasm_a_sentence_says_what_works(monkeypatch):
+    def missing():
+        raise compiler.NvdisasmMissing("nvdisasm is not installed")
+
+    monkeypatch.setattr("helpers.compiler.disassembly.find_nvdisasm", missing)
+    with pytest.raises(compiler.NvdisasmMissing, match="nvdisasm is not installed"):
+        run('extern "C" __global__ void kernel(int *p) { *p = 3; }', np.zeros(1, np.int32))
+
+
+# ---- text
+
+
+@pytest.mark.parametrize(
+    ("text", "operand"),
+    [
+        ("R5.reuse", sass.Register("R", 5)),
+        ("-|R5|", sass.Register("R", 5, negated=True, absolute=True)),
+        ("RZ", sass.Register("R", None)),
+        ("!UP3", sass.Register("UP", 3, negated=True)),
+        ("~R4", sass.Register("R", 4, inverted=True)),
+        ("R7.H0_H0", sass.Register("R", 7, modifiers=("H0_H0",))),
+        ("-0x10", sass.Immediate("-0x10")),
+        ("-QNAN", sass.Immediate("-QNAN")),
+        ("c[0x0][0x160]", sass.Constant(0, 0x160)),
+        ("-c[0x3][R0+0x10]", sass.Constant(3, 0x10, sass.Register("R", 0), negated=True)),
+        ("[R2.64+0x10]", sass.Address((sass.Register("R", 2, modifiers=("64",)),), 16)),
+        ("desc[UR4][R2.64+-0x8]", sass.Address((sass.Register("R", 2, modifiers=("64",)),), -8)),
+        ("[UR4+R3.X4+0x80]", sass.Address((sass.Register("UR", 4), sass.Register("R", 3, modifiers=("X4",))), 128)),
+        ("SR_TID.X", sass.Special("SR_TID.X")),
+        ("`(.L_x_1)", sass.Label(".L_x_1")),
+    ],
+)
+def test_operands_are_read(text, operand):
+    assert sass.parse_operand(text) == operand
+
+
+def test_a_statement_has_a_guard_modifiers_and_the_lines_of_its_calls():
+    text = """.text.kernel:
+	//## File "head.cuh", line 90 inlined at "k.cu", line 2
+	//## File "k.cu", line 2 inlined at "k.cu", line 7
+	//## File "k.cu", line 7
+        /*0010*/              @!P1 LEA.HI.X R9, R14, R9.reuse, -R25, 0x2, P2 ;
+.L_x_3:
+        /*0020*/                   BRX R4 -0x30 (*"BRANCH_TARGETS .L_x_3, .L_x_4"*);
+"""
+    function = sass.parse(text, "k.cu")
+    lea, branch = function.statements
+    assert (lea.address, lea.base, lea.line, lea.called_from) == (16, "LEA", 2, (7,))
+    assert lea.guard == sass.Register("P", 1, negated=True)
+    assert lea.has("X") and not lea.has("U32") and len(lea.operands) == 6
+    assert branch.targets == (".L_x_3", ".L_x_4")
+    assert function.labels == {".text.kernel": 0, ".L_x_3": 1}
+
+
+def test_what_is_no_operand_is_named():
+    with pytest.raises(ValueError, match=r"FADD R0, R1, @@: the operand @@"):
+        sass.parse("        /*0000*/                   FADD R0, R1, @@ ;", "k.cu")
