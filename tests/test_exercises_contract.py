@@ -50,13 +50,11 @@ def rewritten(source: str) -> str:
 
 
 def timed(check) -> Verdict:
-    """A check within the promised time; the second try counts if the first had to share the machine."""
-    for _ in range(2):
-        started = time.perf_counter()
-        verdict = check()
-        if time.perf_counter() - started < SECONDS:
-            return verdict
-    raise AssertionError(f"The check takes more than {SECONDS} s.")
+    """A check within the promised time, counted in CPU time: other processes of the machine are not its fault."""
+    started = time.process_time()
+    verdict = check()
+    assert time.process_time() - started < SECONDS
+    return verdict
 
 
 # --- kernels

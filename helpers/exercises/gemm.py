@@ -35,7 +35,7 @@ def shapes_that_tell(BM: int, BN: int, BK: int) -> tuple[tuple[int, int, int], .
         (rows, columns, unlike(BK + 2, 1, rows, columns)),
         (2 * BM - 1, narrow, unlike(3 * BK + 1, 1, 2 * BM - 1, narrow)),
         (1, BN + 1, unlike(2 * BK - 1, 1, BN + 1)),
-        (BM + 1, 1, unlike(BK - 1, -1, BM + 1, 1)),
+        (BM + 1, 1, unlike(2 * BK + 1, 1, BM + 1)),
         (BM - 1, unlike(BN + 2, 1, BM - 1), 1),
         (1, 1, 1),
     )

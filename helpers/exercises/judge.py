@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -145,16 +146,28 @@ def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None, le
 
 
 def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
-    """What a launch asked of memory, (space, op, number of the parameter, requests, sectors, wavefronts), and how often
-    its blocks waited: alike for kernels that are slow for the same reason, whatever they call their variables."""
-    names = [parameter.name for parameter in found.kernel.compiled.parameters]
-    keys = {(space, op, array) for launch in found.recording.launches for _, space, op, array in launch.counts}
+    """What a launch asked of memory, alike for kernels that are slow for the same reason, whatever they call things.
+
+    For each kind of access its requests, sectors and wavefronts; how often blocks waited; and the very addresses of
+    block (0, 0, 0), in whatever order.
+    """
+    names = {parameter.name: number for number, parameter in enumerate(found.kernel.compiled.parameters)}
+    launch = found.recording.launches[-1]
+    kinds = {(space, op, array) for _, space, op, array in launch.counts}
     totals = {
-        (space, op, names.index(array) if array in names else -1)
+        (space, op, names.get(array, -1))
         + tuple(found.recording.total(what, space, op, array) for what in ("requests", "sectors", "wavefronts"))
-        for space, op, array in keys
+        for space, op, array in kinds
     }
-    return frozenset(totals | {("barriers", found.barriers)})
+    addresses = Counter(
+        (
+            trace.space, trace.op, names.get(trace.array, -1), trace.width,
+            (trace.addresses - (trace.base if trace.space == "global" else 0)).tobytes(),
+            b"" if trace.active is None else trace.active.tobytes(),
+        )
+        for trace in launch.traces
+    )  # fmt: skip
+    return frozenset(totals | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))})
 
 
 def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:

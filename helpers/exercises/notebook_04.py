@@ -74,8 +74,8 @@ TILE_EDGES = KernelExercise(
     wrong=(
         Wrong("starter", "Nothing asks whether row, col or k is still inside the matrices: tiles at the edges "
               "stick out."),
-        Wrong("store_unguarded", "The loads are guarded, the store is not: threads whose element lies outside C must "
-              "not write it."),
+        Wrong("store_unguarded", "The loads are guarded, the store is not, or not enough: threads whose element lies "
+              "outside C must not write it."),
         Wrong("k_unguarded", "Rows of A and columns of B are guarded, but not k: the last tile sticks out of A to the "
               "right and out of B at the bottom."),
         Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
