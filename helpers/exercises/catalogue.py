@@ -13,6 +13,8 @@ from helpers.exercises import (
     notebook_07,
     notebook_08,
     notebook_09,
+    notebook_10,
+    notebook_11,
     progress,
 )
 from helpers.exercises.exercise import Exercise
@@ -30,6 +32,8 @@ EXERCISES: tuple[Exercise, ...] = tuple(
         notebook_07,
         notebook_08,
         notebook_09,
+        notebook_10,
+        notebook_11,
     )
     for exercise in notebook.EXERCISES
 )

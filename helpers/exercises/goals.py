@@ -54,6 +54,11 @@ def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
     )
 
 
+def load_wavefronts(at_most: int) -> Goal:
+    """Wavefronts of loads from shared memory."""
+    return Goal("wavefronts of loads", lambda j: j.recording.total("wavefronts", "shared", "ld"), at_most)
+
+
 def shared_loads_per_fma(at_most: float) -> Goal:
     """Load requests to shared memory for each warp-wide FMA."""
     return Goal(

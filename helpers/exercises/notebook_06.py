@@ -17,7 +17,7 @@ from helpers.exercises.gemm import Gemm
 from helpers.exercises.pictures import TilePhasesOf
 from helpers.exercises.problems import Case
 from helpers.exercises.slips import Tiles
-from helpers.exercises.values import ValueExercise, WrongValue
+from helpers.exercises.values import ValueExercise, WrongValue, written
 from helpers.explore import register_tile
 from helpers.models.occupancy import occupancy
 from helpers.models.traffic import shared_loads_per_fma
@@ -97,9 +97,9 @@ GUESS = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 def _judge_tiles(params: Any) -> Verdict:
     """Few loads for an FMA, no spills, and enough warps on an SM."""
     if not isinstance(params, Mapping) or any(not isinstance(name, str) for name in params):
-        return Verdict(False, f"The tile sizes are a dict such as {_written(GUESS)}, not {params!r}.")
+        return Verdict(False, f"The tile sizes are a dict such as {written(GUESS)}, not {params!r}.")
     if not params:
-        return Verdict(False, f"Name the tile sizes, such as {_written(GUESS)}.")
+        return Verdict(False, f"Name the tile sizes, such as {written(GUESS)}.")
     kernel = get(LADDER_KERNEL, **params)
     loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
     compiled = compile_kernel(kernel.source, kernel.entry)
@@ -117,10 +117,6 @@ def _judge_tiles(params: Any) -> Verdict:
     if fraction < LEAST_OCCUPANCY:
         return Verdict(False, f"{text}. The patch takes so many registers that few warps fit on the SM.")
     return Verdict(True, f"{text}: done.")
-
-
-def _written(params: Mapping[str, int]) -> str:
-    return f"dict({', '.join(f'{name}={size}' for name, size in params.items())})"
 
 
 def _tile_picture(params: Mapping[str, int]) -> theme.Figure:

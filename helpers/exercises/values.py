@@ -64,19 +64,19 @@ class ValueExercise(Exercise):
 
     def solution(self) -> Answer:
         """A right answer, and why it is right."""
-        return Answer(f"{self.variable} = {_written(self.solved)}", self.because)
+        return Answer(f"{self.variable} = {written(self.solved)}", self.because)
 
     def cells(self) -> tuple[str, ...]:
         """The notebook cells in which the exercise is solved."""
         shown = f"display({self.name}.show({self.variable}))\n" if self.picture else ""
         return (
             f'{self.name} = exercises.get("{self.name}")\n{self.name}',
-            f"{self.variable} = {_written(self.starter)}\n\n{shown}{self.name}.check({self.variable})",
+            f"{self.variable} = {written(self.starter)}\n\n{shown}{self.name}.check({self.variable})",
             f"{self.name}.hint()",
         )
 
 
-def _written(value: Any) -> str:
+def written(value: Any) -> str:
     """A value as a cell has it: parameters by name."""
     if isinstance(value, dict):
         return f"dict({', '.join(f'{name}={size}' for name, size in value.items())})"
