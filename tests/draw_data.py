@@ -8,7 +8,9 @@ BASE = 512 * 1000  # a byte address on a line, like the arrays of the simulator
 LANES = np.arange(32)
 
 
-def access(array: str, op: str, elements, *, active=None, base: int = BASE, width: int = 4, warp: int = 0) -> WarpAccess:
+def access(
+    array: str, op: str, elements, *, active=None, base: int = BASE, width: int = 4, warp: int = 0
+) -> WarpAccess:
     """An access to the elements (floats) with these indices, one a lane; a single index is a broadcast."""
     offset = (np.zeros(32, np.int64) + np.asarray(elements)) * 4
     active = np.ones(32, bool) if active is None else np.asarray(active, bool)

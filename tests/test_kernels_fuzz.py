@@ -8,10 +8,10 @@ import random
 
 import numpy as np
 import pytest
+from test_kernels_numeric import launched, products_in_order, random_matrices
 
 from gemm_kernels import LADDER, get
 from helpers import compiler
-from test_kernels_numeric import launched, products_in_order, random_matrices
 
 OWN_SOURCE = [kernel for kernel in LADDER if kernel.name == kernel.file]
 ACCEPTED, REJECTED = 3, 3  # parameter sets a kernel

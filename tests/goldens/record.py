@@ -115,7 +115,7 @@ def digest(argument) -> str:
 
 
 def launch_all(folder: Path, names: list[str] | None = None) -> dict[str, dict]:
-    """Run the launches in order; returns the digests of all arguments afterwards, and approximate results themselves."""
+    """Run the launches; returns the digests of all arguments afterwards, and approximate results as they are."""
     import cupy
 
     rows = {row["name"]: row for row in json.loads((folder / LIST).read_text())["launches"]}
@@ -195,7 +195,7 @@ def record(folder: Path, out: Path, metrics: tuple[str, ...] = METRICS, names: l
             "nvrtc": prepared["nvrtc"],
             "cupy": cupy.__version__,
             "ncu": ncu[-1] if ncu else "",
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "command": "tests/goldens/record.py",
         },
         "launches": [
