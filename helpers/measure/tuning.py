@@ -58,14 +58,15 @@ SPACE: Mapping[str, tuple[int, ...]] = {
     "TM": (4, 8, 16),
     "TN": (4, 8),
     "SLICES": (1, 2, 4, 8, 16),
-    "STAGES": (2, 3),
+    "STAGES": (2, 3, 4, 6),
     "BLOCKS": (1, 2, 3, 4),
 }
 SLICE_DEPTHS = (8, 16)  # k of a tile that a slice multiplies between two barriers
+FEW_STAGES, MANY_SLICES = 3, 4  # more stages than so many are for short rounds, which many slices make
 THREADS = (64, 128, 256, 512)
 FINALISTS = 6
 TIMED_S, FEWEST, MOST = 0.02, 3, 9  # launches of a configuration: as many as fit into TIMED_S seconds, within these
-LEAST_BUSY = 0.4  # of what the best tile leaves the SMs to do, see `busy`
+LEAST_BUSY = 0.6  # of what the best tile leaves the SMs to do, see `busy`
 LARGE, LARGE_INTENSITY = 1536**3, 20  # at so many products or more, FLOP a byte that a block must get out of its tiles
 HUGE, HUGE_INTENSITY = 5000**3, 40
 SUITE, FINAL = "tuning", "finals"  # of the rows: the search, and the finalists beside cuBLAS
@@ -126,6 +127,8 @@ def promising(kernel: Kernel, device: Device) -> bool:
         return False
     if p["BK"] // p["SLICES"] > SLICE_DEPTHS[0] and p["SLICES"] > 2:
         return False  # many slices are for short sums, of which deep tiles leave too few
+    if p["STAGES"] > FEW_STAGES and p["SLICES"] < MANY_SLICES:
+        return False
     if not _fits(kernel, device):
         return False
     most = SPACE["BLOCKS"][-1]
