@@ -33,12 +33,19 @@ class Verdict:
         """The sentence as a notebook shows it, with a stripe in the colour of the verdict."""
         colour = {True: theme.C, False: theme.TROUBLE, None: theme.MUTED}[self.passed]
         style = f"border-left: 4px solid {colour}; padding: 6px 14px; white-space: pre-wrap; line-height: 1.5;"
-        return {"text/html": f'<div style="{style}">{html.escape(str(self))}</div>', "text/plain": str(self)}
+        lines = (_as_code(line) if line.startswith("  ") else html.escape(line) for line in str(self).splitlines())
+        page = f'<div style="{style}">{"<br>".join(lines)}</div>'
+        return {"text/html": page, "text/plain": str(self)}
 
     def _ipython_display_(self) -> None:
         display(self.bundle(), raw=True)
         if self.picture is not None:
             display(self.picture)
+
+
+def _as_code(line: str) -> str:
+    """A quoted source line, with who does what there."""
+    return f'<span style="font-family: var(--jp-code-font-family, monospace)">{html.escape(line)}</span>'
 
 
 @dataclass(frozen=True)

@@ -120,11 +120,11 @@ class ProgressMap:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         cell = "padding: 3px 14px; text-align: left;"
         rows = []
+        most = max((len(row.exercises) for row in self.rows), default=0)
         for row in self.rows:
-            cells = "".join(
-                f'<td style="{cell}">{_MARKS[self.states.get(name)]} {html.escape(title)}</td>'
-                for name, title in row.exercises
-            )
+            texts = [f"{_MARKS[self.states.get(name)]} {html.escape(title)}" for name, title in row.exercises]
+            texts += [""] * (most - len(texts))
+            cells = "".join(f'<td style="{cell}">{text}</td>' for text in texts)
             rows.append(f'<tr><th style="{cell}">{row.notebook}</th>{cells}</tr>')
         page = f"<table>{''.join(rows)}</table><div>{html.escape(self.summary)}</div>"
         return {"text/html": page, "text/plain": self.text()}
