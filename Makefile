@@ -31,7 +31,9 @@ SIMULATOR := GEMM_COURSE_BACKEND=simulator
 FIRST_NOTEBOOK = $(firstword $(sort $(wildcard notebooks/*.ipynb)))
 # JupyterLab refuses to start as root unless told; in a container root is usual.
 AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
-PYTEST = $(VENV_PYTHON) -m pytest --nbval-current-env --nbval-cell-timeout=120 tests notebooks
+# A worker takes a whole file: the cells of a notebook share one kernel.
+WORKERS := -n auto --maxprocesses=4 --dist=loadscope
+PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
 .PHONY: help lab test test-gpu notebooks slides gallery record format pins clean setup setup-test
 
