@@ -1,0 +1,120 @@
+"""Questions of notebook 12: how often the ladder wins, what a share of the peak is, and in which order blocks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gemm_kernels import get
+from helpers import devices
+from helpers.exercises.answers import Slip, Verdict, check_number
+from helpers.exercises.predict import Prediction, predict
+from helpers.explore import ladder
+from helpers.measure import recordings
+
+KERNEL = get("serpentine")
+DEVICE = devices.get(recordings.DEFAULT_GPU)
+MULTIPLICATION = (4096, 4.0)  # M = N = K and milliseconds of `check_share`
+CLOSE = 1.05  # of the fewest floats is good enough
+TILES = (64, 32)  # (down, along): tiles of 128 x 256 in a C of 8192 x 8192
+FEW, MOST = 0.25, 0.5  # shares of the shapes up to which the ladder wins "at a few" and "at less than half"
+
+
+def shares() -> dict[tuple[int, int, int], float]:
+    """Shape -> the speed of the fastest kernel of the ladder there, over that of cuBLAS in the same run."""
+    found = {}
+    for _, suite in ladder.SUITES:
+        data = ladder.ladder_of(DEVICE.name, suite)
+        for shape in data.shapes:
+            best = max(data.at(shape).values(), key=lambda point: point.gflops)
+            found[shape] = best.gflops / best.cublas
+    return found
+
+
+def predict_wins() -> Prediction:
+    """At how many of the recorded shapes the fastest kernel of the ladder beats cuBLAS. The recordings answer."""
+    found = list(shares().values())
+    won = sum(share > 1 for share in found) / len(found)
+    options = ("at none", "at a few", "at less than half, but more than a few", "at most of them")
+    answer = options[0 if not won else 1 if won <= FEW else 2 if won <= MOST else 3]
+    told = f"It is {sum(share > 1 for share in found)} of {len(found)} in the recordings."
+    return predict(
+        f"At how many of the {len(found)} recorded shapes is a kernel of the ladder faster than cuBLAS?",
+        reasons={option: told for option in options},
+        answer=answer,
+    )
+
+
+def check_share(answer: float | None) -> Verdict:
+    """Percent of the H200's peak that a multiplication of MULTIPLICATION reaches, to a tenth."""
+    size, milliseconds = MULTIPLICATION
+    gflops = 2 * size**3 / milliseconds / 1e6
+    percent = 100 * gflops / DEVICE.peak_fp32_gflops
+    if isinstance(answer, (int, float)) and not isinstance(answer, bool) and abs(answer - percent) < 0.5:
+        answer = percent
+    return check_number(
+        answer,
+        percent,
+        unit="%",
+        because=f"2 · {size}³ operations in {milliseconds:g} ms are {gflops:.0f} GFLOPS; the peak is "
+        f"{DEVICE.peak_fp32_gflops:.0f}.",
+        slips=(
+            Slip(round(percent / 2), "A multiply-add counts as two operations."),
+            Slip(round(percent * 2), "The peak counts a multiply-add as two operations, too."),
+        ),
+    )
+
+
+def smallest_full() -> int:
+    """The smallest M = N, a multiple of 256, at which KERNEL has a block for each SM."""
+    rows, columns = KERNEL.tile
+    step = max(rows, columns)
+    size = step
+    while (size // rows) * (size // columns) < DEVICE.sms:
+        size += step
+    return size
+
+
+def check_full(answer: float | None) -> Verdict:
+    """The smallest M = N, a multiple of 256, at which every SM has a block."""
+    rows, columns = KERNEL.tile
+    size = smallest_full()
+    blocks = (size // rows) * (size // columns)
+    return check_number(
+        answer,
+        size,
+        because=f"({size} / {rows}) · ({size} / {columns}) = {blocks} blocks for {DEVICE.sms} SMs.",
+        slips=(
+            Slip(size - max(rows, columns), f"One step too small: count its blocks, and compare with {DEVICE.sms}."),
+        ),
+    )
+
+
+def in_groups(rows: int, down: int = TILES[0], along: int = TILES[1]) -> Iterator[tuple[int, int]]:
+    """(row, column) of the tiles in the order of the blocks: `rows` rows of tiles together, column by column."""
+    for first in range(0, down, rows):
+        for column in range(along):
+            for row in range(first, min(first + rows, down)):
+                yield row, column
+
+
+def floats_a_step(rows: int) -> int:
+    """Different floats of A and B that the blocks which run first, one on each SM, read at one k."""
+    tile_rows, tile_columns = KERNEL.tile
+    running = [tile for _, tile in zip(range(DEVICE.sms), in_groups(rows), strict=False)]
+    return tile_rows * len({row for row, _ in running}) + tile_columns * len({column for _, column in running})
+
+
+def check_group(rows: int | None) -> Verdict:
+    """How many rows of tiles blocks should take together."""
+    if rows is None:
+        return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= TILES[0]:
+        return Verdict(False, f"{rows!r} is not a number of rows of tiles: C has 1 to {TILES[0]} of them.")
+    counted = {one: floats_a_step(one) for one in range(1, TILES[0] + 1)}
+    fewest = min(counted.values())
+    told = (
+        f"{rows} rows together: {counted[rows]} different floats at each k, where one row at a time needs {counted[1]}."
+    )
+    if counted[rows] <= CLOSE * fewest:
+        return Verdict(True, f"{told} The fewest of all numbers is {fewest}.")
+    return Verdict(False, f"{told} Another number needs fewer: the running blocks should form nearly a square of C.")
