@@ -83,7 +83,7 @@ ALIGNED_ROWS = KernelExercise(
     ),
     problem=Gemm(
         "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
-        shapes=((8, 32, 12), (24, 16, 8), (11, 37, 6), (15, 15, 13), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
+        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
     ),
     picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
     goals=(goals.load_requests(256, 4, "A"),),
@@ -124,7 +124,7 @@ VECTOR_STORE = KernelExercise(
     ),
     problem=Gemm(
         "sgemm_store", (8, 16), (16, 32), Tiles(BM=16, BN=32, TN=4),
-        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (31, 31, 7), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
+        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (32, 31, 8), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
                 (1, 1, 1)),
     ),
     picture=SectorsOf(((7, "st"),), STORED, "your kernel"),
