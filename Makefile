@@ -7,6 +7,7 @@
 #   make slides       the notebooks as slide hand-outs in build/slides
 #   make gallery      all pictures that the notebooks store, on one page in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
+#   make tune         search the tile parameters on the GPU at hand
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
@@ -35,7 +36,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides gallery record format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides gallery record tune format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -68,6 +69,10 @@ gallery: setup
 
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
+
+tune: setup
+	$(VENV_PYTHON) -m pip install -q -c constraints.txt -e ".[gpu,tune]"
+	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
