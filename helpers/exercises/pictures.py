@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gemm_kernels import get
 from helpers.draw import theme
@@ -11,12 +11,15 @@ from helpers.draw.bank_board import bank_board_figure, shared_accesses
 from helpers.draw.order import events_of, order_figure
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map, thread_map_figure
-from helpers.draw.tile_phases import tile_phases, tile_phases_figure
+from helpers.draw.tile_phases import Race, TilePhases, tile_phases, tile_phases_figure
 from helpers.exercises import trial
 from helpers.exercises.problems import Case, Problem
 from helpers.exercises.trial import output_name
 from helpers.explore import launches
-from helpers.simulator import Kernel
+from helpers.explore.barriers import race_in
+from helpers.explore.launches import Program
+from helpers.simulator import Kernel, Recording
+from helpers.simulator.checks import SHARED_RACE
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,10 @@ class SectorsOf:
 
 @dataclass(frozen=True)
 class TilePhasesOf:
-    """What one block loads in a phase of its loop, and one thread reads of it, in a launch of whole tiles."""
+    """What one block loads in a phase of its loop, and one thread reads of it, in a launch of whole tiles.
+
+    If threads race for a tile, the picture is of them.
+    """
 
     case: Case
     title: str
@@ -45,12 +51,28 @@ class TilePhasesOf:
     thread: int = 0
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
-        recording = trial.record(kernel, problem.prepare(self.case), blocks=(self.block,), only_traced=True)
+        setup = problem.prepare(self.case)
+        recording = trial.record(kernel, setup, blocks=(self.block,), only_traced=True, checks="report")
         M, N, K = (self.case.sizes[name] for name in "MNK")
         shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
         unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
         data = tile_phases(recording, self.title, shapes, self.block, unshared)
-        return tile_phases_figure(data, self.phase, self.thread)
+        race = _race(recording, data, kernel)
+        if race is None:
+            return tile_phases_figure(data, self.phase, self.thread)
+        x, y, _ = data.block
+        reader = race.read_thread[0] + x * (race.read_thread[1] + y * race.read_thread[2])
+        return tile_phases_figure(data, 0, reader, race)
+
+
+def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None:
+    """The race for a tile that the sanitizer found, if there is one that the picture can show."""
+    found = [one for one in recording.checks.findings if one.kind == SHARED_RACE and one.other_thread is not None]
+    try:
+        race = race_in(found, data, Program(kernel.name, kernel.compiled.source, kernel.name), 1)
+    except (IndexError, StopIteration):  # none, or one whose lines the picture cannot tell apart
+        return None
+    return replace(race, missing="a barrier between them")
 
 
 @dataclass(frozen=True)
