@@ -114,7 +114,24 @@ def test_asynchronous_copies_go_past_the_registers():
     assert count(prefetched, r"LDGSTS.*") == 0 and count(prefetched, r"STS.*") > 0
 
 
-@pytest.mark.parametrize(("name", "TM", "TN"), [("serpentine", 16, 8), ("async_copy", 8, 8), ("vectorized", 8, 8)])
+def test_wide_copies_move_four_floats_of_b_by_one_copy_and_one_float_where_they_must():
+    narrow, wide = instructions("serpentine"), instructions("wide_copies")
+    assert count(narrow, r"LDGSTS.*128.*") == 0
+    assert count(wide, r"LDGSTS\.E\.BYPASS\.128.*") > 0 and count(wide, r"LDGSTS\.E") > 0
+    assert compiled("wide_copies").ptx.count("cp.async.cg.shared.global") > 0
+
+
+def test_a_staged_epilogue_has_eight_loads_of_c_in_flight_before_it_stores():
+    def loads_before_the_first_store(name):
+        ptx = compiled(name).ptx
+        return len(re.findall(r"ld\.global\.v4", ptx[: ptx.index("st.global.v4")]))
+
+    assert (loads_before_the_first_store("wide_copies"), loads_before_the_first_store("staged_epilogue")) == (1, 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "TM", "TN"), [("serpentine", 16, 8), ("rasterized", 16, 8), ("async_copy", 8, 8), ("vectorized", 8, 8)]
+)
 def test_a_round_of_the_main_loop_is_mostly_fmas(name, TM, TN):
     """The guards and addresses of the steady state cost little: at least 80 of 100 instructions are FMAs."""
     BK = get(name).params["BK"]

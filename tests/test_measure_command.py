@@ -37,13 +37,28 @@ def test_bench_without_a_gpu_points_to_the_recordings():
         (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
         (["bench", "--size", "0"], "'0' is no shape"),
         (["record", "--suite", "all"], "invalid choice: 'all'"),
-        ([], "required: bench | record | cubins"),
+        ([], "required: bench | record | tune | cubins"),
     ],
 )
 def test_a_wrong_argument_is_answered_with_the_right_ones(arguments, sentence, capsys):
     with pytest.raises(SystemExit):
         main(arguments)
     assert sentence in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_without_a_gpu_tune_shows_the_search_that_was_recorded(capsys):
+    assert main(["tune", "--size", "4096", "1x4096x4096"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("Searched, recorded on NVIDIA H200; nothing is measured now.")
+    best = max(recordings.load(suite="finals"), key=lambda row: row.gflops if row.M == row.K == 4096 else 0)
+    line = next(line for line in said if "4096×4096×4096" in line)
+    assert f"{best.gflops:,.0f}" in line and f"BM={best.params['BM']} " in line
+    assert said[-1].startswith("autotuned: geometric mean") and said[-1].endswith("over 2 shape(s)")
+
+
+def test_tune_without_a_gpu_and_without_a_search_says_so(tmp_path, capsys):
+    assert main(["tune", "--folder", str(tmp_path)]) == 2
+    assert "no search for the best parameters on 'NVIDIA H200'" in capsys.readouterr().err
 
 
 def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():

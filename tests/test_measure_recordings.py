@@ -4,12 +4,22 @@ import json
 
 import pytest
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import LADDER, autotuned, get
 from helpers import gpu
 from helpers.measure import Measurement, Timing, geometric_mean, performance, recordings
 from helpers.measure.counters import METRICS, parse
+from helpers.measure.provenance import code_sha256
 from helpers.measure.record import record_golden
-from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES, block_shapes, blocks, ladder
+from helpers.measure.suites import (
+    LADDER_SIZES,
+    OTHER_SHAPES,
+    SWEEP_KERNELS,
+    SWEEP_SIZES,
+    block_shapes,
+    blocks,
+    ladder,
+    tiles,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +119,11 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
 
 def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
     recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="ladder")}
-    wanted = {(kernel.name, tuple(kernel.params.items()), size) for kernel in LADDER for size in LADDER_SIZES}
+    wanted = {
+        (kernel.name, tuple(recordings.at_shape(kernel, size, size, size).params.items()), size)
+        for kernel in LADDER
+        for size in LADDER_SIZES
+    }
     assert not wanted - recorded, "run `python -m helpers.measure record --suite ladder` on a GPU"
     recorded = {(r.kernel, r.M, r.N, r.K) for r in recordings.load(suite="shapes")}
     assert not {(kernel.name, *shape) for kernel in LADDER for shape in OTHER_SHAPES} - recorded
@@ -117,10 +131,49 @@ def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
     assert shapes == {(name, (*shape, 1)) for name in ("naive", "coalesced") for shape in block_shapes()}
 
 
-def test_every_shipped_row_was_verified_and_names_its_run():
+def test_the_shipped_recordings_have_the_double_buffering_story_and_the_tiles():
+    sweeps = {(r.kernel, r.M) for r in recordings.load(suite="sweep")}
+    assert sweeps == {(name, size) for name in SWEEP_KERNELS for size in SWEEP_SIZES}
+    recorded = {(r.kernel, tuple(r.params.items())) for r in recordings.load(suite="tiles")}
+    assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
+
+
+@pytest.mark.parametrize("suite", ["ladder", "shapes", "sweep", "tiles", "tuning", "finals"])
+def test_what_was_recorded_is_the_code_that_the_course_shows(suite):
+    content = recordings.raw(suite=suite)
+    for r in content["rows"]:
+        if r["suite"] == suite:
+            recorded = content["runs"][r["run"]]["code_sha256"][r["kernel"]]
+            assert recorded == code_sha256(get(r["kernel"])), f"record {r['kernel']} again: its code has changed"
+
+
+def test_a_comment_may_change_after_the_recording_and_an_instruction_may_not():
+    class Changed:
+        def __init__(self, old, new):
+            self.source = get("naive").source.replace(old, new)
+
+    assert code_sha256(Changed("// ", "//  now with more words: ")) == code_sha256(get("naive"))
+    assert code_sha256(Changed("alpha *", "alpha +")) != code_sha256(get("naive"))
+
+
+def test_the_autotuned_kernel_is_found_with_the_parameters_of_the_shape():
+    small, large = (recordings.gflops(get("autotuned"), size, size, size) for size in (256, 4096))
+    assert dict(small.params) == dict(autotuned(256, 256, 256).params) != dict(large.params)
+    assert recordings.find(get("split_k"), 256, 256, 256).kernel == "split_k"
+
+
+def test_of_the_autotuned_kernel_one_row_a_shape_is_kept(tmp_path):
+    old, new = row(kernel="autotuned", params={"BM": 1}), row(kernel="autotuned", params={"BM": 2})
+    recordings.merge("GPU X", {"date": "first"}, [old, row(suite="tuning", kernel="autotuned")], tmp_path)
+    recordings.merge("GPU X", {"date": "second"}, [new, row(suite="tuning", kernel="autotuned")], tmp_path)
+    assert [r.params for r in recordings.load("GPU X", "ladder", tmp_path)] == [{"BM": 2}]
+
+
+@pytest.mark.parametrize("suite", [None, "tuning"])
+def test_every_shipped_row_was_verified_and_names_its_run(suite):
     from helpers.measure import tolerance
 
-    content = recordings.raw()
+    content = recordings.raw(suite=suite)
     for r in content["rows"]:
         assert 0 < r["error"] <= tolerance(r["K"])
         assert 0 < r["quartiles_ms"][0] <= r["median_ms"] <= r["quartiles_ms"][1]

@@ -25,7 +25,7 @@ from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
 from helpers.measure.problem import ALPHA, BETA, Reference, problem, tolerance
-from helpers.measure.provenance import provenance, source_sha256
+from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
 
 FILE = "correctness.json"
@@ -110,7 +110,7 @@ class _Row:
         return {
             "kernel": self.kernel.name,
             "params": dict(self.kernel.params),
-            "source_sha256": source_sha256(self.kernel),
+            "code_sha256": code_sha256(self.kernel),
             "parameter_sets": self.variants,
             "checks": self.checks,
             "worst_error_over_sqrt_k": float(f"{self.worst:.3g}"),
@@ -132,10 +132,10 @@ def sanitize(kernels: Sequence[Kernel] = LADDER) -> tuple[str, dict[str, int]]:
         command = [program, "--tool", tool, "--print-limit", "10", sys.executable, "-m", __name__, *names]
         done = subprocess.run(command, capture_output=True, text=True, timeout=500)
         output = done.stdout + done.stderr
-        summary = _SUMMARY.search(output)
-        found = int(next(group for group in summary.groups() if group is not None)) if summary else -1
+        found = findings_in(output)
         if found != 0 or done.returncode != 0 or f"{launches(names)} launches" not in output:
-            raise Incorrect(f"compute-sanitizer's {tool} reports {found}: {output[-3000:]}")
+            told = "nothing that can be read" if found is None else f"{found} finding(s)"
+            raise Incorrect(f"compute-sanitizer's {tool} reports {told}: {output[-3000:]}")
         return tool, found
 
     with ThreadPoolExecutor(len(TOOLS)) as pool:
@@ -143,6 +143,12 @@ def sanitize(kernels: Sequence[Kernel] = LADDER) -> tuple[str, dict[str, int]]:
     about = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"Version ([\d.]+)", about)
     return found.group(1) if found else "unknown", findings
+
+
+def findings_in(output: str) -> int | None:
+    """The number of findings in a tool's summary, None if there is no summary."""
+    summary = _SUMMARY.search(output)
+    return int(summary.group(1) or summary.group(2)) if summary else None
 
 
 def launches(names: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -57,9 +58,13 @@ def clocks_under_load() -> dict[str, str]:
     return clocks
 
 
-def source_sha256(kernel: Kernel) -> str:
-    """The SHA-256 of a kernel's source text: what was measured or checked is this text, whatever the file holds now."""
-    return hashlib.sha256(kernel.source.encode("utf-8")).hexdigest()
+def code_sha256(kernel: Kernel) -> str:
+    """The SHA-256 of a kernel's source without its comments and white space: of what was measured or checked.
+
+    A comment may be corrected afterwards; a changed instruction asks for a new recording.
+    """
+    code = re.sub(r"//[^\n]*", "", kernel.source)
+    return hashlib.sha256(" ".join(code.split()).encode("utf-8")).hexdigest()
 
 
 def commit() -> str:

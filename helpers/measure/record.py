@@ -15,7 +15,7 @@ from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all
 from helpers.measure.measurement import Measurement
 from helpers.measure.problem import ALPHA, BETA, problem, verify
-from helpers.measure.provenance import provenance, source_sha256
+from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.suites import GOLDEN_SEED, GOLDEN_SHAPES, Group
 
 
@@ -33,8 +33,8 @@ def record_suite(
     passes through after the rows of the finished groups are on disk: an interrupted run keeps what it measured.
     """
     compile_all([kernel for group in groups for kernel in at_shape(group, gpu.name())])
-    sources = {kernel.name: source_sha256(kernel) for group in groups for kernel in group.kernels}
-    about_this_run = provenance() | {"source_sha256": sources}
+    sources = {kernel.name: code_sha256(kernel) for group in groups for kernel in group.kernels}
+    about_this_run = provenance() | {"code_sha256": sources}
     file = recordings.path(gpu.name(), folder)
     rows: list[dict[str, Any]] = []
     refused: list[Refusal] = []

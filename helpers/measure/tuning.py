@@ -31,7 +31,7 @@ from helpers.measure import recordings
 from helpers.measure.bench import bench_together
 from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem
-from helpers.measure.provenance import provenance, source_sha256
+from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
 from helpers.measure.timing import flusher
 from helpers.models.traffic import tile_intensity
@@ -184,28 +184,18 @@ def search(
     kernel_tuner, observers = _kernel_tuner()
     kernel = get(KERNEL)
     M, N, K = shape
-    chosen = {tuple(params.values()) for params in candidates if suits(params, shape, _sms())}
+    chosen = [params for params in candidates if suits(params, shape, _sms())]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
     output = C.copy()
     observer = _observer(observers.BenchmarkObserver, Reference.of(A, B), C, output, report, len(chosen))
-
-    def is_chosen(*found: int) -> bool:
-        return found[: len(SPACE)] in chosen
-
-    values = {name: sorted({params[column] for params in chosen}) for column, name in enumerate(SPACE)}
+    values, restrictions = kernel_tuner_space(chosen)
     rows, _ = kernel_tuner.tune_kernel(
         f"{kernel.function}<{', '.join(SPACE)}>",
         kernel.source,
         (N, M),
         [np.int32(M), np.int32(N), np.int32(K), np.float32(ALPHA), A, B, np.float32(BETA), output],
-        {**values, "THREADS": list(THREADS)},
-        # What is chosen is the restriction; the others say parts of it again, by which the space is walked fast.
-        restrictions=[
-            is_chosen,
-            "(WM // TM) * (WN // TN) == 32",
-            "BK % (8 * SLICES) == 0",
-            "THREADS == 32 * (BM // WM) * (BN // WN) * SLICES",
-        ],
+        values,
+        restrictions=restrictions,
         grid_div_x=["BN"],
         grid_div_y=["BM"],
         block_size_names=["THREADS"],
@@ -225,6 +215,26 @@ def search(
     refused += [f"{refusal.kernel.entry}: {refusal.error}" for refusal in refusals]
     searched = [_measurement(row, shape, finals[0].cublas) for row in right] if finals else []
     return Found(shape, tuple(searched), tuple(sorted(finals, key=lambda row: row.median_ms)), tuple(refused))
+
+
+def kernel_tuner_space(chosen: Sequence[Params]) -> tuple[dict[str, list[int]], list[Any]]:
+    """The values of each parameter and the restrictions, for Kernel Tuner to walk exactly the chosen sets.
+
+    The block's threads are a parameter of their own, because that is where Kernel Tuner looks for the block's shape.
+    """
+    values = {name: sorted({params[name] for params in chosen}) for name in SPACE}
+    wanted = {tuple(params[name] for name in SPACE) for params in chosen}
+
+    def is_chosen(*found: int) -> bool:
+        return found[: len(SPACE)] in wanted
+
+    # Being chosen is the restriction. The others say parts of it again, in a form that prunes early.
+    return {**values, "THREADS": list(THREADS)}, [
+        is_chosen,
+        "(WM // TM) * (WN // TN) == 32",
+        "BK % (8 * SLICES) == 0",
+        "THREADS == 32 * (BM // WM) * (BN // WN) * SLICES",
+    ]
 
 
 def _kernel(params: Params) -> Kernel:
@@ -324,8 +334,8 @@ def keep(found: Sequence[Found], folder: Path = recordings.FOLDER, choices: Path
         raise ValueError("There is nothing to keep: no search was finished.")
     import kernel_tuner
 
-    sources = {KERNEL: source_sha256(get(KERNEL))}
-    about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "source_sha256": sources}
+    sources = {KERNEL: code_sha256(get(KERNEL))}
+    about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "code_sha256": sources}
     rows = []
     for one in found:
         searched = one.searched if one.shape in WHOLE else one.searched[:KEPT]

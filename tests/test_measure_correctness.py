@@ -1,0 +1,77 @@
+"""What was tried to find the kernels wrong on a GPU: that it covers each of them as it is now, and how it is tried."""
+
+import math
+
+import pytest
+
+from gemm_kernels import LADDER, autotuned, get, tuned
+from helpers import gpu
+from helpers.measure import NoGpu, correctness, recordings
+from helpers.measure.provenance import code_sha256
+
+CONTENT = recordings.read(recordings.FOLDER / correctness.FILE)
+ROWS = {row["kernel"]: row for row in CONTENT["rows"]}
+
+
+@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+def test_the_kernel_that_the_course_shows_was_tried_at_every_shape_and_under_every_tool(kernel):
+    row = ROWS.get(kernel.name, {"code_sha256": "none"})
+    assert row["code_sha256"] == code_sha256(kernel), "run `python -m helpers.measure record --suite correctness`"
+    assert row["params"] == dict(kernel.params)
+    assert row["checks"] >= len(correctness.LISTED) + correctness.RANDOM_COUNT
+    assert 0 < row["worst_error_over_sqrt_k"] <= CONTENT["tolerance_over_sqrt_k"] <= 1e-5
+    assert row["findings"] == {"memcheck": 0, "racecheck": 0, "initcheck": 0, "synccheck": 0}
+
+
+def test_the_shapes_that_were_tried_are_those_of_the_suites_and_a_hundred_at_random():
+    assert [tuple(shape) for shape in CONTENT["shapes"]] == list(correctness.LISTED)
+    assert CONTENT["random_shapes"] == {"seed": 11, "count": 100, "largest": 700}
+    assert [tuple(shape) for shape in CONTENT["sanitizer_shapes"]] == [
+        *correctness.SANITIZED,
+        *correctness.SANITIZED_ALIGNED,
+    ]
+    assert "compute_sanitizer" in CONTENT["provenance"]
+
+
+def test_the_random_shapes_are_always_the_same_and_of_every_kind():
+    shapes = correctness.random_shapes()
+    assert shapes == correctness.random_shapes() and len(set(shapes)) == 100
+    assert all(1 <= size <= 700 for shape in shapes for size in shape)
+    assert any(N % 4 == 0 for _, N, _ in shapes) and sum(N % 4 != 0 for _, N, _ in shapes) > 50
+
+
+def test_the_autotuned_kernel_was_tried_with_every_set_of_parameters_that_was_chosen():
+    chosen = {autotuned(*shape).entry for shape in tuned.shapes()}
+    assert ROWS["autotuned"]["parameter_sets"] == len(chosen)
+    assert {one.entry for one in correctness.variants(get("autotuned"))} == chosen
+    assert correctness.variants(get("naive")) == [get("naive")]
+
+
+def test_the_worst_error_is_kept_with_its_shape():
+    row = correctness._Row(get("naive"), 1)
+    row.add((5, 6, 100), 1e-5)
+    row.add((7, 8, 4), 4e-6)
+    row.add((9, 9, 9), 3e-6)
+    content = row.content()
+    assert (content["checks"], content["at"]) == (3, [7, 8, 4])
+    assert content["worst_error_over_sqrt_k"] == pytest.approx(4e-6 / math.sqrt(4))
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("========= ERROR SUMMARY: 0 errors", 0),
+        ("========= ERROR SUMMARY: 17 errors", 17),
+        ("========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)", 0),
+        ("========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)", 1),
+    ],
+)
+def test_the_sanitizers_last_words_are_understood(said, found):
+    assert correctness.findings_in(f"240 launches\n{said}\n") == found
+    assert correctness.findings_in("Device not supported") is None
+
+
+def test_without_a_gpu_nothing_is_checked(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+    with pytest.raises(NoGpu, match="Correctness on a GPU is checked on one"):
+        correctness.check((get("naive"),))
