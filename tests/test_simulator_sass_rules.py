@@ -10,7 +10,7 @@ import pytest
 from helpers.simulator import sass
 from helpers.simulator.ir import Registers
 from helpers.simulator.sass_operands import Operands
-from helpers.simulator.sass_tables import ARITHMETIC, UNIFORM
+from helpers.simulator.sass_tables import ARITHMETIC, UNIFORM, refuse_unknown_modifiers
 
 M32, M64 = 2**32 - 1, 2**64 - 1
 RANDOM = np.random.default_rng(5)
@@ -30,6 +30,7 @@ def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
     """The registers that one instruction writes, uint32 or bool; `registers` gives its sources by name."""
     (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
     operands = Operands(code)
+    refuse_unknown_modifiers(statement)
     slots, evaluate = ARITHMETIC[UNIFORM.get(statement.base, statement.base)](operands, statement)
     values = Registers(operands.initial, subnormal=True)
     for name, value in registers.items():

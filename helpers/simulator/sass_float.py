@@ -7,6 +7,7 @@ or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them f
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,10 +41,6 @@ def _rounding(s: sass.Statement) -> str:
 
 def arithmetic(t: Operands, s: sass.Statement) -> Result:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
-    known = {"FTZ", "SAT", *ROUNDINGS}
-    unknown = set(s.opcode[1:]) - known
-    if unknown:
-        raise ValueError(f"the modifiers {unknown}")
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
     careful = ptx_float.operation((name, *modifiers, "f32"))
@@ -72,7 +69,10 @@ def _applied(function: Callable, readers: list[Reader]) -> Reader:
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
-    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger."""
+    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger.
+
+    .XORSIGN gives the result the product of the signs that a and b have in their registers.
+    """
     destination, a, b, condition = s.operands
     modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
     smaller = ptx_float.operation(("min", *modifiers, "f32"))
@@ -86,7 +86,15 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
         left, right = x(registers), y(registers)
         return np.where(choice, smaller(left, right), larger(left, right))
 
-    return (t.target(destination),), evaluate
+    if not s.has("XORSIGN"):
+        return (t.target(destination),), evaluate
+    first, second = (t.read(sass.Register("R", operand.number), I4) for operand in (a, b))
+
+    def with_sign(registers):
+        value = np.abs(evaluate(registers)).view(I4)
+        return value | ((first(registers) ^ second(registers)) & np.int32(-(2**31)))
+
+    return (t.target(destination),), with_sign
 
 
 def compare(t: Operands, s: sass.Statement) -> Result:
@@ -175,16 +183,15 @@ def compare64(t: Operands, s: sass.Statement) -> Result:
 def integer_to_float(t: Operands, s: sass.Statement) -> Result:
     """I2F{.F64,.F16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
     destination, a = s.operands
-    names = [part for part in s.opcode[1:] if part in INTEGER_TYPES]
-    dtype = np.dtype(INTEGER_TYPES[names[-1]] if names else np.int32)
-    x = _integer(t, a, dtype)
-    rounding = _rounding(s)
-    if s.has("F64"):
-        return t.split(destination, lambda registers: x(registers).astype(F8))
-    if s.has("F16"):
-        bits = lambda r: x(r).astype(F8).astype(F2).view(np.uint16).astype(I4)  # noqa: E731
-        return (t.target(destination),), bits
-    return (t.target(destination),), lambda registers: float32.from_integer(x(registers), rounding)
+    origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
+    to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
+    x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
+    convert = ptx_float.conversion(("cvt", _rounding(s), to, origin.lower()))
+    if to == "f64":
+        return t.split(destination, lambda registers: convert(x(registers)))
+    if to == "f16":
+        return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
+    return (t.target(destination),), lambda registers: convert(x(registers))
 
 
 def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
@@ -196,7 +203,7 @@ def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
     modifiers = operand.modifiers if isinstance(operand, sass.Register | sass.Constant) else ()
     part = next((m for m in modifiers if m[0] in "BH" and m[1:2].isdigit()), "B0")
     shift = np.int32(int(part[1]) * (8 if part[0] == "B" else 16))
-    x = t.read(operand)
+    x = t.read(replace(operand, modifiers=()) if modifiers else operand)
     return lambda registers: (x(registers) >> shift).astype(dtype)
 
 
@@ -218,13 +225,26 @@ def float_to_integer(t: Operands, s: sass.Statement) -> Result:
     return (t.target(destination),), lambda registers: convert(registers).astype(np.dtype(dtype)).astype(I4)
 
 
+def float_to_byte(t: Operands, s: sass.Statement) -> Result:
+    """F2IP.U8.F32.TRUNC.NTZ d, RZ, a, RZ: a as a byte; other forms put several bytes together."""
+    destination, above, a, rest = s.operands
+    if not (_is_register_zero(above) and _is_register_zero(rest)):
+        raise ValueError("several bytes in a register")
+    dtype = np.uint8 if s.has("U8") else np.int8
+    x = t.read(a, F4)
+    return (t.target(destination),), lambda r: float32.to_integer(x(r), dtype, "rzi").astype(np.uint8).astype(I4)
+
+
 def round_to_whole(t: Operands, s: sass.Statement) -> Result:
-    """FRND{.FTZ}{.F64}{.TRUNC, .FLOOR, .CEIL} d, a."""
+    """FRND{.FTZ}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL} d, a."""
     destination, a = s.operands
     whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
     if s.has("F64"):
         x, function = t.wide(a, F8, t.raw_immediate(s)), ptx_float.float32_integral(whole)
         return t.split(destination, lambda registers: function(x(registers)))
+    if s.has("F16"):
+        half, function = _half(t, a), ptx_float.float32_integral(whole)
+        return (t.target(destination),), lambda registers: _bits16(function(half(registers)))
     x = _flushed(s, t.read(a, F4))
     return (t.target(destination),), lambda registers: float32.to_whole(x(registers), whole)
 
@@ -232,24 +252,15 @@ def round_to_whole(t: Operands, s: sass.Statement) -> Result:
 def float_to_float(t: Operands, s: sass.Statement) -> Result:
     """F2F.to.from{.FTZ}{.RZ, …} d, a."""
     destination, a = s.operands
-    to, origin = [part for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
-    rounding, ftz = _rounding(s), s.has("FTZ")
-    if origin == "F64":
-        x = t.wide(a, F8, t.raw_immediate(s))
-        narrow = {"F32": lambda v: float32.from_float64(v, rounding), "F16": lambda v: _bits16(v.astype(F2))}[to]
-        result = lambda registers: narrow(x(registers))  # noqa: E731
-        if ftz and to == "F32":
-            return (t.target(destination),), lambda registers: ptx_float.flushed(result(registers))
-        return (t.target(destination),), result
-    x = _half(t, a) if origin == "F16" else _flushed(s, t.read(a, F4))
-    if to == "F64":
-        return t.split(destination, lambda registers: x(registers).astype(F8))
-    function = {
-        "F16": lambda v: _bits16(float32.to_float16(v, rounding)),
-        "BF16": lambda v: _bits16(float32.to_bfloat16(v, rounding)),
-        "F32": lambda v: v.astype(F4),
-    }[to]
-    return (t.target(destination),), lambda registers: function(x(registers))
+    to, origin = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
+    convert = ptx_float.conversion(("cvt", _rounding(s), *(["ftz"] if s.has("FTZ") else []), to, origin))
+    read = {"f64": lambda: t.wide(a, F8, t.raw_immediate(s)), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
+    x = read[origin]()
+    if to == "f64":
+        return t.split(destination, lambda registers: convert(x(registers)))
+    if to == "f32":
+        return (t.target(destination),), lambda registers: convert(x(registers))
+    return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
 
 
 def pack_halves(t: Operands, s: sass.Statement) -> Result:
@@ -333,9 +344,6 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Result:
     """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
     destination, *operands = s.operands
     sources = _sources16(t, s, tuple(operands))
-    unknown = set(s.opcode[1:]) - {"MMA", "BF16_V2", "F32", "RELU", "SAT"}
-    if unknown:
-        raise ValueError(f"the modifiers {unknown}")
     if s.base == "HADD2" and s.has("F32"):
         a, b = (source[0] for source in sources)
 
@@ -394,13 +402,14 @@ def compare16(t: Operands, s: sass.Statement) -> Result:
     function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
     combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
     sources = _sources16(t, s, (a, b))
+    number = float32.from_bfloat16 if s.has("BF16_V2") else (lambda bits: bits.view(F2))
     other = t.truth(c)
     slots = (t.target(first), t.target(second))
 
     def evaluate(registers):
         rest = other(registers)
         return tuple(
-            combine(function(*(source[part](registers).view(F2) for source in sources)), rest) for part in (0, 1)
+            combine(function(*(number(source[part](registers)) for source in sources)), rest) for part in (0, 1)
         )
 
     return slots, evaluate

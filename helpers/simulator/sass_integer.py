@@ -8,6 +8,7 @@ A negated operand of an addition with carry is its complement plus one, as in an
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -539,6 +540,8 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
     VIADDMNMX d, a, b, c, p: of a + b and c.
     """
     destination, *sources, condition = s.operands
+    if s.has("S16x2", "U16x2"):
+        return _minimum_maximum_of_halves(t, s)
     dtype = U4 if s.has("U32") else I4
     p = t.truth(condition)
     first, *others = (t.read(source, dtype) for source in sources)
@@ -559,6 +562,34 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
         return np.where(smaller, choose(registers, np.minimum), choose(registers, np.maximum))
 
     return (t.target(destination),), evaluate
+
+
+def _minimum_maximum_of_halves(t: Operands, s: sass.Statement) -> Result:
+    """VIMNMX.{S16x2,U16x2} d, a, b, p: of the lower and of the upper halves."""
+    destination, a, b, condition = s.operands
+    dtype = np.dtype(np.uint16 if s.has("U16x2") else np.int16)
+    x, y, p = t.read(a), t.read(b), t.truth(condition)
+
+    def evaluate(registers):
+        result = np.int32(0)
+        for shift in (np.int32(0), np.int32(16)):
+            left, right = ((value(registers) >> shift).astype(dtype) for value in (x, y))
+            chosen = np.where(p(registers), np.minimum(left, right), np.maximum(left, right))
+            result = result | (chosen.astype(np.uint16).astype(I4) << shift)
+        return result
+
+    return (t.target(destination),), evaluate
+
+
+def saturate(t: Operands, s: sass.Statement) -> Result:
+    """I2I.{S8,U8,S16,U16}.{S32,U32}.SAT d, a: the nearest number of the narrower type."""
+    destination, a = s.operands
+    to, origin = s.opcode[1:3]
+    if not s.has("SAT") or origin not in ("S32", "U32"):
+        raise ValueError("a conversion between integers")
+    limits = np.iinfo({"S8": np.int8, "U8": np.uint8, "S16": np.int16, "U16": np.uint16}[to])
+    x = t.read(a, U4 if origin == "U32" else I4)
+    return (t.target(destination),), lambda r: np.clip(x(r).astype(I8), limits.min, limits.max).astype(I4)
 
 
 # ---- bits
@@ -652,7 +683,7 @@ def pack_predicates(t: Operands, s: sass.Statement) -> Result:
     """P2R{.B1} d, PR, a, mask: the predicates of the mask as bits of d (of its byte 1), the others from a."""
     destination, _, a, mask = s.operands
     wanted, shift = mask.integer & 0x7F, _byte_shift(s)
-    base, keep = t.read(a), np.int32(~(wanted << shift))
+    base, keep = t.read(replace(a, modifiers=())), np.int32(~(wanted << shift))
     chosen = [(number, t.truth(sass.Register("P", number))) for number in range(7) if wanted >> number & 1]
 
     def evaluate(registers):
@@ -668,7 +699,7 @@ def unpack_predicates(t: Operands, s: sass.Statement) -> Result:
     """R2P PR, a, mask: the predicates of the mask from bits of a."""
     _, a, mask = s.operands
     wanted, shift = mask.integer & 0x7F, _byte_shift(s)
-    value = t.read(a)
+    value = t.read(replace(a, modifiers=()))
     numbers = [number for number in range(7) if wanted >> number & 1]
     slots = tuple(t.target(sass.Register("P", number)) for number in numbers)
     bits = [np.int32(1 << (number + shift)) for number in numbers]

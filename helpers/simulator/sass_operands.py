@@ -67,6 +67,7 @@ class Operands:
         if isinstance(operand, sass.Immediate):
             constant = self._immediate(operand, dtype)
             return lambda registers: constant
+        _refuse_modifiers(operand)
         reader = self._plain(operand, dtype, distance)
         if operand.absolute:
             reader = _then(np.abs, reader)
@@ -161,6 +162,7 @@ class Operands:
                 return lambda registers: number
             value = dtype.type(-operand.integer if operand.negated else operand.integer)
             return lambda registers: value
+        _refuse_modifiers(operand)
         if isinstance(operand, sass.Constant) and operand.register is None:
             slot = self.constant(operand.bank, operand.offset, dtype)
             reader = lambda registers: registers[slot]  # noqa: E731
@@ -223,6 +225,12 @@ class Operands:
         """The 32 bits of an immediate operand: they are bits 32 to 63 of the 128 of an instruction."""
         word = self._code[statement.address + 4 : statement.address + 8]
         return int.from_bytes(word, "little")
+
+
+def _refuse_modifiers(operand: sass.Operand) -> None:
+    """A part of a register, a scale: what the caller does not take off first, it does not know."""
+    if isinstance(operand, sass.Register | sass.Constant) and set(operand.modifiers) - {"64"}:
+        raise ValueError(f"the operand's modifier {operand.modifiers[0]}")
 
 
 def _then(function: Callable, reader: Reader) -> Reader:

@@ -26,7 +26,17 @@ from helpers.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.ptx import Variable
 from helpers.simulator.sass_control import Code
 from helpers.simulator.sass_operands import F4, Operands, float_immediate
-from helpers.simulator.sass_tables import ARITHMETIC, CONTROL, EFFECTS, FAMILIES, NO_EFFECT, UNIFORM, Family, family
+from helpers.simulator.sass_tables import (
+    ARITHMETIC,
+    CONTROL,
+    EFFECTS,
+    FAMILIES,
+    NO_EFFECT,
+    UNIFORM,
+    Family,
+    family,
+    refuse_unknown_modifiers,
+)
 
 # Where things are in constant bank 0, the same for all families.
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
@@ -152,6 +162,7 @@ def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> 
         instruction.guard = t.guard(s.guard)
         if s.base not in kind.opcodes:
             raise ValueError(f"{s.base} is no instruction of {kind.name}")
+        refuse_unknown_modifiers(s)
         if base == "CALL" and s.has("ABS"):
             _effect(instruction, memory.call(t, s))
         elif base in CONTROL:

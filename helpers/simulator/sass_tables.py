@@ -7,6 +7,7 @@ those of its own row. Uniform instructions (`UIADD3`) are the common ones on reg
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from helpers.simulator import sass
 from helpers.simulator import sass_control as control
 from helpers.simulator import sass_float as floating
 from helpers.simulator import sass_integer as integers
@@ -43,6 +44,7 @@ ARITHMETIC: dict[str, Callable] = {
     "IABS": integers.absolute,
     "VABSDIFF": integers.absolute_difference,
     "IDP": integers.dot_product,
+    "I2I": integers.saturate,
     # bits
     "MOV": integers.move,
     "LOP3": integers.logic3,
@@ -82,6 +84,7 @@ ARITHMETIC: dict[str, Callable] = {
     "I2F": floating.integer_to_float,
     "I2FP": floating.integer_to_float,
     "F2I": floating.float_to_integer,
+    "F2IP": floating.float_to_byte,
     "F2F": floating.float_to_float,
     "F2FP": floating.pack_halves,
     "FRND": floating.round_to_whole,
@@ -139,6 +142,53 @@ CONTROL: dict[str, Callable] = {
     "BMOV": control.move_meeting,
 }
 
+# ---- modifiers
+
+_COMPARISONS = "LT LE EQ NE GE GT LTU LEU EQU NEU GEU GTU NUM NAN AND OR XOR"
+_TYPES = "U8 S8 U16 S16 U32 S32 U64 S64"
+_ROUNDINGS = "RM RP RZ"
+# Which caches keep a line, and for whom an access must be visible: nothing here depends on it.
+_ACCESS = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B U U8 S8 U16 S16 64 128"
+_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
+           "F32 F64 FTZ RN")  # fmt: skip
+# The modifiers that the rules carry out, or that change nothing here. One that is not listed makes the instruction
+# unknown: to pass over it would give wrong numbers.
+MODIFIERS: dict[str, frozenset[str]] = {
+    opcode: frozenset(words.split())
+    for opcodes, words in (
+        ("IADD3", "X"), ("IMAD", "MOV U32 HI WIDE IADD SHL X"), ("LEA", "HI SX32 X"),
+        ("SHF", "L R W HI U32 S32 U64 S64"), ("ISETP", "LT LE EQ NE GE GT AND OR XOR U32 EX"),
+        ("IMNMX VIMNMX3 VIADDMNMX VABSDIFF", "U32"), ("VIMNMX", "U32 S16x2 U16x2"), ("IDP", "4A S8 U8"),
+        ("I2I", f"SAT {_TYPES}"), ("LOP3 PLOP3", "LUT"),
+        ("FLO", "U32 SH"), ("SGXT", "W U32"), ("BMSK", "W"), ("P2R R2P", "B0 B1 B2 B3"),
+        ("FADD FMUL FFMA", f"FTZ SAT {_ROUNDINGS}"), ("FMNMX", "FTZ NAN XORSIGN"), ("FSETP", f"FTZ {_COMPARISONS}"),
+        ("FSET", f"BF FTZ {_COMPARISONS}"), ("MUFU", "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H"),
+        ("DADD DMUL DFMA", _ROUNDINGS), ("DSETP", f"MIN MAX {_COMPARISONS}"),
+        ("HADD2", "F32 BF16_V2 RELU SAT"), ("HMUL2", "BF16_V2 RELU SAT"), ("HFMA2", "MMA BF16_V2 RELU SAT"),
+        ("HSETP2", f"BF16_V2 {_COMPARISONS}"), ("I2F I2FP", f"F16 F32 F64 {_TYPES} {_ROUNDINGS}"),
+        ("F2I", f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_TYPES}"), ("F2F", f"FTZ F16 BF16 F32 F64 {_ROUNDINGS}"),
+        ("F2IP", "U8 S8 F32 TRUNC NTZ"), ("F2FP", "BF16 F16 F32 PACK_AB RELU RZ"),
+        ("FRND", "FTZ F16 F64 TRUNC FLOOR CEIL"),
+        ("LDG LDS LDL LD STG STS STL ST", _ACCESS), ("ATOM ATOMG ATOMS RED REDG", _ATOMIC),
+        ("LDGSTS", f"BYPASS ACCESS {_ACCESS}"), ("DEPBAR", "LE"), ("LDSM", "16 M88 MT88 1 2 4"),
+        ("HMMA", "16816 1688 1684 F32 F16 BF16 TF32"), ("SHFL", "IDX UP DOWN BFLY"), ("VOTE", "ALL ANY EQ"),
+        ("REDUX", "SUM MIN MAX AND OR XOR S32"), ("MATCH", "ANY ALL U64"), ("MEMBAR", "SC ALL VC CTA GPU SYS"),
+        ("BPT", "TRAP"), ("LDC", "64 128 U8 S8 U16 S16"), ("CS2R", "32"),
+        ("BRA", "DIV CONV"), ("CALL", "REL ABS NOINC"), ("RET", "REL NODEC"), ("BAR", "SYNC DEFER_BLOCKING"),
+        ("WARPSYNC", "ALL COLLECTIVE"), ("BMOV", "32 CLEAR"),
+    )
+    for opcode in opcodes.split()
+}  # fmt: skip
+
+
+def refuse_unknown_modifiers(s: sass.Statement) -> None:
+    """ValueError if the opcode has a modifier that is not in the table."""
+    base = UNIFORM.get(s.base, s.base)
+    unknown = set(s.opcode[1:]) - MODIFIERS.get(base, frozenset())
+    if unknown and base not in NO_EFFECT:
+        raise ValueError(f"the modifier {min(unknown)}")
+
+
 # ---- families
 
 # Uniform instructions and the common opcodes that they are.
@@ -149,7 +199,7 @@ UNIFORM: dict[str, str] = {
     "ULDC": "LDC", "UIMNMX": "IMNMX", "UVIMNMX": "VIMNMX", "UIABS": "IABS",
 }  # fmt: skip
 _HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIMNMX3", "VIADDMNMX", "REDG", "ENDCOLLECTIVE", "CGAERRBAR"))
-_SINCE_AMPERE = frozenset(("LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
+_SINCE_AMPERE = frozenset(("F2IP", "LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
 _COMMON = (frozenset(ARITHMETIC) | frozenset(EFFECTS) | frozenset(CONTROL) | frozenset(UNIFORM) | NO_EFFECT
            | {"LDC", "CS2R"}) - _HOPPER_ONLY - _SINCE_AMPERE  # fmt: skip
 
