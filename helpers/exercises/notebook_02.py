@@ -135,8 +135,8 @@ ROWS_AND_COLUMNS = KernelExercise(
         Wrong("guard_swapped", slips.sentence("guards_swapped")),
         Wrong("pitch_M", "A row of A and of B is N elements long, so the element's place is row * N + col."),
         Wrong("one_row_too_many", "The rows are 0 to M − 1 and the columns 0 to N − 1: compare with <, not with <=."),
-        Wrong("no_guard", "The grid is rounded up to whole blocks, so that some threads have no element: without the "
-              "if they write beyond B."),
+        Wrong("no_guard", "The grid is rounded up to whole blocks, so that some threads have no element: the guard "
+              "must keep all of them from writing beyond B."),
         Wrong("both_from_y", "row and col both come from the y members: only the diagonal is written."),
     ),
 )  # fmt: skip

@@ -59,7 +59,7 @@ STRIDED_SLIPS = (
 STRIDED_SECTORS = ValueExercise(
     name="strided_sectors",
     notebook="03",
-    title="Count by hand",
+    title="Sectors by hand",
     difficulty=1,
     task="Every lane of a warp loads one float: lane i reads the float with index 3 + 2 · i of an array that begins at "
     "a multiple of 128 bytes. How many sectors does the request cost?",

@@ -35,7 +35,7 @@ WAVEFRONT_SLIPS = (
 WAVEFRONTS_BY_HAND = ValueExercise(
     name="wavefronts_by_hand",
     notebook="07",
-    title="Count by hand",
+    title="Wavefronts by hand",
     difficulty=1,
     task="A warp stores a tile: lane i writes one float to row i % 8 and column i / 8 of a shared array whose rows are "
     "72 floats long. How many wavefronts does the store take?",

@@ -31,7 +31,7 @@ READ_SLIPS = (
 WARP_READS = ValueExercise(
     name="warp_reads",
     notebook="10",
-    title="Count by hand",
+    title="Floats by hand",
     difficulty=1,
     task="The 32 lanes of a warp are 4 rows of 8 lanes, and each computes a patch of 8 × 8 elements of C. How many "
     "different floats does the warp need from shared memory for one k, of A and of B together?",
