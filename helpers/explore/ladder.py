@@ -12,6 +12,7 @@ from typing import Literal
 
 import ipywidgets
 
+from gemm_kernels import LADDER
 from helpers import devices
 from helpers.draw import ladder as picture
 from helpers.draw import theme
@@ -39,8 +40,13 @@ class Choice:
 
 @lru_cache(maxsize=8)
 def ladder_of(gpu: str, suite: Suite) -> Ladder:
-    """The recorded ladder of a GPU. Raises NoRecording."""
-    return picture.ladder(recordings.load(gpu, suite), gpu, devices.get(gpu).peak_fp32_gflops)
+    """The recorded ladder of a GPU, its kernels in the ladder's order. Raises NoRecording.
+
+    A recording that is merged kernel by kernel has its rows in the order in which they were measured.
+    """
+    step = {kernel.name: number for number, kernel in enumerate(LADDER)}
+    rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
+    return picture.ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
 
 
 def picture_of(choice: Choice) -> theme.Figure:
