@@ -8,6 +8,7 @@
 #   make gallery      all pictures that the notebooks store, on one page in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make tune         search the tile parameters on the GPU at hand
+#   make picture      draw the README's picture from the recordings
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
@@ -36,7 +37,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides gallery record tune format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides gallery record tune picture format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -73,6 +74,13 @@ record: setup
 tune: setup
 	$(VENV_PYTHON) -m pip install -q -c constraints.txt -e ".[gpu,tune]"
 	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
+
+DRAW = from helpers.explore import ladder; from pathlib import Path; \
+	size = (4096, 4096, 4096); choice = ladder.Choice("NVIDIA H200", "ladder", size, "autotuned", "linear"); \
+	Path("notebooks/images/ladder.png").write_bytes(ladder.picture_of(choice).png())
+picture: setup
+	mkdir -p notebooks/images
+	$(VENV_PYTHON) -c '$(DRAW)'
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
