@@ -149,6 +149,16 @@ def test_a_column_of_a_wide_matrix_is_one_sector_and_one_line_a_lane():
     assert counting.useful_bytes(column, ALL, 4) == 128
 
 
+def test_an_asynchronous_copy_of_16_bytes_looks_lines_up_a_quarter_warp_at_a_time():
+    aligned, between_lines = request(512 + 16 * LANE), request(512 + 32 + 16 * LANE)
+    assert counting.tags(aligned, ALL, 16) == counting.tags(aligned, ALL, 16, asynchronous=True) == 4
+    assert counting.tags(between_lines, ALL, 16) == 5
+    assert counting.tags(between_lines, ALL, 16, asynchronous=True) == 8
+    half = ALL & (LANE < 16)
+    assert counting.tags(between_lines, half, 16, asynchronous=True) == 4
+    assert counting.tags(request(512 + 4 * LANE), ALL, 4, asynchronous=True) == 1
+
+
 def test_a_broadcast_is_one_sector():
     assert counting.sectors(request(516), ALL, 4) == 1
     assert counting.useful_bytes(request(516), ALL, 4) == 4

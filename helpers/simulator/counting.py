@@ -26,10 +26,17 @@ def sectors(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray
     return _distinct(addresses // SECTOR_BYTES, active)
 
 
-def tags(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
-    """Distinct 128-byte lines that each request touches: the cache looks up one tag for each."""
+def tags(addresses: np.ndarray, active: np.ndarray, width: int, asynchronous: bool = False) -> np.ndarray:
+    """Distinct 128-byte lines that each request touches: the cache looks up one tag for each.
+
+    An asynchronous copy of 16 bytes a lane looks them up quarter-warp by quarter-warp: a line that two of them touch
+    counts twice.
+    """
     _check(addresses, active, width)
-    return _distinct(addresses // LINE_BYTES, active)
+    lines = addresses // LINE_BYTES
+    if not (asynchronous and width == 16):
+        return _distinct(lines, active)
+    return _distinct(lines.reshape(-1, LANES // 4), active.reshape(-1, LANES // 4)).reshape(-1, 4).sum(axis=1)
 
 
 def useful_bytes(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:

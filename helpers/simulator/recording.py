@@ -18,6 +18,8 @@ from helpers.simulator.observers import Observer
 
 WARP = 32
 MATRIX_LOADS = ("LDSM", "ldmatrix")  # counted apart from other loads
+COPIES = ("LDGSTS", "cp.async")  # asynchronous copies: global loads and, of their own kind, shared stores
+COPY = "copy"
 REQUEST = np.dtype(
     [
         ("step", np.int64),
@@ -160,11 +162,13 @@ class LaunchRecorder(Observer):
         """An asynchronous copy: a global load of `size` bytes a lane, and a write to shared memory of its own kind:
         Nsight Compute does not count it among the shared stores."""
         if read is None or read.any():
-            self.access(wave, "global", "ld", size, origin, read)
-        self.access(wave, "shared", "copy", size, to, mask)
+            self.access(wave, "global", "ld", size, origin, read, asynchronous=True)
+        self.access(wave, "shared", COPY, size, to, mask)
 
-    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
-        """One memory instruction of the active threads: byte addresses in their space."""
+    def access(
+        self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = (), asynchronous: bool = False
+    ) -> None:
+        """One memory instruction of the active threads: byte addresses in their space. asynchronous: it is cp.async."""
         self._step += 1
         index = wave.instruction.index
         if op == "ld" and wave.instruction.opcode.startswith(MATRIX_LOADS):
@@ -181,7 +185,7 @@ class LaunchRecorder(Observer):
         counts = self.counts.get((index, space, op, array))
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
-        kind = (space, op, min(width, 4) if space == "local" else width)
+        kind = (space, COPY if asynchronous else op, min(width, 4) if space == "local" else width)
         self._count(wave, counts, kind, np.asarray(addresses), mask)
         for word in range(1, width // 4 if space == "local" else 0):
             further = Counts()
@@ -276,7 +280,7 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
         counts.ideal_wavefronts = int(counting.ideal_wavefronts(lanes, width).sum())
     else:
         counts.sectors = int(counting.sectors(addresses, lanes, width).sum())
-        counts.tags = int(counting.tags(addresses, lanes, width).sum())
+        counts.tags = int(counting.tags(addresses, lanes, width, op == COPY).sum())
         counts.useful_bytes = int(counting.useful_bytes(addresses, lanes, width).sum())
     return counts
 
@@ -416,13 +420,14 @@ class Recording:
                 if number >= len(addresses) or not lanes[number].any():
                     continue
                 one, on = addresses[number : number + 1], lanes[number : number + 1]
+                copied = recorder.program.instructions[trace.instruction].opcode.startswith(COPIES)
                 shared = trace.space == "shared"
                 rows.append(
                     (
                         trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
                         one[0], one[0] - trace.base, on[0],
                         0 if shared else int(counting.sectors(one, on, trace.width)[0]),
-                        0 if shared else int(counting.tags(one, on, trace.width)[0]),
+                        0 if shared else int(counting.tags(one, on, trace.width, copied)[0]),
                         int(counting.wavefronts(one, on, trace.width, trace.op != "ld")[0]) if shared else 0,
                     )
                 )  # fmt: skip

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import Kernel, autotuned, get, tuned
+from gemm_kernels import LADDER, Kernel, autotuned, get, tuned
 from helpers.measure.measurement import Measurement
 
 FOLDER = Path(__file__).parent
@@ -149,6 +149,10 @@ def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
 
 
 def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[Mapping[str, Any]]) -> None:
+    """Rows in the order of their suites, and in a suite of the ladder; runs that no row refers to are left out."""
+    suites = list(dict.fromkeys(row["suite"] for row in rows))
+    ladder = [kernel.name for kernel in LADDER]
+    rows = sorted(rows, key=lambda row: (suites.index(row["suite"]), ladder.index(row["kernel"])))
     used = sorted({row["run"] for row in rows})
     renumbered = {run: index for index, run in enumerate(used)}
     rows = [{**row, "run": renumbered[row["run"]]} for row in rows]
