@@ -8,7 +8,7 @@
 #   make gallery      all pictures that the notebooks store, on one page in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make tune         search the tile parameters on the GPU at hand
-#   make picture      draw the README's picture from the recordings
+#   make picture      the README's picture and tables of the ladder, from the recordings
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
@@ -75,12 +75,8 @@ tune: setup
 	$(VENV_PYTHON) -m pip install -q -c constraints.txt -e ".[gpu,tune]"
 	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
 
-DRAW = from helpers.explore import ladder; from pathlib import Path; \
-	size = (4096, 4096, 4096); choice = ladder.Choice("NVIDIA H200", "ladder", size, "autotuned", "linear"); \
-	Path("notebooks/images/ladder.png").write_bytes(ladder.picture_of(choice).png())
 picture: setup
-	mkdir -p notebooks/images
-	$(VENV_PYTHON) -c '$(DRAW)'
+	$(VENV_PYTHON) -m helpers.readme_ladder --fix
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
