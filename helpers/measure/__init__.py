@@ -1,8 +1,9 @@
 """Timing on the GPU, recordings of it, and reading them back.
 
 `problem` makes the inputs that everybody multiplies, `verify` holds a result against float64, `bench` times a kernel
-beside cuBLAS, `performance` answers "how fast?" with a number measured here or recorded on a GPU. On the command line:
-`python -m helpers.measure bench` and `python -m helpers.measure record`.
+beside cuBLAS, `performance` answers "how fast?" with a number measured here or recorded on a GPU, `tuning` searches
+parameters, `correctness` tries to find kernels wrong. On the command line: `python -m helpers.measure bench`, `record`
+and `tune`.
 """
 
 from helpers.measure.bench import NoGpu, bench, bench_together, geometric_mean
