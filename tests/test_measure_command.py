@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import autotuned, get
 from helpers import gpu
 from helpers.measure import NoGpu, bench, recordings
+from helpers.measure import __main__ as command
 from helpers.measure.__main__ import main, summary, table_row
 from helpers.measure.counters import write_cubins
 
@@ -68,6 +69,26 @@ def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():
     assert cells[5] == f"{row.gflops:,.0f}" and cells[6] == f"{row.cublas_gflops:,.0f}"
     assert float(cells[7]) == pytest.approx(row.of_cublas, abs=5e-4)
     assert cells[8] == f"{row.gflops / (132 * 128 * 2 * 1.98):.1%}"
+
+
+def test_bench_prints_a_line_a_kernel_and_shape_and_the_geometric_means(monkeypatch, capsys):
+    """The command without its GPU: what it would time is answered from the recordings."""
+    asked = []
+
+    def recorded(kernels, M, N, K, budget_s):
+        asked.append([(kernel.name, dict(kernel.params)) for kernel in kernels])
+        return [recordings.gflops(kernel, M, N, K) for kernel in kernels], []
+
+    monkeypatch.setattr(gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(gpu, "describe", lambda: "a GPU")
+    monkeypatch.setattr(gpu, "name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(command, "bench_together", recorded)
+    monkeypatch.setattr(command, "compile_all", lambda kernels, report: None)
+    assert main(["bench", "naive", "autotuned", "--size", "256", "4096"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:6]] == ["naive", "autotuned"] * 2
+    assert lines[-1].startswith("autotuned: geometric mean") and len(lines) == 8
+    assert asked[0][1] == ("autotuned", dict(autotuned(256, 256, 256).params))
 
 
 def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
