@@ -26,9 +26,10 @@ def few(control, *names: str) -> None:
 def test_every_setting_of_the_heat_explorer_shows_a_source(monkeypatch):
     explorer = heat_source.explore(OWN)
     few(explorer.staged, "mine", "naive", "coalesced", "shared_memory")
+    before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 100 and seen["sentence"] == 0
-    assert living_figures() == 0
+    assert living_figures() <= before
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
