@@ -20,6 +20,7 @@ import json
 import re
 import struct
 import sys
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,10 @@ MAX_CODE_LINES = 15  # more does not fit on a projected slide beside its output
 MAX_KERNEL_LINES = 60  # of a kernel that a learner edits, which must stand in the notebook as a whole
 LEARNERS_KERNEL = re.compile(r'^my_kernel = r"""\n(.*?)^"""$', re.DOTALL | re.MULTILINE)
 PNG_WIDTH = round(theme.WIDTH * theme.DPI)  # pixels
+COLAB_TITLE = (
+    "# Only on Google Colab: fetch the course, install what Colab lacks. Anywhere else this cell does nothing."
+)
+OF_THE_COURSE = re.compile(r"^(?:from|import) (?:gemm_kernels|helpers)\b", re.MULTILINE)
 MACHINE_PATH = re.compile(r"(?<![\w.~/])/(?:home|root|tmp|Users|private/var)/[\w.-]+|\b[A-Z]:\\Users\\")
 
 
@@ -59,6 +64,50 @@ class Mender:
 
     rule: str
     mend: Callable[[NotebookNode, NotebookNode], None]
+
+
+def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
+    """The public address of the course's repository: `Repository` under [project.urls], empty while it has none."""
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    return str(project.get("urls", {}).get("Repository", ""))
+
+
+def colab_source(address: str) -> str:
+    """The text of the first code cell, equal in all notebooks. Without an address it asks for one on Colab."""
+    asked = 'input("This copy of the course names no public address. Its git repository: ")'
+    return f"""{COLAB_TITLE}
+import os
+import subprocess
+import sys
+
+if "google.colab" in sys.modules:
+    course, address = "/content/gemm-course", os.environ.get("GEMM_COURSE_ADDRESS")
+    address = address or {json.dumps(address) if address else asked}
+    if not os.path.isdir(course):
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", address, course], check=True)
+    os.chdir(course + "/notebooks")
+    sys.path.insert(0, course)
+    from helpers import colab
+
+    colab.set_up()"""
+
+
+def _is_colab_cell(cell: NotebookNode) -> bool:
+    return cell.cell_type == "code" and cell.source.startswith(COLAB_TITLE)
+
+
+def _mend_colab(notebook: NotebookNode) -> None:
+    """Put the cell for Colab right after the title of a notebook that imports something of the course."""
+    cells = [cell for cell in notebook.cells if not _is_colab_cell(cell)]
+    if any(cell.cell_type == "code" and OF_THE_COURSE.search(cell.source) for cell in cells):
+        source = colab_source(repository_address())
+        colab = next((cell for cell in notebook.cells if _is_colab_cell(cell)), None) or nbformat.v4.new_code_cell()
+        if colab.source != source:
+            colab.source, colab.execution_count, colab.outputs = source, 1, []
+        colab.metadata["tags"] = ["hide-input"]
+        colab.metadata["slideshow"] = NotebookNode(slide_type="skip")
+        cells.insert(1, colab)
+    notebook.cells = cells
 
 
 def _mend_source(cell: NotebookNode, _: NotebookNode) -> None:
@@ -181,6 +230,7 @@ def mended(notebook: NotebookNode) -> NotebookNode:
     copied.metadata = NotebookNode(copy.deepcopy(METADATA))
     copied.nbformat, copied.nbformat_minor = 4, 5
     copied.cells = [cell for cell in copied.cells if not _is_empty(cell)]
+    _mend_colab(copied)
     for mender in MENDERS:
         for cell in copied.cells:
             mender.mend(cell, copied)
@@ -266,6 +316,11 @@ def _undecided_notebook(notebook: NotebookNode) -> Iterator[str]:
     if not cells:
         yield "the notebook has no cells."
         return
+    expected = copy.deepcopy(notebook)
+    expected.cells = copy.deepcopy(cells)
+    _mend_colab(expected)
+    if expected.cells != cells:
+        yield "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it."
     if cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         yield "the first cell is no Markdown cell that begins with '# ' and the title."
     last = cells[-1]

@@ -1,0 +1,69 @@
+"""Google Colab: install what it lacks of the course's packages, and leave alone what it has.
+
+The first code cell of every notebook (helpers.notebook_form writes it) fetches the course there and calls `set_up`.
+Anywhere else that cell does nothing, and this module is not loaded.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Another version of these shows other machine code and other register counts than the text tells of.
+COMPILERS = ("nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
+
+
+def installed_version(name: str) -> str | None:
+    """The version of a package that is installed here, None without it."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def pins(constraints: str) -> dict[str, str]:
+    """Package → 'package==version' of constraints.txt, for those that have one version on every platform."""
+    lines = (line.strip() for line in constraints.splitlines())
+    return {line.split("==")[0].lower(): line for line in lines if re.fullmatch(r"[\w.-]+==[\w.+!-]+", line)}
+
+
+def wanted(
+    dependencies: Sequence[str], constraints: str, version_of: Callable[[str], str | None] = installed_version
+) -> list[str]:
+    """What pip has to install: the compilers where they differ from the pinned version, the rest where missing.
+
+    dependencies: the requirements in pyproject.toml.  constraints: the text of constraints.txt.
+    """
+    pinned, found = pins(constraints), []
+    for requirement in dependencies:
+        name = re.split(r"[ ;<>=!~\[]", requirement, maxsplit=1)[0]
+        here, pin = version_of(name), pinned.get(name.lower(), name)
+        if here is None or (name in COMPILERS and pin != f"{name}=={here}"):
+            found.append(pin)
+    return found
+
+
+def set_up(root: Path = ROOT, run: Callable[..., object] = subprocess.run) -> None:
+    """Install what is wanted, and say what that was. RuntimeError with pip's last lines if it could not be had.
+
+    Without dependencies of dependencies: Colab's own NumPy and its notebook server must keep their versions.
+    """
+    dependencies = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    packages = wanted(dependencies, (root / "constraints.txt").read_text(encoding="utf-8"))
+    if packages:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *packages]
+        try:
+            run(command, check=True, capture_output=True, text=True)
+        except subprocess.CalledProcessError as error:
+            told = "\n".join((error.stderr or error.stdout or "").strip().splitlines()[-3:])
+            raise RuntimeError(
+                f"Colab could not install {', '.join(packages)}:\n{told}\n"
+                "Choose Runtime, then Restart session, and run this cell again."
+            ) from error
+    print(f"The course is in {root}; installed: {', '.join(packages) or 'nothing, all was there'}.")
