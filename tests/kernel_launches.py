@@ -60,9 +60,17 @@ def floats(*shape: int, low: float = -1.0, high: float = 1.0, dtype: type = np.f
     return lambda rng: [rng.uniform(low, high, shape).astype(dtype)]
 
 
+def _wide(rng: np.random.Generator, shape: tuple[int, ...], low: int, high: int) -> np.ndarray:
+    """Numbers of both signs between 2**low and 2**high, their exponents evenly spread.
+
+    Made without a function that a mathematical library may round otherwise on another machine.
+    """
+    return rng.choice([-1.0, 1.0], shape) * np.ldexp(1 + rng.random(shape), rng.integers(low, high, shape))
+
+
 def wide_floats(*shape: int, dtype: type = np.float32) -> Arguments:
     """Of very different sizes, with both signs."""
-    return lambda rng: [(rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(-20, 20, shape))).astype(dtype)]
+    return lambda rng: [_wide(rng, shape, -20, 20).astype(dtype)]
 
 
 def integers(*shape: int, low: int, high: int, dtype: type = np.int32) -> Arguments:
@@ -88,8 +96,7 @@ def wide_halves(*shape: int) -> Arguments:
     """float16 numbers of very different sizes, as their bits."""
 
     def make(rng):
-        numbers = rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(-14, 6, shape))
-        return [numbers.astype(np.float16).view(np.uint16)]
+        return [_wide(rng, shape, -14, 6).astype(np.float16).view(np.uint16)]
 
     return make
 
@@ -98,9 +105,7 @@ def wide_bfloats(*shape: int) -> Arguments:
     """bfloat16 numbers of very different sizes, as their bits, two in a uint32 along the last axis."""
 
     def make(rng):
-        pairs = (*shape[:-1], 2 * shape[-1])
-        numbers = rng.choice([-1.0, 1.0], pairs) * np.exp2(rng.uniform(-20, 20, pairs))
-        bits = numbers.astype(np.float32).view(np.uint32) >> 16
+        bits = _wide(rng, (*shape[:-1], 2 * shape[-1]), -20, 20).astype(np.float32).view(np.uint32) >> 16
         return [(bits[..., 0::2] | (bits[..., 1::2] << 16)).astype(np.uint32)]
 
     return make
@@ -127,7 +132,8 @@ def sparse_matrix(rows: int, columns: int, most: int) -> Arguments:
     """(starts, columns, values) of a CSR matrix whose rows are of very different lengths."""
 
     def make(rng):
-        lengths = (most * rng.uniform(0, 1, rows) ** 3).astype(np.int32)
+        share = rng.random(rows)
+        lengths = (most * (share * share * share)).astype(np.int32)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         where = rng.integers(0, columns, starts[-1], dtype=np.int32)
         return [starts, where, rng.uniform(-1, 1, starts[-1]).astype(np.float32)]
@@ -193,13 +199,16 @@ def _scans() -> Iterator[Launch]:
 def _histograms() -> Iterator[Launch]:
     n = 6000
     octets = integers(n, low=0, high=256, dtype=np.uint8)
-    skewed = lambda rng: [(rng.uniform(0, 1, n) ** 4 * 255).astype(np.uint8)]  # noqa: E731
+    skewed = lambda rng: [np.minimum(*rng.integers(0, 256, (2, n), dtype=np.uint8)) // 3]  # noqa: E731
     for entry in ("histogram_global", "histogram_shared"):
         for kind, data in (("", octets), (" skewed", skewed)):
             yield _launch(entry + kind, "histogram", entry, 6, 160, data, zeros(256, dtype=np.uint32), i32(n))
     keys, values = integers(n, low=0, high=40), integers(n, low=-900, high=900)
     out = (zeros(40, dtype=np.int32), zeros(40, dtype=np.uint64), i32(n))
     yield _launch("histogram_extremes", "histogram", "histogram_extremes", 24, 256, keys, values, *out)
+    own = lambda rng: [rng.permutation(n).astype(np.int32)]  # noqa: E731
+    out = (integers(n, low=-900, high=900), zeros(n, dtype=np.uint64), i32(n))
+    yield _launch("histogram_extremes, own keys", "histogram", "histogram_extremes", 24, 256, own, values, *out)
 
 
 def _stencils() -> Iterator[Launch]:
@@ -392,8 +401,7 @@ def _simple() -> Iterator[Launch]:
 def ordinary() -> tuple[Launch, ...]:
     """All launches of the kernels in tests/kernels."""
     groups = (_transposes, _reductions, _scans, _histograms, _stencils, _data_dependent, _divergence, _rows,
-              _strides,
-              _shared_patterns, _arithmetic, _products, _simple)  # fmt: skip
+              _strides, _shared_patterns, _arithmetic, _products, _simple)  # fmt: skip
     return tuple(launch for group in groups for launch in group())
 
 
