@@ -55,3 +55,10 @@ def test_naive_and_coalesced_differ_in_two_lines_and_their_name():
     )
     changed = [line.text.split("=")[0].split()[-1] for line in diff.lines if line.mark in "-+"]
     assert changed == ["row", "col", "row", "col"]
+
+
+def test_a_folded_diff_shows_its_caption_and_keeps_the_lines_inside():
+    diff = source_diff(OLD, NEW, ("x", "y"))
+    shown = diff.folded()._repr_mimebundle_()
+    assert shown["text/html"] == f"<details><summary>{diff.caption}</summary>{diff.html()}</details>"
+    assert shown["text/plain"].startswith(diff.caption) and "\n" not in shown["text/plain"]

@@ -62,6 +62,17 @@ def test_the_caption_gives_both_percentages_and_the_fastest(data):
     )
 
 
+def test_a_share_of_cublas_is_that_of_the_kernels_own_run():
+    """cuBLAS may be faster or slower in the run of another kernel; its bar is the median over the runs."""
+    data = ladder(
+        [cube("one", 256, 400, 1000), cube("two", 256, 500, 2000), cube("three", 256, 1, 2000)], "a GPU", 8000
+    )
+    drawn = ladder_figure(data, (256,) * 3, "two")
+    assert drawn.caption.replace("\u202f", " ").startswith("two: 500\u00a0GFLOPS at 256, 25 % of cuBLAS")
+    twin = ladder_columns_figure(data, [(256,) * 3], "twin")
+    assert "two, 25\u202f% of cuBLAS" in twin.caption and data.cublas((256,) * 3) == 2000
+
+
 def test_the_list_is_ordered_by_speed_at_the_chosen_size(data):
     for shape, order in {(256,) * 3: ["cuBLAS", "fast", "slow"], (512,) * 3: ["cuBLAS", "fast", "slow"]}.items():
         bars = [a for a in ladder_figure(data, shape, "fast").axes[0].collections if a.get_label().startswith("bar ")]

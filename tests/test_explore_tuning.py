@@ -64,7 +64,7 @@ def test_legal_is_what_the_kernels_rules_allow():
 
 
 def test_speeds_come_from_the_recorded_search(searched):
-    data = landscape(H200)
+    data = landscape(H200, 4096)
     assert data.source == "recorded on NVIDIA H200"
     found = {
         one.params["BM"] * one.params["BN"]: one.gflops for one in data.legal if one.gflops and one.params["BK"] == 8
@@ -72,6 +72,15 @@ def test_speeds_come_from_the_recorded_search(searched):
     assert found == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
     assert any(one.params["BK"] == 64 for one in data.legal)
     assert len(data.configurations) == len(tuning.space()) + 1
+
+
+def test_a_prediction_counts_the_space_alone_and_a_speed_only_what_was_measured(searched):
+    legal, every = (sum(not one.broken for one in tuning.space()), len(tuning.space()))
+    counts = f"{legal} of {every:,} configurations are legal".replace(",", "\u202f")
+    assert picture_of(Choice(H200, measure="intensity", size=4096)).caption.startswith(counts)
+    assert picture_of(Choice(H200, measure="gflops", size=4096)).caption.startswith(
+        "3\u00a0configurations were measured"
+    )
 
 
 def test_parameters_that_the_search_varied_can_be_chosen(searched, monkeypatch):

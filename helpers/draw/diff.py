@@ -51,8 +51,23 @@ class Diff:
         )
         return f'<pre style="{_CODE}">{body}</pre>\n<p>{html.escape(self.caption)}</p>'
 
+    def folded(self) -> Folded:
+        """The same behind its caption, for a long one that need not be read at once."""
+        return Folded(self)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.text()}
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A diff of which only the caption is seen until somebody opens it; as text it is that caption alone."""
+
+    diff: Diff
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        page = f"<details><summary>{html.escape(self.diff.caption)}</summary>{self.diff.html()}</details>"
+        return {"text/html": page, "text/plain": f"{self.diff.caption} (Folded: open it in a browser.)"}
 
 
 def source_diff(

@@ -43,6 +43,11 @@ class Point:
     gflops: float
     cublas: float
 
+    @property
+    def of_cublas(self) -> float:
+        """The kernel's speed over that of cuBLAS in the same run: cuBLAS differs by some per cent from run to run."""
+        return self.gflops / self.cublas
+
 
 @dataclass(frozen=True)
 class Ladder:
@@ -120,9 +125,7 @@ def caption(data: Ladder, shape: Shape, kernel: str) -> str:
     """'warptiled: 47.7 TFLOPS at 4096, 94 % of cuBLAS, 71 % of the peak.'"""
     here = data.at(shape)
     point = here[kernel]
-    text = (
-        f"{kernel}: {_tflops(point.gflops)} at {shape_label(shape)}, {_percent(point.gflops / data.cublas(shape))} of "
-    )
+    text = f"{kernel}: {_tflops(point.gflops)} at {shape_label(shape)}, {_percent(point.of_cublas)} of "
     text += f"cuBLAS, {_percent(point.gflops / data.peak_gflops)} of the peak ({data.source})."
     best = max(here, key=lambda name: here[name].gflops)
     if best != kernel:
@@ -184,6 +187,7 @@ def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
     """The kernels at one shape, fastest first, with cuBLAS among them."""
     here = {name: point.gflops for name, point in data.at(shape).items()}
     here[CUBLAS] = data.cublas(shape)
+    of_cublas = {name: point.of_cublas for name, point in data.at(shape).items()} | {CUBLAS: 1.0}
     ranked = sorted(here, key=lambda name: -here[name])
     step = min(24.0, LIST_HEIGHT / len(ranked))
     right = page.WIDTH - page.MARGIN
@@ -195,7 +199,7 @@ def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
         y = LIST_Y + step * np.array([ranked.index(name) for name in names])
         columns = [
             (LIST_X, "left", names),
-            (right - 62, "right", [_percent(here[name] / here[CUBLAS]) for name in names]),
+            (right - 62, "right", [_percent(of_cublas[name]) for name in names]),
             (right, "right", [_percent(here[name] / data.peak_gflops) for name in names]),
         ]
         for x, align, words in columns:
@@ -216,7 +220,7 @@ def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> 
     for shape in shapes:
         here = data.at(shape)
         best = max(here, key=lambda name: here[name].gflops)
-        told.append(f"{shape_label(shape)}: {best}, {_percent(here[best].gflops / data.cublas(shape))} of cuBLAS")
+        told.append(f"{shape_label(shape)}: {best}, {_percent(here[best].of_cublas)} of cuBLAS")
     height = COLUMNS_Y + COLUMNS_ROW * len(kernels) + 6
     drawn, axes = page.page(height, title, f"Fastest kernel – {'; '.join(told)} ({data.source}).", 2)
     step = (page.WIDTH - page.MARGIN - COLUMNS_NAME) / len(shapes)
@@ -252,7 +256,7 @@ def _column(axes: Axes, data: Ladder, shape: Shape, left: float, width: float) -
             axes,
             left + length + (-5 if inside else 5),
             y,
-            _percent(here[name].gflops / cublas),
+            _percent(here[name].of_cublas),
             color=theme.PAPER if inside else theme.INK,
             weight="bold" if name == best else "normal",
             ha="right" if inside else "left",

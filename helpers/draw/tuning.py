@@ -150,9 +150,12 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
 
 
 def caption(data: Landscape, measure: Measure) -> str:
-    """'208 of 6 912 configurations are legal; the best is 2.1 times the first guess: BM 128, …'"""
-    text = f"{theme.thousands(len(data.legal))} of {theme.thousands(len(data.configurations))} configurations are legal"
+    """'646 configurations were measured; the best is 2.1 times the first guess: BM 128, …'
+
+    What was measured is no share of what is legal: a search drops most of that unmeasured, and may try more parameters.
+    """
     best = data.best(measure)
+    text = f"{theme.thousands(len(data.legal))} of {theme.thousands(len(data.configurations))} configurations are legal"
     if best is None:
         return f"{text}; none of them was measured on the {data.device}."
     value, guess = best.value(measure), _first(data)
@@ -161,7 +164,7 @@ def caption(data: Landscape, measure: Measure) -> str:
     if measure == "gflops":
         compared = "" if not first or not value else f", {_number(value / first)} times the first guess"
         measured = sum(one.gflops is not None for one in data.legal)
-        text += f", {theme.thousands(measured)} of them measured"
+        text = f"{theme.plural(measured, 'configuration')} {'was' if measured == 1 else 'were'} measured"
         return f"{text}; the best reaches {_number(value)} GFLOPS{compared} ({data.source}): {params}."
     limits = Counter(one.predicted.limiter for one in data.legal if one.predicted)
     limiter, count = limits.most_common(1)[0]

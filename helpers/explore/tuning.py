@@ -22,6 +22,7 @@ from helpers.draw.tuning import (
     MEASURES,
     Configuration,
     Landscape,
+    Measure,
     landscape_figure,
     landscapes_figure,
 )
@@ -56,7 +57,7 @@ class Choice:
     device: devices.Device
     across: str = "BM"
     down: str = "BN"
-    measure: str = "occupancy"
+    measure: Measure = "occupancy"
     size: int = DEFAULT_SIZE
 
 
@@ -77,10 +78,13 @@ def space() -> tuple[Configuration, ...]:
 
 
 @lru_cache(maxsize=8)
-def landscape(device: devices.Device, size: int = DEFAULT_SIZE) -> Landscape:
-    """The space with what is predicted for a GPU, and what a search recorded on it at M = N = K = size."""
+def landscape(device: devices.Device, size: int | None = None) -> Landscape:
+    """The space with what is predicted for a GPU; with a size, also what a search recorded on it at M = N = K = size.
+
+    A search varies parameters that `space()` leaves alone, so that its configurations come on top of the space's.
+    """
     kernel = get(KERNEL)
-    measured = _searched(device.name, size)
+    measured = _searched(device.name, size) if size else {}
     found = {tuple(one.params.values()): one for one in space()}
     names = (*SPACE, *fixed())
     for params in measured:  # the search may have looked outside of SPACE
@@ -116,11 +120,21 @@ def sizes(gpu: str) -> list[int]:
         return []
 
 
+def most_searched(gpu: str) -> int:
+    """The size of which most configurations are kept in a GPU's recorded search; DEFAULT_SIZE if there is none."""
+    return max(sizes(gpu), key=lambda size: len(_searched(gpu, size)), default=DEFAULT_SIZE)
+
+
+def landscape_of(choice: Choice) -> Landscape:
+    """What a choice shows: predictions over `space()` alone, speeds over what the search tried at the size."""
+    return landscape(choice.device, choice.size if choice.measure == "gflops" else None)
+
+
 def picture_of(choice: Choice) -> theme.Figure:
     """The landscape over two parameters. Raises CannotShow if both are the same, or nothing was measured."""
     if choice.across == choice.down:
         raise CannotShow(f"Both axes are {choice.across}. Choose another parameter for one of them.")
-    data = landscape(choice.device, choice.size)
+    data = landscape_of(choice)
     if choice.measure == "gflops" and not data.source:
         raise CannotShow(
             f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure tune` on such a GPU "
@@ -132,17 +146,17 @@ def picture_of(choice: Choice) -> theme.Figure:
 class TuningExplorer(LiveExplorer):
     """Controls for the two parameters, what is shown of them, the GPU and the size."""
 
-    def __init__(self, device: str, measure: str) -> None:
-        searched = sizes(devices.get(device).name) or [DEFAULT_SIZE]
-        names = [(name, name) for name in landscape(devices.get(device), searched[-1]).free]
+    def __init__(self, device: str, measure: Measure) -> None:
+        found = devices.get(device)
+        searched, size = sizes(found.name) or [DEFAULT_SIZE], most_searched(found.name)
+        names = [(name, name) for name in landscape_of(Choice(found, measure=measure, size=size)).free]
         labels = [
             (f"{name}, {'predicted' if guess else 'recorded'}", key) for key, (name, _, _, guess) in MEASURES.items()
         ]
-        found = devices.get(device)
         self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
         self.measure = choice_list("show", labels, measure)
         self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], found)
-        self.size = choice_list("M = N = K", [(theme.thousands(size), size) for size in searched], searched[-1])
+        self.size = choice_list("M = N = K", [(theme.thousands(one), one) for one in searched], size)
         rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
         super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
 
@@ -156,8 +170,8 @@ class TuningExplorer(LiveExplorer):
         options = [(theme.thousands(size), size) for size in sizes(self.device.value.name) or [DEFAULT_SIZE]]
         if list(self.size.options) != options:
             self.size.options = options
-            self.size.index = len(options) - 1
-        names = [(name, name) for name in landscape(self.device.value, self.size.value).free]
+            self.size.value = most_searched(self.device.value.name)
+        names = [(name, name) for name in landscape_of(self.choice).free]
         for control in (self.across, self.down):
             if list(control.options) != names:
                 before = control.value
@@ -172,7 +186,7 @@ class TuningExplorer(LiveExplorer):
         return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
 
 
-def explore(*, device: str = recordings.DEFAULT_GPU, measure: str | None = None) -> TuningExplorer:
+def explore(*, device: str = recordings.DEFAULT_GPU, measure: Measure | None = None) -> TuningExplorer:
     """The explorer, beginning with recorded speeds if the GPU has a recorded search, else with predictions."""
     return TuningExplorer(device, measure or ("gflops" if sizes(devices.get(device).name) else "occupancy"))
 
@@ -183,7 +197,8 @@ TELLING = (("BM", "BN"), ("TM", "TN"), ("WM", "WN"))
 def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = recordings.DEFAULT_GPU) -> theme.Figure:
     """The explorer's static twin: three maps side by side, of recorded speeds or else of predicted occupancy."""
     found = devices.get(device)
-    searched = sizes(found.name)
-    data = landscape(found, searched[-1] if searched else DEFAULT_SIZE)
-    measure = "gflops" if data.source else "occupancy"
-    return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}: the best of every cell")
+    size = most_searched(found.name)
+    measure: Measure = "gflops" if sizes(found.name) else "occupancy"
+    data = landscape_of(Choice(found, measure=measure, size=size))
+    where = f" at {theme.thousands(size)}" if measure == "gflops" else ""
+    return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}{where}: the best of every cell")
