@@ -26,13 +26,18 @@ from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
 from helpers.measure.problem import ALPHA, BETA, Reference, problem, tolerance
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
+from helpers.measure.suites import (
+    LADDER_SIZES,
+    OTHER_SHAPES,
+    RANDOM_COUNT,
+    RANDOM_LARGEST,
+    RANDOM_SEED,
+    Shape,
+    random_shapes,
+)
 
 FILE = "correctness.json"
-Shape = tuple[int, int, int]
-
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
-RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
 SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out
@@ -41,13 +46,6 @@ _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) h
 
 class Incorrect(Exception):
     """A kernel was found wrong; the message says which, where and how."""
-
-
-def random_shapes() -> list[Shape]:
-    """RANDOM_COUNT shapes with M, N and K from 1 to RANDOM_LARGEST, always the same."""
-    chance = np.random.default_rng(RANDOM_SEED)
-    drawn = chance.integers(1, RANDOM_LARGEST + 1, (RANDOM_COUNT, 3))
-    return [(int(M), int(N), int(K)) for M, N, K in drawn]
 
 
 def variants(kernel: Kernel) -> list[Kernel]:

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gemm_kernels import LADDER, Kernel, get
 
 LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
@@ -30,8 +32,24 @@ TILES = {  # kernel: the values of its parameters, of which every set that its r
     "block_tile_1d": {"BM": (32, 64, 128), "BN": (32, 64, 128), "BK": (8, 16), "TM": (2, 4, 8, 16)},
     "block_tile_2d": {"BM": (64, 128), "BN": (64, 128), "BK": (8, 16), "TM": (2, 4, 8), "TN": (2, 4, 8)},
 }
-GOLDEN_SHAPES = ((64, 64, 64), (100, 90, 77), (1, 1, 1), (33, 65, 129), (256, 256, 256))
+RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
 GOLDEN_SEED = 20
+
+Shape = tuple[int, int, int]
+
+
+def random_shapes() -> list[Shape]:
+    """RANDOM_COUNT shapes with M, N and K from 1 to RANDOM_LARGEST, always the same."""
+    chance = np.random.default_rng(RANDOM_SEED)
+    drawn = chance.integers(1, RANDOM_LARGEST + 1, (RANDOM_COUNT, 3))
+    return [(int(M), int(N), int(K)) for M, N, K in drawn]
+
+
+GOLDEN_SHAPES = (
+    *((size, size, size) for size in (1, 64, 128, 256)),
+    *((100, 90, 77), (33, 65, 129)),
+    *(shape for shape in random_shapes() if max(shape) <= 256),  # what the simulator repeats in reasonable time
+)
 
 
 @dataclass(frozen=True)
