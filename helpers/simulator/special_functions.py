@@ -6,14 +6,32 @@ hardware may differ by the bound in `MAX_ERROR`. What the compiler builds from t
 corrects that error and is exact. Special values (zeros, infinities, NaN) are exact.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from helpers.simulator import float32
 
+
+@dataclass(frozen=True, slots=True)
+class ErrorBound:
+    """How far a result of the hardware may be from the correct value y: relative · |y| + absolute."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+
+# PTX ISA, the floating-point instructions with .approx
 MAX_ERROR = {
-    "RCP": "1 ulp", "RSQ": "relative 2^-22.9", "SQRT": "relative 2^-23", "EX2": "2 ulp", "LG2": "absolute 2^-22",
-    "SIN": "absolute 2^-20.5", "COS": "absolute 2^-20.5", "TANH": "relative 2^-11",
-}  # fmt: skip
+    "RCP": ErrorBound(relative=2**-23),
+    "RSQ": ErrorBound(relative=2**-22.9),
+    "SQRT": ErrorBound(relative=2**-23),
+    "EX2": ErrorBound(relative=2**-22),
+    "LG2": ErrorBound(absolute=2**-22),
+    "SIN": ErrorBound(absolute=2**-20.5),
+    "COS": ErrorBound(absolute=2**-20.5),
+    "TANH": ErrorBound(relative=2**-11),
+}
 
 
 def _of_normals(function):

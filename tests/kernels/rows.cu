@@ -63,12 +63,28 @@ extern "C" __global__ void rms_norm_vectorized(const float4 *in, float4 *out, in
 }
 
 // The special functions of the fast path
+// The approximations that the special function unit makes, a plane of n results each
 extern "C" __global__ void fast_math(const float *in, float *out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    const float x = in[i];
-    out[i] = __sinf(x) + __cosf(x) * __expf(-x) + __logf(fabsf(x) + 1.0f) + rsqrtf(fabsf(x) + 0.5f) +
-             __fdividef(x, 3.0f + x * x) + tanhf(x);
+    const float x = in[i], magnitude = fabsf(x);
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    out[i] = y;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(magnitude));
+    out[n + i] = y;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(magnitude));
+    out[2 * n + i] = y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    out[3 * n + i] = y;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(magnitude));
+    out[4 * n + i] = y;
+    asm("sin.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    out[5 * n + i] = y;
+    asm("cos.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    out[6 * n + i] = y;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    out[7 * n + i] = y;
 }
 
 extern "C" __global__ void gemv(const float *A, const float *x, float *y, int rows, int columns) {
