@@ -83,6 +83,14 @@ def test_a_prediction_counts_the_space_alone_and_a_speed_only_what_was_measured(
     )
 
 
+def test_a_pair_is_a_configuration_that_was_measured_with_both_values(searched, monkeypatch):
+    deeper = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, STAGES=3)]
+    monkeypatch.setattr(tuning.recordings, "load", lambda gpu, suite=None: deeper)
+    ((others, two, three),) = tuning.pairs(H200.name, 4096, "STAGES", 2, 3)
+    assert (two, three) == (SEARCH[1].gflops, deeper[-1].gflops)
+    assert others == {name: value for name, value in SEARCH[1].params.items() if name != "STAGES"}
+
+
 def test_parameters_that_the_search_varied_can_be_chosen(searched, monkeypatch):
     more = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, BLOCKS=2)]
     monkeypatch.setattr(tuning.recordings, "load", lambda gpu, suite=None: more)
