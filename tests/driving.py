@@ -11,6 +11,7 @@ import ipywidgets
 import pytest
 
 from helpers.draw import theme
+from helpers.explore.controls import Switches
 
 PNG = b"\x89PNG"
 
@@ -59,8 +60,8 @@ def living_figures() -> int:
 
 
 def _ends(control: ipywidgets.Widget) -> Iterator[Any]:
-    if isinstance(control, ipywidgets.SelectMultiple):
-        yield from ((), tuple(range(len(control.options))), (0,))
+    if isinstance(control, Switches):
+        yield from ((), control.options, control.options[:1])
     elif control.has_trait("index"):
         yield from (0, len(control.options) - 1)
     elif control.has_trait("max"):
@@ -70,8 +71,8 @@ def _ends(control: ipywidgets.Widget) -> Iterator[Any]:
 
 
 def _any(control: ipywidgets.Widget, chance: random.Random) -> Any:
-    if isinstance(control, ipywidgets.SelectMultiple):
-        return tuple(chance.sample(range(len(control.options)), chance.randint(0, len(control.options))))
+    if isinstance(control, Switches):
+        return tuple(name for name in control.options if chance.random() < 0.5)
     if control.has_trait("index"):
         return chance.randrange(len(control.options))
     if control.has_trait("max"):

@@ -6,7 +6,7 @@ from driving import shown
 
 from helpers.draw import theme
 from helpers.explore import live
-from helpers.explore.controls import choice_list, range_slider, switch
+from helpers.explore.controls import Switches, choice_list, range_slider, stepped, switch
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import labelled
 
@@ -26,9 +26,60 @@ def test_a_list_begins_where_it_is_told():
     assert choice_list("x", [("a", "A"), ("b", "B")], "B").index == 1
 
 
+def test_buttons_beside_a_list_step_through_it_round_and_round():
+    chosen = choice_list("letter", [("none", None), ("a", "A"), ("b", "B")], None)
+    width = chosen.layout.width
+    row = stepped(chosen)
+    before, after = row.children[1:]
+    assert row.layout.width == width and [button.tooltip for button in (before, after)] == [
+        "previous: letter",
+        "next: letter",
+    ]
+    seen = []
+    chosen.observe(lambda change: seen.append(change.new), names="value")
+    for button in (after, after, after, before):
+        button.click()
+    assert seen == ["A", "B", None, "B"]
+    chosen.disabled = True
+    assert before.disabled and after.disabled
+
+
+def test_switches_report_the_pressed_names_in_their_order():
+    switches = Switches("axes", ("x", "y", "z"), ("z",))
+    assert [button.tooltip for button in switches.buttons] == ["axes: x", "axes: y", "axes: z"]
+    seen = []
+    switches.observe(lambda change: seen.append(change.new), names="value")
+    switches.buttons[0].value = True
+    switches.buttons[2].value = False
+    switches.value = ("x", "y", "z")
+    assert seen == [("x", "z"), ("x",), ("x", "y", "z")]
+    assert all(button.value for button in switches.buttons)
+    switches.value = ()
+    assert not any(button.value for button in switches.buttons) and switches.options == ("x", "y", "z")
+
+
+def test_every_list_of_an_explorer_has_its_buttons():
+    explorer = Lists()
+    assert explorer.controls == (explorer.letter,)
+    beside = [child for child in explorer.children[0].children[0].children if child is not explorer.letter]
+    beside[1].click()
+    assert explorer.letter.value == "B"
+
+
 def test_a_slider_has_both_ends_and_reports_when_it_comes_to_rest():
     slider = range_slider("x", 32, 1024, 64, step=32)
     assert (slider.min, slider.max, slider.value, slider.step, slider.continuous_update) == (32, 1024, 64, 32, False)
+
+
+class Lists(LiveExplorer):
+    """Draws nothing; has a list."""
+
+    def __init__(self) -> None:
+        self.letter = choice_list("letter", [("a", "A"), ("b", "B")], "A")
+        super().__init__("letters", [[self.letter]], 100)
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        raise CannotShow(self.letter.value)
 
 
 class Numbers(LiveExplorer):

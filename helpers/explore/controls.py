@@ -1,4 +1,9 @@
-"""More controls with the look of `widgets`: a list to choose from, a slider with both ends, a switch."""
+"""More controls with the look of `widgets`: a list to choose from, a slider with both ends, a switch, many switches.
+
+JupyterLab gives the arrow keys and letters to the notebook while a list has the focus (its shortcuts hold for all that
+is no text field and takes no key for itself, as a slider does). So a list stands beside two buttons that step through
+it: Tab reaches them, the space bar presses them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ipywidgets
+import traitlets
 
 from helpers.explore.widgets import number_slider
 
@@ -33,7 +39,7 @@ class ChoiceList(ipywidgets.Dropdown):
 
 
 def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ChoiceList:
-    """A list that opens: Tab reaches it, the arrow keys and first letters choose."""
+    """A list that opens. `stepped` puts the buttons beside it that the keyboard needs; an explorer does."""
     like = number_slider(label, 1)
     chosen = ChoiceList(
         description=label,
@@ -45,6 +51,71 @@ def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> C
     return chosen
 
 
+def stepped(chosen: ChoiceList) -> ipywidgets.HBox:
+    """A list with the buttons that go to the option before and to the one after, round and round."""
+    width, step = int(chosen.layout.width.removesuffix("px")), 32
+    chosen.layout.width = f"{width - 2 * (step + 4)}px"
+    buttons = []
+    for sign, words, way in (("\u2039", "previous", -1), ("\u203a", "next", 1)):
+        button = ipywidgets.Button(
+            description=sign, tooltip=f"{words}: {chosen.description}", layout={"width": f"{step}px"}
+        )
+        button.on_click(lambda _, way=way: _go(chosen, way))
+        ipywidgets.dlink((chosen, "disabled"), (button, "disabled"))
+        buttons.append(button)
+    return ipywidgets.HBox([chosen, *buttons], layout={"width": f"{width}px"})
+
+
+def _go(chosen: ChoiceList, way: int) -> None:
+    chosen.index = (chosen.index + way) % len(chosen.options)
+
+
 def switch(label: str, value: bool = False) -> ipywidgets.Checkbox:
     """On or off: Tab reaches it, the space bar turns it."""
     return ipywidgets.Checkbox(description=label, value=value, indent=False, layout={"width": "auto"})
+
+
+class Switches(ipywidgets.HBox):
+    """Any number of names, each a button that is pressed or not. value: the pressed ones, in the order of the names.
+
+    description: what they choose; `labelled` puts it before them.
+
+    Unlike a list of many choices it can be worked by keyboard: Tab reaches each button, the space bar presses it.
+    """
+
+    value = traitlets.Tuple()
+
+    def __init__(self, label: str, names: Sequence[str], value: Sequence[str]) -> None:
+        look = {"width": "auto", "margin": "1px"}
+        self.description = label
+        self.buttons = [
+            ipywidgets.ToggleButton(description=name, value=name in value, tooltip=f"{label}: {name}", layout=look)
+            for name in names
+        ]
+        self._setting = False
+        super().__init__(self.buttons, layout={"flex_flow": "row wrap", "width": "780px"})
+        self.value = self._pressed()
+        for button in self.buttons:
+            button.observe(self._read, names="value")
+        self.observe(self._show, names="value")
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """All the names."""
+        return tuple(button.description for button in self.buttons)
+
+    def _pressed(self) -> tuple[str, ...]:
+        return tuple(button.description for button in self.buttons if button.value)
+
+    def _read(self, _: Any) -> None:
+        if not self._setting:
+            self.value = self._pressed()
+
+    def _show(self, change: Any) -> None:
+        """The buttons follow a value that was set; it was reported already."""
+        self._setting = True
+        try:
+            for button in self.buttons:
+                button.value = button.description in change.new
+        finally:
+            self._setting = False

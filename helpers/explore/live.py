@@ -10,6 +10,7 @@ import ipywidgets
 
 from helpers.compiler import CompileError
 from helpers.draw import theme
+from helpers.explore.controls import ChoiceList, stepped
 from helpers.explore.widgets import Explorer, Stage
 from helpers.measure.recordings import NoRecording
 from helpers.models.occupancy import DoesNotFit
@@ -40,8 +41,9 @@ class LiveExplorer(Explorer):
 
         stage: in place of one that shows a Figure.
         """
-        super().__init__(what, rows, stage or Stage(height))
         self.controls = tuple(control for row in rows for control in _with_values(row))
+        shown = [[stepped(one) if isinstance(one, ChoiceList) else one for one in row] for row in rows]
+        super().__init__(what, shown, stage or Stage(height))
         self._settling = False
         for control in self.controls:
             control.observe(self._moved, names="value")
@@ -88,7 +90,7 @@ class LiveExplorer(Explorer):
 def _with_values(widgets: Sequence[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:
     """The controls among widgets and inside boxes, left to right; labels are not among them."""
     for widget in widgets:
-        if isinstance(widget, ipywidgets.Box):
-            yield from _with_values(widget.children)
-        elif widget.has_trait("value") and not isinstance(widget, ipywidgets.HTML):
+        if widget.has_trait("value") and not isinstance(widget, ipywidgets.HTML):
             yield widget
+        elif isinstance(widget, ipywidgets.Box):
+            yield from _with_values(widget.children)

@@ -16,11 +16,11 @@ from helpers import devices
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
 from helpers.explore import launches
-from helpers.explore.controls import choice_list
+from helpers.explore.controls import Switches, choice_list
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
 from helpers.explore.register_tile import Tiled
-from helpers.explore.widgets import choice_slider
+from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
 from helpers.models.traffic import SECTOR_BYTES, flops, requested, tiled
 
@@ -113,16 +113,12 @@ class RooflineExplorer(LiveExplorer):
         self.M, self.N, self.K = (
             choice_slider(name, DEPTHS if name == "K" else SIZES, size) for name, size in zip("MNK", shape, strict=True)
         )
-        names = [kernel.name for kernel in LADDER]
-        self.kernels = ipywidgets.SelectMultiple(
-            description="kernels", options=names, value=tuple(kernels), rows=5,
-            style={"description_width": self.M.style.description_width}, layout={"width": self.M.layout.width},
-        )  # fmt: skip
+        self.kernels = Switches("kernels", [kernel.name for kernel in LADDER], kernels)
         self.selected = choice_list("explain", [("the shape", None)], None)
         self._counted: set[str] = set()
         rows = [[self.device, self.M], [self.N, self.K]]
         if kernels or own:
-            rows.append([self.kernels, self.selected])
+            rows += [[labelled(self.kernels.description, self.kernels)], [self.selected]]
         super().__init__("Explorer: the roofline of a GPU.", rows, FIGURE_HEIGHT)
 
     @property
