@@ -9,7 +9,7 @@ import pytest
 from gemm_kernels import get
 from helpers import devices, exercises, notebook_form
 from helpers.exercises import latency_hiding
-from helpers.explore import bank_board, vector_width
+from helpers.explore import bank_board, tuning, vector_width
 from helpers.explore.bank_board import Tile
 from helpers.measure import profiles, recordings
 from helpers.simulator import Misaligned
@@ -169,7 +169,7 @@ def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_nearly_as
 
 
 def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
-    assert "**async_copy loses to ping_pong** at most of the large sizes with aligned rows." in prose("09")
+    assert "**async_copy loses to ping_pong** at most of the large sizes with aligned rows" in prose("09")
     large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
     assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
     assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
@@ -185,3 +185,22 @@ def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
     assert "is 128 for two blocks, 85 for three and 64 for four" in prose("09")
     assert [H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4)] == [128, 85, 64]
     assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
+
+
+def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_several_times_the_requests():
+    assert "The bytes are the same" in prose("09") and "several times the requests" in prose("09")
+    before, after = (profiles.profile(get(name), 1024, 1024, 1024).counters for name in ("ping_pong", "async_copy"))
+    moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+    assert after[moved.format("sectors")] == before[moved.format("sectors")]
+    assert after[moved.format("requests")] > 2 * before[moved.format("requests")]
+    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "although the stores … are gone"
+    more = after["smsp__inst_executed.sum"] / before["smsp__inst_executed.sum"] - 1
+    assert 0 < more < 1 / (1 + gain("async_copy", "ping_pong", 4096)) - 1, "They explain a part of the lost cycles."
+
+
+def test_a_third_buffer_loses_in_more_than_half_of_the_searched_pairs_and_in_the_fastest_of_them():
+    assert "In more than half of the pairs it does not." in prose("09")
+    pairs = tuning.pairs(H200.name, 4096, "STAGES", 2, 3)
+    assert sum(three < two for _, two, three in pairs) > len(pairs) / 2 > 50
+    _, two, three = max(pairs, key=lambda pair: pair[1])
+    assert three / two - 1 < -0.04, "It loses more than these instructions can cost"
