@@ -4,7 +4,7 @@
 #   make test         set up, then every test, without a GPU            ARGS="-k coalescing"
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
-#   make slides       the notebooks as slide hand-outs in build/slides
+#   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
 #   make gallery      all pictures that the notebooks store, on one page in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make tune         search the tile parameters on the GPU at hand
@@ -61,9 +61,9 @@ test-gpu: setup-test
 notebooks: setup
 	$(SIMULATOR) $(VENV_PYTHON) -m helpers.notebook_run $(NOTEBOOKS)
 
-slides: setup
-	$(VENV_PYTHON) -m jupyter nbconvert --to slides --output-dir build/slides \
-		--TagRemovePreprocessor.enabled=True --TagRemovePreprocessor.remove_input_tags=hide-input $(NOTEBOOKS)
+slides:
+	@$(SETUP) --extra $(if $(CHECK),test,slides)
+	$(VENV_PYTHON) -m helpers.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 
 gallery: setup
 	$(VENV_PYTHON) -m helpers.gallery
