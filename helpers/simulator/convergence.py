@@ -55,7 +55,11 @@ class Convergence:
     # ---- what the engine asks
     def count(self, mask: np.ndarray) -> int:
         """How many groups the active threads make: each executes an instruction once."""
-        return int((self.rows(mask) & (self.leader == LANE)).sum())
+        return int((self.rows(mask) & self.leads()).sum())
+
+    def leads(self) -> np.ndarray:
+        """The threads that are the first of their group, bool (warps, 32)."""
+        return self.leader == LANE
 
     def layers(self, mask: np.ndarray) -> list[np.ndarray]:
         """The active threads in as few masks as possible such that a mask has at most one group of each warp."""

@@ -4,26 +4,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, DisassemblyError, Parameter
-from helpers.simulator import pointers, ptx_program
+from helpers.simulator import pointers, ptx_program, sampling
+from helpers.simulator.block_by_block import BlockRecorder
 from helpers.simulator.checks import Checker, Report, error_for
 from helpers.simulator.engine import Launch, Prepared
 from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
 from helpers.simulator.ir import Program
 from helpers.simulator.memory import GlobalMemory, product
-from helpers.simulator.observers import together
+from helpers.simulator.observers import Observer, together
 from helpers.simulator.printf import OUTPUT_LIMIT
-from helpers.simulator.recording import LaunchFacts, LaunchRecorder, Recording
+from helpers.simulator.recorded import LaunchFacts
+from helpers.simulator.recorder import LaunchRecorder
+from helpers.simulator.recording import Recording
 from helpers.simulator.shared_arrays import SharedNames
 from helpers.simulator.shared_checks import Patterns
+from helpers.simulator.unique_sectors import SectorObserver
 
 DEFAULT_ARCH = "sm_90"
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
+SAMPLED_MAX_INSTRUCTIONS = 64_000_000  # big problems have long loops
+SAMPLED = "sampled"
 SCALARS = {
     "bool": np.bool_, "char": np.int8, "signed char": np.int8, "unsigned char": np.uint8, "short": np.int16,
     "unsigned short": np.uint16, "int": np.int32, "unsigned int": np.uint32, "unsigned": np.uint32, "long": np.int64,
@@ -45,6 +51,8 @@ class _Settings:
     level: str = "ptx"
     blocks: tuple[tuple[int, int, int], ...] | None = ()
     only_traced: bool = False
+    sampled: bool = False
+    unique_sectors: bool = False
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
     checks: str = "raise"
     reports: list[Report] | None = None
@@ -59,7 +67,8 @@ def record(
     blocks: Iterable[Sequence[int]] | str = ((0, 0, 0),),
     *,
     only_traced: bool = False,
-    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS,
+    unique_sectors: bool = False,
+    max_instructions: int | None = None,
     checks: bool | str | None = None,
 ) -> Iterator[Recording]:
     """Record every launch inside the `with`.
@@ -67,23 +76,37 @@ def record(
     Args:
         level: "ptx", the compiler's intermediate language, or "sass", the machine code that the hardware runs.
         blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
-            everything (much memory). Counters always cover all blocks that are executed.
+            everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
+            are too big to execute: some blocks of every kind are executed, and counted for all of their kind
+            (`helpers.simulator.sampling`); no addresses are kept, and the other blocks write nothing.
+            `Recording.sampled` says what was done.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
-        max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop.
+        unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
+        max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop; by
+            default a million, in a sampled launch 64 million.
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
     if level not in ("ptx", "sass"):
         raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
-    if isinstance(blocks, str):
+    sampled = isinstance(blocks, str) and blocks == SAMPLED
+    if sampled:
+        wanted: tuple | None = ()
+        if only_traced:
+            raise SimulatorError('blocks="sampled" chooses the blocks to execute itself: leave out only_traced.')
+    elif isinstance(blocks, str):
         if blocks != "all":
-            raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …] or say 'all'.")
+            raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …], or say 'all' or 'sampled'.")
         wanted = None
     else:
         wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
     recording = Recording(level)
     outside = _settings.get()
     mode = outside.checks if checks is None else _mode(checks)
-    settings = _Settings(recording, level, wanted, only_traced, max_instructions, mode, outside.reports)
+    if max_instructions is None:
+        max_instructions = SAMPLED_MAX_INSTRUCTIONS if sampled else DEFAULT_MAX_INSTRUCTIONS
+    settings = _Settings(
+        recording, level, wanted, only_traced, sampled, unique_sectors, max_instructions, mode, outside.reports
+    )
     token = _settings.set(settings)
     try:
         yield recording
@@ -92,15 +115,18 @@ def record(
 
 
 @contextmanager
-def sanitize(checks: bool | str = "raise") -> Iterator[list[Report]]:
+def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = None) -> Iterator[list[Report]]:
     """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
 
     Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
     UninitializedRead or AsyncCopyError, with the results in the arrays; "report": only add to the list of reports;
-    "off" (also False): do not look.
+    "off" (also False): do not look. `max_instructions`: how many instructions a thread may execute before the kernel is
+    taken for an infinite loop; by default as outside.
     """
     reports: list[Report] = []
-    token = _settings.set(replace(_settings.get(), checks=_mode(checks), reports=reports))
+    outside = _settings.get()
+    most = outside.max_instructions if max_instructions is None else max_instructions
+    token = _settings.set(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most))
     try:
         yield reports
     finally:
@@ -242,22 +268,18 @@ class Kernel:
         parameters = _pack_arguments(self.name, program.parameters, args, memory)
         variables = self._place_variables(program, memory)
         executed = traced = None
-        if settings.recording is not None and settings.blocks is not None:
+        recording = settings.recording
+        if recording is not None and settings.blocks is not None:
             traced = frozenset(_block_number(b, grid, self.name) for b in settings.blocks)
             if settings.only_traced:
                 executed = np.array(sorted(traced), np.int64)
-        recorder = None
-        if settings.recording is not None:
-            facts = LaunchFacts(
-                self.name, grid, block, program.shared_bytes + shared_mem, self.compiled.registers,
-                product(grid) if executed is None else len(executed),
-            )  # fmt: skip
-            recorder = LaunchRecorder(program, facts, traced)
+        count = product(grid) if executed is None else len(executed)
         written, names = self._ptx_pointers if level == "ptx" else self._sass_pointers
         checker = None
         if settings.checks != "off":
             patterns = self._patterns.get((level, block, shared_mem))
             checker = Checker(program, grid, block, memory, written, names, patterns)
+        sectors = SectorObserver() if recording is not None and settings.unique_sectors else None
 
         def bind(wave) -> None:
             wave.parameters = parameters
@@ -267,23 +289,51 @@ class Kernel:
             if program.start is not None:
                 program.start(wave)
 
-        launch = Launch(
-            prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory, bind,
-            together(recorder, checker), settings.max_instructions, executed, names,
-        )  # fmt: skip
-        launch.output_left = OUTPUT_LIMIT
+        def launch(memory_: GlobalMemory, observer: Observer | None, blocks: np.ndarray | None) -> Launch:
+            made = Launch(
+                prepared, grid, block, program.dynamic_shared_offset + shared_mem, memory_, bind, observer,
+                settings.max_instructions, blocks, names,
+            )  # fmt: skip
+            made.output_left = OUTPUT_LIMIT
+            return made
+
+        recorded = None
         try:
-            launch.run()
+            if recording is None:
+                launch(memory, checker, None).run()
+            elif settings.sampled:
+                recorded = sampling.execute(
+                    launch, memory, grid, product(block),
+                    partial(BlockRecorder, program, self._facts(grid, block, shared_mem, count)),
+                    (checker, sectors), written,
+                )  # fmt: skip
+            else:
+                recorder = LaunchRecorder(program, self._facts(grid, block, shared_mem, count), traced)
+                launch(memory, together(recorder, checker, sectors), executed).run()
+                recorded = recorder.finish()
+                if sectors is not None:
+                    recorded.unique = sectors.finish(whole=executed is None)
         except KernelError as error:
             for finding in checker.finish().findings if checker is not None else ():
                 error.add_note(f"Before that: {finding.message}")
             raise
-        if recorder is not None:
-            settings.recording.launches.append(recorder)
+        if recorded is not None:
+            recorded.compiled = self.compiled
+            recording.launches.append(recorded)
         if checker is not None:
             # One geometry is remembered, the last one.
             self._patterns = {(level, block, shared_mem): checker.shared.patterns}
-            _tell(checker.finish(), settings)
+            report = checker.finish()
+            if recorded is not None and recorded.sampling is not None:
+                report = replace(report, notes=(*report.notes, str(recorded.sampling)))
+            _tell(report, settings)
+
+    def _facts(self, grid: tuple, block: tuple, shared_mem: int, executed: int) -> LaunchFacts:
+        compiled = self.compiled
+        return LaunchFacts(
+            self.name, grid, block, compiled.shared_bytes + shared_mem, compiled.registers, executed, shared_mem,
+            compiled.arch, compiled.compiler_version, compiled.options,
+        )  # fmt: skip
 
     @cached_property
     def _ptx_pointers(self) -> tuple[frozenset[str] | None, SharedNames]:
