@@ -68,11 +68,17 @@ def table(folder: Path, plan: tuple[Planned, ...] = PLAN) -> str:
         if number in files:
             raise ValueError(f"{files[number].name} and {path.name} have one number")
         files[number] = path
-    rows = ["| | Notebook | What it is about |", "|---|---|---|"]
+    rows = ["| | Notebook | What it is about | Minutes |", "|---|---|---|---|"]
+    total = 0
     for one in plan:
         path = files.get(one.number)
         title = f"[{title_of(path)}]({folder.name}/{path.name})" if path else f"{one.title} *(in preparation)*"
-        rows.append(f"| {one.number} | {title} | {one.idea} |")
+        minutes = course_map.minutes_of(path) if path else 0
+        total += minutes
+        rows.append(f"| {one.number} | {title} | {one.idea} | {minutes or ''} |")
+    routes = " and ".join(f"of {route.name}" for route in course_map.ROUTES)
+    rows.append(f"\nAt your own pace they take about {course_map.hours(total)}.")
+    rows.append(f"Notebook 00 has routes through them for workshops {routes}.")
     return "\n".join(rows)
 
 
@@ -89,7 +95,9 @@ def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str
     readme, folder = root / "README.md", root / "notebooks"
     wanted = {readme: replaced(readme.read_text(encoding="utf-8"), table(folder, plan))}
     for first in sorted(folder.glob("00*.ipynb")):
-        wanted[first] = course_map.updated(first.read_text(encoding="utf-8"), course_map.text(folder, plan))
+        with_map = course_map.updated(first.read_text(encoding="utf-8"), course_map.text(folder, plan))
+        begin, end = course_map.ROUTES_BEGIN, course_map.ROUTES_END
+        wanted[first] = course_map.updated(with_map, course_map.routes_text(folder), begin, end)
     return wanted
 
 

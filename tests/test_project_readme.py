@@ -25,10 +25,13 @@ def add(folder: Path, name: str, first_cell: str) -> None:
 
 
 def test_a_notebook_that_exists_is_linked_by_its_own_title_and_others_are_in_preparation(folder):
-    add(folder, "01-the-loop.ipynb", "# Three loops are slow\n25 minutes")
+    add(folder, "01-the-loop.ipynb", "# Three loops are slow\n**25 minutes.**")
     assert readme_table.table(folder, PLAN).splitlines()[2:] == [
-        "| 00 | Start *(in preparation)* | What is here |",
-        "| 01 | [Three loops are slow](notebooks/01-the-loop.ipynb) | Three loops |",
+        "| 00 | Start *(in preparation)* | What is here |  |",
+        "| 01 | [Three loops are slow](notebooks/01-the-loop.ipynb) | Three loops | 25 |",
+        "",
+        "At your own pace they take about 25 minutes.",
+        "Notebook 00 has routes through them for workshops of 90 minutes and of half a day.",
     ]
 
 
@@ -41,7 +44,7 @@ def test_a_notebook_that_exists_is_linked_by_its_own_title_and_others_are_in_pre
     ],
 )
 def test_a_notebook_that_fits_no_row_is_named(folder, name, first_cell, sentence):
-    add(folder, "01-loop.ipynb", "# Loop")
+    add(folder, "01-loop.ipynb", "# Loop\n**5 minutes.**")
     add(folder, name, first_cell)
     with pytest.raises(ValueError, match=sentence):
         readme_table.table(folder, PLAN)
