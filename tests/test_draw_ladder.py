@@ -116,3 +116,12 @@ def test_columns_name_the_fastest_of_each_shape(data):
 
 def test_shape_labels():
     assert (shape_label((8, 8, 8)), shape_label((1, 2, 3))) == ("8", "1×2×3")
+
+
+def test_no_number_of_the_columns_lies_on_a_bar_or_on_the_mark_of_cublas(data):
+    axes = ladder_columns_figure(data, [(256,) * 3, (512,) * 3], "two").axes[0]
+    shares = [text.get_position()[0] for text in axes.texts if text.get_text().endswith("%")]
+    drawn = [one for one in axes.collections if one.get_label().startswith("bar") or one.get_label() == "cuBLAS"]
+    ends = [path.vertices[:, 0].max() for one in drawn for path in one.get_paths()]
+    for right in set(shares):
+        assert all(not right - 55 < end <= right for end in ends)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 
 from gemm_kernels import Kernel, get
 from helpers import simulator
 from helpers.draw import theme
-from helpers.draw.register_tile import RegisterTile, register_tile, register_tile_figure, register_tiles_figure
+from helpers.draw.register_tile import LIGHT, RegisterTile, register_tile, register_tile_figure, register_tiles_figure
 from helpers.draw.staging import NotStaged
 from helpers.models.traffic import shared_loads_per_fma
 
@@ -101,7 +102,7 @@ def test_a_kernel_without_tiles_is_answered_in_a_sentence():
 
 def test_patches_side_by_side_state_each_quotient(data):
     drawn = register_tiles_figure([tile(get("shared_memory").replace(T=8), 0, 8), data], "two")
-    assert drawn.caption.replace("\u00a0", " ").endswith("1 × 1: 2 loads / 1 = 2; 4 × 4: 8 loads / 16 = 0.5.")
+    assert drawn.caption.replace("\u00a0", " ").endswith("1 × 1: 2 loads / 1 FMA = 2; 4 × 4: 8 loads / 16 FMAs = 0.5.")
     greens = [len(a.get_paths()) for a in drawn.axes[0].collections if _is(a, theme.C)]
     assert 16 in greens
     with pytest.raises(ValueError, match="at least one"):
@@ -111,3 +112,17 @@ def test_patches_side_by_side_state_each_quotient(data):
 def _is(artist, colour: str) -> bool:
     rgb = tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     return len(artist.get_facecolor()) > 0 and np.allclose(artist.get_facecolor()[0][:3], rgb)
+
+
+@pytest.mark.parametrize("k", [0, 7])
+def test_what_a_step_reads_is_wide_enough_to_be_seen_and_stays_in_the_tile(k):
+    large = RegisterTile(
+        "large", 0, np.arange(128), np.arange(128), np.arange(8), np.arange(8), np.arange(8),
+        tuple(tuple([("A", row) for row in range(8)] + [("B", column) for column in range(8)]) for _ in range(8)),
+    )  # fmt: skip
+    axes = register_tile_figure(large, k).axes[0]
+    marks = next(one for one in axes.collections if one.get_label() == "column of A")
+    tiles = next(one for one in axes.collections if to_rgba(LIGHT["A"]) in one.get_facecolor())
+    x = np.array([path.vertices[:, 0] for path in marks.get_paths()])
+    tile = tiles.get_paths()[0].vertices[:, 0]
+    assert np.ptp(x) >= 4 and tile.min() - 0.01 <= x.min() and x.max() <= tile.max() + 0.01

@@ -41,7 +41,7 @@ def test_bars_are_as_long_as_the_gflops():
 def test_what_was_not_measured_is_said_and_has_no_bar():
     unknown = BlockShape("coalesced", (3, 5), 4.0, 2.0)
     drawn = figure(Setting(unknown, tuple(coalesced())))
-    assert "not measured" in [text.get_text() for text in drawn.axes[0].texts]
+    assert "not timed" in [text.get_text() for text in drawn.axes[0].texts]
     assert [patch for patch in drawn.axes[0].patches if patch.get_label() == "gflops"] == []
     assert "GFLOPS" not in drawn.caption
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyArrowPatch
 
 from gemm_kernels import get
 from helpers import simulator
@@ -104,3 +105,16 @@ def test_tile_sizes_are_compared_by_the_bytes_for_an_element(data):
     assert "used 4 times" in drawn.caption and "costs 32 bytes" in drawn.caption and "asks for 128" in drawn.caption
     with pytest.raises(ValueError, match="at least one"):
         tile_sizes_figure([], "none")
+
+
+@pytest.mark.parametrize("phase", [0, 1, 3])
+def test_the_bytes_stand_above_their_arrow_whatever_the_phase(data, phase):
+    axes = tile_phases_figure(data, phase, 0).axes[0]
+    words = [text for text in axes.texts if text.get_text().startswith("load ")]
+    arrows = [artist for artist in axes.get_children() if isinstance(artist, FancyArrowPatch)]
+    assert len(words) == len(arrows) == 2
+    for text, arrow in zip(words, arrows, strict=True):
+        x, y = text.get_position()
+        line = np.concatenate(arrow.get_path().to_polygons(closed_only=False))
+        near = np.interp(x + np.linspace(-60, 60, 31), line[:, 0], line[:, 1])
+        assert 4 < near.min() - y < 24

@@ -88,6 +88,15 @@ def test_the_caption_of_a_search_names_the_best_and_compares_it_with_the_first_g
     )
 
 
+def test_a_best_that_is_the_first_guess_or_no_faster_is_not_one_times_as_fast():
+    guess = Configuration({"BM": 64, "WM": 32}, "", predicted(4, 16.0), 1000.0)
+    other = Configuration({"BM": 128, "WM": 32}, "", predicted(4, 16.0), 1004.0)
+    alone = Landscape("k", "a GPU", (guess,), guess.params, "recorded on a GPU")
+    assert "1 000 GFLOPS, and is the first guess (recorded on a GPU)" in plain(picture.caption(alone, "gflops"))
+    both = Landscape("k", "a GPU", (guess, other), guess.params, "recorded on a GPU")
+    assert "1 004 GFLOPS, as fast as the first guess (recorded on a GPU)" in plain(picture.caption(both, "gflops"))
+
+
 def test_the_caption_of_a_prediction_says_that_nothing_was_measured():
     caption = plain(picture.caption(MEASURED, "occupancy"))
     assert caption == (

@@ -117,13 +117,15 @@ def _cells(indices: np.ndarray, cell: float) -> np.ndarray:
 
 
 def _rulers(axes: Axes, data: ErrorMap, cell: float) -> None:
-    """Numbers of the rows and columns at the tiles' borders, and of the first wrong element."""
+    """Numbers of the rows and columns at the tiles' borders."""
     rows, columns = data.wrong.shape
+    first = "column 0"
+    page.text(axes, MAP_X, MAP_Y - 10, first)
     for number, x in _spaced(range(0, columns, max(data.tile[1], 1)), cell, 30):
-        page.text(axes, MAP_X + x + cell / 2, MAP_Y - 10, number, ha="center")
+        if x > page.text_width(first):
+            page.text(axes, MAP_X + x + cell / 2, MAP_Y - 10, number, ha="center")
     for number, y in _spaced(range(0, rows, max(data.tile[0], 1)), cell, 16):
-        page.text(axes, MAP_X - 8, MAP_Y + y + cell / 2, number, ha="right")
-    page.text(axes, MAP_X - 8, MAP_Y - 10, "row \\ col", ha="right")
+        page.text(axes, MAP_X - 8, MAP_Y + y + cell / 2, number or "row 0", ha="right")
 
 
 def _spaced(numbers: Sequence[int], cell: float, least: float) -> list[tuple[int, float]]:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter, NullLocator
 
 from helpers.draw import page, theme
@@ -31,7 +32,7 @@ NAME_WIDTH, BAR_WIDTH, LIST_LETTERS = 124.0, 64.0, 13.5
 HEIGHT = 468.0
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
-COLUMNS_Y, COLUMNS_ROW, COLUMNS_NAME = 84.0, 25.0, 140.0
+COLUMNS_Y, COLUMNS_ROW, COLUMNS_NAME, COLUMNS_NUMBER = 84.0, 25.0, 140.0, 62.0
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # TFLOPS
 
 
@@ -116,6 +117,8 @@ def ladder_figure(data: Ladder, shape: Shape, kernel: str, scale: Scale = "linea
     with theme.style():
         height = PLOT_HEIGHT if data.square else PLOT_HEIGHT - LONG_LABELS
         plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, height)))
+        keys = [(theme.SPEED, kernel), (theme.REFERENCE, CUBLAS), (OTHERS, "other kernels")]
+        page.legend(axes, 48, [page.Key(colour, words) for colour, words in keys])
         _plot(plot, data, shape, kernel, scale)
         _list(axes, data, shape, kernel)
     return drawn
@@ -180,7 +183,9 @@ def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> 
             words.set(ha="right", rotation_mode="anchor")
     axes.set_ylabel("TFLOPS")
     axes.grid(True, axis="y")
-    axes.text(-0.2, peak * (1.02 if scale == "linear" else 1.08), f"peak {peak:.1f}", size=theme.SMALL, va="bottom")
+    above = peak * (1.02 if scale == "linear" else 1.08)
+    words = axes.text(-0.2, above, f"peak {peak:.1f}", size=theme.SMALL, va="bottom")
+    words.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])  # readable across a grid line
 
 
 def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
@@ -192,8 +197,8 @@ def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
     step = min(24.0, LIST_HEIGHT / len(ranked))
     right = page.WIDTH - page.MARGIN
     page.text(axes, LIST_X, 50, f"at {shape_label(shape)}", size=theme.TEXT, color=theme.INK, weight="bold")
-    page.text(axes, right - 62, LIST_Y - 20, "% of cuBLAS", ha="right")
-    page.text(axes, right, LIST_Y - 20, "peak", ha="right")
+    page.text(axes, right - 62, LIST_Y - 20, "of cuBLAS", ha="right")
+    page.text(axes, right, LIST_Y - 20, "of peak", ha="right")
     for bold in (False, True):
         names = [name for name in ranked if (name == kernel) == bold]
         y = LIST_Y + step * np.array([ranked.index(name) for name in names])
@@ -240,7 +245,7 @@ def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> 
 def _column(axes: Axes, data: Ladder, shape: Shape, left: float, width: float) -> None:
     here, cublas = data.at(shape), data.cublas(shape)
     best = max(here, key=lambda name: here[name].gflops)
-    scale = (width - 46) / max(cublas, here[best].gflops)
+    scale = (width - COLUMNS_NUMBER) / max(cublas, here[best].gflops)
     bottom = COLUMNS_Y + COLUMNS_ROW * len(data.lines)
     page.text(axes, left, COLUMNS_Y - 12, shape_label(shape), size=theme.TEXT, color=theme.INK, weight="bold")
     mark = left + cublas * scale
@@ -251,13 +256,5 @@ def _column(axes: Axes, data: Ladder, shape: Shape, left: float, width: float) -
         y = COLUMNS_Y + (row + 0.5) * COLUMNS_ROW
         length = here[name].gflops * scale
         page.fill(axes, page.boxes(left, y - 8, length, 16), theme.SPEED, label=f"bar {name}")
-        inside = length > 0.6 * (width - 46)
-        page.text(
-            axes,
-            left + length + (-5 if inside else 5),
-            y,
-            _percent(here[name].of_cublas),
-            color=theme.PAPER if inside else theme.INK,
-            weight="bold" if name == best else "normal",
-            ha="right" if inside else "left",
-        )
+        weight = "bold" if name == best else "normal"
+        page.text(axes, left + width, y, _percent(here[name].of_cublas), color=theme.INK, weight=weight, ha="right")

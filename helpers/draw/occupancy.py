@@ -216,7 +216,8 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
     told = f"From {_told(least)} to {_told(most)}: the resource in red stops the next block."
     drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, told, 2)
     with theme.style():
-        page.legend(axes, 46, [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)])
+        keys = [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)]
+        page.legend(axes, 46, [*keys, page.Key(theme.TROUBLE, "what stops the next block; 32: room for 32 blocks")])
         for number, name in enumerate(NAMES):
             page.text(axes, BAR_X + number * BAR_STEP, ROW_TOP - 16, NAMES[name])
         page.text(axes, page.WIDTH - page.MARGIN, ROW_TOP - 16, "occupancy", ha="right")

@@ -28,7 +28,8 @@ class Dot:
 
 
 def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: Collection[str] = ()) -> theme.Figure:
-    """A dot a kernel. named: the labels that are written beside theirs; without any, all of them.
+    """A dot a kernel. named: the labels that are written beside theirs; without any, all of them. Those of which the
+    caption speaks are written in any case.
 
     source: where the GFLOPS come from: "recorded on NVIDIA H200".
     """
@@ -42,7 +43,8 @@ def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: 
         axes.set_title(title, loc="left", weight="bold", x=(page.MARGIN / theme.CSS_DPI - LEFT) / WIDTH)
         axes.plot([100 * dot.occupancy for dot in dots], [dot.gflops for dot in dots], "o", color=theme.SPEED,
                   markersize=9, markeredgecolor=theme.PAPER, label="kernels")  # fmt: skip
-        _labels(axes, [dot for dot in dots if not named or dot.label in named])
+        told = {*named, _fastest(dots).label, _fullest(dots).label}
+        _labels(axes, [dot for dot in dots if not named or dot.label in told])
         axes.set_xlabel("occupancy, % (logarithmic)")
         axes.set_ylabel("GFLOPS")
         ticks = [tick for tick in TICKS if tick >= least]
@@ -73,9 +75,17 @@ def _labels(axes: Axes, dots: Sequence[Dot]) -> None:
             )
 
 
+def _fastest(dots: Sequence[Dot]) -> Dot:
+    return max(dots, key=lambda dot: dot.gflops)
+
+
+def _fullest(dots: Sequence[Dot]) -> Dot:
+    """The kernel with the highest occupancy, the fastest of them."""
+    return max(dots, key=lambda dot: (dot.occupancy, dot.gflops))
+
+
 def _caption(dots: Sequence[Dot], source: str) -> str:
-    fastest = max(dots, key=lambda dot: dot.gflops)
-    fullest = max(dots, key=lambda dot: (dot.occupancy, dot.gflops))
+    fastest, fullest = _fastest(dots), _fullest(dots)
     text = f"The fastest, {fastest.label}, has {percent(fastest.occupancy)} occupancy and reaches "
     text += f"{theme.thousands(fastest.gflops)} GFLOPS ({source})."
     if fullest is fastest:

@@ -24,7 +24,7 @@ MOVE = theme.SPEED  # instructions that copy and store
 MOST_WARPS = 8
 
 # CSS pixels
-LEFT, RIGHT = 118.0, page.WIDTH - page.MARGIN
+LEFT, RIGHT = 126.0, page.WIDTH - page.MARGIN
 WARPS_TOP, WARPS_HEIGHT = 68.0, 232.0
 SCHEDULER_TOP, SCHEDULER = WARPS_TOP + WARPS_HEIGHT + 8, 28.0
 AXIS_Y = SCHEDULER_TOP + SCHEDULER + 4
@@ -35,6 +35,7 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 TWIN_TOP, TWIN_ROW = 74.0, 86.0
 LETTER = 12.0
+NO_BREAK = "\u00a0"
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,8 @@ def _cycles(value: float) -> str:
 
 
 def _legend(axes: Axes, y: float = 46) -> None:
-    keys = [page.Key(theme.A, "tiles of A"), page.Key(theme.B, "of B: on their way")]
-    keys += [page.Key(MOVE, "issue copies and stores"), page.Key(theme.C, "multiply K-block n")]
+    keys = [page.Key(theme.A, "A's tile n on its way"), page.Key(theme.B, "B's"), page.Key(MOVE, "copy, store")]
+    keys.append(page.Key(theme.C, "multiply K-block n"))
     page.legend(axes, y, [*keys, page.Key(theme.WASTE, "idle: every warp waits", hatched=True)])
 
 
@@ -193,7 +194,7 @@ def _axis(axes: Axes, data: Comparison, scale: float) -> None:
 
 def _done(axes: Axes, cycle: int, scale: float, colour: str, words: str) -> None:
     x = LEFT + scale * cycle
-    page.lines(axes, [[(x, WARPS_TOP), (x, AXIS_Y + 24)]], colour, 1.6, label="done")
+    page.lines(axes, [[(x, WARPS_TOP), (x, AXIS_Y)]], colour, 1.6, label="done")
     page.text(axes, x, AXIS_Y + 32, words, ha="right", color=colour, weight="bold")
 
 
@@ -231,7 +232,7 @@ def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
         raise ValueError("There is no pipeline to draw: give at least one Timeline.")
     longest = max(shown.end / shown.pipeline.warps for shown in timelines)
     idle = [f"{_name(shown.pipeline)} {_cycles(steady_state(shown.pipeline).idle)}" for shown in timelines]
-    told = f"Model, not measured. Idle cycles for a K-block: {', '.join(idle)}."
+    told = f"Model, not measured. Idle cycles for a K-block: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
     drawn, axes = page.page(TWIN_TOP + TWIN_ROW * len(timelines) + 6, title, told, 2)
     scale = (RIGHT - LEFT - 24) / longest
     with theme.style():

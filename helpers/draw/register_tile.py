@@ -31,6 +31,7 @@ HEIGHT = 380.0
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 PANEL_Y, PANEL_CELL = 128.0, 20.0
+LEAST_MARK = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ def register_tile_figure(data: RegisterTile, k: int = 0, move: int | None = None
     if not 0 <= move <= moves:
         raise ValueError(f"Step {k} has {moves} reads and FMAs; there is no move {move}.")
     loaded, done = min(move, len(data.reads[k])), max(0, move - len(data.reads[k]))
-    title = f"{data.name}: thread {data.thread}, step k = {data.ks[k]} of {len(data.ks)}"
+    title = f"{data.name}: thread {data.thread}, k = {data.ks[k]} of {data.ks[0]} … {data.ks[-1]}"
     drawn, axes = page.page(HEIGHT, title, caption(data), CAPTION_LINES)
     with theme.style():
         _block(axes, data, k)
@@ -153,8 +154,10 @@ def _block(axes: Axes, data: RegisterTile, k: int) -> None:
     page.fill(axes, page.boxes(left, down, depth * scale, rows * scale), LIGHT["A"])
     page.fill(axes, page.boxes(across, top, columns * scale, depth * scale), LIGHT["B"])
     page.fill(axes, page.boxes(across, down, columns * scale, rows * scale), LIGHT["C"])
-    page.fill(axes, page.boxes(left + k * scale, down + my_rows * scale, scale, scale), theme.A, label="column of A")
-    page.fill(axes, page.boxes(across + my_columns * scale, top + k * scale, scale, scale), theme.B, label="row of B")
+    thick = min(max(scale, LEAST_MARK), depth * scale)  # wide enough to be seen, and inside the tile
+    a_left, b_top = (min(edge + k * scale, edge + depth * scale - thick) for edge in (left, top))
+    page.fill(axes, page.boxes(a_left, down + my_rows * scale, thick, scale), theme.A, label="column of A")
+    page.fill(axes, page.boxes(across + my_columns * scale, b_top, scale, thick), theme.B, label="row of B")
     y, x = np.meshgrid(my_rows, my_columns, indexing="ij")
     page.fill(
         axes, page.boxes(across + x.ravel() * scale, down + y.ravel() * scale, scale, scale), theme.C, label="patch"
@@ -246,7 +249,10 @@ def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Fi
     """Patches of several sizes side by side: what one step reads, what it computes, and loads for each FMA."""
     if not tiles:
         raise ValueError("There is no register tile to draw: give at least one RegisterTile.")
-    told = "; ".join(f"{tile.label}: {_quotient(tile)} = {_short(tile.loads_per_fma)}" for tile in tiles)
+    sides = [tile.label.replace(" ", "\u00a0") for tile in tiles]
+    told = "; ".join(
+        f"{side}: {_quotient(tile)} = {_short(tile.loads_per_fma)}" for side, tile in zip(sides, tiles, strict=True)
+    )
     tallest = max(tile.shape[0] for tile in tiles)
     bottom = PANEL_Y + (tallest + 1) * PANEL_CELL + 8
     drawn, axes = page.page(bottom + 62, title, f"Loads from shared memory per FMA, at one step k – {told}.", 2)
@@ -276,5 +282,6 @@ def _panel(axes: Axes, tile: RegisterTile, left: float, bottom: float) -> None:
 
 
 def _quotient(tile: RegisterTile) -> str:
-    """'16 loads / 64'."""
-    return f"{theme.plural(round(sum(map(len, tile.reads)) / len(tile.ks)), 'load')} / {tile.fmas}"
+    """'16 loads / 64 FMAs'."""
+    loads = theme.plural(round(sum(map(len, tile.reads)) / len(tile.ks)), "load")
+    return f"{loads} / {theme.plural(tile.fmas, 'FMA')}"

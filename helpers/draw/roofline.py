@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from helpers.devices import Device
@@ -92,7 +93,8 @@ def roofline_figure(data: Roofline, selected: str | None = None) -> theme.Figure
     with theme.style():
         keys = [page.Key(theme.INK, "the most that this shape allows")]
         if data.points:
-            keys.append(page.Key(theme.SPEED, "kernel, by the bytes it moves (counted)"))
+            if any(point.gflops is not None for point in data.points):
+                keys.append(page.Key(theme.SPEED, "kernel, by the bytes it moves (counted)"))
             keys.append(page.Key(theme.REFERENCE, "by formula; on the roof if not timed"))
         page.legend(axes, 44, keys)
         plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT)))
@@ -216,6 +218,10 @@ def _roof(axes: Axes, data: Roofline) -> None:
     axes.text(
         left * 1.12, top / 1.25, "here only with the help of caches", size=theme.SMALL, color=theme.MUTED, va="top"
     )
+    axes.plot([ridge, ridge], [bottom, device.peak_fp32_gflops], color=theme.MUTED, linewidth=0.9, label="ridge")
+    for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
+        label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)
+        label.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])  # readable across a name's line
     axes.set_xlabel("intensity: FLOP for each byte moved")
     axes.set_ylabel("TFLOPS")
 

@@ -68,7 +68,7 @@ def _heads(axes: Axes, first: Setting, source: str) -> None:
         axes.text(x + 17, HEAD - 7, access.name, **texts)
     axes.text(SECTORS_X, HEAD - 7, "sectors a\nrequest", ha="right", **texts)
     place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
-    axes.text(PAGE - LABEL_X, HEAD - 7, f"GFLOPS {place}", ha="right", **texts)
+    axes.text(PAGE - LABEL_X, HEAD - 7, f"GFLOPS,\n{place}", ha="right", **texts)
 
 
 def _row(axes: Axes, setting: Setting, top: float, fastest: float) -> None:
@@ -84,7 +84,7 @@ def _row(axes: Axes, setting: Setting, top: float, fastest: float) -> None:
     axes.text(SECTORS_X, middle, mean, size=theme.TITLE, weight="bold", ha="right", va="center")
     right = PAGE - LABEL_X
     if shape.gflops is None:
-        axes.text(right, middle, "not measured", size=theme.SMALL, color=theme.MUTED, ha="right", va="center")
+        axes.text(right, middle, "not timed", size=theme.SMALL, color=theme.MUTED, ha="right", va="center")
         return
     axes.text(right, middle - 4, theme.thousands(shape.gflops), size=theme.TEXT, ha="right", va="center")
     length = GFLOPS_WIDTH * shape.gflops / fastest

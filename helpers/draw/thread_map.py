@@ -319,6 +319,9 @@ def _block_names(
             names.append(name)
             x.append(left + cell * (first_col + last_col) / 2)
             y.append(top + cell * (first_row + last_row) / 2)
+    widths = np.array([0.68 * size * len(name) for name in names])
+    plates = page.boxes(np.array(x) - widths / 2, np.array(y) - 0.7 * size, widths, 1.4 * size) if names else []
+    page.fill(axes, plates, OTHER_BLOCK, label="plates")  # the cells' outlines do not cross the names
     page.labels(axes, names, x, y, size, theme.INK, label="blocks")
 
 

@@ -26,6 +26,7 @@ from helpers.draw.threads import block_accesses
 LIGHT = {"A": "#CFE4F1", "B": "#FBE8C6", "C": "#C8EADF"}
 EARLIER = {"A": "#E7F1F8", "B": "#FDF3E1"}
 LETTERS = ("A", "B", "C")
+GLOBAL_MEMORY = "global memory; pale: earlier phases"
 
 # CSS pixels; y runs down
 SMALL, SMALL_GAP = 128.0, 16.0
@@ -156,11 +157,16 @@ def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
             f"before or after thread {reader} reads it (line {race.read_line}): {by_chance}"
         )
     loaded, read = phase.floats_loaded, phase.floats_read
-    times = theme.thousands(read / loaded, 1).removesuffix(".0") if loaded else "0"
+    uses = _uses(read / loaded if loaded else 0.0)
     return (
         f"Phase {number + 1} of {len(data.phases)}: {theme.plural(loaded, 'float')} loaded from global memory, "
-        f"{theme.plural(read, 'read')} served from shared memory: each load is used {times} times."
+        f"{theme.plural(read, 'read')} served from shared memory: each load is used {uses}."
     )
+
+
+def _uses(times: float) -> str:
+    """'once', '16 times', '2.5 times'."""
+    return "once" if times == 1 else f"{theme.thousands(times, 1).removesuffix('.0')} times"
 
 
 def _place(data: TilePhases, number: int, race: Race) -> str:
@@ -203,7 +209,7 @@ def _matrices(axes: Axes, data: TilePhases, phase: int, tiles: dict[str, _Tile])
     across = SMALL_X + depth * scale + SMALL_GAP  # B and C
     down = SMALL_Y + depth * scale + SMALL_GAP  # A and C
     places = {"A": (SMALL_X, down), "B": (across, SMALL_Y), "C": (across, down)}
-    page.text(axes, page.MARGIN, 50, "global memory", size=theme.TEXT, color=theme.INK)
+    page.text(axes, page.MARGIN, 50, GLOBAL_MEMORY, size=theme.TEXT, color=theme.INK)
     for letter in LETTERS:
         left, top = places[letter]
         height, width = data.shapes[letter]
@@ -233,11 +239,13 @@ def _load_arrow(
     (left, top), (_, bottom) = tile.frame[0][0], tile.frame[0][2]
     if letter == "B":
         start = (place[0] + scale * (col.max() + 1) + 2, place[1] + scale * (row.min() + row.max() + 1) / 2)
-        end, bend, words_y = (left - 8, top + (bottom - top) / 2), -0.12, BIG_Y + 24
+        end, bend = (left - 8, top + (bottom - top) / 2), -0.12
     else:
         start = (place[0] + scale * (col.min() + col.max() + 1) / 2, place[1] + scale * (row.max() + 1) + 2)
-        end, bend, words_y = (left - 8, bottom - 0.18 * (bottom - top)), 0.2, BIG_Y + 2 * BIG + BIG_GAP - 66
-    page.text(axes, WORDS_X, words_y, f"load {theme.plural(count, 'byte')}", color=theme.INK, ha="center")
+        end, bend = (left - 8, bottom - 0.18 * (bottom - top)), 0.2
+    words = f"load {theme.plural(count, 'byte')}"
+    words_y = _above(start, end, bend, WORDS_X, page.text_width(words)) - 11
+    page.text(axes, WORDS_X, words_y, words, color=theme.INK, ha="center")
     axes.add_artist(
         FancyArrowPatch(
             start,
@@ -251,6 +259,17 @@ def _load_arrow(
             connectionstyle=f"arc3,rad={bend}",
         )
     )
+
+
+def _above(start: tuple[float, float], end: tuple[float, float], bend: float, x: float, width: float) -> float:
+    """The highest place (smallest y) of an arrow that is bent as arc3 bends it, over `width` pixels around x."""
+    here, there = np.array(start), np.array(end)
+    across = there - here
+    corner = (here + there) / 2 + bend * np.array([-across[1], across[0]])
+    t = np.linspace(0, 1, 65)[:, None]
+    curve = (1 - t) ** 2 * here + 2 * t * (1 - t) * corner + t**2 * there
+    near = np.abs(curve[:, 0] - x) <= width / 2
+    return float(curve[near, 1].min() if near.any() else curve[:, 1].min())
 
 
 def _loaded_colours(data: TilePhases, letter: str, phase: int) -> np.ndarray:
@@ -410,8 +429,8 @@ def tile_sizes_figure(rows: Sequence[TileSize], title: str) -> theme.Figure:
     least = min(rows, key=lambda row: row.bytes_each)
     bytes_each, without = theme.thousands(least.bytes_each), theme.thousands(naive)
     told = (
-        f"{least.label}: each load from global memory is used {theme.thousands(least.uses)} times, and an element of C "
-        f"costs {bytes_each} bytes where a kernel without sharing asks for {without}."
+        f"{least.label}: each load from global memory is used {_uses(least.uses)}, and an element of C costs "
+        f"{bytes_each} bytes where a kernel without sharing asks for {without}."
     )
     drawn, axes = page.page(ROWS_Y + ROW * len(rows) + 4, title, told, 2)
     with theme.style():

@@ -162,7 +162,12 @@ def caption(data: Landscape, measure: Measure) -> str:
     first = guess.value(measure) if guess else None
     params = ", ".join(f"{name}\u00a0{best.params[name]}" for name in data.free)
     if measure == "gflops":
-        compared = "" if not first or not value else f", {_number(value / first)} times the first guess"
+        compared = ""
+        if best is guess:
+            compared = ", and is the first guess"
+        elif first and value:
+            times = theme.thousands(value / first, 2).rstrip("0").rstrip(".")
+            compared = ", as fast as the first guess" if times == "1" else f", {times} times the first guess"
         measured = sum(one.gflops is not None for one in data.legal)
         text = f"{theme.plural(measured, 'configuration')} {'was' if measured == 1 else 'were'} measured"
         return f"{text}; the best reaches {_number(value)} GFLOPS{compared} ({data.source}): {params}."
@@ -264,9 +269,8 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
             dots.plot(
                 [x], [y], "o", markerfacecolor="none", color=theme.INK, markersize=11, markeredgewidth=1.6, label=name
             )
-            words = dots.annotate(
-                name, (x, y), (-9, 0), textcoords="offset points", ha="right", va="center", weight="bold"
-            )
+            place, va = ((-9, 0), "center") if name == "best" else ((-7, 6), "bottom")  # clear of the dots beside it
+            words = dots.annotate(name, (x, y), place, textcoords="offset points", ha="right", va=va, weight="bold")
             words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
     dots.set_xscale("log", base=2)
     dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")
@@ -301,6 +305,8 @@ def landscapes_figure(data: Landscape, pairs: Sequence[tuple[str, str]], measure
     kind = "predicted" if MEASURES[measure][3] else data.source
     with theme.style():
         keys = [page.Key(theme.SPEED, f"better: {MEASURES[measure][1]}, {kind}")]
+        if measure == "gflops":
+            keys.append(page.Key(UNKNOWN, "not measured"))
         page.legend(axes, 48, [*keys, page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)])
         for number, (across, down) in enumerate(pairs):
             left = page.MARGIN + 64 + number * TWIN_STEP

@@ -22,7 +22,7 @@ from helpers.draw import page, theme
 COLUMNS = ((14.0, 222.0), (262.0, 342.0), (622.0, 264.0))  # left edge and width of source, PTX, SASS
 HEADS_Y, CODE_TOP, CODE_HEIGHT = 52.0, 70.0, 204.0
 LINE, SPACE = 18.5, 16.0  # from code line to code line; between two source lines
-LETTERS = (29, 44, 35)  # of a code line in each column
+LETTERS = (28, 44, 35)  # of a code line in each column
 CODE_SIZE = 9.0  # points
 WAYS_TOP, WAY = CODE_TOP + CODE_HEIGHT + 32, 25.0
 MOST_WAYS = 4
