@@ -5,7 +5,7 @@
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
-#   make gallery      all pictures that the notebooks store, on one page in build/gallery
+#   make gallery      every figure at three settings, and all stored pictures, in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make tune         search the tile parameters on the GPU at hand
 #   make picture      the README's picture and tables of the ladder, from the recordings
@@ -66,7 +66,7 @@ slides:
 	$(VENV_PYTHON) -m helpers.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 
 gallery: setup
-	$(VENV_PYTHON) -m helpers.gallery
+	$(VENV_PYTHON) -m helpers.gallery $(ARGS)
 
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)

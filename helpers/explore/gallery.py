@@ -1,18 +1,12 @@
-"""Every picture of the course at three settings and its static twin, on one page, to look at them side by side.
+"""The pictures of the course, each at three settings that differ and with its static twin: `make gallery` draws them.
 
-    python -m helpers.explore.gallery FOLDER [picture …]
-
-Writes FOLDER/index.html with the PNG files beside it. `make gallery` shows what the notebooks store; this page shows
-what the pictures can be, stored or not. To add a picture, add a row to PICTURES.
+To add a picture, add a row to PICTURES.
 """
 
 from __future__ import annotations
 
-import html
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from gemm_kernels import get
@@ -23,6 +17,7 @@ from helpers.explore import (
     barriers,
     coalescing,
     diff,
+    gallery_small,
     heat_source,
     hierarchy,
     ladder,
@@ -30,6 +25,7 @@ from helpers.explore import (
     pipeline,
     register_tile,
     roofline,
+    scheduler,
     thread_map,
     tile_phases,
     tuning,
@@ -37,20 +33,6 @@ from helpers.explore import (
 )
 from helpers.explore.launches import Program
 
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>The pictures of the course</title>
-<style>
-body {{ font-family: sans-serif; margin: 2rem auto; max-width: 60rem; }}
-figure {{ margin: 1rem 0 2rem; }}
-figcaption {{ color: #5f5f5f; }}
-img {{ max-width: 100%; border: 1px solid #d9d9d9; }}
-</style>
-<h1>{count} pictures</h1>
-{sections}
-</html>
-"""
 H200 = devices.get("H200")
 CUBE = (4096, 4096, 4096)
 
@@ -159,11 +141,50 @@ def _heat(name: str, level: str) -> Callable[[], Any]:
 
 TWIN = "static twin"
 PICTURES: tuple[Picture, ...] = (
+    Picture("00-first-launch", "Which thread writes which element?", (
+        ("too few blocks", gallery_small.strip(2, 16, 40)),
+        ("enough", gallery_small.strip(3, 16, 40)),
+        ("a block size that fits", gallery_small.strip(5, 8, 40)),
+        (TWIN, gallery_small.strips),
+    )),
+    Picture("00-bars", "How far apart are these kernels?", (
+        ("two kernels", gallery_small.bars(4096, "naive", "coalesced")),
+        ("the last steps", gallery_small.bars(4096, "warptiled", "wide_copies", "rasterized")),
+        ("the notebooks' kernels", gallery_small.bars(
+            4096, "naive", "coalesced", "shared_memory", "block_tile_2d", "warptiled")),
+    )),
+    Picture("01-loops", "What does each order of the loops pull out of memory?", (
+        ("k innermost", gallery_small.loops("k")),
+        ("row innermost", gallery_small.loops("row")),
+        ("col innermost", gallery_small.loops("col")),
+        (TWIN, gallery_small.loops("k", "row", "col")),
+    )),
     Picture("01-roofline", "Is this kernel limited by arithmetic or by memory?", (
         ("five kernels at 4096³", _roof(CUBE, "shared_memory")),
         ("a GPU without recordings", _roof(CUBE, "warptiled", devices.get("A100 80GB"))),
         ("the shape alone, one row", _roof((1, 4096, 4096), None)),
         (TWIN, roofline.small_multiples),
+    )),
+    Picture("02-numbering", "In which order do the threads of a block line up?", (
+        ("two layers", gallery_small.numbering(8, 4, 2)),
+        ("flat", gallery_small.numbering(32, 2, 1)),
+        ("odd sizes", gallery_small.numbering(5, 3, 3)),
+    )),
+    Picture("02-layouts", "Where does each element of C lie in memory?", (
+        ("wide", gallery_small.layout(3, 5)),
+        ("square", gallery_small.layout(4, 4)),
+        ("tall", gallery_small.layout(5, 2)),
+    )),
+    Picture("02-warp-fill", "How much of its warps does a block fill?", (
+        ("whole warps", gallery_small.warp_fill(32, 64, 96)),
+        ("parts of warps", gallery_small.warp_fill(1, 16, 33)),
+        ("both", gallery_small.warp_fill(16, 32, 48, 64, 96, 100)),
+    )),
+    Picture("02-errors", "Where is a result wrong?", (
+        ("the last columns", gallery_small.errors(19, 37, (slice(None), slice(32, 37)))),
+        ("a tile that nobody wrote", gallery_small.errors(
+            64, 64, (slice(0, 1), slice(0, 1)), (slice(16, 32), slice(32, 48)))),
+        ("tall and thin", gallery_small.errors(128, 8, (slice(64, None), slice(None)))),
     )),
     Picture("02-thread-map", "Which thread computes C[row, col], and who is its neighbour in the warp?", (
         ("x along the columns", _threads("coalesced", (16, 16), (64, 64), 35)),
@@ -176,6 +197,11 @@ PICTURES: tuple[Picture, ...] = (
         ("two rows a warp", _sectors("coalesced", (16, 16), 1024)),
         ("rows of odd width", _sectors("coalesced", (32, 1), 1023)),
         (TWIN, coalescing.small_multiples),
+    )),
+    Picture("03-block-shapes", "Do fewer sectors mean more GFLOPS?", (
+        ("by sectors", gallery_small.block_shapes("sectors")),
+        ("by lines", gallery_small.block_shapes("tags")),
+        ("by lines, with what the cache allows", gallery_small.block_shapes("tags", limited=True)),
     )),
     Picture("04-tile-phases", "What is loaded once and read many times?", (
         ("second phase", _phases(16, 1, 53)),
@@ -193,6 +219,17 @@ PICTURES: tuple[Picture, ...] = (
         ("warps and registers", _filled("H200", "shared_memory")),
         ("another GPU", _filled("RTX A6000", "shared_memory")),
         (TWIN, occupancy.small_multiples),
+    )),
+    Picture("05-scheduler", "Who issues, and who waits?", (
+        ("one warp", gallery_small.issue(1, 1, 30)),
+        ("eight warps", gallery_small.issue(8, 1, 30)),
+        ("two warps of independent instructions", gallery_small.issue(2, 8, 30)),
+        (TWIN, scheduler.small_multiples),
+    )),
+    Picture("05-occupancy-speed", "Is a fuller SM a faster one?", (
+        ("large matrices", gallery_small.occupancy_speed(4096, "naive", "block_tile_1d", "block_tile_2d", "ping_pong")),
+        ("small ones", gallery_small.occupancy_speed(512, "naive", "block_tile_2d", "split_k")),
+        ("every name", gallery_small.occupancy_speed(4096)),
     )),
     Picture("06-register-tile", "Why does computing many results in a thread need fewer loads?", (
         ("in the middle of a step", _registers("block_tile_2d", 37, 3, 43)),
@@ -217,6 +254,11 @@ PICTURES: tuple[Picture, ...] = (
         ("three stages", _pipeline(3)),
         ("a double buffer and four warps", _pipeline(2, 4)),
         (TWIN, pipeline.small_multiples),
+    )),
+    Picture("09-order", "In which order does a warp load, store and read?", (
+        ("one buffer", gallery_small.order("shared_memory")),
+        ("two buffers", gallery_small.order("double_buffered")),
+        ("asynchronous copies", gallery_small.order("async_copy")),
     )),
     Picture("10-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
@@ -247,47 +289,3 @@ PICTURES: tuple[Picture, ...] = (
         ("padding", _diff("transposed", "padded")),
     )),
 )  # fmt: skip
-
-
-def render(folder: Path, pictures: Sequence[Picture] = PICTURES) -> Path:
-    """Draw every setting of the pictures into a folder, and the page that shows them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sections = []
-    for picture in pictures:
-        shown = [
-            _shown(folder, f"{picture.name}-{number}", *setting) for number, setting in enumerate(picture.settings)
-        ]
-        sections.append(f"<h2>{picture.name}: {html.escape(picture.question)}</h2>\n" + "\n".join(shown))
-    count = sum(len(picture.settings) for picture in pictures)
-    index = folder / "index.html"
-    index.write_text(PAGE.format(count=count, sections="\n".join(sections)), encoding="utf-8")
-    return index
-
-
-def _shown(folder: Path, name: str, label: str, draw: Callable[[], Any]) -> str:
-    """The HTML of one setting: an image beside the page, or what draws itself as HTML."""
-    drawn = draw()
-    if isinstance(drawn, theme.Figure):
-        (folder / f"{name}.png").write_bytes(drawn.png())
-        width, _ = drawn.css_size()
-        body = f'<img src="{name}.png" width="{width}" alt="{html.escape(drawn.caption)}">'
-    else:
-        body = drawn.html()
-    return f"<figure>{body}<figcaption>{html.escape(label)}</figcaption></figure>"
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Render all pictures, or those whose name contains one of the words."""
-    if not arguments:
-        sys.exit("Say where to: python -m helpers.explore.gallery FOLDER [picture …]")
-    words = arguments[1:]
-    chosen = [one for one in PICTURES if not words or any(word in one.name for word in words)]
-    if not chosen:
-        sys.exit(
-            f"No picture is called like {' or '.join(words)}; there are {', '.join(one.name for one in PICTURES)}."
-        )
-    print(render(Path(arguments[0]), chosen))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
