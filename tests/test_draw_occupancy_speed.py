@@ -40,3 +40,13 @@ def test_the_fullest_that_is_the_fastest_is_said_to_be_so():
 def test_one_dot_compares_nothing():
     with pytest.raises(ValueError, match="at least two"):
         occupancy_speed_figure(DOTS[:1], "one", "here")
+
+
+def test_names_of_crowded_dots_stand_apart_and_inside_the_axes():
+    crowd = [Dot(f"k{number}", 0.25, 4000 - number) for number in range(12)] + [Dot("other", 0.5, 100)]
+    axes = occupancy_speed_figure(crowd, "many", "here").axes[0]
+    unit = 3.1 * 72 / sum(map(abs, axes.get_ylim()))
+    names = [text for text in axes.texts if text.get_text() != "other"]
+    heights = sorted(text.xy[1] * unit + text.xyann[1] for text in names)
+    assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) >= 12.99
+    assert heights[-1] <= axes.get_ylim()[1] * unit - 6

@@ -92,7 +92,7 @@ def scatter_figure(
     drawn = theme.Figure(4.3, _caption(measured, odd, cost, source, limit), 3)
     axes = drawn.axes_in_inches(0.95, 0.42, theme.WIDTH - 1.2, 3.25)
     with theme.style():
-        axes.set_title(title, loc="left", weight="bold")
+        axes.set_title(title, loc="left", weight="bold", x=(0.14 - 0.95) / (theme.WIDTH - 1.2))
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel(AXIS[cost])
@@ -132,7 +132,7 @@ def _label(axes: Axes, pairs: Sequence[tuple[BlockShape, BlockShape]], cost: Cos
     for shape in (shape for pair in pairs for shape in pair):
         place = (shape.cost(cost), _speed(shape))
         name = axes.annotate(shape.label, place, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
-        name.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])  # readable across a grid line
+        name.set_path_effects([withStroke(linewidth=7, foreground=theme.PAPER)])  # readable across a line
 
 
 def _caption(

@@ -58,11 +58,10 @@ def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: 
 def _labels(axes: Axes, dots: Sequence[Dot]) -> None:
     """The names right of their dots (left of one at the right edge), moved apart where they would cover each other."""
     points_a_unit = HEIGHT * 72 / np.ptp(axes.get_ylim())
+    top = axes.get_ylim()[1] * points_a_unit - LABEL_GAP / 2
     for share in sorted({dot.occupancy for dot in dots}):
-        last = float("-inf")
-        for dot in sorted((dot for dot in dots if dot.occupancy == share), key=lambda dot: dot.gflops):
-            height = max(dot.gflops * points_a_unit, last + LABEL_GAP)
-            last = height
+        column = sorted((dot for dot in dots if dot.occupancy == share), key=lambda dot: dot.gflops)
+        for dot, height in zip(column, _apart([dot.gflops * points_a_unit for dot in column], top), strict=True):
             left = share > 0.9
             axes.annotate(
                 dot.label,
@@ -73,6 +72,17 @@ def _labels(axes: Axes, dots: Sequence[Dot]) -> None:
                 va="center",
                 color=theme.INK,
             )
+
+
+def _apart(wished: Sequence[float], top: float) -> list[float]:
+    """Ascending heights LABEL_GAP apart and none above `top`, near the wished ones."""
+    placed: list[float] = []
+    for height in wished:
+        placed.append(max(height, placed[-1] + LABEL_GAP) if placed else height)
+    for number in range(len(placed) - 1, -1, -1):
+        placed[number] = min(placed[number], top)
+        top = placed[number] - LABEL_GAP
+    return placed
 
 
 def _fastest(dots: Sequence[Dot]) -> Dot:

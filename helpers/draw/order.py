@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from helpers.draw import page, theme
 
 # CSS pixels
-LEFT, RIGHT, TOP, ROW = 214.0, 886.0, 92.0, 34.0
+LEFT, RIGHT, TOP, ROW = 252.0, 886.0, 92.0, 34.0
 LEGEND_Y = 50.0
 CAPTION_LINES = 2
 LOAD, STORE, COPY, READ = "load", "store", "copy", "read"
