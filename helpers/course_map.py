@@ -141,7 +141,7 @@ ROUTES = (
                 "Occupancy by hand, against the compiler and the profiler; why more is not always better.",
             ),
             Stop("06", (1, 2, 3, 4, 6, 9, 10), "Many results for each thread: the largest step of all."),
-            Stop("00", (7,), "Where the rest of the way leads, and how to go on alone."),
+            Stop("12", (1, 5), "What all the ideas together buy, beside NVIDIA's own library."),
         ),
     ),
 )
