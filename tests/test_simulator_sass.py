@@ -9,14 +9,16 @@ import pytest
 from helpers import compiler, devices, simulator
 from helpers.simulator import sass
 
-ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
+# What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
+SINCE_AMPERE = frozenset(("products", "reduction"))
 # What only the SASS level knows: tensor cores, MATCH, calls of functions.
 SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "elections", "calls"))
 # The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
 APPROXIMATE = frozenset(("softmax", "fast_math"))
 
 
-@functools.cache
+@functools.lru_cache(maxsize=2)  # a prepared kernel takes up to 30 MB: those of one file at a time
 def module(file: str, arch: str) -> simulator.RawModule:
     launches = kernel_launches.ladder() + kernel_launches.ordinary()
     entries = sorted({launch.entry for launch in launches if launch.file == file})
@@ -33,6 +35,12 @@ def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
     return arguments
 
 
+def runs_on(launch: kernel_launches.Launch, arch: str) -> bool:
+    """Whether an architecture has what a launch needs."""
+    old = arch == "sm_75" and (launch.file in SINCE_AMPERE or "cp.async" in launch.source)
+    return not old and launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
+
+
 def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
     for ptx, sass_ in zip(results(launch, arch, "ptx"), results(launch, arch, "sass"), strict=True):
         assert ptx.tobytes() == sass_.tobytes()
@@ -44,26 +52,26 @@ def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
         pytest.param(launch, arch, id=f"{launch.file}-{arch}")
         for launch in kernel_launches.ladder(((33, 65, 17),))
         for arch in ARCHITECTURES
-        if launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
+        if runs_on(launch, arch)
     ],
 )
 def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
     assert_levels_agree(launch, arch)
 
 
-def few_skews(launch: kernel_launches.Launch) -> bool:
+def is_one_of_many(launch: kernel_launches.Launch) -> bool:
+    """Whether other launches run the same kernel with nothing but other addresses."""
     return launch.entry.startswith("shared_skew") and launch.name.split()[1] not in ("0", "1", "17")
 
 
-@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
 @pytest.mark.parametrize(
-    "launch",
+    ("launch", "arch"),
     [
-        launch
+        pytest.param(launch, arch, id=f"{launch.name}-{arch}")
+        for arch in ("sm_75", "sm_80", "sm_90")
         for launch in kernel_launches.ordinary()
-        if launch.entry not in SASS_ONLY | APPROXIMATE and not few_skews(launch)
+        if runs_on(launch, arch) and launch.entry not in SASS_ONLY | APPROXIMATE and not is_one_of_many(launch)
     ],
-    ids=lambda launch: launch.name,
 )
 def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
     assert_levels_agree(launch, arch)
@@ -95,7 +103,7 @@ def run(source: str, *arguments, grid=1, block=32, arch="sm_90", name="kernel") 
         kernel((grid,), (block,), arguments)
 
 
-@pytest.mark.parametrize("arch", ("sm_75", *ARCHITECTURES))
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_generic_pointers_lead_to_shared_local_and_global_memory(arch):
     source = """
     __device__ __noinline__ float twice(const float *p, int i) { return p[i] * 2.0f; }
@@ -116,7 +124,7 @@ def test_generic_pointers_lead_to_shared_local_and_global_memory(arch):
         np.testing.assert_array_equal(out[:32], 2 * expected[neighbours])
 
 
-@pytest.mark.parametrize("arch", ("sm_75", *ARCHITECTURES))
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_variables_of_the_module_keep_their_values(arch):
     source = """
     __device__ int counter = 5;
@@ -158,13 +166,82 @@ def test_a_trap_stops_the_kernel():
         run('extern "C" __global__ void kernel(int k) {\n if (k == 1) __trap(); \n}', np.int32(1))
 
 
+# ---- calls of functions
+
+CALLS = {
+    "a function": """
+    __device__ __noinline__ int twice(int x) { return 2 * x; }
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = twice(threadIdx.x);
+    }""",
+    "itself": """
+    __device__ int count(int n) { return n < 1 ? 0 : n < 2 ? 2 : count(n - 1) + 2 * (count(n - 2) == 2 * n - 4); }
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = count(threadIdx.x);
+    }""",
+    "through a pointer": """
+    __device__ int even(int x) { return 2 * x; }
+    __device__ int odd(int x) { return x + x; }
+    __device__ int (*functions[2])(int) = {even, odd};
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = functions[threadIdx.x % 2](threadIdx.x);
+    }""",
+}
+
+
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
+@pytest.mark.parametrize("source", CALLS.values(), ids=CALLS)
+def test_functions_are_called(source, arch):
+    out = np.zeros(12, np.int32)
+    run(source, out, block=12, arch=arch)
+    np.testing.assert_array_equal(out, 2 * np.arange(12))
+
+
+def test_a_call_at_ptx_level_names_the_function_the_line_and_the_way_out():
+    kernel = simulator.RawModule(code=CALLS["itself"]).get_function("kernel")
+    with (
+        pytest.raises(
+            simulator.UnsupportedInstruction, match="line 4 of your source calls count, which is not"
+        ) as caught,
+        simulator.record(level="ptx"),
+    ):
+        kernel((1,), (12,), (np.zeros(12, np.int32),))
+    assert 'record(level="sass")' in str(caught.value)
+    assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
+
+
+def test_outside_a_recording_a_call_takes_the_machine_code():
+    out = np.zeros(12, np.int32)
+    simulator.RawModule(code=CALLS["itself"]).get_function("kernel")((1,), (12,), (out,))
+    np.testing.assert_array_equal(out, 2 * np.arange(12))
+
+
+def test_a_recursion_without_end_runs_out_of_its_stack():
+    source = """
+    __device__ int deeper(int n) { return n < 0 ? 0 : 1 + deeper(n + 1) * n; }
+    extern "C" __global__ void kernel(int *out) { out[0] = deeper(3); }"""
+    with pytest.raises(simulator.OutOfBounds, match="local memory.*1024 bytes.*\n.*line 2(.|\n)*does that end"):
+        run(source, np.zeros(1, np.int32), block=1)
+
+
 # ---- what is unknown
 
+THREE = 'extern "C" __global__ void kernel(int *p) { *p = 3; }'
 
-def test_an_unknown_architecture_is_refused_with_a_way_out():
+
+def runs_at_ptx_level(arch: str) -> bool:
+    out = np.zeros(1, np.int32)
+    with simulator.record(level="ptx"):
+        simulator.RawModule(code=THREE, arch=arch).get_function("kernel")((1,), (1,), (out,))
+    return out[0] == 3
+
+
+def test_an_unknown_architecture_is_refused_with_a_way_out_and_ptx_goes_on():
     with pytest.raises(simulator.UnsupportedInstruction) as caught:
-        run('extern "C" __global__ void kernel(int *p) { *p = 1; }', np.zeros(1, np.int32), arch="sm_100")
+        run(THREE, np.zeros(1, np.int32), arch="sm_100")
     assert "sm_100" in str(caught.value) and 'arch="sm_90"' in str(caught.value)
+    assert 'record(level="ptx")' in str(caught.value)
+    assert runs_at_ptx_level("sm_100")
 
 
 def test_an_unknown_instruction_is_named_with_its_line():
@@ -185,13 +262,12 @@ def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
     assert out[0] == 7
 
 
-def test_without_nvdisasm_a_sentence_says_what_works(monkeypatch):
-    def missing():
-        raise compiler.NvdisasmMissing("nvdisasm is not installed")
-
-    monkeypatch.setattr("helpers.compiler.disassembly.find_nvdisasm", missing)
-    with pytest.raises(compiler.NvdisasmMissing, match="nvdisasm is not installed"):
-        run('extern "C" __global__ void kernel(int *p) { *p = 3; }', np.zeros(1, np.int32))
+def test_without_nvdisasm_a_sentence_says_what_works_and_ptx_goes_on(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+    with pytest.raises(compiler.NvdisasmMissing, match=r'nvdisasm.*is not installed.*record\(level="ptx"\)'):
+        run(THREE, np.zeros(1, np.int32))
+    assert runs_at_ptx_level("sm_90")
 
 
 # ---- text

@@ -330,3 +330,13 @@ def unsupported(text: str, line: int, level: str) -> UnsupportedInstruction:
         'Machine code may do: record(level="sass"). Otherwise write it with ordinary arithmetic and loads. '
         "On a machine with a GPU the same cell runs this kernel."
     )
+
+
+def calls_a_function(name: str, line: int) -> UnsupportedInstruction:
+    """The error for a call of a function that the compiler did not inline, at PTX level."""
+    where = f"line {line} of your source calls" if line else "the kernel calls"
+    return UnsupportedInstruction(
+        f"At PTX level the simulator runs what is inlined, and {where} {name}, which is not: it is __noinline__, calls "
+        'itself, or is called through a pointer. Machine code knows calls: record(level="sass"). Otherwise remove '
+        "__noinline__ or write the recursion as a loop."
+    )

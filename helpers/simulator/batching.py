@@ -47,19 +47,19 @@ def gather(instructions: Sequence[Instruction]) -> list[Instruction | list[Instr
     return ordered
 
 
-def batch_steps(batch: Sequence[Instruction], live_out: frozenset[int], merge: Callable):
+def batch_steps(batch: Sequence[Instruction], keep: frozenset[int], merge: Callable):
     """The two forms of a batch for the engine: for all threads together, and for some under the wave's mask."""
     readers = [instruction.fma for instruction in batch]
     targets = [instruction.writes[0] for instruction in batch]
-    kept = [target in live_out for target in targets]
+    kept = [target in keep for target in targets]
 
     def plain(wave, registers):
         for target, value in zip(targets, _compute(wave, registers, readers), strict=True):
             registers[target] = value
 
     def masked(wave, registers):
-        for target, keep, value in zip(targets, kept, _compute(wave, registers, readers), strict=True):
-            registers[target] = merge(wave.mask, value, registers[target]) if keep else value
+        for target, keeps, value in zip(targets, kept, _compute(wave, registers, readers), strict=True):
+            registers[target] = merge(wave.mask, value, registers[target]) if keeps else value
 
     return plain, masked
 

@@ -16,7 +16,7 @@ import numpy as np
 from helpers.simulator.batching import batch_steps, gather
 from helpers.simulator.convergence import Convergence
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
-from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers
+from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.observers import Observer
 from helpers.simulator.shared_arrays import NO_NAMES, SharedNames
@@ -268,6 +268,7 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
 class Prepared:
     """A program with its basic blocks turned into lists of Python closures."""
 
+    @uncollected
     def __init__(self, program: Program) -> None:
         self.program = program
         self.plain: list[list[Step]] = []

@@ -5,15 +5,36 @@ is the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B
 slot is fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
 """
 
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from helpers.compiler import Parameter
 from helpers.simulator.float32 import SMALLEST_NORMAL
+
+
+def uncollected(function: Callable) -> Callable:
+    """Run a function without Python's search for unreachable cycles.
+
+    Preparing a kernel makes many thousand objects that stay; the search would look at all of them, again and again.
+    """
+
+    @wraps(function)
+    def run(*arguments):
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return function(*arguments)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return run
 
 
 class Registers(list):
@@ -82,17 +103,16 @@ class Instruction:
 
 @dataclass(slots=True)
 class BasicBlock:
-    """Instructions [start, stop) that are always executed together, and the live registers at its end.
+    """Instructions [start, stop) that are always executed together.
 
-    `keep` are the registers that a write under a mask must leave alone in other threads: those threads wait at a block
-    where they are live.
+    `keep` are the registers among those it writes that a write under a mask must leave alone in other threads: those
+    threads wait at a block where they are live.
     """
 
     index: int
     start: int
     stop: int
     successors: tuple[int, ...] = ()
-    live_out: frozenset[int] = frozenset()
     keep: frozenset[int] = frozenset()
 
 
@@ -153,7 +173,10 @@ def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
 
 
 def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> None:
-    """Backward data flow: live_out = union of the successors' live_in."""
+    """Backward data flow: what is live at the end of a block is what is live at the start of one of its successors.
+
+    Sets of registers are the bits of integers here: a large kernel has thousands of both.
+    """
     used, defined = [], []
     for block in blocks:
         uses: set[int] = set()
@@ -166,29 +189,37 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
                 reads.update(w for w in instruction.writes if w is not None)
             uses |= reads - definitions
             definitions.update(w for w in instruction.writes if w is not None)
-        used.append(uses)
+        used.append(_bits(uses))
         defined.append(definitions)
-    live_in = [set(uses) for uses in used]
+    masks = [_bits(definitions) for definitions in defined]
+    live_in, live_out = list(used), [0] * len(blocks)
     changed = True
     while changed:
         changed = False
         for block in reversed(blocks):
-            live_out = set().union(*(live_in[s] for s in block.successors))
-            block.live_out = frozenset(live_out)
-            now = used[block.index] | (live_out - defined[block.index])
+            live = 0
+            for successor in block.successors:
+                live |= live_in[successor]
+            live_out[block.index] = live
+            now = used[block.index] | (live & ~masks[block.index])
             if now != live_in[block.index]:
                 live_in[block.index] = now
                 changed = True
-    _keep(blocks, instructions, live_in)
-
-
-def _keep(blocks: list[BasicBlock], instructions: Sequence[Instruction], live_in: list[set[int]]) -> None:
-    """While a block is executed by some threads the others are at later blocks, or wait behind any barrier."""
+    # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
     waits = (Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
-    kept: set[int] = set()
+    kept = 0
     for block, following in zip(blocks, blocks[1:], strict=False):
         if instructions[block.stop - 1].kind in waits:
             kept |= live_in[following.index]
     for block in reversed(blocks):
-        block.keep = frozenset(kept | block.live_out)
+        keep = kept | live_out[block.index]
+        block.keep = frozenset(register for register in defined[block.index] if keep >> register & 1)
         kept |= live_in[block.index]
+
+
+def _bits(registers: set[int]) -> int:
+    """A set of registers as the bits of an integer."""
+    data = bytearray(max(registers, default=0) // 8 + 1)
+    for register in registers:
+        data[register >> 3] |= 1 << (register & 7)
+    return int.from_bytes(data, "little")

@@ -291,7 +291,7 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
         address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
         what = f"{verb} {width} bytes {memory.outside(wave, address)}"
-        wave.fail(OutOfBounds, what, memory.advice, block, thread)
+        wave.fail(OutOfBounds, what, memory.advice if address >= start else memory.advice_below, block, thread)
     return addresses if mask is None else np.where(mask, addresses, 0)
 
 
@@ -299,6 +299,7 @@ class SharedMemory:
     """One region of shared memory for each of the B blocks of a wave: bytes (B, size)."""
 
     advice = "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
+    advice_below = advice
 
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
@@ -374,6 +375,8 @@ class LocalMemory:
 
     title = "its local memory"
     advice = "Check the index into the array that the thread keeps for itself."
+    # The stack grows towards 0.
+    advice_below = f"{advice} If functions call themselves: does that end, and is it not too deep?"
 
     def __init__(self, shape: tuple[int, int], size: int) -> None:
         self.size = size

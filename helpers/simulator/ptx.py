@@ -89,13 +89,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a state space: `bytes_` long (0: sized by the launch), with its initial contents if it has any."""
+    """A variable of a state space: `bytes_` long (0: sized by the launch), with its initial contents if it has any.
+
+    `addresses`: its contents are addresses of functions or variables, which are not known before the module is loaded.
+    """
 
     name: str
     space: str
     align: int
     bytes_: int
     data: bytes | None = None
+    addresses: bool = False
 
 
 @dataclass(slots=True)
@@ -134,7 +138,7 @@ _VARIABLE = re.compile(
     re.S,
 )
 _PARAMETER = re.compile(
-    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\S*\s+(?:\.\w+\s+)*)?([\w$]+)(?:\[(\d+)\])?"
+    r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\S*\s+(?:\.\w+\s+(?:\d+\s+)?)*)?([\w$]+)(?:\[(\d+)\])?"
 )
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 _REGISTER = re.compile(r"\.reg\s+\.(\w+)\s+(.+)$", re.S)
@@ -190,7 +194,7 @@ def parse_operand(text: str) -> Operand:
 
 
 def _parse_initial(text: str | None, type_: str, bytes_: int) -> bytes | None:
-    """The bytes of `{1, 2, 3}` or of a single constant; None if the variable has no initial value."""
+    """The bytes of `{1, 2, 3}` or of a single constant; None if the variable has none, or if one is an address."""
     if text is None:
         return None
     items = split_operands(text.strip().removeprefix("{").removesuffix("}"))
@@ -199,7 +203,7 @@ def _parse_initial(text: str | None, type_: str, bytes_: int) -> bytes | None:
     for item in items:
         operand = parse_operand(item)
         if not isinstance(operand, Immediate):
-            raise ValueError(f"an initial value that is an address ({item})")
+            return None
         data += (operand.bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
     return bytes(data).ljust(bytes_, b"\0")
 
@@ -211,7 +215,8 @@ def _parse_variable(text: str) -> Variable | None:
     space, align, type_, name, count, initial = match.groups()
     width = TYPE_BYTES[type_]
     bytes_ = width if count is None else width * int(count or 0)
-    return Variable(name, space, int(align or width), bytes_, _parse_initial(initial, type_, bytes_))
+    data = _parse_initial(initial, type_, bytes_)
+    return Variable(name, space, int(align or width), bytes_, data, initial is not None and data is None)
 
 
 def _statements(text: str):

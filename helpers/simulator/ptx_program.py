@@ -8,15 +8,16 @@ cross-lane instructions in `accesses`. Here are the tables that connect names wi
 - a result narrower than its register is extended by its own sign.
 """
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel
 from helpers.simulator import accesses, float32, integer, printf, ptx, ptx_float
-from helpers.simulator.accesses import unsupported
+from helpers.simulator.accesses import calls_a_function, unsupported
 from helpers.simulator.engine import SPECIAL_REGISTERS
-from helpers.simulator.ir import Instruction, Kind, Program, Registers, basic_blocks
+from helpers.simulator.ir import Instruction, Kind, Program, Registers, basic_blocks, uncollected
 from helpers.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.ptx import Address, Immediate, Not, Register, Special, Statement, Symbol, Vector
 
@@ -212,6 +213,8 @@ class Translator:
 
     def _global_address(self, name: str) -> Callable[[Registers], np.ndarray]:
         """A module variable's address is known only at launch: it is kept in a slot of its own."""
+        if self.globals_[name].addresses:
+            raise ValueError(f"{name} holds addresses")
         key = f"&{name}"
         if key not in self.slots:
             self.slots[key] = len(self.types)
@@ -267,10 +270,24 @@ class Translator:
         return lambda value: value.astype(wide)
 
 
+def _called_function(statement: Statement) -> str | None:
+    """The name that a `call` of a function of the module has in the source; None for any other instruction.
+
+    A call through a pointer has no name: "a function".
+    """
+    if statement.opcode[0] != "call":
+        return None
+    mangled = next((operand.name for operand in statement.operands if isinstance(operand, Symbol)), "")
+    if found := re.match(r"_Z(\d+)", mangled):
+        return mangled[found.end() : found.end() + int(found[1])]
+    return mangled or "a function"
+
+
 def _addresses(statement: Statement):
     return [operand for operand in statement.operands if isinstance(operand, Address)]
 
 
+@uncollected
 def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at PTX level. UnsupportedInstruction names what is not known."""
     module = ptx.parse(kernel.ptx)
@@ -281,6 +298,8 @@ def translate(kernel: CompiledKernel) -> Program:
         try:
             instruction = _instruction(translator, statement, index)
         except (KeyError, ValueError, IndexError, AttributeError) as error:
+            if called := _called_function(statement):
+                raise calls_a_function(called, statement.line) from None
             raise unsupported(statement.text, statement.line, "PTX") from error
         if statement.guard is not None:
             negated = isinstance(statement.guard, Not)

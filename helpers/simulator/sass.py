@@ -9,6 +9,7 @@ opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; 
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 INSTRUCTION_BYTES = 16  # since compute capability 7.0
 
@@ -134,6 +135,7 @@ _LINE = re.compile(r'\s*//## File "(.*?)", line (\d+)( inlined at)?')
 _LABEL = re.compile(r"\s*([.$\w]+):\s*$")
 _TARGETS = re.compile(r'\(\*"BRANCH_TARGETS (.*?)"\*\)')
 _COMMENT = re.compile(r'\(\*".*?"\*\)')
+_SEPARATOR = re.compile(r",| (?=[-`])")
 _GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
 _REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T|R)((?:\.\w+)*)$")
 _CONSTANT = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(.*)\]((?:\.\w+)*)$")
@@ -193,6 +195,8 @@ def _statement(address: int, text: str, lines: list[int]) -> Statement:
 
 def split_operands(text: str) -> list[str]:
     """Split at the commas that are not inside brackets. `BRX R4 -0x100` has two operands without a comma."""
+    if "[" not in text and "(" not in text:
+        return [part for part in map(str.strip, _SEPARATOR.split(text)) if part]
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         if character in "[(":
@@ -208,6 +212,7 @@ def split_operands(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+@lru_cache(maxsize=4096)  # a kernel has thousands of operands, but few different ones
 def parse_operand(text: str) -> Operand:
     """One operand; ValueError if it is none."""
     text = text.replace(".reuse", "").strip()

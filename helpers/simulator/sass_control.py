@@ -22,6 +22,7 @@ class Code:
     addresses: Mapping[int, int]  # address of a statement → its index
     return_points: tuple[int, ...]
     collective_ends: Mapping[int, int]  # index of an ENDCOLLECTIVE → where the threads go on
+    functions: tuple[int, ...]  # the statements that functions begin with
 
 
 def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Reader | None) -> None:
@@ -36,7 +37,10 @@ def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Rea
 
 
 def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
-    """BRA {p,} label; BRA.DIV mask, label goes there if lanes of the mask are missing, BRA.CONV if none is."""
+    """BRA {p,} label; BRA.DIV mask, label goes there if lanes of the mask are missing, BRA.CONV {mask,} if none is.
+
+    BRA.U says that all threads that come here go the same way, which changes nothing.
+    """
     instruction.kind = Kind.BRANCH
     *operands, label = s.operands
     instruction.target = code.labels[label.name]
@@ -44,7 +48,8 @@ def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code)
         named = t.read(operands[0], U4)
         instruction.condition = lambda wave, registers: _some_are_missing(wave, named(registers))
     elif s.has("CONV"):
-        named = t.read(operands[0], U4)
+        everybody = np.uint32(0xFFFFFFFF)
+        named = t.read(operands[0], U4) if operands else (lambda registers: everybody)
         instruction.condition = lambda wave, registers: np.logical_not(_some_are_missing(wave, named(registers)))
     else:
         predicates = [o for o in operands if isinstance(o, sass.Register) and o.file.endswith("P")]
@@ -74,7 +79,12 @@ def computed_branch(t: Operands, s: sass.Statement, instruction: Instruction, co
 
 
 def call(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
-    """CALL.REL.NOINC label: a jump; the return address is in registers."""
+    """CALL.REL.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6 `(kernel) calls through a
+    pointer: the function at the kernel's address plus a register."""
+    if isinstance(s.operands[0], sass.Register):
+        register, function = s.operands
+        _go_to(t, instruction, register, sass.INSTRUCTION_BYTES * code.labels[function.name], code.functions, code)
+        return
     instruction.kind = Kind.BRANCH
     instruction.target = code.labels[s.operands[-1].name]
 

@@ -21,7 +21,7 @@ from helpers.simulator import sass_integer as integers
 from helpers.simulator import sass_memory as memory
 from helpers.simulator.errors import UnsupportedInstruction
 from helpers.simulator.float32 import SMALLEST_NORMAL
-from helpers.simulator.ir import Instruction, Kind, Program, basic_blocks
+from helpers.simulator.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.ptx import Variable
 from helpers.simulator.sass_control import Code
@@ -40,7 +40,9 @@ from helpers.simulator.sass_tables import (
 
 # Where things are in constant bank 0, the same for all families.
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
-STACK_RESERVE = 1024  # bytes of local memory beyond what the compiler states, for functions of the system
+# Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
+# functions of the system, and for functions that call themselves, whose need is not known.
+STACK_RESERVE = 1024
 FLOAT_OPCODES = frozenset(
     ("FADD", "FMUL", "FFMA", "FMNMX", "FSETP", "FSET", "FCHK", "MUFU", "F2I", "F2F", "F2FP", "FRND")
 )
@@ -91,6 +93,7 @@ def _next_uses(statements: list[sass.Statement]) -> list[dict[str, bool]]:
     return result[::-1]
 
 
+@uncollected
 def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at SASS level.
 
@@ -125,7 +128,7 @@ def translate(kernel: CompiledKernel) -> Program:
         parameters=kernel.parameters,
         shared_bytes=kernel.shared_bytes,
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
-        local_bytes=kernel.local_bytes + STACK_RESERVE if kernel.local_bytes else 0,
+        local_bytes=kernel.local_bytes + STACK_RESERVE if kernel.local_bytes or _uses_stack(function) else 0,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),
@@ -136,6 +139,10 @@ def translate(kernel: CompiledKernel) -> Program:
     program.global_variables = _variables(translator, image, kernel)
     program.start = _starter(translator, image, kernel, program)
     return program
+
+
+def _uses_stack(function: sass.Function) -> bool:
+    return any(statement.base in ("LDL", "STL") for statement in function.statements)
 
 
 def _code(function: sass.Function) -> Code:
@@ -149,7 +156,8 @@ def _code(function: sass.Function) -> Code:
         elif s.base == "ENDCOLLECTIVE":
             ends[i] = collective
     addresses = {s.address: i for i, s in enumerate(statements)}
-    return Code(function.labels, addresses, tuple(dict.fromkeys(calls)), ends)
+    functions = [at for name, at in function.labels.items() if not name.startswith(".")]
+    return Code(function.labels, addresses, tuple(dict.fromkeys(calls)), ends, tuple(dict.fromkeys(functions)))
 
 
 def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> Instruction:

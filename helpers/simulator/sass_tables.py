@@ -174,7 +174,7 @@ MODIFIERS: dict[str, frozenset[str]] = {
         ("HMMA", "16816 1688 1684 F32 F16 BF16 TF32"), ("SHFL", "IDX UP DOWN BFLY"), ("VOTE", "ALL ANY EQ"),
         ("REDUX", "SUM MIN MAX AND OR XOR S32"), ("MATCH", "ANY ALL U64"), ("MEMBAR", "SC ALL VC CTA GPU SYS"),
         ("BPT", "TRAP"), ("LDC", "64 128 U8 S8 U16 S16"), ("CS2R", "32"),
-        ("BRA", "DIV CONV"), ("CALL", "REL ABS NOINC"), ("RET", "REL NODEC"), ("BAR", "SYNC DEFER_BLOCKING"),
+        ("BRA", "DIV CONV U"), ("CALL", "REL ABS NOINC"), ("RET", "REL NODEC"), ("BAR", "SYNC DEFER_BLOCKING"),
         ("WARPSYNC", "ALL COLLECTIVE"), ("BMOV", "32 CLEAR"),
     )
     for opcode in opcodes.split()
