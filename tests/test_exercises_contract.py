@@ -8,7 +8,8 @@ from functools import cache
 
 import pytest
 
-from helpers.exercises import EXERCISES, progress
+from helpers.exercises import EXERCISES, contract, of_notebook, progress
+from helpers.exercises.__main__ import main as command
 from helpers.exercises.answers import Verdict
 from helpers.exercises.exercise import KernelExercise
 from helpers.exercises.judge import Examination
@@ -174,3 +175,28 @@ def test_names_are_unique_and_every_notebook_goes_from_easy_to_hard():
         levels[exercise.notebook].append(exercise.difficulty)
     assert list(levels) == sorted(levels)
     assert all(found == sorted(found) for found in levels.values()), levels
+
+
+def test_every_notebook_from_02_to_11_has_at_least_three_exercises():
+    for number in range(2, 12):
+        assert len(of_notebook(f"{number:02}")) >= 3, number
+
+
+def test_the_table_counts_what_is_diagnosed_and_sees_what_is_not(monkeypatch):
+    exercise = next(one for one in VALUES if one.name == "strided_sectors")
+    *_, row, total = contract.table([exercise])
+    count = len(exercise.wrong)
+    assert f"| {count} | {count} | accepted | open |" in row and f"**{count}** | **{count}** |" in total
+    answers = list(contract.wrong(exercise))
+    monkeypatch.setattr(contract, "wrong", lambda _: [*answers, (exercise.solved, "It is right.")])
+    found = contract.kept(exercise)
+    assert (found.wrong, found.diagnosed) == (count + 1, count)
+
+
+def test_the_command_prints_cells_or_the_table_and_knows_no_other_names(capsys, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
+    assert command(["strided_sectors"]) == 0
+    assert capsys.readouterr().out.startswith('strided_sectors = exercises.get("strided_sectors")')
+    assert command(["--contract", "strided_sectors"]) == 0
+    assert capsys.readouterr().out.startswith("| notebook | exercise |")
+    assert command(["nobody"]) == 2
