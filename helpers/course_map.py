@@ -140,7 +140,7 @@ ROUTES = (
                 (1, 2, 3, 6, 9),
                 "Occupancy by hand, against the compiler and the profiler; why more is not always better.",
             ),
-            Stop("06", (1, 2, 3, 4, 6, 9, 10), "Many results for each thread: the largest step of all."),
+            Stop("06", (1, 2, 3, 4, 6, 9, 10), "Many results for each thread, and what they cost in registers."),
             Stop("12", (1, 5), "What all the ideas together buy, beside NVIDIA's own library."),
         ),
     ),

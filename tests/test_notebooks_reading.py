@@ -130,3 +130,9 @@ def estimated_minutes(number: str) -> float:
 @pytest.mark.parametrize("number", PATHS)
 def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_everything(number):
     assert course_map.minutes_of(PATHS[number]) == pytest.approx(estimated_minutes(number), rel=0.3)
+
+
+@pytest.mark.parametrize("number", READ)
+def test_the_last_cell_names_its_sources_and_what_comes_next(number):
+    last = CELLS[number][-1].source
+    assert last.startswith("**Next.**") and re.search(r"^\*\*Sources\.\*\* .*\*[^*]+\*", last, re.MULTILINE | re.DOTALL)
