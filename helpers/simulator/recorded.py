@@ -113,16 +113,16 @@ class Sampling:
         """The sentence for a learner."""
         if self.executed == self.blocks:
             return f"Sampled: all {self.blocks:,} blocks were executed, as there are few of each kind."
-        kinds = f"{self.kinds:,} kind{'' if self.kinds == 1 else 's'}"
-        how = (
-            "by their first steps and their places in the grid (first, between or last along an axis)"
-            if self.by_start
-            else "by their places in the grid (first, between or last along an axis)"
+        how = "their first steps and their places" if self.by_start else "their places"
+        where = f"{how} in the grid (first, between or last along an axis)"
+        kinds = (
+            f"There is 1 kind of block, as far as {where} tell."
+            if self.kinds == 1
+            else f"There are {self.kinds:,} kinds of blocks, by {where}."
         )
         first = (
-            f"Sampled: {self.executed:,} of {self.blocks:,} blocks were executed, several of each of {kinds}, found "
-            f"{how}. All that were executed of a kind did the same and stand for the others of it; arrays hold the "
-            "results of the executed blocks alone."
+            f"Sampled: {self.executed:,} of {self.blocks:,} blocks were executed. {kinds} Those executed of a kind did "
+            "the same, and count for all of it. Arrays hold the results of the executed blocks alone."
         )
         return " ".join([first, *self.doubts])
 

@@ -5,22 +5,27 @@ thrown away, until they go round a loop for the second time. By then edge blocks
 edge, and where the rows of an array start in a cache line is known, whatever order the kernel gives its blocks. Where
 there are too many threads for that, blocks are told apart by their place alone.
 
+Guards before the first loop, such as those of an integer division, are counted there for all blocks.
+
 Then blocks of every kind are executed to their end, those at the rims of the grid among them. If two of a kind differ
-in anything (`block_by_block.Fingerprints`), the kind is split: by place (first, between or last along each axis), then
-by index modulo 2, 4, … 32, since addresses that grow evenly take the same place in a cache line after 32 steps at most.
+in anything else (`block_by_block.Fingerprints`), the kind is split: by place (first, between or last along each axis),
+then by index modulo 2, 4, … 32, since addresses that grow evenly are in the same place of a cache line after 32 steps
+at most. The members of a kind are chosen such that addresses that are linear in the block's index cannot differ in
+their places in a cache line in any block if they do not in these.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from helpers.simulator.block_by_block import BlockRecorder, Exchanges, Fingerprints
 from helpers.simulator.checks import Checker
-from helpers.simulator.engine import LANES_PER_WAVE, Launch
+from helpers.simulator.engine import LANES_PER_WAVE, Launch, Prepared
 from helpers.simulator.errors import KernelError, SimulatorError, coordinates
-from helpers.simulator.memory import Allocation, GlobalMemory
+from helpers.simulator.ir import Instruction, Program
+from helpers.simulator.memory import Allocation, GlobalMemory, product
 from helpers.simulator.observers import Observer, together
 from helpers.simulator.recorded import Counts, RecordedLaunch, Sampling
 from helpers.simulator.unique_sectors import SectorObserver
@@ -29,7 +34,7 @@ MEMBERS = 4  # of a kind that are executed at least, or all
 LARGEST_PERIOD = 32  # steps of any multiple of 4 bytes come to the same place in a 128-byte line after so many
 MOST_BLOCKS = 4096  # that are executed before sampling is given up
 MOST_BEGUN = 1 << 24  # threads: beyond, the blocks are not begun
-ROUNDS = 2  # how often a block executes a basic block before it counts as begun
+ROUNDS = 1  # how often a block may execute each basic block until it counts as begun
 QUANTITIES = tuple(Counts.__dataclass_fields__)
 
 
@@ -59,8 +64,26 @@ class _Untouched(GlobalMemory):
         return np.zeros(view.size, dtype), index  # zeros take no memory before they are touched
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is known when all blocks have been begun.
+
+    `prints` are equal for blocks that begin alike. `guarded` holds by instruction that comes before all loops how many
+    threads of the grid executed it with a true guard; empty if some had not passed all of them.
+    """
+
+    prints: np.ndarray
+    guarded: dict[int, int]
+
+
 class _Starts(Fingerprints):
     """Fingerprints of what blocks do until they have been executing a basic block for more than ROUNDS times."""
+
+    def __init__(self, early: np.ndarray, blocks: int) -> None:
+        super().__init__(blocks)
+        self.guarded_lanes: Counter[int] = Counter()
+        self.complete = True  # whether no thread was stopped before a loop
+        self._early = early
 
     def begin_wave(self, wave) -> None:
         super().begin_wave(wave)
@@ -72,8 +95,15 @@ class _Starts(Fingerprints):
         self._visits[block, here] += 1
         self._running &= self._visits[block] <= ROUNDS
         if not self._running.any():
+            if wave.pcs is not None:
+                self.complete = not self._early[np.minimum(wave.pcs, len(self._early) - 1)].any()
             raise _Enough
         super().executed(wave, block)
+
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        if some:
+            lanes = product(wave.shape) if mask is None else int(np.broadcast_to(mask, wave.shape).sum())
+            self.guarded_lanes[instruction.index] += lanes
 
     def _add(self, rows, numbers) -> None:
         chosen = np.arange(len(self._running))[rows]
@@ -81,17 +111,51 @@ class _Starts(Fingerprints):
         super()._add(chosen[running], numbers[running] if np.ndim(numbers) else numbers)
 
 
-def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int) -> np.ndarray | None:
-    """By block, a number that is equal for blocks that begin alike; None if they were not begun."""
+def _without_arithmetic(program: Program) -> Program:
+    """The program with fused multiply-adds that give zero, for what does not depend on the values of a product."""
+
+    def changed(instruction: Instruction) -> Instruction:
+        if instruction.fma is None:
+            return instruction
+        return replace(instruction, evaluate=lambda registers: np.float32(0), fma=None, reads=())
+
+    return replace(program, instructions=[changed(instruction) for instruction in program.instructions])
+
+
+def _before_loops(program: Program) -> np.ndarray:
+    """By basic block (and False for the end) whether no loop can have been entered before it."""
+    after = [_reachable(program, block.successors) for block in program.blocks]
+    in_loops = [block.index for block in program.blocks if block.index in after[block.index]]
+    late = set(in_loops).union(*(after[index] for index in in_loops))
+    return np.array([block.index not in late for block in program.blocks] + [False])
+
+
+def _reachable(program: Program, blocks: Sequence[int]) -> set[int]:
+    known, following = set(blocks), list(blocks)
+    while following:
+        for successor in program.blocks[following.pop()].successors:
+            if successor not in known:
+                known.add(successor)
+                following.append(successor)
+    return known
+
+
+def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int) -> _Start | None:
+    """Begin all blocks; None if there are too many."""
     if blocks * threads > MOST_BEGUN:
         return None
     prints = np.zeros(blocks, np.uint64)
+    guarded: Counter[int] = Counter()
+    complete = True
     untouched, per_wave = _Untouched(memory), max(1, LANES_PER_WAVE // threads)
+    launch = make(untouched, None, None)
+    program, prepared = launch.program, Prepared(_without_arithmetic(launch.program))
+    early = _before_loops(program)
     for first in range(0, blocks, per_wave):
         some = np.arange(first, min(first + per_wave, blocks), dtype=np.int64)
-        watcher = _Starts(len(some))
-        launch = make(untouched, watcher, some)
-        launch.output_left = 0
+        launch = make(untouched, None, some)
+        launch.recorder = watcher = _Starts(early, len(some))
+        launch.prepared, launch.output_left = prepared, 0
         try:
             launch.run()
         except _Enough:
@@ -99,7 +163,12 @@ def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int)
         except KernelError:
             return None  # found out, with a better message, by who executes the block to its end
         prints[some] = watcher.prints
-    return prints
+        guarded.update(watcher.guarded_lanes)
+        complete &= watcher.complete
+    if not complete:
+        return _Start(prints, {})
+    instructions = [i for block in program.blocks if early[block.index] for i in range(block.start, block.stop)]
+    return _Start(prints, {index: guarded[index] for index in instructions})
 
 
 # ---- kinds of blocks
@@ -140,23 +209,70 @@ class _Grid:
 
 
 def _members(kind: _Kind, grid: _Grid) -> list[int]:
-    """Blocks of a kind to execute: one of each place, and then of each residue, until there are MEMBERS at least."""
+    """Blocks of a kind to execute: such that no other can differ if what they do is linear in their indices modulo a
+    power of two; one of each place as long as a kind may have several; and MEMBERS at least, or all."""
     ids = kind.ids
-    chosen: list[int] = []
+    chosen = [int(ids[number]) for number in _generators(grid.indices(ids))]
     if kind.period == 0:
         places = grid.places(ids)
+        there = set(grid.places(np.array(chosen)).tolist())
         for number, place in enumerate(np.unique(places).tolist()):
-            there = ids[places == place]
-            chosen.append(int(there[number % len(there)]))
-    residues = grid.residues(ids, max(2, 2 * kind.period))
-    _, firsts = np.unique(residues, return_index=True)
-    further = [-1, len(ids) // 2, len(ids) // 3, *range(min(MEMBERS, len(ids)))]
-    for one in [*ids[firsts].tolist(), *ids[further].tolist()]:
+            if place not in there:
+                of_place = ids[places == place]
+                chosen.append(int(of_place[number % len(of_place)]))
+    for one in ids[[-1, len(ids) // 2, len(ids) // 3, *range(min(MEMBERS, len(ids)))]].tolist():
         if len(chosen) >= MEMBERS:
             break
         if one not in chosen:
             chosen.append(one)
     return chosen
+
+
+def _generators(indices: np.ndarray) -> list[int]:
+    """Numbers of a few rows of `indices` (n, 3) from which all others can be reached: steps between those rows,
+    forwards and backwards, lead from the first row to every other one."""
+    steps = indices - indices[0]
+    near_first = np.argsort(np.abs(steps).sum(axis=1), kind="stable")
+    basis: list[list[int]] = []  # by column of its first number, 0 and 1 and 2 or fewer
+    chosen = [0]
+    left = steps[near_first]
+    while True:
+        rest = left.copy()
+        outside = np.zeros(len(rest), bool)
+        for axis in range(3):
+            row = next((row for row in basis if _leads(row) == axis), None)
+            if row is None:
+                outside |= rest[:, axis] != 0
+            else:
+                outside |= rest[:, axis] % row[axis] != 0
+                rest = rest - (rest[:, axis] // row[axis])[:, None] * np.array(row)
+        if not outside.any():
+            return chosen
+        number = int(outside.argmax())
+        chosen.append(int(near_first[number]))
+        _insert(basis, left[number].tolist())
+
+
+def _leads(row: list[int]) -> int:
+    """The column of the first number of a row that is not 0."""
+    return next(axis for axis, number in enumerate(row) if number)
+
+
+def _insert(basis: list[list[int]], row: list[int]) -> None:
+    """Make `row` a combination of the basis with whole numbers, by Euclid's algorithm."""
+    while any(row):
+        axis = _leads(row)
+        same = next((one for one in basis if _leads(one) == axis), None)
+        if same is None:
+            basis.append([-number for number in row] if row[axis] < 0 else row)
+            return
+        times = row[axis] // same[axis]
+        remainder = [number - times * other for number, other in zip(row, same, strict=True)]
+        if remainder[axis]:
+            basis.remove(same)
+            basis.append(remainder)
+            remainder = same
+        row = remainder
 
 
 def _split(kind: _Kind, grid: _Grid) -> list[_Kind]:
@@ -185,12 +301,15 @@ class _Batch:
     recorder: BlockRecorder
     prints: Fingerprints
 
-    def behaviours(self) -> Iterator[tuple[int, object]]:
-        """(block, what it did), equal for blocks that did the same."""
+    def behaviours(self, counted: Container[int]) -> Iterator[tuple[int, object]]:
+        """(block, what it did), equal for blocks that did the same; guards of `counted` instructions are left out."""
         recorder = self.recorder
         for place, block in enumerate(self.ids.tolist()):
-            lanes = {instruction: int(lanes[place]) for instruction, lanes in recorder.guarded_lanes.items()}
-            guarded = frozenset((instruction, count) for instruction, count in lanes.items() if count)
+            guarded = frozenset(
+                (instruction, int(lanes[place]))
+                for instruction, lanes in recorder.guarded_lanes.items()
+                if lanes[place] and instruction not in counted
+            )
             yield block, (int(self.prints.prints[place]), recorder.block_warps[:, place].tobytes(), guarded)
 
 
@@ -214,9 +333,11 @@ def execute(
     exchanges = Exchanges(written)
     place = _Grid(grid)
     blocks = int(np.prod(place.sizes))
-    starts = _starts(make, memory, blocks, threads)
+    start = _starts(make, memory, blocks, threads)
+    counted = {} if start is None else start.guarded
+    prints = np.zeros(blocks, np.uint64) if start is None else start.prints
     ids = np.arange(blocks, dtype=np.int64)
-    waiting = [_Kind(ids)] if starts is None else [_Kind(ids[starts == start]) for start in np.unique(starts)]
+    waiting = [_Kind(ids[prints == one]) for one in np.unique(prints)]
     done: list[_Kind] = []
     batches: list[_Batch] = []
     known: dict[int, object] = {}
@@ -228,7 +349,7 @@ def execute(
             batch = _Batch(np.array(new, np.int64), new_recorder(len(new)), Fingerprints(len(new)))
             make(memory, together(batch.recorder, batch.prints, exchanges, checker, sectors), batch.ids).run()
             batches.append(batch)
-            known.update(batch.behaviours())
+            known.update(batch.behaviours(counted))
         further: list[_Kind] = []
         for kind in waiting:
             inside = set(kind.ids.tolist()) if len(kind.ids) < blocks else None
@@ -242,11 +363,12 @@ def execute(
         waiting = further
     weights = _weights(done)
     launch = _weighted(batches, weights)
+    launch.guarded_lanes.update(counted)
     if sectors is not None:
         order = np.array([weights[block] for batch in batches for block in batch.ids.tolist()], np.int64)
         launch.unique = sectors.finish(len(weights) == blocks, order)
     doubts = tuple(_doubts(launch, exchanges.foreign))
-    launch.sampling = Sampling(blocks, len(weights), len(done), starts is not None, doubts)
+    launch.sampling = Sampling(blocks, len(weights), len(done), start is not None, doubts)
     launch.facts = replace(launch.facts, executed_blocks=len(weights))
     return launch
 
