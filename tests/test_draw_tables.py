@@ -83,3 +83,9 @@ def test_counters_stand_in_rows_and_kernels_in_columns():
 def test_kernels_with_different_counters_are_refused():
     with pytest.raises(ValueError, match="coalesced counts"):
         counter_table({"naive": {"requests": 1}, "coalesced": {"sectors": 1}}, "x")
+
+
+def test_a_column_of_sentences_is_aligned_to_the_left():
+    table = Table(("n", "idea"), (("1", "short"), ("10", "a longer one")), "caption", words=frozenset({1}))
+    assert table.text().split("\n") == ["caption", " n  idea", " 1  short", "10  a longer one"]
+    assert table.html().count("text-align: left") == 3 and table.html().count("text-align: right") == 3

@@ -14,6 +14,7 @@ from helpers.draw.access import FLOAT_BYTES, WarpAccess
 
 FOLD = "⋮"
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
+_WORDS = "padding: 3px 14px; text-align: left;"
 _MARK = f"color: {theme.TROUBLE}; font-weight: bold;"
 _RULE = f"border-top: 2px solid {theme.WASTE};"
 
@@ -23,7 +24,8 @@ class Table:
     """A table that a notebook shows as HTML in the page's own colours, and as text where there is no page.
 
     header: one name a column.  rows: text cells.  caption: the sentence above it.  marked: (row, column) of the cells
-    that are trouble.  begins: rows that begin a new part, with a rule above them.
+    that are trouble.  begins: rows that begin a new part, with a rule above them.  words: columns of sentences, which
+    are aligned to the left; numbers are to the right.
     """
 
     header: tuple[str, ...]
@@ -31,6 +33,7 @@ class Table:
     caption: str
     marked: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     begins: frozenset[int] = field(default_factory=frozenset)
+    words: frozenset[int] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
@@ -39,7 +42,9 @@ class Table:
 
     def html(self) -> str:
         """The table with inline styles only: no script, no class, no colour but trouble's."""
-        head = "".join(f'<th style="{_CELL}">{html.escape(name)}</th>' for name in self.header)
+        head = "".join(
+            f'<th style="{self._style(column)}">{html.escape(name)}</th>' for column, name in enumerate(self.header)
+        )
         body = "\n".join(f"<tr>{self._html_row(number)}</tr>" for number in range(len(self.rows)))
         caption = (
             f'<div style="padding: 4px 0;">{html.escape(self.caption)}</div>'  # a <caption> is as narrow as the table
@@ -51,8 +56,11 @@ class Table:
         for column, cell in enumerate(self.rows[number]):
             mark = _MARK if (number, column) in self.marked else ""
             rule = _RULE if number in self.begins else ""
-            cells.append(f'<td style="{_CELL}{mark}{rule}">{html.escape(cell)}</td>')
+            cells.append(f'<td style="{self._style(column)}{mark}{rule}">{html.escape(cell)}</td>')
         return "".join(cells)
+
+    def _style(self, column: int) -> str:
+        return _WORDS if column in self.words else _CELL
 
     def text(self) -> str:
         """The table in columns of characters, marked cells with a star."""
@@ -61,9 +69,12 @@ class Table:
             for number, row in enumerate(self.rows)
         ]
         widths = [max(len(row[column]) for row in [self.header, *grid]) for column in range(len(self.header))]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in grid]
-        head = "  ".join(name.rjust(width) for name, width in zip(self.header, widths, strict=True))
-        return "\n".join([self.caption, head, *lines])
+        aligned = [str.ljust if column in self.words else str.rjust for column in range(len(self.header))]
+        lines = [
+            "  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths, strict=True))
+            for row in [self.header, *grid]
+        ]
+        return "\n".join([self.caption, *(line.rstrip() if self.words else line for line in lines)])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.text()}
