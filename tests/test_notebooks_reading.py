@@ -136,3 +136,21 @@ def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_eve
 def test_the_last_cell_names_its_sources_and_what_comes_next(number):
     last = CELLS[number][-1].source
     assert last.startswith("**Next.**") and re.search(r"^\*\*Sources\.\*\* .*\*[^*]+\*", last, re.MULTILINE | re.DOTALL)
+
+
+# Words that mean something else, or nothing special, before the notebook that makes a term of them.
+EVERYDAY = {"tag", "turn", "patch", "slice", "configuration", "architecture", "register", "thread"}
+
+
+def before_its_notebook(number: str) -> list[str]:
+    """Terms of later notebooks in this one's prose: not linked, not in italics, not where it says what is next."""
+    cells = [text for text in markdown(number) if course_map.BEGIN not in text and course_map.ROUTES_BEGIN not in text]
+    text = re.split(r"\*\*(?:Next|Sources)\.\*\*", "\n".join(cells[1:]))[0]
+    text = re.sub(r"(?<!\*)\*[^*]+\*(?!\*)|`[^`]+`", "", LINKED_TERM.sub("", text))
+    later = {term for row in ROWS if row[2] > number for term in row[0].split(", ")} - EVERYDAY - linked(number)
+    return [term for term in sorted(later) if re.search(rf"(?<![\w-]){re.escape(term)}s?\b", text, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("number", READ)
+def test_no_term_is_used_before_the_notebook_that_explains_it(number):
+    assert before_its_notebook(number) == []
