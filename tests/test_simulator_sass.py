@@ -1,10 +1,13 @@
 """Kernels at SASS level: the same bits as at PTX level, on all architecture families; sentences for what is unknown."""
 
 import functools
+import hashlib
+import re
 
 import kernel_launches
 import numpy as np
 import pytest
+import sass_goldens
 
 from helpers import compiler, devices, simulator
 from helpers.simulator import sass
@@ -41,9 +44,26 @@ def runs_on(launch: kernel_launches.Launch, arch: str) -> bool:
     return not old and launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
 
 
+def code_of(kernel: simulator.Kernel, level: str) -> str:
+    """What is executed, without the name of the architecture: many architectures share it."""
+    if level == "sass":
+        return sass_goldens.record.sass_digest(kernel.compiled)
+    return hashlib.sha256(re.sub(r"(?m)^\.target .*$", "", kernel.compiled.ptx).encode()).hexdigest()
+
+
+BITS: dict[tuple[str, str, str], list[bytes]] = {}
+
+
+def bits_after(launch: kernel_launches.Launch, arch: str, level: str) -> list[bytes]:
+    """The arguments' bytes after the launch; code that was executed for another architecture is not executed again."""
+    key = (launch.name, level, code_of(module(launch.file, arch).get_function(launch.entry), level))
+    if key not in BITS:
+        BITS[key] = [np.asarray(argument).tobytes() for argument in results(launch, arch, level)]
+    return BITS[key]
+
+
 def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
-    for ptx, sass_ in zip(results(launch, arch, "ptx"), results(launch, arch, "sass"), strict=True):
-        assert ptx.tobytes() == sass_.tobytes()
+    assert bits_after(launch, arch, "ptx") == bits_after(launch, arch, "sass")
 
 
 @pytest.mark.parametrize(
