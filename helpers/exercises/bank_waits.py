@@ -9,8 +9,9 @@ from helpers.explore import bank_board
 
 def predict_store() -> Prediction:
     """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
-    found = bank_board.places(bank_board.Staged.of(get("transposed")))
-    store = next(accesses[0] for place, accesses in found.items() if place.name == "store to As")
+    staged = bank_board.Staged.of(get("transposed"))
+    found = bank_board.places(staged)
+    store = next(place for place in found if place.name == "store to As")
     return predict(
         "Wavefronts for one store of a warp to the transposed A tile:",
         reasons={
@@ -19,5 +20,6 @@ def predict_store() -> Prediction:
             8: "All rows begin in bank 0, because 128 is a multiple of 32: each of four banks has 8 words to store.",
             32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
         },
-        answer=store.wavefronts,
+        answer=found[store][0].wavefronts,
+        picture=lambda: bank_board.picture_of(staged, store),
     )

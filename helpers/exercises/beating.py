@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.draw.ladder import shape_label
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
 from helpers.explore import ladder
@@ -16,6 +17,7 @@ DEVICE = devices.get(recordings.DEFAULT_GPU)
 MULTIPLICATION = (4096, 4.0)  # M = N = K and milliseconds of `check_share`
 CLOSE = 1.05  # of the fewest floats is good enough
 TILES = (64, 32)  # (down, along): tiles of 128 x 256 in a C of 8192 x 8192
+SMALL = 1024
 FEW, MOST = 0.25, 0.5  # shares of the shapes up to which the ladder wins "at a few" and "at less than half"
 
 
@@ -32,15 +34,30 @@ def shares() -> dict[tuple[int, int, int], float]:
 
 def predict_wins() -> Prediction:
     """At how many of the recorded shapes the fastest kernel of the ladder beats cuBLAS. The recordings answer."""
-    found = list(shares().values())
+    won_by = shares()
+    found = list(won_by.values())
     won = sum(share > 1 for share in found) / len(found)
     options = ("at none", "at a few", "at less than half, but more than a few", "at most of them")
     answer = options[0 if not won else 1 if won <= FEW else 2 if won <= MOST else 3]
-    told = f"It is {sum(share > 1 for share in found)} of {len(found)} in the recordings."
+    best = max(won_by, key=won_by.__getitem__)
+    small = [share for (M, N, _), share in won_by.items() if M * N < SMALL**2]
+    large = [share for (M, N, _), share in won_by.items() if M * N >= SMALL**2]
+    wins = [sum(share > 1 for share in some) for some in (found, small, large)]
+    told = f"It is {wins[0]} of {len(found)} in the recordings."
+    reasons = (
+        f"A library chooses by rules among kernels for every purpose: at {shape_label(best)} the best of the ladder is "
+        f"{won_by[best]:.2f} times as fast.",
+        f"Small matrices are easy prey, {wins[1]} of the {len(small)} with fewer than {SMALL}² elements in C. Of the "
+        f"{len(large)} others it is {wins[2]}.",
+        told,
+        f"{told} Each shape has its own kernel and its own parameters, found by measuring; one kernel for all would "
+        "not do it.",
+    )
     return predict(
         f"At how many of the {len(found)} recorded shapes is a kernel of the ladder faster than cuBLAS?",
-        reasons={option: told for option in options},
+        reasons=dict(zip(options, reasons, strict=True)),
         answer=answer,
+        picture=ladder.small_multiples,
     )
 
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from helpers.exercises import (
+    bank_waits,
+    beating,
+    lane_maps,
+    latency_hiding,
     notebook_00,
     notebook_01,
     notebook_02,
@@ -16,8 +22,14 @@ from helpers.exercises import (
     notebook_10,
     notebook_11,
     progress,
+    register_reuse,
+    search_space,
+    thread_indices,
+    tile_reuse,
+    vector_moves,
 )
 from helpers.exercises.exercise import Exercise
+from helpers.exercises.predict import Prediction
 
 EXERCISES: tuple[Exercise, ...] = tuple(
     exercise
@@ -37,6 +49,23 @@ EXERCISES: tuple[Exercise, ...] = tuple(
     )
     for exercise in notebook.EXERCISES
 )
+
+# The questions that come before a picture, notebook by notebook, in their order.
+PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]] = {
+    "00": (notebook_00.predict_last_threads, notebook_00.predict_blocks),
+    "01": (notebook_01.predict_flops, notebook_01.predict_lines),
+    "02": (thread_indices.predict_owner, thread_indices.predict_idle_lanes),
+    "03": (notebook_03.predict_naive_load,),
+    "04": (tile_reuse.predict_uses,),
+    "05": (notebook_05.predict_blocks,),
+    "06": (register_reuse.predict_loads,),
+    "07": (bank_waits.predict_store,),
+    "08": (vector_moves.predict_sectors,),
+    "09": (latency_hiding.predict_idle,),
+    "10": (lane_maps.predict_floats,),
+    "11": (search_space.predict_legal,),
+    "12": (beating.predict_wins,),
+}
 
 
 def get(name: str) -> Exercise:

@@ -35,6 +35,7 @@ def predict_floats() -> Prediction:
             64: "That is the floats of A, one for each row of the warp's tile. And B?",
         },
         answer=sum(data.needs(0)),
+        picture=lambda: hierarchy.picture_of(Tiled.of(TILE)),
     )
 
 

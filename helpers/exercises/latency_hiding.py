@@ -7,7 +7,7 @@ from dataclasses import replace
 from gemm_kernels import get
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
-from helpers.explore.pipeline import DEFAULT
+from helpers.explore.pipeline import DEFAULT, picture_of
 from helpers.models.pipeline import Pipeline, Work, steady_state
 
 TILE = get("double_buffered")  # of `check_shared_bytes`
@@ -28,6 +28,7 @@ def predict_idle() -> Prediction:
             latency: "That is the single buffer, where nothing happens while the copy is on its way.",
         },
         answer=round(steady_state(replace(DEFAULT, stages=2)).idle),
+        picture=lambda: picture_of(replace(DEFAULT, stages=2)),
     )
 
 

@@ -77,6 +77,7 @@ def predict_last_threads(source: str) -> Prediction:
             "end the launch with an error": "A thread that has nothing to do is no error; it ends early.",
         },
         answer="nothing" if written.idle[-spare:].all() else behind,
+        picture=lambda: first_launch.picture(source, *SHOWN),
     )
 
 

@@ -11,6 +11,7 @@ from helpers.draw import theme
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
 from helpers.exercises.values import ValueExercise, WrongValue
+from helpers.explore import cpu_loops
 from helpers.models import loop_order, roofline
 from helpers.models.traffic import FLOAT_BYTES, compulsory, flops
 
@@ -50,6 +51,7 @@ def predict_lines() -> Prediction:
             WALKED: "Down the column that is the number of lines. And along the row?",
         },
         answer=down // along,
+        picture=cpu_loops.picture,
     )
 
 

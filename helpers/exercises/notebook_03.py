@@ -36,6 +36,7 @@ def predict_naive_load() -> Prediction:
             32: "The lanes' floats are a whole row of A apart, so no two of them lie in the same sector.",
         },
         answer=warp_access(run, "A").sectors,
+        picture=lambda: sectors_figure(launches.gemm_accesses(run), "naive, block (32, 32): warp 0, k = 0"),
     )
 
 

@@ -54,6 +54,11 @@ def predict_blocks() -> Prediction:
             "the smallest decides.",
         },
         answer=found.blocks,
+        picture=lambda: occupancy_figure(
+            filling(
+                A6000, A6000.name, "the block of the example", WORKED.threads, WORKED.registers, WORKED.shared_bytes
+            )
+        ),
     )
 
 

@@ -1,9 +1,9 @@
-"""Predict before you see: choose an answer, commit to it, then read the reason."""
+"""Predict before you see: choose an answer, commit to it, then see the picture and read the reasons."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import ipywidgets
@@ -11,31 +11,41 @@ import ipywidgets
 from helpers.draw import theme
 from helpers.explore.widgets import STATIC_NOTE
 
+WIDTH = f"{round(theme.WIDTH * theme.CSS_DPI)}px"
+
 
 class Prediction(ipywidgets.VBox):
     """A question with options. `commit()` is what the button does; `committed` is the option that was chosen, or None.
 
-    Nothing waits for it: a notebook that runs without a person goes on.
+    Nothing waits for it: a notebook that runs without a person goes on. Nothing is drawn before the commitment.
     """
 
-    def __init__(self, question: str, reasons: Mapping[Any, str], answer: Any) -> None:
+    def __init__(
+        self,
+        question: str,
+        reasons: Mapping[Any, str],
+        answer: Any,
+        picture: Callable[[], theme.Figure] | None = None,
+    ) -> None:
         self.question = question
         self.reasons = dict(reasons)
         self.answer = answer
         self.committed: Any = None
+        self._draw = picture
         self.options = ipywidgets.RadioButtons(
             options=[(str(option), option) for option in reasons], value=None, layout={"width": "max-content"}
         )
         self.button = ipywidgets.Button(description="Commit", layout={"width": "120px"}, disabled=True)
-        # As high as the longest feedback, so that the page does not move when it appears.
-        self.feedback = ipywidgets.HTML(layout={"min_height": "56px", "width": "880px"})
+        # Room for a line of each option, so that the page hardly moves when they appear.
+        self.feedback = ipywidgets.HTML(layout={"min_height": f"{28 * len(self.reasons)}px", "width": WIDTH})
+        self.picture = ipywidgets.Image(format="png", layout={"width": WIDTH, "max_width": "100%", "display": "none"})
         heading = ipywidgets.HTML(f'<div style="line-height: 1.5"><b>Predict.</b> {html.escape(question)}</div>')
-        super().__init__([heading, self.options, self.button, self.feedback])
+        super().__init__([heading, self.options, self.button, self.feedback, self.picture])
         self.options.observe(self._chosen, names="value")
         self.button.on_click(lambda _: self.commit())
 
     def commit(self) -> None:
-        """Take the chosen option as the prediction and show the reason for it, and for the answer if that is another.
+        """Take the chosen option as the prediction: it stands, and the answer, all reasons and the picture appear.
 
         Without a choice it says that one is needed.
         """
@@ -44,13 +54,24 @@ class Prediction(ipywidgets.VBox):
             self.feedback.value = "Choose one of the options first."
             return
         self.committed = chosen
+        self.options.disabled = self.button.disabled = True
+        self.feedback.value = self._feedback(chosen)
+        if self._draw is not None:
+            self.picture.value = self._draw().png()
+            self.picture.layout.display = ""
+
+    def _feedback(self, chosen: Any) -> str:
+        """The chosen option first, then the answer if that is another, then why the others are none."""
         right = chosen == self.answer
-        colour = theme.C if right else theme.TROUBLE
         lines = [f"{'✔' if right else '✘'} {chosen}: {self.reasons[chosen]}"]
         if not right:
             lines.append(f"The answer is {self.answer}: {self.reasons[self.answer]}")
+        others = [f"{option}: {why}" for option, why in self.reasons.items() if option not in (chosen, self.answer)]
         body = "<br>".join(map(html.escape, lines))
-        self.feedback.value = f'<div style="border-left: 4px solid {colour}; padding-left: 12px">{body}</div>'
+        rest = "<br>".join(map(html.escape, others))
+        colour = theme.C if right else theme.TROUBLE
+        style = f"border-left: 4px solid {colour}; padding-left: 12px; line-height: 1.5"
+        return f'<div style="{style}">{body}<div style="opacity: 0.75">{rest}</div></div>'
 
     def _chosen(self, _: object) -> None:
         self.button.disabled = self.options.value is None
@@ -59,13 +80,16 @@ class Prediction(ipywidgets.VBox):
         return f"Predict. {self.question} {' · '.join(map(str, self.reasons))}. {STATIC_NOTE}"
 
 
-def predict(question: str, reasons: Mapping[Any, str], answer: Any) -> Prediction:
+def predict(
+    question: str, reasons: Mapping[Any, str], answer: Any, picture: Callable[[], theme.Figure] | None = None
+) -> Prediction:
     """A question, an option for each key of `reasons`, and the option that is right.
 
-    reasons: option -> the sentence that says why it is right, or which idea leads to it and why that fails.
+    reasons: option -> the sentence that says why it is right, or which idea leads to it and why that fails.  picture:
+    draws what decides the question; called at the commitment, not before.
     """
     if answer not in reasons:
         raise ValueError(f"The answer {answer!r} is none of the options {', '.join(map(str, reasons))}.")
     if len(reasons) < 2:
         raise ValueError("A prediction needs at least two options to choose from.")
-    return Prediction(question, reasons, answer)
+    return Prediction(question, reasons, answer, picture)

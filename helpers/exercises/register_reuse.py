@@ -11,7 +11,8 @@ COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
 
 def predict_loads() -> Prediction:
     """Floats that a thread with eight elements of one column reads at a step k. The answer comes from a recording."""
-    reads = register_tile.tile_of(register_tile.Tiled.of(COLUMN), 0).reads[0]
+    tiled = register_tile.Tiled.of(COLUMN)
+    reads = register_tile.tile_of(tiled, 0).reads[0]
     return predict(
         "Floats that the thread must read from shared memory at one step k, for its 8 FMAs:",
         reasons={
@@ -21,4 +22,5 @@ def predict_loads() -> Prediction:
             2: "All 8 elements share the float of B. But each of them is in a row of its own.",
         },
         answer=len(reads),
+        picture=lambda: register_tile.picture_of(register_tile.Choice(tiled)),
     )

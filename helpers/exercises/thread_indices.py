@@ -11,6 +11,7 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.draw.access import warp_access
 from helpers.draw.thread_map import LANES, ThreadMap, thread_map_figure
+from helpers.draw.warp_fill import warp_fill_figure
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
 from helpers.exercises.values import ValueExercise, WrongValue
@@ -49,6 +50,7 @@ def predict_owner() -> Prediction:
             "C[1, 35]": "Here the x of the thread went with the y of the block.",
         },
         answer=f"C[{row}, {col}]",
+        picture=lambda: thread_map_figure(data, block, thread),
     )
 
 
@@ -65,6 +67,7 @@ def predict_idle_lanes() -> Prediction:
             976: "The limit of 1024 threads is no size that a block is filled up to.",
         },
         answer=int(sum((~warp).sum() for warp in lanes)),
+        picture=lambda: warp_fill_figure({threads: lanes}, f"The warps of a block of {threads} threads"),
     )
 
 

@@ -21,4 +21,5 @@ def predict_sectors() -> Prediction:
             64: "That would be four times the bytes: a sector would be delivered for every two floats.",
         },
         answer=after.cost,
+        picture=lambda: vector_width.picture_of(AT_ONCE, copy),
     )
