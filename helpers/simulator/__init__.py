@@ -21,6 +21,8 @@ from helpers.simulator.errors import (
 from helpers.simulator.module import Kernel, RawModule, record, sanitize
 from helpers.simulator.recording import Counts, LineCounts, Recording
 
+load = Recording.load
+
 __all__ = [
     "ArgumentError",
     "AsyncCopyError",
@@ -45,6 +47,7 @@ __all__ = [
     "UninitializedRead",
     "UnsupportedInstruction",
     "empty",
+    "load",
     "record",
     "sanitize",
 ]

@@ -1,5 +1,6 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -148,6 +149,22 @@ class RecordedLaunch:
     unique: SectorSets | None = None
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     compiled: CompiledKernel | None = None
+
+    def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
+        """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.
+
+        SimulatorError if its addresses were not kept.
+        """
+        wanted = (*block, 0, 0)[:3] if isinstance(block, Iterable) else (int(block), 0, 0)
+        grid = self.facts.grid
+        number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
+        if self.traced is not None and number not in self.traced:
+            alone = ", only_traced=True" if self.sampling is not None else ""
+            raise SimulatorError(
+                f"The addresses of block {wanted} were not kept. Name it when recording: "
+                f"simulator.record(blocks=[{wanted}]{alone})."
+            )
+        return [trace for trace in self.traces if trace.block == wanted]
 
     def listing(self, level: str) -> dict[int, tuple[str, ...]]:
         """The kernel's instructions by source line, of the compiler's PTX ("ptx") or its machine code ("sass").

@@ -1,11 +1,13 @@
 """Recordings: what launches did, and everything that can be asked about it afterwards."""
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
-from helpers.simulator import counters, counting
+from helpers.simulator import counters, counting, recording_file, unique_sectors
 from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recorded import Counts, LineCounts, RecordedLaunch
@@ -67,6 +69,75 @@ class Recording:
         if not self.reports:
             raise SimulatorError("The sanitizer was off, or nothing was launched, inside `with simulator.record(...)`.")
         return combined(self.reports)
+
+    def save(self, path: str | os.PathLike) -> Path:
+        """Write the recording to one .npz file, which `Recording.load` reads on a machine without compiler or GPU."""
+        return recording_file.write(path, self.level, self._launches(), self.reports)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "Recording":
+        """The recording that `save` wrote; SimulatorError with a sentence if the file is not one or is damaged."""
+        return cls(*recording_file.read(path))
+
+    @property
+    def source(self) -> str:
+        """The source text of the last launch's kernel."""
+        return "\n".join(self._launches()[-1].program.source_lines)
+
+    def listing(self, level: str | None = None) -> dict[int, tuple[str, ...]]:
+        """The last kernel's instructions by source line, as PTX ("ptx") or machine code ("sass"), whatever level was
+        recorded; by default that one.
+
+        Raises NvdisasmMissing if the machine code cannot be shown here.
+        """
+        level = self.level if level is None else level
+        if level not in ("ptx", "sass"):
+            raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
+        return self._launches()[-1].listing(level)
+
+    def unique_sectors(
+        self,
+        array: str | None = None,
+        op: str | None = None,
+        *,
+        per: str = "grid",
+        block: Iterable[int] | None = None,
+    ) -> int:
+        """How many different 32-byte sectors of global memory were touched: the compulsory traffic.
+
+        Args: `array` (a parameter's name) and `op` ("ld", "st", "atom") select. per="grid" counts a sector once however
+        many blocks touch it, which is the least that must come from DRAM; per="block" counts it once for each block,
+        the least that must pass between L1 and L2. `block` asks for one traced block alone.
+
+        It must have been asked for: `record(unique_sectors=True)`, or blocks="all"; for one block, that it was traced.
+        """
+        return sum(
+            unique_sectors.touched(histogram, op)
+            for launch in self._launches()
+            for name, histogram in self._sectors(launch, per, block).items()
+            if array in (None, name)
+        )
+
+    def _sectors(self, launch: RecordedLaunch, per: str, block: Iterable[int] | None) -> dict[str, np.ndarray]:
+        if per not in ("grid", "block"):
+            raise SimulatorError(f"per={per!r}: choose 'grid' or 'block'.")
+        if block is not None:
+            return unique_sectors.of_traces(launch.traces_of(block))
+        if launch.unique is not None:
+            if per == "block":
+                return launch.unique.blocks
+            if launch.unique.grid is None:
+                raise SimulatorError(
+                    "Not all blocks were executed, so that the unique sectors of the grid are not known; "
+                    "unique_sectors(per='block') is."
+                )
+            return launch.unique.grid
+        if launch.traced is None:
+            return unique_sectors.of_traces(launch.traces, by_block=per == "block")
+        raise SimulatorError(
+            "Which sectors were touched was not recorded. Ask for it: simulator.record(unique_sectors=True); or name a "
+            "traced block: recording.unique_sectors(block=(0, 0))."
+        )
 
     def _launches(self) -> list[RecordedLaunch]:
         if not self.launches:
@@ -158,21 +229,11 @@ class Recording:
         SimulatorError says so otherwise.
         """
         recorder = self._launches()[launch]
-        wanted = (*block, 0, 0)[:3] if not isinstance(block, int) else (block, 0, 0)
-        grid = recorder.facts.grid
-        number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
-        if recorder.traced is not None and number not in recorder.traced:
-            alone = ", only_traced=True" if recorder.sampling is not None else ""
-            raise SimulatorError(
-                f"The addresses of block {wanted} were not kept. Name it when recording: "
-                f"simulator.record(blocks=[{wanted}]{alone})."
-            )
         rows = []
-        for trace in recorder.traces:
+        for trace in recorder.traces_of(block):
             source_line = recorder.program.instructions[trace.instruction].line
             if (
-                trace.block != wanted
-                or space not in (None, trace.space)
+                space not in (None, trace.space)
                 or op not in (None, trace.op)
                 or line not in (None, source_line)
                 or array not in (None, trace.array)

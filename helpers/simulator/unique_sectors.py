@@ -4,12 +4,19 @@ A cache that never forgets would still have to fetch each of them once: the sect
 traffic between L1 and L2; those of the grid are the least between L2 and DRAM.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers.simulator import counting
 from helpers.simulator.observers import Observer
+
+if TYPE_CHECKING:
+    from helpers.simulator.recorded import Trace
 
 FLAGS = {"ld": 1, "st": 2, "atom": 4, "red": 4}  # how a sector was touched; the flags of a sector are added
 KINDS = 8
@@ -95,16 +102,22 @@ def _histogram(flags: np.ndarray) -> np.ndarray:
     return np.bincount(flags[flags != 0], minlength=KINDS)
 
 
-def of_addresses(addresses: dict[str, list[tuple[str, np.ndarray]]]) -> dict[str, np.ndarray]:
-    """Histograms by array of the accesses of one block: by array, (op, byte offsets of the active threads)."""
+def of_traces(traces: Iterable[Trace], by_block: bool = False) -> dict[str, np.ndarray]:
+    """Histograms by array of traced accesses: of all blocks together, or the sums of each block's own."""
+    accesses: dict[str, list[tuple[np.ndarray, int]]] = {}
+    blocks: dict[tuple[int, int, int], int] = {}
+    for trace in traces:
+        if trace.space == "global" and trace.op in FLAGS:
+            offsets = trace.addresses if trace.active is None else trace.addresses[trace.active]
+            sectors = (offsets - trace.base) // counting.SECTOR_BYTES
+            if by_block:
+                sectors = sectors | (blocks.setdefault(trace.block, len(blocks)) << 40)
+            accesses.setdefault(trace.array, []).append((np.unique(sectors), FLAGS[trace.op]))
     histograms = {}
-    for array, accesses in addresses.items():
-        sectors, flags = (
-            np.concatenate([offsets // counting.SECTOR_BYTES for _, offsets in accesses]),
-            np.concatenate([np.full(len(offsets), FLAGS[op], np.uint8) for op, offsets in accesses]),
-        )
-        touched_, place = np.unique(sectors, return_inverse=True)
-        together = np.zeros(len(touched_), np.uint8)
-        np.bitwise_or.at(together, place, flags)
-        histograms[array] = _histogram(together)
+    for array, found in accesses.items():
+        sectors = np.concatenate([some for some, _ in found])
+        different, place = np.unique(sectors, return_inverse=True)
+        flags = np.zeros(len(different), np.uint8)
+        np.bitwise_or.at(flags, place, np.concatenate([np.full(len(some), flag, np.uint8) for some, flag in found]))
+        histograms[array] = _histogram(flags)
     return histograms
