@@ -6,6 +6,7 @@ Anywhere else that cell does nothing, and this module is not loaded.
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import re
 import subprocess
@@ -66,4 +67,5 @@ def set_up(root: Path = ROOT, run: Callable[..., object] = subprocess.run) -> No
                 f"Colab could not install {', '.join(packages)}:\n{told}\n"
                 "Choose Runtime, then Restart session, and run this cell again."
             ) from error
+        importlib.invalidate_caches()  # this process may have looked for them before they were there
     print(f"The course is in {root}; installed: {', '.join(packages) or 'nothing, all was there'}.")
