@@ -1,15 +1,24 @@
 """CUDA kernels made up from a seed: expressions, branches, loops, shared arrays, shuffles, local arrays, atomics.
 
 Every program is defined behaviour: unsigned arithmetic wraps, divisors are not zero, shift amounts are masked, indices
-are reduced, and barriers and shuffles stand where all threads pass. So PTX and SASS must give the same bits.
+are reduced, and barriers and shuffles stand where all threads pass. So PTX and SASS must give the same bits, and the
+sanitizer must find nothing. The tests try some; as many others as you like:
+
+    python tests/random_programs.py FIRST_SEED COUNT
+
+tries the programs of these seeds and names those on which the levels disagree.
 """
 
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import dataclass, field
 
+import numpy as np
+
 THREADS, BLOCKS = 64, 3
+ARCHITECTURES = ("sm_90", "sm_80", "sm_75", "sm_86")
 OPTIONS = ("--fmad=false",)  # what PTX leaves open, whether a * b + c is one rounding, is not to be compared
 
 _INTEGER = (
@@ -217,3 +226,51 @@ extern "C" __global__ void kernel(const unsigned *a, const float *b, unsigned *o
     out_f[at] = p * 0.5f + q;
 }}
 """
+
+
+def arguments(seed: int) -> list:
+    """What the program of a seed is called with: numbers of all sizes, with the special ones among them."""
+    rng = np.random.default_rng(seed)
+    n = THREADS * BLOCKS
+    whole = rng.integers(0, 2**32, n, dtype=np.uint32) >> rng.integers(0, 32, n, dtype=np.uint32)
+    numbers = (rng.choice([-1.0, 1.0], n) * np.ldexp(1 + rng.random(n), rng.integers(-12, 12, n))).astype(np.float32)
+    numbers[rng.integers(0, n, 6)] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0]
+    return [whole, numbers, np.zeros(n, np.uint32), np.zeros(n, np.float32), np.int32(n)]
+
+
+def disagreement(seed: int) -> str:
+    """Run the program of a seed at both levels; what they disagree on, "" if they agree."""
+    from helpers import simulator
+
+    arch = ARCHITECTURES[seed % len(ARCHITECTURES)]
+    kernel = simulator.RawModule(code=program(seed), options=OPTIONS, arch=arch).get_function("kernel")
+    results = {}
+    for level in ("ptx", "sass"):
+        results[level] = arguments(seed)
+        with simulator.record(level=level, checks="raise"):
+            kernel((BLOCKS,), (THREADS,), tuple(results[level]))
+    for name, place in (("out_i", 2), ("out_f", 3)):
+        ptx, sass = (results[level][place].view(np.uint32) for level in ("ptx", "sass"))
+        if (ptx != sass).any():
+            thread = int(np.flatnonzero(ptx != sass)[0])
+            found = f"{ptx[thread]:#010x} at PTX level, {sass[thread]:#010x} as machine code of {arch}"
+            return f"random program {seed}: {name}[{thread}] is {found}, {(ptx != sass).sum()} elements differ"
+    return ""
+
+
+def main(first: int, count: int) -> None:
+    """Try `count` seeds from `first` on."""
+    failed = 0
+    for seed in range(first, first + count):
+        try:
+            text = disagreement(seed)
+        except Exception as error:
+            text = f"random program {seed}: {type(error).__name__}: {error}"
+        if text:
+            failed += 1
+            print(text, flush=True)
+    print(f"{count - failed} of {count} random programs agree")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""Programs that nobody wrote: PTX level and machine code give the same bits, and the sanitizer finds nothing."""
+
+import re
+
+import pytest
+import random_programs
+
+SEEDS = range(28)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_levels_give_the_same_bits(seed):
+    assert random_programs.disagreement(seed) == ""
+
+
+def test_programs_are_different_and_use_what_kernels_use():
+    programs = [random_programs.program(seed) for seed in SEEDS]
+    assert len(set(programs)) == len(SEEDS)
+    assert random_programs.program(3) == programs[3]
+    for words in (
+        "for (",
+        "if (",
+        "switch (",
+        "__shfl",
+        "atomicAdd",
+        "__syncthreads",
+        "__ballot_sync",
+        "break;",
+        "[8];",
+    ):
+        assert sum(words in text for text in programs) > 3, words
+
+
+def test_a_disagreement_of_one_bit_is_found_and_named(monkeypatch):
+    good, calls = random_programs.arguments, []
+
+    def with_a_bit_more_the_second_time(seed: int) -> list:
+        values = good(seed)
+        calls.append(seed)
+        if len(calls) == 2:
+            values[0][5] ^= 1
+        return values
+
+    monkeypatch.setattr(random_programs, "arguments", with_a_bit_more_the_second_time)
+    assert re.match(r"random program 3: out_[if]\[\d+\] is 0x.* at PTX level, 0x", random_programs.disagreement(3))
