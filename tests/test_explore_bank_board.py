@@ -8,8 +8,8 @@ from helpers import compiler
 from helpers.compiler import disassembly
 from helpers.explore import bank_board
 from helpers.explore.bank_board import Staged, Tile, places, tile_access
-from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow
+from helpers.explore.own import OwnKernel
 
 OWN_SOURCE = """
 extern "C" __global__ void
@@ -20,7 +20,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
     C[threadIdx.x] = s[threadIdx.y][threadIdx.x];
 }
 """
-OWN = Staged(Program("mine", OWN_SOURCE, "mine"), (32, 2, 1))
+OWN = OwnKernel(OWN_SOURCE, "mine", (32, 2, 1))
 
 
 def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
@@ -86,9 +86,7 @@ def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(monkeypa
         raise compiler.NvdisasmMissing("nvdisasm is not installed")
 
     monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
-    explorer = bank_board.explore(
-        Staged(Program("mine", OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine"), (32, 2, 1))
-    )
+    explorer = bank_board.explore(OwnKernel(OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine", (32, 2, 1)))
     assert shown(explorer) == "picture"
     assert explorer.stage.note.value.startswith("An estimate: counted in PTX")
 
@@ -99,11 +97,14 @@ def test_a_learners_kernel_comes_first_and_its_lines_are_named():
     labels = [label for label, _ in explorer.place.options]
     assert labels == ["line 5: store to shared memory, 32 bits", "line 7: load from shared memory, 32 bits"]
     assert explorer.warp.max == 1
-    assert "32\u00a0wavefronts where 1 would do" in bank_board.picture_of(OWN, explorer.place.options[0][1]).caption
+    assert (
+        "32\u00a0wavefronts where 1 would do"
+        in bank_board.picture_of(Staged.of(OWN), explorer.place.options[0][1]).caption
+    )
 
 
 def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
-    explorer = bank_board.explore(Staged(Program.of(get("coalesced")), (32, 2, 1)))
+    explorer = bank_board.explore(OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 2)))
     assert shown(explorer) == "sentence"
     assert "makes no request to shared memory" in explorer.stage.sentence.value
 

@@ -11,6 +11,7 @@ from helpers.draw.access import warp_access
 from helpers.explore import bench, coalescing, launches
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
 from helpers.explore.launches import Program
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import STATIC_NOTE
 from helpers.measure import Performance
 
@@ -111,17 +112,15 @@ def test_random_settings_never_raise_and_keep_no_figure(explorer):
 
 
 def test_a_learners_own_kernel_is_a_third_choice():
-    own = Program("mine", get("coalesced").source, "sgemm_coalesced")
-    explorer = coalescing.explore(own, block=(32, 1), width=64)
-    explorer.kernel.value = own
+    own = OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 1), shape=(96, 64, 5), name="mine")
+    explorer = coalescing.explore(own)
+    assert explorer.choice == Choice(own.program, (32, 1), 64, steps=5, rows=96) and explorer.k.max == 4
     assert shows_a_picture(explorer)
     assert explorer.stage.note.value == "mine was not recorded on a GPU."
 
 
 def test_a_kernel_that_does_not_compile_is_the_compilers_sentence():
-    own = Program("mine", 'extern "C" __global__ void sgemm_mine(int M) { flot x; }', "sgemm_mine")
-    explorer = coalescing.explore(own, width=64)
-    explorer.kernel.value = own
+    explorer = coalescing.explore(OwnKernel('extern "C" __global__ void sgemm_mine(int M) { flot x; }', "sgemm_mine"))
     assert "flot" in explorer.stage.sentence.value and not shows_a_picture(explorer)
 
 
@@ -139,7 +138,7 @@ def test_without_widgets_an_explorer_is_one_line_of_text(explorer):
 def test_the_static_twin_shows_speed_only_for_widths_that_were_recorded():
     settings = [("coalesced", (32, 1), 128), ("coalesced", (32, 1), 100)]
     texts = [text.get_text() for text in coalescing.small_multiples(settings).axes[0].texts]
-    assert texts.count("not measured") == 1
+    assert texts.count("not timed") == 1
     assert "128\u00a0columns" in texts and "100\u00a0columns" in texts
 
 

@@ -6,10 +6,10 @@ from driving import drive, living_figures, shown
 
 from gemm_kernels import get
 from helpers.explore import hierarchy
-from helpers.explore.bank_board import Staged
 from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, Tiled, levels_of, warptiled, with_lane_map
-from helpers.explore.launches import Program, record_launch
+from helpers.explore.launches import record_launch
 from helpers.explore.live import CannotShow
+from helpers.explore.own import OwnKernel
 
 OWN_SOURCE = """
 extern "C" __global__ void
@@ -18,7 +18,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
     C[row * N + col] = alpha;
 }
 """
-OWN = Staged(Program("mine", OWN_SOURCE, "mine"), (64, 1, 1))
+OWN = OwnKernel(OWN_SOURCE, "mine", (64,))
 SMALL = Tiled.of(warptiled(SHAPES[3]), "small")
 
 
@@ -40,7 +40,7 @@ def test_what_is_drawn_is_what_was_recorded():
     data, level = levels_of(SMALL)
     staged = SMALL.staged
     recording = record_launch(
-        staged.program, staged.block, SIZE, SIZE, SMALL.depth, shared_bytes=staged.shared_bytes, level="sass"
+        staged.program, staged.block, *SMALL.shape, shared_bytes=staged.shared_bytes, level="sass"
     )
     assert level == "sass"
     for warp in range(data.warps):
@@ -51,7 +51,7 @@ def test_what_is_drawn_is_what_was_recorded():
                 lanes = np.flatnonzero(row["active"])
                 assert (data.owner[element // SIZE, element % SIZE] == 32 * warp + lanes).all()
         loads = recording.requests(space="shared", op="ld", warp=warp)
-        assert sum(one.wavefronts for one in data.loads[warp].values()) * SMALL.depth == loads["wavefronts"].sum()
+        assert sum(one.wavefronts for one in data.loads[warp].values()) * SMALL.shape[2] == loads["wavefronts"].sum()
 
 
 def test_the_zigzag_saves_half_the_wavefronts_of_one_fragment():
@@ -88,7 +88,7 @@ def test_a_kernel_with_lanes_of_its_own_is_answered_in_a_sentence(explorer):
 def test_a_kernel_that_stores_nothing_to_c_is_answered_in_a_sentence():
     silent = OWN_SOURCE.replace("C[row * N + col] = alpha;", "")
     with pytest.raises(CannotShow, match="stores nothing to an array called C"):
-        levels_of(Tiled("mine", Staged(Program("silent", silent, "mine"), (32, 1, 1)), 4))
+        levels_of(Tiled.of(OwnKernel(silent, "mine", (32,), depth=2)))
 
 
 def test_every_shape_keeps_the_rules_of_the_kernel():

@@ -6,12 +6,12 @@ from driving import drive, living_figures, shown
 from gemm_kernels import get
 from helpers import compiler, devices
 from helpers.explore import occupancy
-from helpers.explore.launches import Program
+from helpers.explore.own import OwnKernel
 
-OWN = Program(
-    "mine",
+OWN = OwnKernel(
     'extern "C" __global__ void mine(float *x) { __shared__ volatile float s[2048]; s[threadIdx.x] = *x; *x = s[0]; }',
     "mine",
+    (128,),
 )
 
 
@@ -53,14 +53,14 @@ def test_a_kernel_with_more_shared_memory_than_the_gpu_has_is_answered_in_a_sent
 
 
 def test_a_learners_kernel_is_compiled_for_the_chosen_gpu():
-    explorer = occupancy.explore(OWN, threads=128)
+    explorer = occupancy.explore(OWN)
     assert explorer.choice.name == "mine"
     assert explorer.choice.resources.shared_bytes == 8192
     assert explorer.choice.resources.threads == 128
 
 
 def test_a_learners_mistake_is_shown_as_the_compilers_message():
-    explorer = occupancy.explore(Program("mine", 'extern "C" __global__ void mine() { x = 1; }', "mine"))
+    explorer = occupancy.explore(OwnKernel('extern "C" __global__ void mine() { x = 1; }', "mine"))
     assert shown(explorer) == "sentence"
     assert "x" in explorer.stage.sentence.value and "undefined" in explorer.stage.sentence.value
 

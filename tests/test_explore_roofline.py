@@ -9,7 +9,7 @@ from gemm_kernels import LADDER, get
 from helpers import devices
 from helpers.explore import launches, roofline
 from helpers.explore.launches import Program
-from helpers.explore.register_tile import Tiled
+from helpers.explore.own import OwnKernel
 from helpers.measure import recordings
 
 H200 = devices.get("H200")
@@ -74,7 +74,7 @@ def test_without_kernels_there_are_only_the_gpu_and_the_shape():
 
 def test_a_learners_kernel_is_counted_beside_the_ladders():
     kernel = get("shared_memory").replace(T=16)
-    own = Tiled("mine", Program.of(kernel), kernel.block, kernel.tile, 16)
+    own = OwnKernel(kernel.source, kernel.entry, kernel.block, kernel.tile, name="mine")
     explorer = roofline.explore(kernels=("naive",), own=own)
     assert explorer.choice.selected == "mine"
     mine = roofline.roofline_of(explorer.choice).points[-1]

@@ -7,7 +7,8 @@ from gemm_kernels import get
 from helpers.explore import diff, heat_source
 from helpers.explore.bank_board import Staged
 from helpers.explore.heat_source import DEPTH, SIZE, source_of
-from helpers.explore.launches import Program, record_launch
+from helpers.explore.launches import record_launch
+from helpers.explore.own import OwnKernel
 
 OWN_SOURCE = """
 extern "C" __global__ void
@@ -15,7 +16,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
     C[threadIdx.x] = A[2 * threadIdx.x];
 }
 """
-OWN = Staged(Program("mine", OWN_SOURCE, "mine"), (64, 1, 1))
+OWN = OwnKernel(OWN_SOURCE, "mine", (64,))
 
 
 def few(control, *names: str) -> None:
@@ -47,7 +48,7 @@ def test_the_heat_is_what_was_recorded(level):
 
 def test_a_learners_kernel_comes_first_and_its_mistake_is_the_compilers_sentence():
     assert shown(heat_source.explore(OWN)) == "picture"
-    broken = Staged(Program("broken", OWN_SOURCE.replace("A[2", "Q[2"), "mine"), (32, 1, 1))
+    broken = OwnKernel(OWN_SOURCE.replace("A[2", "Q[2"), "mine", (32,), name="broken")
     explorer = heat_source.explore(broken)
     assert shown(explorer) == "sentence"
     assert "Q" in explorer.stage.sentence.value

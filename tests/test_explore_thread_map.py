@@ -5,9 +5,9 @@ from driving import drive, living_figures, shown
 from gemm_kernels import get
 from helpers.explore import thread_map
 from helpers.explore.launches import Program
+from helpers.explore.own import OwnKernel
 
-OWN = Program(
-    "transposed store",
+OWN = OwnKernel(
     """
 extern "C" __global__ void swapped(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                    float *C) {
@@ -16,6 +16,9 @@ extern "C" __global__ void swapped(int M, int N, int K, float alpha, const float
 }
 """,
     "swapped",
+    (8, 4),
+    shape=(16, 16, 1),
+    name="transposed store",
 )
 
 
@@ -54,10 +57,21 @@ def test_a_block_that_is_too_large_is_answered_in_a_sentence():
 
 
 def test_a_learners_kernel_is_drawn_from_its_own_stores():
-    explorer = thread_map.explore(OWN, block=(8, 4), shape=(16, 16))
-    data = thread_map.map_of(OWN, (16, 16), (8, 4, 1), (2, 4, 1))
-    assert explorer.choice.program is OWN
+    explorer = thread_map.explore(OWN)
+    data = thread_map.map_of(OWN.program, (16, 16), (8, 4, 1), (2, 4, 1))
+    assert explorer.choice == thread_map.Choice(OWN.program, (16, 16), (8, 4, 1), (2, 4, 1))
     assert data.elements(0, 1).tolist() == [[1, 0]]  # lane 1 is a row below lane 0
+
+
+def test_a_learners_tiled_kernel_gets_the_grid_that_its_tiles_cover():
+    explorer = thread_map.explore(OwnKernel.of(get("block_tile_1d").replace(BM=32, BN=32, BK=8, TM=8), (70, 40, 8)))
+    assert (explorer.grid_x.value, explorer.grid_y.value) == (2, 3) and shown(explorer) == "picture"
+    assert thread_map.map_of(*choice_of(explorer)).uncomputed == 0
+
+
+def choice_of(explorer):
+    choice = explorer.choice
+    return choice.program, choice.shape, choice.block, choice.grid
 
 
 def test_the_picture_fits_the_stage():

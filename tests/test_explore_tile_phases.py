@@ -4,7 +4,7 @@ from driving import drive, living_figures, shown
 
 from gemm_kernels import get
 from helpers.explore import tile_phases
-from helpers.explore.launches import Program
+from helpers.explore.own import OwnKernel
 from helpers.explore.tile_phases import Tiled
 
 
@@ -32,15 +32,22 @@ def test_what_is_drawn_is_what_the_kernels_traffic_formula_says():
 
 def test_a_kernel_of_the_ladder_with_other_tiles_can_be_explored():
     kernel = get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4)
-    explorer = tile_phases.explore(Tiled.of(kernel))
+    explorer = tile_phases.explore(OwnKernel.of(kernel))
     assert shown(explorer) == "picture"
     assert explorer.phase.max == 7
 
 
+def test_the_launch_of_a_learners_kernel_may_have_any_whole_tiles():
+    explorer = tile_phases.explore(OwnKernel.of(get("shared_memory").replace(T=8), shape=(8, 24, 40)))
+    assert shown(explorer) == "picture" and explorer.phase.max == 4
+    data = tile_phases.phases_of(explorer.tiled.value)
+    assert data.block_index == (1, 0, 0) and data.shapes == {"A": (8, 40), "B": (40, 24), "C": (8, 24)}
+    assert data.bytes_loaded() == 4 * 2 * 8 * 40
+
+
 def test_a_kernel_without_tiles_is_answered_in_a_sentence():
     kernel = get("coalesced")
-    own = Tiled("mine", "mine", Program.of(kernel), (8, 8, 1), (8, 8))
-    explorer = tile_phases.explore(own)
+    explorer = tile_phases.explore(OwnKernel(kernel.source, kernel.entry, (8, 8)))
     assert shown(explorer) == "sentence"
     assert "stores nothing to shared memory" in explorer.stage.sentence.value
 

@@ -8,7 +8,8 @@ from helpers import compiler
 from helpers.compiler import disassembly
 from helpers.explore import vector_width
 from helpers.explore.bank_board import DEPTH, SIZE, Staged
-from helpers.explore.launches import Program, record_launch
+from helpers.explore.launches import record_launch
+from helpers.explore.own import OwnKernel
 from helpers.explore.vector_width import WIDTHS, Copy, array_of, lines_of, way_of
 
 OWN_SOURCE = """
@@ -17,7 +18,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
     C[threadIdx.x] = alpha * A[2 * threadIdx.x];
 }
 """
-OWN = Staged(Program("mine", OWN_SOURCE, "mine"), (64, 1, 1))
+OWN = OwnKernel(OWN_SOURCE, "mine", (64,))
 
 
 def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
@@ -74,13 +75,13 @@ def test_a_learners_kernel_comes_first():
     explorer = vector_width.explore(OWN)
     assert shown(explorer) == "picture"
     assert [one.line for _, one in explorer.line.options] == [4]
-    caption = vector_width.picture_of_line(OWN, explorer.line.value).caption.replace("\u00a0", " ")
+    caption = vector_width.picture_of_line(Staged.of(OWN), explorer.line.value).caption.replace("\u00a0", " ")
     assert caption.endswith("2 requests, 12 sectors.")
 
 
 def test_a_kernel_that_touches_no_memory_is_answered_in_a_sentence():
     idle = OWN_SOURCE.replace("C[threadIdx.x] = alpha * A[2 * threadIdx.x];", "")
-    explorer = vector_width.explore(Staged(Program("idle", idle, "mine"), (32, 1, 1)))
+    explorer = vector_width.explore(OwnKernel(idle, "mine", (32,), name="idle"))
     assert shown(explorer) == "sentence"
     assert "No line of idle accesses memory" in explorer.stage.sentence.value
 
@@ -90,7 +91,7 @@ def test_without_a_disassembler_there_is_a_sentence(monkeypatch):
         raise compiler.NvdisasmMissing("nvdisasm is not installed")
 
     monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
-    explorer = vector_width.explore(Staged(Program("new", OWN_SOURCE.replace("2 *", "3 *"), "mine"), (32, 1, 1)))
+    explorer = vector_width.explore(OwnKernel(OWN_SOURCE.replace("2 *", "3 *"), "mine", (32,)))
     assert shown(explorer) == "sentence"
     assert "nvdisasm is not installed" in explorer.stage.sentence.value
 

@@ -320,16 +320,13 @@ def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
 
 def _facts(axes: Axes, data: Hierarchy, warp: int, lane: int) -> None:
     """What the thread and the warp load for each FMA."""
-    rows, columns = data.needs(warp, lane)
-    thread = f"thread: {rows} + {columns} floats for {rows} × {columns} FMAs, {_a_fma(rows, columns)} a FMA"
-    rows, columns = data.needs(warp)
-    whole = f"warp: {rows} + {columns} floats for {rows} × {columns} FMAs, {_a_fma(rows, columns)} a FMA"
-    for number, words in enumerate((thread, whole)):
+    found = {"thread": data.needs(warp, lane), "warp": data.needs(warp)}
+    for number, (who, (rows, columns)) in enumerate(found.items()):
+        words = f"{who}: computes nothing"
+        if rows and columns:
+            share = theme.thousands((rows + columns) / (rows * columns), 3)
+            words = f"{who}: {rows} + {columns} floats for {rows} × {columns} FMAs, {share} a FMA"
         page.text(axes, page.MARGIN, FACTS_Y + number * FACTS_STEP, words, size=theme.TEXT, color=theme.INK)
-
-
-def _a_fma(rows: int, columns: int) -> str:
-    return theme.thousands((rows + columns) / (rows * columns), 3)
 
 
 def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: int = 0, lane: int = 0) -> theme.Figure:

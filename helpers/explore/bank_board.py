@@ -26,6 +26,7 @@ from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
 
@@ -71,16 +72,21 @@ class Tile:
 
 @dataclass(frozen=True)
 class Staged:
-    """A kernel that uses shared memory, with its launch. block: threads.  shared_bytes: dynamic shared memory."""
+    """A kernel with its launch.
+
+    block: threads.  shared_bytes: dynamic shared memory.  shape: (M, N, K); None: what suits the picture.
+    """
 
     program: Program
     block: tuple[int, int, int]
     shared_bytes: int = 0
+    shape: tuple[int, int, int] | None = None
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Staged:
-        """A kernel of the ladder."""
-        return cls(Program.of(kernel), kernel.block, kernel.shared_bytes)
+    def of(cls, kernel: Kernel | OwnKernel) -> Staged:
+        """A kernel of the ladder, or a learner's."""
+        shape = kernel.shape if isinstance(kernel, OwnKernel) else None
+        return cls(Program.of(kernel), kernel.block, kernel.shared_bytes, shape)
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,8 @@ def _store_tile(vector: str) -> simulator.Kernel:
 
 
 def _recorded(staged: Staged) -> simulator.Recording:
-    return record_as_run(staged.program, staged.block, SIZE, SIZE, DEPTH, shared_bytes=staged.shared_bytes)
+    M, N, K = staged.shape or (SIZE, SIZE, DEPTH)
+    return record_as_run(staged.program, staged.block, M, N, K, shared_bytes=staged.shared_bytes)
 
 
 @lru_cache(maxsize=16)
@@ -226,14 +233,12 @@ class BankBoardExplorer(LiveExplorer):
             self.place.value = before if before in found else found[0]
 
 
-def explore(own: Staged | None = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
-    """The explorer, beginning with a tile, or with a kernel of the ladder, or with a learner's own kernel.
-
-    A learner's kernel has the ladder's parameters.
-    """
+def explore(own: OwnKernel | None = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
+    """The explorer, beginning with a tile, or with a kernel of the ladder, or with a learner's own kernel."""
     kernels = [Staged.of(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
-    first = own or (Staged.of(get(kernel)) if kernel else None)
-    return BankBoardExplorer([*([own] if own else []), *kernels], first, tile or Tile())
+    mine = [Staged.of(own)] if own else []
+    first = [*mine, *([Staged.of(get(kernel))] if kernel else []), None][0]
+    return BankBoardExplorer([*mine, *kernels], first, tile or Tile())
 
 
 TELLING = (

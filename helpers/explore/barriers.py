@@ -7,10 +7,9 @@ that a GPU would have. `explore()` is the explorer, `picture_of(choice)` what it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import ipywidgets
 import numpy as np
 
 from gemm_kernels import Kernel, get
@@ -18,8 +17,9 @@ from helpers import simulator
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, Race, TilePhases, tile_phases_figure
 from helpers.explore.launches import Program
-from helpers.explore.live import LiveExplorer
-from helpers.explore.tile_phases import SIZE, TILES, Tiled, phases_of
+from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import OwnKernel
+from helpers.explore.tile_phases import TILES, Tiled, phases_of
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.simulator import Finding, Report
@@ -30,7 +30,7 @@ ORDINALS = ("", "first", "second", "third", "fourth")
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
 
 
-def without(kernel: Kernel, number: int) -> Program:
+def without(kernel: Kernel | OwnKernel, number: int) -> Program:
     """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer."""
     lines = kernel.source.splitlines(keepends=True)
     places = [place for place, line in enumerate(lines) if BARRIER in line.split("//")[0]]
@@ -54,7 +54,7 @@ class Sanitized:
         return bool(np.array_equal(self.C, self.expected))
 
 
-def sanitize(program: Program, kernel: Kernel, M: int, N: int, K: int) -> Sanitized:
+def sanitize(program: Program, kernel: Kernel | OwnKernel, M: int, N: int, K: int) -> Sanitized:
     """Launch a variant of a kernel on C of (M, N), in the simulator, and let the sanitizer look at every access.
 
     A and B hold small whole numbers, so that C is exact in any order of summation.
@@ -72,25 +72,37 @@ def sanitize(program: Program, kernel: Kernel, M: int, N: int, K: int) -> Saniti
 
 @dataclass(frozen=True)
 class Choice:
-    """One position of the explorer's controls. removed: the barrier that is missing, 0 for none."""
+    """One position of the explorer's controls. removed: the barrier that is missing, 0 for none.
+
+    own: a learner's kernel in place of the shared-memory kernel with this tile.
+    """
 
     removed: int = 0
     tile: int = 16
     phase: int = 0
+    own: OwnKernel | None = None
 
 
 @lru_cache(maxsize=16)
-def _staged(tile: int, removed: int) -> tuple[TilePhases, Race | None]:
-    """The phases of a block, and the race that the missing barrier leaves in it."""
-    kernel = get("shared_memory", T=tile)
+def _staged(kernel: Kernel | OwnKernel, removed: int) -> tuple[TilePhases, Race | None]:
+    """The phases of a block, and the race that the missing barrier leaves in it. Raises CannotShow."""
+    tiled = Tiled.of_own(kernel) if isinstance(kernel, OwnKernel) else Tiled.of(kernel)
     if not removed:
-        return phases_of(Tiled.of(kernel)), None
-    program = without(kernel, removed)
+        return phases_of(tiled), None
+    try:
+        program = without(kernel, removed)
+    except ValueError as error:
+        raise CannotShow(str(error)) from error
     with simulator.sanitize("off"):
-        name = f"T = {tile}, without a barrier"
-        data = phases_of(Tiled(name, name, program, kernel.block, kernel.tile))
-    findings = sanitize(program, kernel, SIZE, SIZE, SIZE).report.findings
-    return data, race_in(findings, data, program, removed) if findings else None
+        name = f"{tiled.label}, without a barrier"
+        data = phases_of(replace(tiled, label=name, name=name, program=program))
+    findings = sanitize(program, kernel, *tiled.shape).report.findings
+    if not findings:
+        return data, None
+    try:
+        return data, race_in(findings, data, program, removed)
+    except (IndexError, StopIteration):  # lines that the picture cannot tell apart, or no race for a tile
+        raise CannotShow(f"Without {_missing(removed)} the sanitizer says: {findings[0].message}") from None
 
 
 def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, removed: int) -> Race:
@@ -103,9 +115,14 @@ def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, rem
     copies = data.phases[0].copies
     word = next(int(copy.word[_linear(writer, block)]) for copy in copies if copy.line == write_line)
     text = ["", *program.source.splitlines()]
-    missing = f"the {ORDINALS[removed]} __syncthreads()"
     overwrites = before[0] not in stores
-    return Race(missing, word, write_line, writer, text[write_line], read_line, reader, text[read_line], overwrites)
+    return Race(
+        _missing(removed), word, write_line, writer, text[write_line], read_line, reader, text[read_line], overwrites
+    )
+
+
+def _missing(removed: int) -> str:
+    return f"the {ORDINALS[removed]} __syncthreads()"
 
 
 def _linear(thread: tuple[int, int, int], block: np.ndarray) -> int:
@@ -117,8 +134,11 @@ def _warp(thread: tuple[int, int, int] | None, block: np.ndarray) -> int:
 
 
 def picture_of(choice: Choice) -> theme.Figure:
-    """A phase of a block; without a barrier the two lines and threads that race, and the word they race for."""
-    data, race = _staged(choice.tile, choice.removed)
+    """A phase of a block; without a barrier the two lines and threads that race, and the word they race for.
+
+    Raises the simulator's and the compiler's errors, and CannotShow.
+    """
+    data, race = _staged(choice.own or get("shared_memory", T=choice.tile), choice.removed)
     thread = _linear(race.read_thread, np.array(data.block)) if race else 0
     return tile_phases_figure(data, choice.phase, thread, race)
 
@@ -127,26 +147,33 @@ class BarrierExplorer(LiveExplorer):
     """Controls for the missing barrier, the tile and the phase."""
 
     def __init__(self, choice: Choice) -> None:
+        self.own = choice.own
         self.removed = choice_buttons("barriers", REMOVED, choice.removed)
         self.tile = choice_slider("tile", [(f"T = {size}", size) for size in TILES], choice.tile)
-        self.phase = number_slider("phase", SIZE // choice.tile - 1)
+        self.phase = number_slider("phase", choice.phase)
         self.phase.value = choice.phase
-        rows = [[labelled("barriers", self.removed)], [self.tile, self.phase]]
+        self._seen: set[tuple[int, int]] = set()
+        rows = [[labelled("barriers", self.removed)], [self.phase] if self.own else [self.tile, self.phase]]
         super().__init__("Explorer: a tiled kernel with a barrier taken out.", rows, FIGURE_HEIGHT)
 
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
-        return Choice(self.removed.value, self.tile.value, self.phase.value)
+        return Choice(self.removed.value, self.tile.value, self.phase.value, self.own)
 
-    def settle(self, moved: ipywidgets.Widget | None) -> None:
-        """As many phases as the tile leaves."""
-        self.phase.max = SIZE // self.tile.value - 1
+    def is_slow(self) -> bool:
+        return (self.tile.value, self.removed.value) not in self._seen
 
     def draw(self) -> tuple[theme.Figure, str]:
+        choice = self.choice
+        data, _ = _staged(choice.own or get("shared_memory", T=choice.tile), choice.removed)
+        with self.quiet():
+            self.phase.max = len(data.phases) - 1
+        self._seen.add((choice.tile, choice.removed))
         return picture_of(self.choice), ""
 
 
-def explore(choice: Choice | None = None) -> BarrierExplorer:
-    """The explorer, beginning with both barriers in place."""
-    return BarrierExplorer(choice or Choice())
+def explore(own: OwnKernel | None = None, *, choice: Choice | None = None) -> BarrierExplorer:
+    """The explorer, beginning with both barriers in place, of the shared-memory kernel or a learner's own."""
+    choice = choice or Choice()
+    return BarrierExplorer(replace(choice, own=own) if own else choice)

@@ -224,7 +224,7 @@ def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
         "multiply": (50, 400, 160),
         "copy": (40, 20),
         "store": (0, 20),
-        "kernel": ("vectorized", "double_buffered"),
+        "kernel": [looped for _, looped in explorer.kernel.options[1:3]],
     }
     return moves_of("pipeline", explorer, ranges, positions, ("kernel",))
 

@@ -13,7 +13,6 @@ import ipywidgets
 
 from gemm_kernels import Kernel, get
 from helpers import gpu
-from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.access import FLOAT_BYTES
 from helpers.draw.block_shapes import BlockShape
@@ -21,11 +20,12 @@ from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
-from helpers.explore.widgets import Explorer, Stage, choice_buttons, choice_slider, labelled, number_slider
+from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import OwnKernel
+from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance, recordings
 from helpers.measure.measurement import recorded_on
 from helpers.simulator.counting import LINE_BYTES
-from helpers.simulator.errors import SimulatorError
 
 ROWS = 1024  # of A and C: enough for the tallest block
 WIDTHS = (
@@ -60,7 +60,8 @@ class Choice:
     """One position of the explorer's controls.
 
     program: the kernel.  block: threads along x and y.  width: columns of B and C.  warp: of block (0, 0).
-    k: the step of the loop.  steps: how long the loop is, K, and therefore how wide A is.
+    k: the step of the loop.  steps: how long the loop is, K, and therefore how wide A is.  rows: of A and C.
+    shared_bytes: dynamic shared memory.
     """
 
     program: Program
@@ -69,6 +70,8 @@ class Choice:
     warp: int = 0
     k: int = 0
     steps: int = launches.SHORT_K
+    rows: int = ROWS
+    shared_bytes: int = 0
 
     @property
     def warps(self) -> int:
@@ -77,9 +80,13 @@ class Choice:
 
 
 def picture_of(choice: Choice) -> theme.Figure:
-    """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and LookupError."""
-    recording = launches.record_launch(choice.program, choice.block, M=ROWS, N=choice.width, K=choice.steps)
-    accesses = launches.gemm_accesses(recording, choice.k, warp=choice.warp)
+    """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotShow."""
+    M, N, K = choice.rows, choice.width, choice.steps
+    recording = launches.record_launch(choice.program, choice.block, M, N, K, shared_bytes=choice.shared_bytes)
+    try:
+        accesses = launches.gemm_accesses(recording, choice.k, warp=choice.warp)
+    except LookupError as error:
+        raise CannotShow(str(error)) from error
     x, y = choice.block
     return sectors_figure(accesses, f"{choice.program.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
 
@@ -98,33 +105,37 @@ def speed_of(choice: Choice) -> str:
     return f"{choice.program.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
 
 
-class CoalescingExplorer(Explorer):
+class CoalescingExplorer(LiveExplorer):
     """Controls for a block's shape, the axis order, warp, k and the matrices' width, over the three ribbons."""
 
-    def __init__(self, kernels: Sequence[tuple[str, Program]], block: tuple[int, int], width: int) -> None:
+    def __init__(
+        self, kernels: Sequence[tuple[str, Program]], block: tuple[int, int], width: int, own: OwnKernel | None
+    ) -> None:
+        self.own = own
         self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
-        self.block_x = choice_slider("threads along x", BLOCK_DIMS, block[0])
-        self.block_y = choice_slider("threads along y", BLOCK_DIMS, block[1])
-        self.width = choice_slider("matrix width", WIDTHS, width)
+        self.block_x = choice_slider("threads along x", sorted({*BLOCK_DIMS, block[0]}), block[0])
+        self.block_y = choice_slider("threads along y", sorted({*BLOCK_DIMS, block[1]}), block[1])
+        self.width = choice_slider("matrix width", sorted({*WIDTHS, width}), width)
         self.warp = number_slider("warp", 0)
         self.k = number_slider("k", launches.SHORT_K - 1)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
-        stage = Stage(FIGURE_HEIGHT)
+        self._compiled: set[Program] = set()
         rows = [[labelled("x runs", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
-        super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, stage)
-        for control in (self.kernel, self.block_x, self.block_y, self.width, self.warp, self.k):
-            control.observe(self._moved, names="value")
-        self._settling = False
-        self.update()
+        super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, FIGURE_HEIGHT)
 
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
         block = (self.block_x.value, self.block_y.value)
-        return Choice(self.kernel.value, block, self.width.value, self.warp.value, self.k.value)
+        here = (self.kernel.value, block, self.width.value, self.warp.value, self.k.value)
+        own = self.own
+        if own is None or self.kernel.value != own.program:
+            return Choice(*here)
+        rows, _, steps = own.shape or (ROWS, 0, launches.SHORT_K)
+        return Choice(*here, steps, rows, own.shared_bytes)
 
     def measure_here(self) -> None:
         """Time the chosen block shape on this machine's GPU, and say what was found below the picture."""
@@ -136,40 +147,31 @@ class CoalescingExplorer(Explorer):
             sentence = str(error)
         self.stage.note.value = html.escape(sentence)
 
-    def update(self) -> None:
-        """Fit the warp's slider to the block, then draw the choice once."""
-        self._settling = True
-        try:
-            self.warp.max = min(self.choice.warps, 32) - 1
-        finally:
-            self._settling = False
-        try:
-            self.stage.show(picture_of(self.choice), speed_of(self.choice))
-        except (SimulatorError, CompileError, LookupError) as error:
-            self.stage.say(str(error))
+    def settle(self, moved: ipywidgets.Widget | None) -> None:
+        """As many warps as the block has, as many steps as the loop."""
+        self.warp.max = min(self.choice.warps, 32) - 1
+        self.k.max = self.choice.steps - 1
 
-    def _moved(self, _: object) -> None:
-        if not self._settling:
-            self.update()
+    def is_slow(self) -> bool:
+        return self.kernel.value not in self._compiled
+
+    def draw(self) -> tuple[theme.Figure, str]:
+        choice = self.choice
+        drawn = picture_of(choice), speed_of(choice)
+        self._compiled.add(choice.program)
+        return drawn
 
 
-class StepExplorer(Explorer):
+class StepExplorer(LiveExplorer):
     """One kernel, one block, one warp: the step k is all that moves."""
 
     def __init__(self, program: Program, block: tuple[int, int], width: int) -> None:
         self.program, self.block, self.width = program, block, width
         self.k = number_slider("k", width - 1)
-        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], Stage(FIGURE_HEIGHT))
-        self.k.observe(lambda _: self.update(), names="value")
-        self.update()
+        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], FIGURE_HEIGHT)
 
-    def update(self) -> None:
-        """Draw the step that the slider says."""
-        try:
-            choice = Choice(self.program, self.block, self.width, k=self.k.value, steps=self.width)
-            self.stage.show(picture_of(choice))
-        except (SimulatorError, CompileError, LookupError) as error:
-            self.stage.say(str(error))
+    def draw(self) -> tuple[theme.Figure, str]:
+        return picture_of(Choice(self.program, self.block, self.width, k=self.k.value, steps=self.width)), ""
 
 
 def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
@@ -177,15 +179,19 @@ def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
     return StepExplorer(Program.of(kernel), kernel.block[:2], width)
 
 
-def explore(own: Program | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
-    """The explorer, beginning with this block and width. `own` adds a learner's kernel to the naive and coalesced."""
+def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
+    """The explorer, beginning with this block and width.
+
+    `own` puts a learner's kernel before the naive and the coalesced one, with its own block, and its N as the width.
+    """
     kernels = [
         ("down the rows", Program.of(get("naive"))),
         ("along the columns", Program.of(get("coalesced"))),
     ]
     if own is not None:
-        kernels.append((f"as in {own.name}", own))
-    return CoalescingExplorer(kernels, block, width)
+        kernels.insert(0, (f"as in {own.name}", own.program))
+        block, width = own.block[:2], own.shape[1] if own.shape else width
+    return CoalescingExplorer(kernels, block, width, own)
 
 
 def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLING) -> theme.Figure:

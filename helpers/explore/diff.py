@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -17,11 +17,13 @@ from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import OwnKernel
 from helpers.explore.text_stage import TextStage
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.simulator import UnsupportedInstruction
 
-SIZE, DEPTH = 256, 64  # M = N and K of the launch that is counted
+Shape = tuple[int, int, int]
+SHAPE: Shape = (256, 256, 64)  # (M, N, K) of the launch that is counted, unless a learner's kernel names another
 HEIGHT = 620  # CSS pixels; longer diffs scroll
 LEVELS = {"sass": "machine code", "ptx": "PTX"}
 COUNTERS = {
@@ -40,46 +42,49 @@ COUNTERS = {
 
 
 @lru_cache(maxsize=32)
-def counters_of(kernel: Kernel) -> tuple[Mapping[str, float], str]:
+def counters_of(kernel: Kernel | OwnKernel, shape: Shape = SHAPE) -> tuple[Mapping[str, float], str]:
     """(counters of a whole launch by their names in COUNTERS, the level at which they were counted)."""
     try:
-        recording = _record(kernel, "sass")
+        recording = _record(kernel, shape, "sass")
     except (NvdisasmMissing, DisassemblyError, UnsupportedInstruction):
-        recording = _record(kernel, "ptx")
+        recording = _record(kernel, shape, "ptx")
     found = dict(recording.counters)
     found["threads"] = found["launch__block_size"] * found["launch__grid_size"]
     return {name: found[counter] for name, counter in COUNTERS.items()}, recording.level
 
 
-def _record(kernel: Kernel, level: str) -> simulator.Recording:
+def _record(kernel: Kernel | OwnKernel, shape: Shape, level: str) -> simulator.Recording:
     function = simulator.RawModule(
         code=kernel.source, options=KERNEL_OPTIONS, name_expressions=[kernel.entry]
     ).get_function(kernel.entry)
-    A, B, C = (np.zeros(size, np.float32) for size in ((SIZE, DEPTH), (DEPTH, SIZE), (SIZE, SIZE)))
-    args = (np.int32(SIZE), np.int32(SIZE), np.int32(DEPTH), np.float32(1), A, B, np.float32(0), C)
+    M, N, K = shape
+    A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
+    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
     function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
     with simulator.record(level=level, checks="off") as recording:
-        function(kernel.grid(SIZE, SIZE), kernel.block, args, shared_mem=kernel.shared_bytes)
+        function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
     return recording
 
 
 @lru_cache(maxsize=32)
-def step_between(old: Kernel, new: Kernel) -> Step:
+def step_between(old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> Step:
     """What changes from one kernel to the other: lines and counters. Raises the simulator's and compiler's errors."""
     diff = source_diff(old.source, new.source, (old.name, new.name), same=(old.function, new.function))
-    (before, level), (after, other) = counters_of(old), counters_of(new)
+    shapes = [one.shape for one in (old, new) if isinstance(one, OwnKernel) and one.shape]
+    M, N, K = shape = shapes[0] if shapes else SHAPE
+    (before, level), (after, other) = counters_of(old, shape), counters_of(new, shape)
     counted = LEVELS[level] if level == other else f"{LEVELS[level]} and {LEVELS[other]}"
-    what = f"{SIZE} × {SIZE} × {DEPTH}, simulated in {counted}"
+    what = f"{M} × {N} × {K}, simulated in {counted}"
     return step(diff, (old.name, new.name), before, after, what)
 
 
 class DiffExplorer(LiveExplorer):
     """Controls for the two kernels."""
 
-    def __init__(self, old: Kernel, new: Kernel) -> None:
-        names = [(kernel.name, kernel) for kernel in LADDER]
+    def __init__(self, kernels: Sequence[Kernel | OwnKernel], old: Kernel, new: Kernel | OwnKernel) -> None:
+        names = [(kernel.name, kernel) for kernel in kernels]
         self.old, self.new = choice_list("from", names, old), choice_list("to", names, new)
-        self._counted: set[Kernel] = set()
+        self._counted: set[Kernel | OwnKernel] = set()
         super().__init__(
             "Explorer: what is new from kernel to kernel.", [[self.old, self.new]], HEIGHT, TextStage(HEIGHT)
         )
@@ -93,7 +98,12 @@ class DiffExplorer(LiveExplorer):
         return found, self.new.value.idea
 
 
-def explore(new: str = "padded", old: str | None = None) -> DiffExplorer:
-    """The explorer, beginning with a kernel and the one that it is a change to, or another."""
+def explore(new: str = "padded", old: str | None = None, *, own: OwnKernel | None = None) -> DiffExplorer:
+    """The explorer, beginning with a kernel and the one that it is a change to, or another.
+
+    own: a learner's kernel, in place of `new`, beside the kernel `old` of the ladder.
+    """
+    if own is not None:
+        return DiffExplorer([*LADDER, own], get(old or new), own)
     kernel = get(new)
-    return DiffExplorer(get(old or kernel.after or LADDER[0].name), kernel)
+    return DiffExplorer(LADDER, get(old or kernel.after or LADDER[0].name), kernel)

@@ -16,6 +16,7 @@ from helpers.explore.controls import choice_list
 from helpers.explore.launches import record_launch
 from helpers.explore.live import LiveExplorer
 from helpers.explore.machine_code import record_as_run
+from helpers.explore.own import OwnKernel
 from helpers.explore.text_stage import TextStage
 from helpers.explore.widgets import choice_buttons, labelled
 from helpers.gpu import KERNEL_OPTIONS
@@ -31,7 +32,8 @@ def source_of(staged: Staged, level: str = "sass") -> HeatSource:
 
     Raises the simulator's and the compiler's errors.
     """
-    program, launch = staged.program, (staged.block, SIZE, SIZE, DEPTH)
+    M, N, K = staged.shape or (SIZE, SIZE, DEPTH)
+    program, launch = staged.program, (staged.block, M, N, K)
     if level == "sass":
         recording = record_as_run(program, *launch, shared_bytes=staged.shared_bytes)
     else:
@@ -41,7 +43,7 @@ def source_of(staged: Staged, level: str = "sass") -> HeatSource:
         sass = compiler.sass_by_line(compiled)
     except (compiler.NvdisasmMissing, compiler.DisassemblyError):
         sass = {}
-    what = f"counted on one block with K = {DEPTH}, in {LEVELS[recording.level]}"
+    what = f"counted on one block with K = {K}, in {LEVELS[recording.level]}"
     return heat_source(recording.by_line(), program.source, program.name, what, compiler.ptx_by_line(compiled), sass)
 
 
@@ -64,9 +66,10 @@ class HeatSourceExplorer(LiveExplorer):
         return found, "Counted by the simulator; click a line to see what it was compiled to."
 
 
-def explore(own: Staged | None = None, *, kernel: str = "transposed") -> HeatSourceExplorer:
+def explore(own: OwnKernel | None = None, *, kernel: str = "transposed") -> HeatSourceExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
     kernels = [Staged.of(one) for one in LADDER]
     if own is not None:
-        return HeatSourceExplorer([own, *kernels], own)
+        mine = Staged.of(own)
+        return HeatSourceExplorer([mine, *kernels], mine)
     return HeatSourceExplorer(kernels, Staged.of(get(kernel)))

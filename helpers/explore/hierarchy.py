@@ -18,6 +18,7 @@ from helpers.explore.bank_board import Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import number_slider
 
 SIZE = 1024  # M = N
@@ -44,16 +45,20 @@ LANE_MAPS = {
 
 @dataclass(frozen=True)
 class Tiled:
-    """A kernel with its launch. label: what the control calls it.  depth: K of the launch that is recorded."""
+    """A kernel with its launch. label: what the control calls it.  shape: (M, N, K) that is recorded."""
 
     label: str
     staged: Staged
-    depth: int
+    shape: tuple[int, int, int]
 
     @classmethod
-    def of(cls, kernel: Kernel, label: str = "") -> Tiled:
-        """A kernel of the ladder."""
-        return cls(label or kernel.name, Staged.of(kernel), 2 * kernel.params["BK"])
+    def of(cls, kernel: Kernel | OwnKernel, label: str = "") -> Tiled:
+        """A kernel of the ladder, or a learner's."""
+        if isinstance(kernel, OwnKernel):
+            shape = kernel.shape or (SIZE, SIZE, 2 * kernel.depth)
+        else:
+            shape = (SIZE, SIZE, 2 * kernel.params["BK"])
+        return cls(label or kernel.name, Staged.of(kernel), shape)
 
 
 def warptiled(shape: Sequence[int]) -> Kernel:
@@ -87,9 +92,10 @@ def levels_of(tiled: Tiled) -> tuple[Hierarchy, str]:
     """(who owns what in the first block, at which level it was counted). Raises the simulator's and the compiler's
     errors, and CannotShow for a kernel that stores nothing to C."""
     staged = tiled.staged
-    recording = record_as_run(staged.program, staged.block, SIZE, SIZE, tiled.depth, shared_bytes=staged.shared_bytes)
+    M, N, K = tiled.shape
+    recording = record_as_run(staged.program, staged.block, M, N, K, shared_bytes=staged.shared_bytes)
     try:
-        return hierarchy(recording, (SIZE, SIZE), tiled.depth, staged.program.name), recording.level
+        return hierarchy(recording, (M, N), K, staged.program.name), recording.level
     except LookupError as error:
         raise CannotShow(str(error)) from error
 
@@ -124,17 +130,17 @@ class HierarchyExplorer(LiveExplorer):
         tiled, lane_map = self.tiled.value, self.lane_map.value
         data, level = levels_of(with_lane_map(tiled, lane_map))
         self._compiled.add((tiled, lane_map))
-        if self.warp.value >= data.warps:
-            raise CannotShow(f"Warp {self.warp.value} of {data.name} stores nothing. Choose a warp below {data.warps}.")
+        if self.warp.value >= data.warps or not data.elements(self.warp.value):
+            raise CannotShow(f"Warp {self.warp.value} of {data.name} stores nothing. Choose another warp.")
         return picture_of(tiled, lane_map, self.warp.value, self.lane.value), NOTES[level]
 
 
-def explore(own: Staged | None = None, *, depth: int = 16) -> HierarchyExplorer:
-    """The explorer, beginning with the warp-tiled kernel, or with a learner's own; depth: K of a learner's launch."""
+def explore(own: OwnKernel | None = None) -> HierarchyExplorer:
+    """The explorer, beginning with the warp-tiled kernel, or with a learner's own."""
     kernels = [Tiled.of(warptiled(shape), _label(shape)) for shape in SHAPES]
     kernels += [Tiled.of(get(name)) for name in OTHERS]
     if own is not None:
-        kernels.insert(0, Tiled(own.program.name, own, depth))
+        kernels.insert(0, Tiled.of(own))
     return HierarchyExplorer(kernels, kernels[0])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,17 @@ ORIGIN = ((0, 0, 0),)
 SHORT_K = 64
 
 
+class Named(Protocol):
+    """What a Program is made from: the ladder's Kernel is one, OwnKernel another."""
+
+    @property
+    def name(self) -> Any: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def entry(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Program:
     """A kernel to explore: the ladder's, or a learner's own with the ladder's parameters
@@ -38,8 +49,8 @@ class Program:
     entry: str
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Program:
-        """A kernel of the ladder."""
+    def of(cls, kernel: Named) -> Program:
+        """A kernel of the ladder, or a learner's."""
         return cls(kernel.name, kernel.source, kernel.entry)
 
 

@@ -17,9 +17,10 @@ from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occ
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import OwnKernel
 from helpers.gpu import KERNEL_OPTIONS
 
-MOST_REGISTERS = 255
+MOST_REGISTERS, WARP = 255, 32
 BY_HAND = "these numbers"
 
 
@@ -44,8 +45,8 @@ class Launch:
     dynamic_shared_bytes: int = 0
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Launch:
-        """A kernel of the ladder with its own block."""
+    def of(cls, kernel: Kernel | OwnKernel) -> Launch:
+        """A kernel of the ladder, or a learner's, with its own block."""
         return cls(Program.of(kernel), kernel.threads, kernel.shared_bytes)
 
 
@@ -80,7 +81,7 @@ class OccupancyExplorer(LiveExplorer):
             "GPU", [(name, found) for name, found in devices.DEVICES.items()], devices.get(device)
         )
         self.kernel = choice_list("numbers of", [*names, (BY_HAND, None)], launches[0])
-        self.threads = range_slider("threads a block", 32, 1024, 32, step=32)
+        self.threads = range_slider("threads a block", WARP, 1024, WARP, step=WARP)
         self.registers = range_slider("registers", 1, MOST_REGISTERS, 1)
         self.shared = range_slider("shared bytes", 0, devices.get(device).shared_bytes_per_block_optin, 0, step=1024)
         self._compiled: dict[tuple[Launch, str], Resources] = {}
@@ -115,16 +116,17 @@ class OccupancyExplorer(LiveExplorer):
             self._compiled[key] = resources_of(*key)
         taken = self._compiled[key]
         with self.quiet():
+            self.threads.min = min(WARP, taken.threads)  # of a learner's block, which may be smaller than a warp
             self.threads.value, self.registers.value = taken.threads, taken.registers
             self.shared.max = max(self.shared.max, taken.shared_bytes)
             self.shared.value = taken.shared_bytes
 
 
 def explore(
-    own: Program | None = None, *, threads: int = 256, kernel: str = "block_tile_2d", device: str = "NVIDIA H200"
+    own: OwnKernel | None = None, *, kernel: str = "block_tile_2d", device: str = "NVIDIA H200"
 ) -> OccupancyExplorer:
-    """The explorer, beginning with a kernel of the ladder, or with a learner's own in blocks of `threads` threads."""
-    first = Launch.of(get(kernel)) if own is None else Launch(own, threads)
+    """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
+    first = Launch.of(own or get(kernel))
     others = [Launch.of(one) for one in LADDER]
     return OccupancyExplorer([first, *(one for one in others if one != first)], device)
 

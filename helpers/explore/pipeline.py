@@ -16,20 +16,54 @@ from helpers import devices
 from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
 from helpers.explore.controls import choice_list, range_slider
-from helpers.explore.live import LiveExplorer
+from helpers.explore.launches import Program
+from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import record_as_run
 from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider
 from helpers.models.occupancy import occupancy
 from helpers.models.pipeline import Pipeline, Work, timeline
 
-KERNELS = {"vectorized": 1, "double_buffered": 2, "async_copy": None, "warptiled": None}  # stages; None: its STAGES
+KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy", "warptiled")
+BUFFERS = {"double_buffered": 2, "ping_pong": 2}  # pairs of tiles; other kernels have STAGES of them, or one
 BY_HAND = "these numbers"
 DEVICE = "NVIDIA H200"
 SCHEDULERS = 4  # of an SM since compute capability 5.0 (CUDA C++ Programming Guide, "Compute Capabilities")
 LANES = 32
 FEW, MORE = 8, 9  # K-blocks of two launches: what the second does beyond the first is the work of one more
 MOST_LATENCY, LATENCY_STEP, MOST_MULTIPLY, MOST_MOVES = 1000, 20, 1200, 80
+
+
+@dataclass(frozen=True)
+class Looped:
+    """A kernel with a main loop, and its launch.
+
+    tile: (rows, columns) of C that a block computes.  depth: steps k of a K-block.  stages: K-blocks in shared memory.
+    """
+
+    program: Program
+    block: tuple[int, int, int]
+    tile: tuple[int, int]
+    depth: int
+    shared_bytes: int
+    stages: int
+
+    @classmethod
+    def of(cls, kernel: Kernel | OwnKernel) -> Looped:
+        """A kernel of the ladder that has tiles, or a learner's."""
+        if isinstance(kernel, OwnKernel):
+            depth, stages = kernel.depth, kernel.stages
+        else:
+            depth = kernel.params.get("BK", kernel.params.get("T", 1))
+            stages = kernel.params.get("STAGES", BUFFERS.get(kernel.name, 1))
+        return cls(Program.of(kernel), kernel.block, kernel.tile, depth, kernel.shared_bytes, stages)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
 
 
 @dataclass(frozen=True)
@@ -43,17 +77,19 @@ class Loop:
 
 
 @lru_cache(maxsize=8)
-def loop_of(kernel: Kernel) -> Loop:
-    """What the machine code of a kernel of the ladder issues for one K-block, and its warps on a scheduler of an H200.
+def loop_of(kernel: Kernel | OwnKernel | Looped) -> Loop:
+    """What the machine code of a kernel issues for one K-block, and its warps on a scheduler of an H200.
 
-    Two launches are counted that differ by one K-block. Raises the simulator's and the compiler's errors.
+    Two launches are counted that differ by one K-block. Raises the simulator's and the compiler's errors, and
+    CannotShow for a kernel whose work does not grow with K, and DoesNotFit for one that fits on no SM.
     """
-    rows, columns = kernel.tile
-    depth, shared = kernel.params["BK"], kernel.shared_bytes
+    looped = kernel if isinstance(kernel, Looped) else Looped.of(kernel)
+    name, (rows, columns), shared = looped.program.name, looped.tile, looped.shared_bytes
     few, more = (
-        record_as_run(kernel, kernel.block, rows, columns, count * depth, shared_bytes=shared) for count in (FEW, MORE)
+        record_as_run(looped.program, looped.block, rows, columns, count * looped.depth, shared_bytes=shared)
+        for count in (FEW, MORE)
     )
-    warps = kernel.threads // LANES
+    warps = -(-looped.threads // LANES)
 
     def added(*opcodes: str) -> int:
         return round(sum(more.instructions(name) - few.instructions(name) for name in opcodes) / warps)
@@ -62,11 +98,15 @@ def loop_of(kernel: Kernel) -> Loop:
         copy, store, every = added("LDG.", "LDGSTS"), added("STS"), added("")
     else:
         copy, store, every = added("ld.global", "cp.async"), added("st.shared"), added("")
-    stages = KERNELS.get(kernel.name) or kernel.params["STAGES"]
+    if copy < 1 or every - copy - store < 1:
+        raise CannotShow(
+            f"A warp of {name} loads {copy} times for a K-block and issues {every} instructions for it: that is no "
+            f"loop over K. The tile is said to be {looped.tile} and the depth of a phase {looped.depth}: are they?"
+        )
     device = devices.get(DEVICE)
-    taken = resources_of(Launch.of(kernel), device.arch)
+    taken = resources_of(Launch(looped.program, looped.threads, shared), device.arch)
     resident = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).warps
-    return Loop(kernel.name, Work(copy, store, every - copy - store), stages, max(1, resident // SCHEDULERS))
+    return Loop(name, Work(copy, store, every - copy - store), looped.stages, max(1, resident // SCHEDULERS))
 
 
 def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
@@ -77,16 +117,17 @@ def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
 class PipelineExplorer(LiveExplorer):
     """Controls for the stages, the latency, the warps and the work; a kernel of the ladder sets all but the latency."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        self.kernel = choice_list("work of", [(BY_HAND, None), *((f"kernel {name}", name) for name in KERNELS)], None)
+    def __init__(self, kernels: Sequence[Looped], first: Looped | None, pipeline: Pipeline) -> None:
+        names = [(BY_HAND, None), *((f"kernel {one.program.name}", one) for one in kernels)]
+        self.kernel = choice_list("work of", names, first)
         self.stages = choice_slider("stages", [(name, stages) for stages, name in NAMES.items()], pipeline.stages)
         self.latency = range_slider("latency, cycles", 0, MOST_LATENCY, pipeline.latency, LATENCY_STEP)
         self.warps = range_slider("warps", 1, MOST_WARPS, pipeline.warps)
         self.multiply = range_slider("multiply, cycles", 10, MOST_MULTIPLY, pipeline.work.multiply, 10)
         self.copy = range_slider("copy, cycles", 1, MOST_MOVES, pipeline.work.copy)
         self.store = range_slider("store, cycles", 0, MOST_MOVES, pipeline.work.store)
-        self._shown: str | None = None
-        self._counted: set[str | None] = {None}
+        self._shown: Looped | None = None
+        self._counted: set[Looped | None] = {None}
         rows = [
             [self.stages, self.latency],
             [self.warps, self.kernel],
@@ -110,29 +151,34 @@ class PipelineExplorer(LiveExplorer):
         return self.kernel.value not in self._counted
 
     def draw(self) -> tuple[theme.Figure, str]:
-        name = self.kernel.value
-        if name not in (None, self._shown):
-            self._take_the_numbers(loop_of(get(name)))
-        self._shown = name
-        self._counted.add(name)
+        looped = self.kernel.value
+        if looped not in (None, self._shown):
+            self._take_the_numbers(loop_of(looped))
+        self._shown = looped
+        self._counted.add(looped)
+        name = looped.program.name if looped else ""
         note = f" Work: instructions of {name} for sm_90; warps: of a scheduler of an {DEVICE}." if name else ""
-        return picture_of(self.pipeline, name or ""), f"A model: no time here was measured.{note}"
+        return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
 
     def _take_the_numbers(self, loop: Loop) -> None:
         """Set the sliders to a kernel's work, stages and warps."""
         with self.quiet():
             self.multiply.max = max(self.multiply.max, loop.work.multiply)
             self.multiply.step = 1
+            self.copy.max, self.store.max = max(MOST_MOVES, loop.work.copy), max(MOST_MOVES, loop.work.store)
+            self.multiply.min = min(self.multiply.min, loop.work.multiply)
             self.multiply.value, self.copy.value, self.store.value = loop.work.multiply, loop.work.copy, loop.work.store
-            self.stages.value, self.warps.value = loop.stages, min(loop.warps, MOST_WARPS)
+            self.stages.value, self.warps.value = min(loop.stages, max(NAMES)), min(loop.warps, MOST_WARPS)
 
 
 DEFAULT = Pipeline(Work(copy=20, store=20, multiply=160))
 
 
-def explore(pipeline: Pipeline = DEFAULT) -> PipelineExplorer:
-    """The explorer, beginning with this pipeline."""
-    return PipelineExplorer(pipeline)
+def explore(own: OwnKernel | None = None, *, pipeline: Pipeline = DEFAULT) -> PipelineExplorer:
+    """The explorer, beginning with this pipeline, or with the work of a learner's own kernel."""
+    mine = [Looped.of(own)] if own else []
+    kernels = [*mine, *(Looped.of(get(name)) for name in KERNELS)]
+    return PipelineExplorer(kernels, mine[0] if mine else None, pipeline)
 
 
 TELLING = (1, 2, 3, 4)

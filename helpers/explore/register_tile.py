@@ -25,6 +25,7 @@ from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 from helpers.models.occupancy import occupancy
@@ -45,7 +46,7 @@ class Tiled:
     """A kernel with a tile of C and a depth, and its launch.
 
     name: what the picture calls it.  program: the kernel.  block: its threads.  tile: (rows, columns) of C that a block
-    computes.  depth: the steps k of one phase.
+    computes.  depth: the steps k of one phase.  shape: (M, N, K) of the launch; None: one tile, one phase.
     """
 
     name: str
@@ -53,12 +54,17 @@ class Tiled:
     block: tuple[int, int, int]
     tile: tuple[int, int]
     depth: int
+    shape: tuple[int, int, int] | None = None
+    shared_bytes: int = 0
 
     @classmethod
-    def of(cls, kernel: Kernel) -> Tiled:
-        """A kernel of the ladder whose parameters are tile sizes."""
+    def of(cls, kernel: Kernel | OwnKernel) -> Tiled:
+        """A kernel of the ladder whose parameters are tile sizes, or a learner's."""
+        program, block, shared = Program.of(kernel), kernel.block, kernel.shared_bytes
+        if isinstance(kernel, OwnKernel):
+            return cls(kernel.name, program, block, kernel.tile, kernel.depth, kernel.shape, shared)
         depth = kernel.params.get("BK", kernel.params.get("T", 0))
-        return cls(kernel.name, Program.of(kernel), kernel.block, kernel.tile, depth)
+        return cls(kernel.name, program, block, kernel.tile, depth, None, shared)
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,8 @@ class Choice:
 @lru_cache(maxsize=64)
 def tile_of(tiled: Tiled, thread: int) -> RegisterTile:
     """What a thread does in the first phase, recorded. Raises CannotShow for a kernel where it cannot be told."""
-    (M, N), K = tiled.tile, tiled.depth
-    recording = launches.record_launch(tiled.program, tiled.block, M, N, K)
+    M, N, K = tiled.shape or (*tiled.tile, tiled.depth)
+    recording = launches.record_launch(tiled.program, tiled.block, M, N, K, shared_bytes=tiled.shared_bytes)
     try:
         return register_tile(recording, tiled.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)
     except NotStaged as error:
@@ -160,10 +166,10 @@ class RegisterTileExplorer(LiveExplorer):
 
 
 def explore(
-    own: Tiled | None = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
+    own: OwnKernel | None = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
 ) -> RegisterTileExplorer:
     """The explorer, beginning with these sizes of the 2-D block tile, or for a learner's own kernel."""
-    return RegisterTileExplorer(own, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
+    return RegisterTileExplorer(Tiled.of(own) if own else None, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
 
 
 TELLING = ((32, 32, 1), (32, 8, 2), (64, 8, 4), (128, 8, 8))

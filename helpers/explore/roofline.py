@@ -19,6 +19,7 @@ from helpers.explore import launches
 from helpers.explore.controls import Switches, choice_list
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import OwnKernel
 from helpers.explore.register_tile import Tiled
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
@@ -58,14 +59,24 @@ def bytes_moved(
     """Bytes that a launch's requests move: whole sectors, beta 0. Counted on one block, at two depths.
 
     All blocks of a launch do the same where the tile divides C and rows are whole sectors, and every step of K costs
-    the same; so two short launches tell the cost of a block at any depth. shape: (M, N, K), each smaller than the tile,
-    or a multiple of it; K a multiple of 32.
-    """  # fmt: skip
-    (M, N, K), (rows, columns) = shape, tile
-    one_M, one_N = min(M, rows), min(N, columns)
-    once, twice = (counted_sectors(program, block, shared_bytes, one_M, one_N, depth) for depth in (SHORT, 2 * SHORT))
-    block_sectors = once + (twice - once) * (K - SHORT) // SHORT
-    return SECTOR_BYTES * block_sectors * (M // one_M) * (N // one_N)
+    the same; so two short launches tell the cost of a block at any depth. shape: (M, N, K). Where
+    the tile does not divide C, the blocks at its edges are counted on matrices of their own width.
+    """
+    M, N, K = shape
+    sectors = 0
+    for one_M, down in _parts(M, tile[0]):
+        for one_N, across in _parts(N, tile[1]):
+            once, twice = (
+                counted_sectors(program, block, shared_bytes, one_M, one_N, depth) for depth in (SHORT, 2 * SHORT)
+            )
+            sectors += (once + (twice - once) * (K - SHORT) // SHORT) * down * across
+    return SECTOR_BYTES * sectors
+
+
+def _parts(size: int, tile: int) -> list[tuple[int, int]]:
+    """(rows or columns of a block's part of C, how many blocks have so many): whole tiles, and what is left."""
+    whole, left = divmod(size, tile)
+    return [(part, count) for part, count in ((tile, whole), (left, 1)) if part and count]
 
 
 def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
@@ -83,7 +94,7 @@ def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]
 
 def own_point(own: Tiled, shape: tuple[int, int, int]) -> KernelPoint:
     """A learner's kernel: counted, not timed."""
-    moved = bytes_moved(own.program, own.block, own.tile, shape)
+    moved = bytes_moved(own.program, own.block, own.tile, shape, own.shared_bytes)
     return KernelPoint(own.name, moved, tiled(*shape, *own.tile).total, flops(*shape), _blocks(own.tile, shape))
 
 
@@ -152,13 +163,13 @@ def explore(
     device: str = recordings.DEFAULT_GPU,
     shape: tuple[int, int, int] = (4096, 4096, 4096),
     kernels: Sequence[str] = FIRST,
-    own: Tiled | None = None,
+    own: OwnKernel | None = None,
 ) -> RooflineExplorer:
     """The explorer, beginning with this GPU and shape. With `kernels=()` there are only the roof and the shape.
 
     own: a learner's kernel with its block and tile, counted beside the ladder's.
     """
-    return RooflineExplorer(device, shape, kernels, own)
+    return RooflineExplorer(device, shape, kernels, Tiled.of(own) if own else None)
 
 
 TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))

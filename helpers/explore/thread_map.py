@@ -19,6 +19,7 @@ from helpers.explore import launches
 from helpers.explore.controls import range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
@@ -46,9 +47,13 @@ class Choice:
     thread: int = 0
 
 
-def covering_grid(program: Program, block: Dims, shape: tuple[int, int]) -> Dims:
-    """The smallest grid whose blocks cover C. A learner's kernel is taken to run x along the columns."""
+def covering_grid(program: Program, block: Dims, shape: tuple[int, int], own: OwnKernel | None = None) -> Dims:
+    """The smallest grid whose blocks cover C. A learner's kernel, `own`, is taken to run x along the columns, and to
+    compute as many elements a thread in another block as in its own."""
     M, N = shape
+    if own is not None and program == own.program:
+        (rows, columns), (x, y, _) = own.tile or (1, 1), own.block
+        return -(-N * x // (columns * block[0])), -(-M * y // (rows * block[1])), 1
     down, across = (block[0], block[1]) if program.name == ROWS_DOWN_X else (block[1], block[0])
     rows, columns = -(-M // down), -(-N // across)
     return (rows, columns, 1) if program.name == ROWS_DOWN_X else (columns, rows, 1)
@@ -72,12 +77,15 @@ def map_of(program: Program, shape: tuple[int, int], block: Dims, grid: Dims) ->
 class ThreadMapExplorer(LiveExplorer):
     """Controls for the launch (C's shape, block, grid) and for what is selected in it (a block, a thread)."""
 
-    def __init__(self, kernels: Sequence[tuple[str, Program]], block: Dims, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, kernels: Sequence[tuple[str, Program]], block: Dims, shape: tuple[int, int], own: OwnKernel | None
+    ) -> None:
+        self.own = own
         self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
         shapes = [(f"{rows} × {columns}", (rows, columns)) for rows, columns in dict.fromkeys((*SHAPES, shape))]
         self.shape = choice_slider("shape of C", shapes, shape)
         self.dims = [
-            choice_slider(f"threads along {axis}", DIMS_Z if axis == "z" else DIMS, size)
+            choice_slider(f"threads along {axis}", sorted({*(DIMS_Z if axis == "z" else DIMS), size}), size)
             for axis, size in zip("xyz", block, strict=True)
         ]
         self.grid_x, self.grid_y = (range_slider(f"blocks along {axis}", 1, MOST_BLOCKS, 1) for axis in "xy")
@@ -104,7 +112,8 @@ class ThreadMapExplorer(LiveExplorer):
         """A new block or shape gets the grid that covers C; the selection stays inside the launch."""
         choice = self.choice
         if moved in (None, self.kernel, self.shape, *self.dims):
-            x, y, _ = covering_grid(choice.program, choice.block, choice.shape)
+            x, y, _ = covering_grid(choice.program, choice.block, choice.shape, self.own)
+            self.grid_x.max, self.grid_y.max = max(MOST_BLOCKS, x), max(MOST_BLOCKS, y)
             self.grid_x.value, self.grid_y.value = x, y
         self.block.max = self.grid_x.value * self.grid_y.value - 1
         x, y, z = choice.block
@@ -115,19 +124,20 @@ class ThreadMapExplorer(LiveExplorer):
 
 
 def explore(
-    own: Program | None = None, *, block: Sequence[int] = (16, 16), shape: tuple[int, int] = (64, 64)
+    own: OwnKernel | None = None, *, block: Sequence[int] = (16, 16), shape: tuple[int, int] = (64, 64)
 ) -> ThreadMapExplorer:
-    """The explorer, beginning with this block (each size one of DIMS) and this shape of C.
+    """The explorer, beginning with this block and this shape of C.
 
-    `own` puts a learner's kernel first, before the naive and the coalesced one.
+    `own` puts a learner's kernel first, before the naive and the coalesced one, with its own block and shape.
     """
     kernels = [
         ("along the columns (coalesced)", Program.of(get("coalesced"))),
         ("down the rows (naive)", Program.of(get("naive"))),
     ]
     if own is not None:
-        kernels.insert(0, (f"as in {own.name}", own))
-    return ThreadMapExplorer(kernels, (*block, 1, 1)[:3], shape)
+        kernels.insert(0, (f"as in {own.name}", own.program))
+        block, shape = own.block, own.shape[:2] if own.shape else shape
+    return ThreadMapExplorer(kernels, (*block, 1, 1)[:3], shape, own)
 
 
 TELLING = (("coalesced", (32, 8, 1)), ("coalesced", (16, 16, 1)), ("naive", (32, 8, 1)), ("naive", (16, 16, 1)))

@@ -25,12 +25,12 @@ from helpers.draw.tile_phases import (
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
 TILES = (2, 4, 8, 16, 32)
 BLOCK = (1, 1, 0)  # neither the first row of blocks nor the first column
-SHAPES = {letter: (SIZE, SIZE) for letter in "ABC"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Tiled:
     """A tiled kernel with its launch.
 
     label: what the control calls it.  name: what the picture calls it.  program: the kernel.  block: its threads.
-    tile: (rows, columns) of C that a block computes.
+    tile: (rows, columns) of C that a block computes.  shape: (M, N, K).  shared_bytes: dynamic shared memory.
     """
 
     label: str
@@ -46,6 +46,8 @@ class Tiled:
     program: Program
     block: tuple[int, int, int]
     tile: tuple[int, int]
+    shape: tuple[int, int, int] = (SIZE, SIZE, SIZE)
+    shared_bytes: int = 0
 
     @classmethod
     def of(cls, kernel: Kernel) -> Tiled:
@@ -53,11 +55,17 @@ class Tiled:
         params = ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
         return cls(params, f"{kernel.name}, {params}", Program.of(kernel), kernel.block, kernel.tile)
 
+    @classmethod
+    def of_own(cls, own: OwnKernel) -> Tiled:
+        """A learner's kernel."""
+        shape = own.shape or (SIZE, SIZE, SIZE)
+        return cls(own.name, own.name, own.program, own.block, own.tile, shape, own.shared_bytes)
+
     @property
     def shown_block(self) -> tuple[int, int, int]:
         """The block that is drawn: (1, 1), or the nearest to it that C has."""
-        rows, columns = self.tile
-        return (min(BLOCK[0], SIZE // columns - 1), min(BLOCK[1], SIZE // rows - 1), 0)
+        (rows, columns), (M, N, _) = self.tile, self.shape
+        return (min(BLOCK[0], -(-N // columns) - 1), min(BLOCK[1], -(-M // rows) - 1), 0)
 
 
 @dataclass(frozen=True)
@@ -71,12 +79,14 @@ class Choice:
 
 @lru_cache(maxsize=16)
 def phases_of(tiled: Tiled) -> TilePhases:
-    """The phases of one block of a 64 × 64 × 64 launch, recorded. Raises CannotShow for a kernel without tiles."""
-    block = tiled.shown_block
-    recording = launches.record_launch(tiled.program, tiled.block, SIZE, SIZE, SIZE, blocks=(block,))
-    unshared = launches.record_launch(get("naive"), (8, 8), SIZE, SIZE, SIZE)
+    """The phases of one block of a launch, recorded. Raises CannotShow for a kernel without tiles."""
+    block, (M, N, K) = tiled.shown_block, tiled.shape
+    recording = launches.record_launch(
+        tiled.program, tiled.block, M, N, K, blocks=(block,), shared_bytes=tiled.shared_bytes
+    )
+    unshared = launches.record_launch(get("naive"), (8, 8), M, N, K)
     try:
-        return tile_phases(recording, tiled.name, SHAPES, block, unshared)
+        return tile_phases(recording, tiled.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, block, unshared)
     except NotStaged as error:
         raise CannotShow(str(error)) from error
 
@@ -93,6 +103,7 @@ class TilePhasesExplorer(LiveExplorer):
         self.tiled = choice_slider("tile", [(tiled.label, tiled) for tiled in kernels], first)
         self.phase = number_slider("phase", 0)
         self.thread = number_slider("thread", 0)
+        self._seen: set[Tiled] = set()
         rows = [[self.tiled, self.phase], [self.thread]]
         super().__init__("Explorer: the phases of a tiled kernel.", rows, FIGURE_HEIGHT)
 
@@ -106,17 +117,22 @@ class TilePhasesExplorer(LiveExplorer):
         x, y, z = self.tiled.value.block
         self.thread.max = x * y * z - 1
 
+    def is_slow(self) -> bool:
+        return self.tiled.value not in self._seen
+
     def draw(self) -> tuple[theme.Figure, str]:
         with self.quiet():
             self.phase.max = len(phases_of(self.tiled.value).phases) - 1
+        self._seen.add(self.tiled.value)
         return picture_of(self.choice), ""
 
 
-def explore(own: Tiled | None = None, *, tile: int = 16) -> TilePhasesExplorer:
+def explore(own: OwnKernel | None = None, *, tile: int = 16) -> TilePhasesExplorer:
     """The explorer, beginning with this tile of the shared-memory kernel, or with a learner's own kernel."""
     kernels = [Tiled.of(get("shared_memory").replace(T=size)) for size in TILES]
     if own is not None:
-        return TilePhasesExplorer([*kernels, own], own)
+        mine = Tiled.of_own(own)
+        return TilePhasesExplorer([*kernels, mine], mine)
     return TilePhasesExplorer(kernels, kernels[TILES.index(tile)])
 
 

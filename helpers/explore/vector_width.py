@@ -21,6 +21,7 @@ from helpers.explore.bank_board import DEPTH, SIZE, Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import record_as_run
+from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.simulator import Misaligned
@@ -139,11 +140,12 @@ def array_of(text: str) -> str:
 
 def picture_of_line(staged: Staged, code: LineCode) -> theme.Figure:
     """A line of a kernel, and what it costs warp 0 of the first block."""
-    recording = record_as_run(staged.program, staged.block, SIZE, SIZE, DEPTH, shared_bytes=staged.shared_bytes)
+    M, N, K = staged.shape or (SIZE, SIZE, DEPTH)
+    recording = record_as_run(staged.program, staged.block, M, N, K, shared_bytes=staged.shared_bytes)
     rows = recording.requests(line=code.line)
     shared = set(rows["space"]) == {"shared"}
     unit = "wavefronts" if shared else "sectors"
-    way = Way(f"warp 0, {DEPTH} steps of k", len(rows), int(rows[unit].sum()), unit)
+    way = Way(f"warp 0, {theme.plural(K, 'step')} of k", len(rows), int(rows[unit].sum()), unit)
     return vector_width_figure([code], [way], 0, f"{staged.program.name}, line {code.line}")
 
 
@@ -197,12 +199,13 @@ class VectorWidthExplorer(LiveExplorer):
 
 
 def explore(
-    own: Staged | None = None, *, kernel: str | None = None, width: Width = WIDTHS[-1], copy: Copy | None = None
+    own: OwnKernel | None = None, *, kernel: str | None = None, width: Width = WIDTHS[-1], copy: Copy | None = None
 ) -> VectorWidthExplorer:
     """The explorer, beginning with a copy, or with a kernel of the ladder, or with a learner's own kernel."""
     kernels = [Staged.of(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
-    first = own or (Staged.of(get(kernel)) if kernel else None)
-    return VectorWidthExplorer([*([own] if own else []), *kernels], first, width, copy or Copy())
+    mine = [Staged.of(own)] if own else []
+    first = [*mine, *([Staged.of(get(kernel))] if kernel else []), None][0]
+    return VectorWidthExplorer([*mine, *kernels], first, width, copy or Copy())
 
 
 TELLING = (Copy(128, 1), Copy(1000, 1), Copy(132, 1), Copy(130, 1), Copy(129, 1))

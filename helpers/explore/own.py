@@ -1,0 +1,114 @@
+"""A learner's own kernel, as every explorer of kernels takes it: `coalescing.explore(OwnKernel(source, "mine"))`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gemm_kernels import Kernel
+from helpers.explore.launches import Program
+
+AXES = "x, y, z"
+
+
+@dataclass(frozen=True)
+class OwnKernel:
+    """A kernel with the ladder's parameters, and the launch to look at.
+
+    The parameters are (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C).
+
+    source: CUDA C++.  entry: the kernel's name, or a template instantiation such as "sgemm<32>".
+    block: threads along x, y, z, the last ones may be left out.  shared_bytes: dynamic shared memory.
+    tile: (rows, columns) of C that a block computes; None: an element a thread, x along the columns.
+    depth: steps k of one phase of its loop.  stages: tiles of A and of B that it holds at a time.
+    shape: (M, N, K) of the launch; None: what suits the picture.  name: what pictures call it; None: the entry.
+
+    Raises ValueError with a sentence for what can be no launch. Whether the source compiles, and the launch runs, the
+    explorer says.
+    """
+
+    source: str
+    entry: str
+    block: tuple[int, ...] = (16, 16, 1)
+    tile: tuple[int, int] | None = None
+    depth: int = 16
+    shape: tuple[int, int, int] | None = None
+    shared_bytes: int = 0
+    stages: int = 1
+    name: str | None = None
+    idea: str = "A kernel of your own."
+
+    def __post_init__(self) -> None:
+        for field in ("source", "entry"):
+            text = getattr(self, field)
+            if not isinstance(text, str) or not text.strip():
+                raise ValueError(f"{field} is {_short(text)}; it must be the text of {_WHAT[field]}.")
+        block = self.block if isinstance(self.block, Sequence) else (self.block,)
+        if len(block) not in (1, 2, 3):
+            raise ValueError(f"block is {_short(self.block)}; it must be one to three sizes along {AXES}, as (32, 8).")
+        object.__setattr__(self, "block", _whole("block", block) + (1,) * (3 - len(block)))
+        for field, count in (("tile", 2), ("shape", 3)):
+            given = getattr(self, field)
+            if given is None:
+                continue
+            if not isinstance(given, Sequence) or len(given) != count:
+                raise ValueError(f"{field} is {_short(given)}; it must be {_WHAT[field]}.")
+            object.__setattr__(self, field, _whole(field, given))
+        if self.tile is None:
+            object.__setattr__(self, "tile", (self.block[1], self.block[0]))
+        for field, least in (("depth", 1), ("stages", 1), ("shared_bytes", 0)):
+            _whole(field, [getattr(self, field)], least)
+        object.__setattr__(self, "name", self.name or self.function)
+
+    @classmethod
+    def of(cls, kernel: Kernel, shape: tuple[int, int, int] | None = None) -> OwnKernel:
+        """A kernel of the ladder with parameters of one's own: OwnKernel.of(get("block_tile_2d").replace(BM=32))."""
+        depth, stages = kernel.params.get("BK", kernel.params.get("T", 1)), kernel.params.get("STAGES", 1)
+        return cls(
+            kernel.source, kernel.entry, kernel.block, kernel.tile, depth, shape, kernel.shared_bytes, stages,
+            kernel.name, kernel.idea,
+        )  # fmt: skip
+
+    @property
+    def function(self) -> str:
+        """The name of the CUDA function, without template arguments."""
+        return self.entry.split("<")[0].strip()
+
+    @property
+    def program(self) -> Program:
+        """The kernel without its launch."""
+        return Program.of(self)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        x, y, z = self.block
+        return x * y * z
+
+    def grid(self, M: int, N: int) -> tuple[int, int, int]:
+        """The blocks that cover C of (M, N): x along the columns, y down the rows."""
+        rows, columns = self.tile or (1, 1)
+        return -(-N // columns), -(-M // rows), 1
+
+
+_WHAT = {
+    "source": "a CUDA C++ program",
+    "entry": 'a kernel\'s name in the source, as in "sgemm_mine" or "sgemm<32>"',
+    "tile": "(rows, columns) of C that a block computes, as (64, 64)",
+    "shape": "(M, N, K), as (100, 70, 33)",
+}
+
+
+def _whole(field: str, given: Sequence[Any], least: int = 1) -> tuple[int, ...]:
+    """The sizes as whole numbers, each at least `least`. Raises ValueError."""
+    for size in given:
+        if isinstance(size, bool) or not hasattr(size, "__index__") or int(size) < least:
+            shown = given[0] if len(given) == 1 else tuple(given)
+            raise ValueError(f"{field} is {_short(shown)}; {_short(size)} is no whole number of at least {least}.")
+    return tuple(int(size) for size in given)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
