@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers import devices
+from helpers.occupancy import Occupancy, certain_shared_limit, occupancy
+from helpers.simulator.recorded import LaunchFacts
+
 FEWEST_REGISTERS = 16  # what the driver gives a thread of compute capability 9.0 at least
 
 
@@ -95,7 +99,7 @@ def _bits(opcode: str) -> int:
     return next((widths[part] for part in parts if part in widths), 32)
 
 
-def of_sass(launches: Iterable) -> dict[str, int]:
+def of_sass(launches: Iterable) -> dict[str, int | float]:
     """Counters of launches recorded at SASS level, summed; `launch__…` are the last launch's.
 
     Exact for what a kernel does by itself. Two things are not decided by the code alone: kernels whose atomics decide
@@ -125,7 +129,7 @@ def of_sass(launches: Iterable) -> dict[str, int]:
         counters[f"smsp__inst_executed_pipe_{name}.sum"] = sum(row.warps for row in rows if row.base in opcodes)
     tensor = sum(row.warps for row in rows if row.base == "HMMA" or row.opcode.startswith("HFMA2.MMA"))
     counters["smsp__inst_executed_pipe_tensor.sum"] = tensor
-    return counters | _memory(launches) | _launch(launches[-1].facts)
+    return counters | _memory(launches) | of_launch(launches[-1].facts)
 
 
 def _memory(launches: tuple) -> dict[str, int]:
@@ -200,9 +204,33 @@ class _Totals:
         )
 
 
-def _launch(facts) -> dict[str, int]:
-    return {
+def of_launch(facts: LaunchFacts) -> dict[str, int | float]:
+    """What Nsight Compute says of a launch itself, and its theoretical occupancy on an SM of the architecture.
+
+    Registers are the machine code's. `launch__occupancy_limit_shared_mem` depends on how much of the L1 cache the
+    driver sets aside as shared memory, and is left out where the kernel does not decide it: `Recording.occupancy` has
+    the limit for the largest setting.
+    """
+    counters: dict[str, int | float] = {
         "launch__registers_per_thread": max(facts.registers, FEWEST_REGISTERS),
         "launch__block_size": int(np.prod(facts.block)),
         "launch__grid_size": int(np.prod(facts.grid)),
+        "launch__thread_count": int(np.prod(facts.block)) * int(np.prod(facts.grid)),
+        "launch__shared_mem_per_block_static": facts.shared_bytes - facts.dynamic_shared_bytes,
+        "launch__shared_mem_per_block_dynamic": facts.dynamic_shared_bytes,
     }
+    limits, result = devices.limits_for(facts.arch), occupancy_of(facts)
+    for resource in ("blocks", "warps", "registers"):
+        counters[f"launch__occupancy_limit_{resource}"] = result.limits[resource]
+    shared = certain_shared_limit(limits, result)
+    if shared is not None:
+        counters["launch__occupancy_limit_shared_mem"] = shared
+    percent = 100 * result.fraction
+    counters["sm__maximum_warps_per_active_cycle_pct"] = int(percent) if percent == int(percent) else percent
+    return counters
+
+
+def occupancy_of(facts: LaunchFacts) -> Occupancy:
+    """The limits on resident blocks of a launch, with all the shared memory that an SM can have."""
+    registers = max(facts.registers, FEWEST_REGISTERS)
+    return occupancy(devices.limits_for(facts.arch), int(np.prod(facts.block)), registers, facts.shared_bytes)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from helpers.occupancy import Occupancy
 from helpers.simulator import counters, counting, recording_file, unique_sectors
 from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
@@ -166,16 +167,15 @@ class Recording:
         return total
 
     @property
-    def counters(self) -> dict[str, int]:
+    def counters(self) -> dict[str, int | float]:
         """The launches' counters under Nsight Compute's names, summed; `launch__…` are the last launch's.
 
         At SASS level they are the hardware's own (`helpers.simulator.counters`); at PTX level a few of them, counted on
-        what the compiler's first half made.
+        what the compiler's first half made. `launch__…` and the occupancy are the machine code's at both levels.
         """
         launches = self._launches()
         if self.level == "sass":
             return counters.of_sass(launches)
-        last = launches[-1].facts
         found = {"smsp__inst_executed.sum": self.instructions()}
         found["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] = self.instructions("fma.rn", threads=True)
         for op in ("ld", "st"):
@@ -184,10 +184,12 @@ class Recording:
             found[f"smsp__sass_inst_executed_op_shared_{op}.sum"] = self.total("requests", "shared", op)
             name = f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
             found[name] = self.total("wavefronts", "shared", op)
-        found["launch__registers_per_thread"] = last.registers
-        found["launch__block_size"] = int(np.prod(last.block))
-        found["launch__grid_size"] = int(np.prod(last.grid))
-        return found
+        return found | counters.of_launch(launches[-1].facts)
+
+    @property
+    def occupancy(self) -> Occupancy:
+        """How many blocks of the last launch fit on an SM of its architecture, and what stops the next one."""
+        return counters.occupancy_of(self._launches()[-1].facts)
 
     def by_line(self) -> list[LineCounts]:
         """The source lines that became instructions, in order, with their counts."""
