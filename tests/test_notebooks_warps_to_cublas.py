@@ -115,7 +115,7 @@ def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
 
 def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
     assert "Lanes i and i ^ 1 differ in `lane % 2` alone, so they share `lane_y`" in prose("10")
-    assert "Wait for: 4 and 5 the row, 4 and 6 the column." in prose("10") and "Wait for: 2 and 1." in prose("10")
+    assert "*(4 and 5 the row, 4 and 6 the column.)*" in prose("10") and "*(2 and 1.)*" in prose("10")
     rows = 8  # LANES_Y of the tile of the notebook
     place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
     assert len(set(place)) == 32 and place[5] == (2, 1)
@@ -287,7 +287,7 @@ def test_the_coalesced_kernel_is_the_step_that_bought_most_at_4096():
     here = speeds(4096)
     order = ["naive", "coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "padded", "interleaved"]
     steps = {new: here[new] / here[old] for old, new in zip(order, order[1:], strict=False)}
-    assert max(steps, key=steps.get) == "coalesced" and "Wait for: the coalesced kernel" in prose("12")
+    assert max(steps, key=steps.get) == "coalesced" and "*(The coalesced kernel, by far" in prose("12")
 
 
 def test_split_k_wins_where_rasterized_has_no_block_for_most_sms():
@@ -319,7 +319,7 @@ def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
 
 
 def test_rasterization_buys_about_a_per_cent():
-    assert "Wait for: a per cent." in prose("12")
+    assert "*(A per cent.)*" in prose("12")
     shapes = ((4096,), (8192, 1024, 4096), (8192,))
     assert all(0 < gain("rasterized", "staged_epilogue", *shape) < 0.02 for shape in shapes)
 
