@@ -5,6 +5,7 @@
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
+#   make wheelhouse   all packages as files, into build/wheelhouse, for set-up without a network    GPU=yes with cuBLAS
 #   make gallery      every figure at three settings, and all stored pictures, in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings
 #   make tune         search the tile parameters on the GPU at hand
@@ -29,6 +30,7 @@ VENV_PYTHON := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/pyth
 # Notebooks run on the kernel of .venv even where the user has another one called python3.
 export JUPYTER_PREFER_ENV_PATH := 1
 
+COMMA := ,
 SIMULATOR := GEMM_COURSE_BACKEND=simulator
 FIRST_NOTEBOOK = $(firstword $(sort $(wildcard notebooks/*.ipynb)))
 # JupyterLab refuses to start as root unless told; in a container root is usual.
@@ -37,7 +39,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides gallery record tune picture format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record tune picture format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -64,6 +66,12 @@ notebooks: setup
 slides:
 	@$(SETUP) --extra $(if $(CHECK),test,slides)
 	$(VENV_PYTHON) -m helpers.slides $(if $(CHECK),--check) $(NOTEBOOKS)
+
+# hatchling and editables build this project itself; pip would fetch them at set-up.
+wheelhouse: setup
+	$(VENV_PYTHON) -m pip download --disable-pip-version-check -q -d build/wheelhouse -c constraints.txt \
+		"hatchling>=1.27,<2" editables ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
+	@echo "Without a network: PIP_NO_INDEX=1 PIP_FIND_LINKS=\"$(CURDIR)/build/wheelhouse\" make lab GPU=$(if $(filter yes,$(GPU)),yes,no)"
 
 gallery: setup
 	$(VENV_PYTHON) -m helpers.gallery $(ARGS)

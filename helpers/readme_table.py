@@ -98,6 +98,10 @@ def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str
         with_map = course_map.updated(first.read_text(encoding="utf-8"), course_map.text(folder, plan))
         begin, end = course_map.ROUTES_BEGIN, course_map.ROUTES_END
         wanted[first] = course_map.updated(with_map, course_map.routes_text(folder), begin, end)
+    for page in folder.glob("teachers.md"):
+        text = page.read_text(encoding="utf-8")
+        begin, end = course_map.ROUTES_BEGIN, course_map.ROUTES_END
+        wanted[page] = course_map.replaced(text, course_map.routes_text(folder), begin, end)
     return wanted
 
 
