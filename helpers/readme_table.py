@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from helpers import course_map
+from helpers import course_map, notebook_form
 
 ROOT = Path(__file__).resolve().parent.parent
 BEGIN = "<!-- notebooks: begin, written by `make format` -->"
 END = "<!-- notebooks: end -->"
+BADGES_BEGIN = "<!-- badges: begin, written by `make format` -->"
+BADGES_END = "<!-- badges: end -->"
+FIRST = "00_start_here.ipynb"
+GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,35 @@ def replaced(readme: str, new_table: str) -> str:
     return f"{before}{BEGIN}\n{new_table}\n{END}{rest.split(END, 1)[1]}"
 
 
+def badges(address: str, first: str) -> str:
+    """Markdown of the buttons that open the first notebook on Colab and on Binder, which read from GitHub alone.
+
+    address: of the repository; "" or one elsewhere gives no button.  first: the notebook's path in the repository.
+    """
+    github = GITHUB.fullmatch(address)
+    if github is None:
+        return ""
+    colab = f"https://colab.research.google.com/github/{github[1]}/blob/main/{first}"
+    binder = f"https://mybinder.org/v2/gh/{github[1]}/HEAD?urlpath=lab/tree/{first}"
+    return (
+        f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab})\n"
+        f"[![Open on Binder](https://mybinder.org/badge_logo.svg)]({binder})\n"
+    )
+
+
+def with_badges(readme: str, buttons: str) -> str:
+    """The README's text with the buttons between their markers; as it is where it has no markers."""
+    if BADGES_BEGIN not in readme or BADGES_END not in readme:
+        return readme
+    before, rest = readme.split(BADGES_BEGIN, 1)
+    return f"{before}{BADGES_BEGIN}\n{buttons}{BADGES_END}{rest.split(BADGES_END, 1)[1]}"
+
+
 def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str]:
     """The files that tell of all notebooks, and the text that each should have. Raises ValueError with a sentence."""
     readme, folder = root / "README.md", root / "notebooks"
-    wanted = {readme: replaced(readme.read_text(encoding="utf-8"), table(folder, plan))}
+    buttons = badges(notebook_form.repository_address(root / "pyproject.toml"), f"notebooks/{FIRST}")
+    wanted = {readme: with_badges(replaced(readme.read_text(encoding="utf-8"), table(folder, plan)), buttons)}
     for first in sorted(folder.glob("00*.ipynb")):
         with_map = course_map.updated(first.read_text(encoding="utf-8"), course_map.text(folder, plan))
         begin, end = course_map.ROUTES_BEGIN, course_map.ROUTES_END

@@ -57,6 +57,28 @@ def test_only_what_is_between_the_markers_changes():
         readme_table.replaced("no table", "new")
 
 
+def test_a_repository_on_github_gets_buttons_for_colab_and_binder_and_no_other_does():
+    first = f"notebooks/{readme_table.FIRST}"
+    assert (ROOT / first).exists()
+    buttons = readme_table.badges("https://github.com/someone/gemm.git", first)
+    assert f"(https://colab.research.google.com/github/someone/gemm/blob/main/{first})" in buttons
+    assert f"(https://mybinder.org/v2/gh/someone/gemm/HEAD?urlpath=lab/tree/{first})" in buttons
+    assert readme_table.badges("https://git.example.org/gemm", first) == readme_table.badges("", first) == ""
+
+
+def test_buttons_stand_between_their_markers_only():
+    empty = f"# T\n{readme_table.BADGES_BEGIN}\n{readme_table.BADGES_END}\nrest\n"
+    full = readme_table.with_badges(empty, "[x](y)\n")
+    assert full == f"# T\n{readme_table.BADGES_BEGIN}\n[x](y)\n{readme_table.BADGES_END}\nrest\n"
+    assert readme_table.with_badges(full, "") == empty
+    assert readme_table.with_badges("# T\n", "[x](y)\n") == "# T\n"
+
+
+def test_the_buttons_in_the_readme_are_up_to_date():
+    buttons = readme_table.badges(notebook_form.repository_address(), f"notebooks/{readme_table.FIRST}")
+    assert readme_table.BADGES_BEGIN in README and readme_table.with_badges(README, buttons) == README
+
+
 def test_the_table_in_the_readme_is_up_to_date():
     assert readme_table.replaced(README, readme_table.table(ROOT / "notebooks")) == README, "run `make format`"
 
