@@ -16,8 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Another version of these shows other machine code and other register counts than the text tells of.
-COMPILERS = ("nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
+# Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of, and
+# Matplotlib has colours for hatches since 3.11.
+EXACT = ("matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
 
 
 def installed_version(name: str) -> str | None:
@@ -37,7 +38,7 @@ def pins(constraints: str) -> dict[str, str]:
 def wanted(
     dependencies: Sequence[str], constraints: str, version_of: Callable[[str], str | None] = installed_version
 ) -> list[str]:
-    """What pip has to install: the compilers where they differ from the pinned version, the rest where missing.
+    """What pip has to install: those of EXACT where they differ from the pinned version, the rest where missing.
 
     dependencies: the requirements in pyproject.toml.  constraints: the text of constraints.txt.
     """
@@ -45,12 +46,25 @@ def wanted(
     for requirement in dependencies:
         name = re.split(r"[ ;<>=!~\[]", requirement, maxsplit=1)[0]
         here, pin = version_of(name), pinned.get(name.lower(), name)
-        if here is None or (name in COMPILERS and pin != f"{name}=={here}"):
+        if here is None or (name in EXACT and pin != f"{name}=={here}"):
             found.append(pin)
     return found
 
 
-def set_up(root: Path = ROOT, run: Callable[..., object] = subprocess.run) -> None:
+def load_compiler() -> None:
+    """Load the pinned NVRTC into this process, before CuPy looks for one.
+
+    CuPy before version 14 asks the system's loader for libnvrtc.so.12, which knows nothing of pip's folders; a library
+    of that name which is loaded already is the answer.
+    """
+    from cuda.pathfinder import load_nvidia_dynamic_lib  # not before set_up has installed it
+
+    load_nvidia_dynamic_lib("nvrtc")
+
+
+def set_up(
+    root: Path = ROOT, run: Callable[..., object] = subprocess.run, load: Callable[[], None] = load_compiler
+) -> None:
     """Install what is wanted, and say what that was. RuntimeError with pip's last lines if it could not be had.
 
     Without dependencies of dependencies: Colab's own NumPy and its notebook server must keep their versions.
@@ -68,4 +82,7 @@ def set_up(root: Path = ROOT, run: Callable[..., object] = subprocess.run) -> No
                 "Choose Runtime, then Restart session, and run this cell again."
             ) from error
         importlib.invalidate_caches()  # this process may have looked for them before they were there
+    load()
     print(f"The course is in {root}; installed: {', '.join(packages) or 'nothing, all was there'}.")
+    if "matplotlib" in sys.modules and any(package.startswith("matplotlib==") for package in packages):
+        print("Matplotlib was in use already: choose Runtime, then Restart session, and run this cell again.")

@@ -13,7 +13,12 @@ from helpers import colab, notebook_form
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL = notebook_form.colab_source(notebook_form.repository_address())
-PINS = "cupy-cuda12x==14.2.0\nnvidia-cuda-nvrtc-cu12==12.9.86\npywin32==311 ; sys_platform == 'win32'\n"
+PINS = """\
+cupy-cuda12x==14.2.0
+matplotlib==3.11.2
+nvidia-cuda-nvrtc-cu12==12.9.86
+pywin32==311 ; sys_platform == 'win32'
+"""
 
 
 def test_every_notebook_has_the_cell_after_its_title_folded_and_on_no_slide():
@@ -91,18 +96,24 @@ def test_the_cell_fits_on_a_slide_and_on_a_line(address):
         ({"numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.4"}, ["nvidia-cuda-nvrtc-cu12==12.9.86"]),
         ({"cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["numpy"]),
         ({"numpy": "1", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["cupy-cuda12x==14.2.0"]),
+        (
+            {"matplotlib": "3.10.0", "numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"},
+            ["matplotlib==3.11.2"],
+        ),
     ],
 )
-def test_what_is_there_stays_and_only_compilers_get_the_pinned_version(installed, expected):
-    needed = ["cupy-cuda12x>=13", "numpy", "nvidia-cuda-nvrtc-cu12"]
-    assert colab.wanted(needed, PINS, installed.get) == expected
+def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version(installed, expected):
+    needed = ["cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
+    found = {"matplotlib": "3.11.2", **installed}
+    assert colab.wanted(needed, PINS, found.get) == expected
 
 
 def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys):
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["no-such-package-of-the-course"]\n')
     (tmp_path / "constraints.txt").write_text(PINS)
-    commands = []
-    colab.set_up(tmp_path, lambda command, **_: commands.append(command))
+    commands, loaded = [], []
+    colab.set_up(tmp_path, lambda command, **_: commands.append(command), lambda: loaded.append("compiler"))
+    assert loaded == ["compiler"]
     assert commands == [
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "no-such-package-of-the-course"]
     ]
