@@ -6,7 +6,7 @@
   const WIDTH = 1280 - 2 * 56;
   const SMALLEST_LETTER = 14; // pixels
   const WRAPPED = 18; // pixels, of lines that are too long for any size
-  const SMALLEST_CODE = 16; // pixels that a listing may shrink to, to stay on one page
+  const SMALLEST_CODE = 16; // pixels that a listing or table may shrink to, to stay on one page
   const SMALLEST_PICTURE = 720; // pixels across
   const ROWS_WORTH_SPLITTING = 6;
 
@@ -60,7 +60,8 @@
     return heights.reduce((sum, height) => sum + height, 0) + gaps + 60 <= BOTTOM;
   }
 
-  // Makes a picture that alone is too high smaller, or a listing down to SMALLEST_CODE. True if the page then fits.
+  // Makes a picture that is too high smaller, or the letters of a listing or table down to SMALLEST_CODE. True if the
+  // page then fits.
   function shrink(page, block) {
     const image = block.querySelector(":scope > img");
     if (image) {
@@ -68,7 +69,7 @@
       scale(image, height / image.offsetHeight);
       return fits(page);
     }
-    for (const listing of block.querySelectorAll("pre")) {
+    for (const listing of block.querySelectorAll("pre, table")) {
       const before = listing.style.fontSize;
       for (let size = parseFloat(getComputedStyle(listing).fontSize) - 1; size >= SMALLEST_CODE && !fits(page); size -= 1) {
         listing.style.fontSize = `${size}px`;
@@ -130,11 +131,12 @@
       while (before.length && isHeading(before.at(-1))) moved.unshift(before.pop());
       if (before.length) {
         queue.unshift(...moved);
-      } else if (moved.length > 1) {
-        queue.unshift(block);
+      } else if (moved.length > 1 && block.matches(".picture")) {
+        queue.unshift(block); // what leads in to it stays alone
       } else if (!shrink(page, block)) {
         const rest = split(page, block);
         if (rest) queue.unshift(rest);
+        else if (moved.length > 1) queue.unshift(block);
       }
       moved.forEach((one) => queue.includes(one) && one.remove());
       page = null;
