@@ -39,6 +39,7 @@ def running_lab(folder: Path) -> Iterator[Callable[[str], str]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    _follow_the_systems_theme(folder / ".home")
     command += ["--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
     environment = {**os.environ, "GEMM_COURSE_BACKEND": "simulator", **{name: str(folder / ".home") for name in names}}
@@ -51,6 +52,13 @@ def running_lab(folder: Path) -> Iterator[Callable[[str], str]]:
     finally:
         server.terminate()
         server.wait(timeout=20)
+
+
+def _follow_the_systems_theme(settings: Path) -> None:
+    """Light or dark as the browser says, so that a test can change it: `page.emulate_media(color_scheme="dark")`."""
+    themes = settings / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True)
+    themes.write_text(json.dumps({"adaptive-theme": True}))
 
 
 def _wait_for_server(address: str, server: subprocess.Popen, log: Path) -> None:

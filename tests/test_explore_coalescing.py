@@ -94,7 +94,7 @@ def test_controls_have_labels_and_report_when_they_come_to_rest(explorer):
 
 
 def test_the_height_of_the_stage_never_changes(explorer):
-    frame = explorer.stage.children[0]
+    frame = explorer.stage.frame
     height = frame.layout.height
     explorer.block_x.value = explorer.block_y.value = 64
     assert frame.layout.height == height == f"{coalescing.FIGURE_HEIGHT}px"

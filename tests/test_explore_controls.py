@@ -1,5 +1,8 @@
 """Controls: a list, a slider with both ends, a switch; and the explorer that redraws when one comes to rest."""
 
+import html
+import re
+
 import ipywidgets
 import pytest
 from driving import shown
@@ -8,7 +11,7 @@ from helpers.draw import theme
 from helpers.explore import live
 from helpers.explore.controls import Switches, choice_list, range_slider, stepped, switch
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.widgets import labelled
+from helpers.explore.widgets import Stage, labelled
 
 
 def test_an_option_of_a_list_may_stand_for_none():
@@ -102,7 +105,7 @@ class Numbers(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         self.drawn.append(self.number.value)
-        self.notes.append(self.stage.note.value)
+        self.notes.append(self.stage.busy.value)
         if self.number.value == 3:
             raise CannotShow("Three cannot be shown; try two.")
         if self.number.value == 4:
@@ -139,13 +142,26 @@ def test_a_fault_of_the_explorer_is_not_dressed_up():
     explorer = Numbers()
     with pytest.raises(ZeroDivisionError):
         explorer.number.value = 5
+    assert explorer.stage.busy.value == ""
+
+
+def test_the_lines_of_a_message_after_the_first_are_set_as_code():
+    stage = Stage(100)
+    stage.say("k.cu:4: error: <x>\n    4 | x = 1;\n      | ^")
+    first, code = stage.sentence.value.split("k.cu:4: error: &lt;x&gt;")
+    assert "monospace" not in first and "pre-wrap" in first
+    assert re.search(r"monospace.*>    4 \| x = 1;<br>      \| \^</div></div>$", code)
+    stage.say("One sentence alone.")
+    assert "monospace" not in stage.sentence.value
 
 
 def test_a_slow_setting_says_so_before_it_begins():
     explorer = Numbers()
     explorer.number.value = 7
-    assert explorer.notes[-1] == live.WORKING
-    assert explorer.stage.note.value == "a note"
+    assert html.escape(live.WORKING) in explorer.notes[-1] and "<svg" in explorer.notes[-1]
+    assert (explorer.stage.busy.value, explorer.stage.note.value) == ("", "a note")
+    explorer.number.value = 6
+    assert explorer.notes[-1] == ""
 
 
 def test_every_control_is_found_also_inside_boxes():

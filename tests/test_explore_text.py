@@ -56,7 +56,7 @@ def test_a_learners_kernel_comes_first_and_its_mistake_is_the_compilers_sentence
 
 def test_text_scrolls_in_a_frame_of_fixed_height():
     explorer = heat_source.explore(OWN)
-    frame = explorer.stage.children[0]
+    frame = explorer.stage.frame
     assert frame.layout.height == f"{heat_source.HEIGHT}px" and frame.layout.overflow == "auto"
     assert "threadIdx.x" in explorer.stage.picture.value
 

@@ -17,7 +17,7 @@ from helpers.models.occupancy import DoesNotFit
 from helpers.simulator.errors import SimulatorError
 
 INTERRUPTED = "Interrupted. Move a control to draw again."
-WORKING = "⏳ Compiling and running …"
+WORKING = "Compiling and running … The notebook's ■ button, or I I, stops it."
 
 
 class CannotShow(Exception):
@@ -66,12 +66,14 @@ class LiveExplorer(Explorer):
             self.settle(moved)
         try:
             if self.is_slow():
-                self.stage.note.value = WORKING
+                self.stage.wait(WORKING)
             self.stage.show(*self.draw())
         except SENTENCES as error:
             self.stage.say(str(error))
         except KeyboardInterrupt:
             self.stage.say(INTERRUPTED)
+        finally:
+            self.stage.busy.value = ""
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -26,12 +26,12 @@ class TextStage(Stage):
         super().__init__(height)
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%"})
-        frame = self.children[0]
-        frame.children = [self.picture, self.sentence]
-        frame.layout.overflow = "auto"
+        self.frame.children = [self.picture, self.sentence]
+        self.frame.layout.overflow = "auto"
 
     def show(self, picture: Text, note: str = "") -> None:
         """Replace what is on the stage by a text."""
         self.picture.value = picture.html()
         self.picture.layout.display, self.sentence.layout.display = "", "none"
         self.note.value = html.escape(note)
+        self.busy.value = ""

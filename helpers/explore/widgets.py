@@ -17,33 +17,55 @@ from helpers.draw import theme
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
 _LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
 _HALF = {"width": "400px"}  # two sliders beside each other
+_SPINNER = (  # in the page's own text colour, on a light page and on a dark one
+    '<svg width="15" height="15" viewBox="0 0 16 16" style="vertical-align: -2px; margin-right: 8px" fill="none" '
+    'stroke="currentColor" stroke-width="2.4"><path d="M8 2a6 6 0 1 1-6 6"><animateTransform attributeName="transform" '
+    'type="rotate" from="0 8 8" to="360 8 8" dur="1s" repeatCount="indefinite"/></path></svg>'
+)
+_MONOSPACE = "font-family: var(--jp-code-font-family, monospace)"
 
 
 class Stage(ipywidgets.VBox):
-    """A picture with a line of text under it, in a frame of fixed height (CSS pixels)."""
+    """A picture with a line of text under it, in a frame of fixed height (CSS pixels).
+
+    Above it is a line that is empty but while the learner has to wait.
+    """
 
     def __init__(self, height: int) -> None:
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{width}px", "max_width": "100%"})
         self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%", "display": "none"})
         self.note = ipywidgets.HTML(layout={"height": "28px"})
-        frame = ipywidgets.VBox([self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"})
-        super().__init__([frame, self.note], layout={"overflow": "hidden"})
+        self.busy = ipywidgets.HTML(layout={"height": "24px", "margin": "0 0 0 12px"})
+        self.frame = ipywidgets.VBox(
+            [self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"}
+        )
+        super().__init__([self.busy, self.frame, self.note], layout={"overflow": "hidden"})
+
+    def wait(self, words: str) -> None:
+        """Say that it takes a while; what was on the stage stays until there is something new."""
+        self.busy.value = f"{_SPINNER}{html.escape(words)}"
 
     def show(self, picture: theme.Figure, note: str = "") -> None:
         """Replace what is on the stage by a picture; the figure is not kept."""
         self.picture.value = picture.png()
         self.picture.layout.display, self.sentence.layout.display = "", "none"
         self.note.value = html.escape(note)
+        self.busy.value = ""
 
     def say(self, sentence: str) -> None:
-        """Replace what is on the stage by a sentence: a setting that cannot run, and why."""
+        """Replace what is on the stage by a sentence: a setting that cannot run, and why.
+
+        Lines after the first are code: a source line, and under it the compiler's caret.
+        """
+        first, *code = html.escape(sentence).split("\n")
+        quoted = f'<div style="{_MONOSPACE}; font-size: 13px;">{"<br>".join(code)}</div>' if code else ""
         self.sentence.value = (
             f'<div style="border-left: 4px solid {theme.TROUBLE}; padding: 8px 14px; font-size: 15px; '
-            f'line-height: 1.5; white-space: pre-wrap;">{html.escape(sentence)}</div>'
+            f'line-height: 1.5; white-space: pre-wrap;">{first}{quoted}</div>'
         )
         self.picture.layout.display, self.sentence.layout.display = "none", ""
-        self.note.value = ""
+        self.note.value = self.busy.value = ""
 
 
 class Explorer(ipywidgets.VBox):
