@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from helpers import notebook_form
 from helpers.slides import check, deck, page
@@ -180,22 +180,42 @@ def test_what_does_not_fit_one_page_goes_on_the_next_with_nothing_lost(browser, 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("extra", "sentence"),
+    ("extra", "sentences"),
     [
-        ('<script src="https://example.org/x.js"></script>', "asks for https://example.org/x.js"),
-        ("<script>nothing.there()</script>", "a script failed"),
-        ("<style>.block { position: relative; left: 500px }</style>", "past the slide's right edge"),
-        ("<style>.block { position: relative; top: 700px }</style>", "pixels below the slide"),
-        ("<style>.text { font-size: 9px }</style>", "has letters of 9.0 pixels"),
-        ("<style>.text { height: 10px; overflow: hidden }</style>", "pixels of its height"),
-        ("<style>img { width: 300px !important }</style>", "has a picture of 300 pixels across"),
-        ("<script>document.querySelector('img').src = 'data:image/png;base64,AAAA'</script>", "does not show"),
+        (
+            '<script src="https://example.org/x.js"></script><script>nothing.there()</script>'
+            "<script>document.querySelector('img').src = 'data:image/png;base64,AAAA'</script>",
+            ("asks for https://example.org/x.js", "a script failed", "has a picture that does not show"),
+        ),
+        (
+            "<style>.text { position: relative; left: 500px; font-size: 9px } img { width: 300px !important }</style>",
+            ("past the slide's right edge", "has letters of 9.0 pixels", "has a picture of 300 pixels across"),
+        ),
+        (
+            "<style>.text { height: 10px; overflow: hidden } .code { position: relative; top: 700px }</style>",
+            ("pixels of its height", "pixels below the slide"),
+        ),
     ],
 )
-def test_the_check_finds_what_is_planted(browser, tmp_path, extra, sentence):
+def test_the_check_finds_what_is_planted(browser, tmp_path, extra, sentences):
     cells = [text("# A title\n\nA paragraph that is as wide as the slide is, " + "and goes on, " * 9, "slide")]
     found = examined(browser, tmp_path, *cells, picture("draw()", 900, 300), extra=extra)
-    assert any(sentence in str(problem) for problem in found.problems), found.problems
+    for sentence in sentences:
+        assert any(sentence in str(problem) for problem in found.problems), (sentence, found.problems)
+
+
+@pytest.mark.browser
+def test_the_speakers_window_shows_the_notes_unfolded_and_without_a_network(browser, tmp_path):
+    folded = "<details><summary>For the speaker · 2 minutes</summary>\n\n**Say** it slowly.\n</details>"
+    examined(browser, tmp_path, text("# A title", "slide"), text(folded, "notes"))
+    context = browser.new_context(offline=True)
+    shown = context.new_page()
+    shown.goto((tmp_path / "deck.html").as_uri())
+    with context.expect_page() as opened:
+        shown.keyboard.press("s")
+    expect(opened.value.locator(".speaker-controls-notes")).to_contain_text("Say it slowly.")
+    expect(opened.value.get_by_text("it slowly.")).to_be_visible()
+    context.close()
 
 
 def test_a_problem_names_the_deck_and_the_page():
