@@ -1,7 +1,8 @@
 """Picture 13: which line costs? A kernel's source with what each line does, counted by a recording.
 
-A bar for the instructions of a line, and for its requests how many sectors or wavefronts each costs. Behind each line
-that became instructions, a click away, stand its PTX and its machine code.
+A bar for the instructions of a line, and how many requests it makes and how many sectors or wavefronts each costs; the
+darker the cell, the more of the kernel's sectors or wavefronts are the line's. Behind each line that became
+instructions, a click away, stand its PTX and its machine code.
 """
 
 from __future__ import annotations
@@ -14,26 +15,33 @@ from itertools import groupby
 from typing import Any
 
 from helpers.draw import theme
+from helpers.draw.moves import is_move, merged, translations
 
 MOST_INSTRUCTIONS = 24  # of a line that are listed
 FOLD = "⋮"
+WASTE = 2  # times the sectors that are needed: rows that start inside a sector alone cost less
 LONGEST_RUN = 3  # lines without instructions that are shown; longer runs are folded
 # Half-transparent, so that the page's own text stays readable on a light and on a dark background.
 _BAR = "rgba(120, 135, 155, 0.8)"
+_HEAT = "#78879B"
+_HOTTEST, _LEAST_TROUBLE = 0.6, 0.25  # how opaque a cell is whose line does all that there is; any cell with trouble
 _CODE = "font-family: var(--jp-code-font-family, monospace); font-size: 12px; white-space: pre-wrap;"
+_COLUMN = "flex: 1 1 0; min-width: 0; overflow-wrap: anywhere; margin: 4px 24px 8px 0; background: transparent;"
 _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-align: top; font-size: 12px;"
-_TROUBLE = f"color: {theme.TROUBLE}; font-weight: bold;"
 _LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
-_LONG_NAME = re.compile(r"\w{6,}_(?=param_)")  # of a kernel, in the names of its parameters
+_LEVELS = {"sass": "machine code", "ptx": "PTX"}
+# What stands before a parameter's and a shared array's own name: the kernel's, as the linker knows it.
+_LONG_NAME = re.compile(r"\w{6,}_(?=param_)|_ZZ\w+E\d+(?=[A-Za-z_])")
 
 
 @dataclass(frozen=True)
 class HeatLine:
     """A line of the source and what it did.
 
-    instructions: executed by warps.  global_requests, sectors: of global memory.  shared_requests, wavefronts, needed:
-    of shared memory, and the wavefronts without conflicts.  ptx, sass: the line's instructions.
+    instructions: executed by warps.  global_requests, sectors, needed_sectors: of global memory, and the sectors that
+    the bytes asked for would fill.  shared_requests, wavefronts, needed: of shared memory, and the wavefronts without
+    conflicts.  ptx, sass: the line's instructions.
     """
 
     line: int
@@ -41,6 +49,7 @@ class HeatLine:
     instructions: int = 0
     global_requests: int = 0
     sectors: int = 0
+    needed_sectors: int = 0
     shared_requests: int = 0
     wavefronts: int = 0
     needed: int = 0
@@ -51,6 +60,11 @@ class HeatLine:
     def conflicts(self) -> int:
         """Wavefronts beyond those that are needed."""
         return max(0, self.wavefronts - self.needed)
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether at least half of the sectors are more than the bytes asked for need."""
+        return self.sectors >= WASTE * self.needed_sectors > 0
 
 
 @dataclass(frozen=True)
@@ -66,17 +80,36 @@ class HeatSource:
         return sum(line.instructions for line in self.lines)
 
     @property
+    def sectors(self) -> int:
+        """Of global memory, all lines together."""
+        return sum(line.sectors for line in self.lines)
+
+    @property
+    def wavefronts(self) -> int:
+        """Of shared memory, all lines together."""
+        return sum(line.wavefronts for line in self.lines)
+
+    @property
+    def merged(self) -> str:
+        """A sentence on the line of whose loads and stores the machine code merged most; empty if there is none."""
+        lines = [line for line in self.lines if merged(line.ptx, line.sass)]
+        if not lines:
+            return ""
+        line = max(lines, key=lambda line: merged(line.ptx, line.sass))
+        sentence = next(one for one in translations(line.ptx, line.sass) if one.endswith("merged."))
+        return f"Line {line.line}: {sentence}"
+
+    @property
     def caption(self) -> str:
         """'Line 46 issues 57 % of the shared wavefronts, 2 times what it needs. Line 48 …'"""
         parts = []
-        fronts = sum(line.wavefronts for line in self.lines)
+        fronts, sectors = self.wavefronts, self.sectors
         if fronts:
             most = max(self.lines, key=lambda line: (line.conflicts, line.wavefronts))
             text = f"Line {most.line} takes {_percent(most.wavefronts / fronts)} of the shared wavefronts"
             if most.conflicts:
                 text += f", {_number(most.wavefronts / most.needed)} times what it needs"
             parts.append(text)
-        sectors = sum(line.sectors for line in self.lines)
         if sectors:
             most = max(self.lines, key=lambda line: line.sectors)
             text = f"line {most.line} takes {_percent(most.sectors / sectors)} of the global sectors, "
@@ -99,25 +132,27 @@ class HeatSource:
 
     def text(self) -> str:
         """The source with its counts in columns of characters; trouble has a star."""
-        rows = [f"{'line':>4} {'share':>6} {'sectors':>8} {'wavefronts':>11}"]
-        rows[0] += "  source (sectors and wavefronts: of a request)"
+        rows = [f"{'line':>4} {'share':>6} {'sectors':>16}  {'wavefronts':>16} "]
+        rows[0] += "  source (sectors, wavefronts: requests × those of each, (needed))"
         for line in self.shown():
             if isinstance(line, int):
                 rows.append(f"{FOLD:>4} {_folded(line)}")
                 continue
-            counts = (_share(line, self.instructions), _each(line.sectors, line.global_requests), _fronts(line))
-            star = "*" if line.conflicts else " "
-            rows.append(f"{line.line:>4} {counts[0]:>6} {counts[1]:>8} {counts[2]:>10}{star}  {line.text}".rstrip())
-        return "\n".join([self.caption, *rows])
+            stars = ["*" if trouble else " " for trouble in (line.wasteful, line.conflicts)]
+            counts = f"{_sectors(line):>16}{stars[0]} {_fronts(line):>16}{stars[1]}"
+            rows.append(f"{line.line:>4} {_share(line, self.instructions):>6} {counts}  {line.text}".rstrip())
+        return "\n".join([self.caption, *([self.merged] if self.merged else []), *rows])
 
     def html(self) -> str:
         """The source as a table with inline styles: no script; a line with instructions opens at a click."""
-        heads = ("line", "instructions", "sectors<br>a request", "wavefronts<br>a request (needed)")
+        counted = ("global memory:<br>requests × sectors (needed)", "shared memory:<br>requests × wavefronts (needed)")
+        heads = ("line", "instructions", *counted)
         head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
         head += f'<th style="{_CELL} text-align: left;">source: click a line for its PTX and machine code</th>'
         most = max((line.instructions for line in self.lines), default=0)
         body = "\n".join(_fold_row(line) if isinstance(line, int) else self._row(line, most) for line in self.shown())
-        caption = f'<div style="padding: 4px 0;">{html.escape(self.caption)}</div>'
+        sentences = [self.caption, *([self.merged] if self.merged else [])]
+        caption = "".join(f'<div style="padding: 4px 0;">{html.escape(one)}</div>' for one in sentences)
         table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
         return f'<div style="{_LINES}">{caption}\n{table}</div>'
 
@@ -131,8 +166,8 @@ class HeatSource:
         cells = [
             (str(line.line), "opacity: 0.65;"),
             (bar + share, ""),
-            (_each(line.sectors, line.global_requests), ""),
-            (_fronts(line), _TROUBLE if line.conflicts else ""),
+            (_sectors(line), _heat(line.sectors, self.sectors, trouble=line.wasteful)),
+            (_fronts(line), _heat(line.wavefronts, self.wavefronts, trouble=line.conflicts > 0)),
         ]
         counts = "".join(f'<td style="{_CELL} {style}">{words}</td>' for words, style in cells)
         code = f'<span style="{_CODE}">{html.escape(line.text) or " "}</span>'
@@ -175,6 +210,7 @@ def heat_source(
                 found.instructions,
                 found.total("requests", "global"),
                 found.total("sectors", "global"),
+                found.total("ideal_sectors", "global"),
                 found.total("requests", "shared"),
                 found.total("wavefronts", "shared"),
                 found.total("ideal_wavefronts", "shared"),
@@ -182,6 +218,27 @@ def heat_source(
             )
         )
     return HeatSource(name, tuple(lines), what)
+
+
+def annotated(recording: Any, name: str | None = None) -> HeatSource:
+    """A recording's source with its counts: `annotated(recording)` as the last line of a cell.
+
+    recording: a `simulator.Recording`, fresh or loaded, of launches of one kernel.  name: of the kernel, for a title.
+    """
+    facts = recording.launches[-1].facts
+    blocks = facts.grid[0] * facts.grid[1] * facts.grid[2]
+    code = _LEVELS[recording.level]
+    if recording.launches[-1].sampling is not None:
+        what = f"counted for all {theme.plural(blocks, 'block')} by executing {facts.executed_blocks}, in {code}"
+    elif facts.executed_blocks < blocks:
+        what = f"counted on {facts.executed_blocks} of {theme.plural(blocks, 'block')}, in {code}"
+    else:
+        what = f"counted on {'the only' if blocks == 1 else 'all ' + theme.thousands(blocks)} block"
+        what += f"{'' if blocks == 1 else 's'}, in {code}"
+    listings = recording.listings
+    return heat_source(
+        recording.by_line(), recording.source, name or facts.kernel, what, listings.get("ptx"), listings.get("sass")
+    )
 
 
 def _folded(lines: int) -> str:
@@ -207,24 +264,54 @@ def _number(value: float) -> str:
     return theme.thousands(value, 1).removesuffix(".0")
 
 
+def _heat(part: int, whole: int, *, trouble: bool = False) -> str:
+    """The background of a cell: the stronger, the larger its part; in trouble's colour if it need not be as large.
+
+    The number keeps the page's colour, so that it can be read on a light and on a dark background.
+    """
+    if not part:
+        return ""
+    strength = _HOTTEST * part / whole
+    if trouble:
+        return f"background: {theme.TROUBLE}{round(255 * max(strength, _LEAST_TROUBLE)):02X}; font-weight: bold;"
+    return f"background: {_HEAT}{round(255 * strength):02X};"
+
+
 def _each(cost: int, requests: int) -> str:
-    return _number(cost / requests) if requests else ""
+    """'512 × 16': requests and what each of them costs."""
+    return f"{theme.thousands(requests)} × {_number(cost / requests)}" if requests else ""
+
+
+def _sectors(line: HeatLine) -> str:
+    """'4 096 × 32 (4)': with what would be needed, if at least half is waste."""
+    text = _each(line.sectors, line.global_requests)
+    return f"{text} ({_number(line.needed_sectors / line.global_requests)})" if line.wasteful else text
 
 
 def _fronts(line: HeatLine) -> str:
-    if not line.shared_requests:
-        return ""
-    fronts, needed = (_number(count / line.shared_requests) for count in (line.wavefronts, line.needed))
-    return f"{fronts} ({needed})" if line.conflicts else fronts
+    """'512 × 8 (1)': with what would be needed, if there are conflicts."""
+    text = _each(line.wavefronts, line.shared_requests)
+    return f"{text} ({_number(line.needed / line.shared_requests)})" if line.conflicts else text
 
 
 def _instructions(line: HeatLine) -> str:
-    """The PTX and the machine code of a line beside each other."""
+    """The PTX and the machine code of a line beside each other, and what became of its loads and stores."""
     columns = []
     for name, instructions in (("PTX", line.ptx), ("machine code", line.sass)):
-        shown = list(instructions[:MOST_INSTRUCTIONS])
+        shown = list(instructions)
+        if len(shown) > MOST_INSTRUCTIONS:
+            shown = ([one for one in shown if is_move(one)] or shown)[:MOST_INSTRUCTIONS]
+        texts = [f"{name}: {len(instructions)}", *(_code(one) for one in shown)]
         if len(instructions) > len(shown):
-            shown.append(f"… and {len(instructions) - len(shown)} more")
-        text = html.escape("\n".join([f"{name}: {len(instructions)}", *(_LONG_NAME.sub("", one) for one in shown)]))
-        columns.append(f'<pre style="{_CODE} margin: 4px 24px 8px 0; background: transparent;">{text}</pre>')
-    return f'<div style="display: flex;">{"".join(columns)}</div>'
+            texts.append(f"… and {len(instructions) - len(shown)} more")
+        columns.append(f'<pre style="{_CODE} {_COLUMN}">' + "\n".join(texts) + "</pre>")
+    sentences = "".join(
+        f'<div style="padding: 4px 0;">{html.escape(one)}</div>' for one in translations(line.ptx, line.sass)
+    )
+    return f'{sentences}<div style="display: flex;">{"".join(columns)}</div>'
+
+
+def _code(instruction: str) -> str:
+    """An instruction as HTML; loads and stores are bold."""
+    text = html.escape(_LONG_NAME.sub("", instruction))
+    return f"<b>{text}</b>" if is_move(instruction) else text

@@ -1,6 +1,7 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,8 @@ from helpers.simulator.unique_sectors import SectorSets
 
 @dataclass(slots=True)
 class Counts:
-    """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for.
+    """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for,
+    `ideal_sectors` the sectors that they would fill if they lay side by side from the start of one.
 
     Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
     `ideal_wavefronts` is the smallest number for the width and the active lanes. `uncertain` counts requests whose
@@ -29,6 +31,7 @@ class Counts:
     wavefronts: int = 0
     ideal_wavefronts: int = 0
     uncertain: int = 0
+    ideal_sectors: int = 0
 
     def add(self, other: "Counts", times: int = 1) -> None:
         """Add `times` × other."""
@@ -40,6 +43,7 @@ class Counts:
         self.wavefronts += times * other.wavefronts
         self.ideal_wavefronts += times * other.ideal_wavefronts
         self.uncertain += times * other.uncertain
+        self.ideal_sectors += times * other.ideal_sectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,13 @@ class RecordedLaunch:
                 f"simulator.record(blocks=[{wanted}]{alone})."
             )
         return [trace for trace in self.traces if trace.block == wanted]
+
+    def all_listings(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """The listings that are to be had, by level: that of the machine code is missing where nvdisasm is."""
+        for level in ("ptx", "sass"):
+            with suppress(compiler.CompilerError, SimulatorError):
+                self.listing(level)
+        return self.listings
 
     def listing(self, level: str) -> dict[int, tuple[str, ...]]:
         """The kernel's instructions by source line, of the compiler's PTX ("ptx") or its machine code ("sass").

@@ -199,5 +199,7 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
     else:
         counts.sectors = int(counting.sectors(addresses, lanes, width).sum())
         counts.tags = int(counting.tags(addresses, lanes, width, op == COPY).sum())
-        counts.useful_bytes = int(counting.useful_bytes(addresses, lanes, width).sum())
+        useful = counting.useful_bytes(addresses, lanes, width)
+        counts.useful_bytes = int(useful.sum())
+        counts.ideal_sectors = int((-(-useful // counting.SECTOR_BYTES)).sum())
     return counts

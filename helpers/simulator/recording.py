@@ -96,6 +96,11 @@ class Recording:
             raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
         return self._launches()[-1].listing(level)
 
+    @property
+    def listings(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """`listing` of the levels that can be shown here, by level."""
+        return self._launches()[-1].all_listings()
+
     def unique_sectors(
         self,
         array: str | None = None,

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from helpers.compiler import CompilerError
 from helpers.simulator.checks import Finding, Report
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program
@@ -68,11 +67,6 @@ def write(path: str | os.PathLike, level: str, launches: Sequence[RecordedLaunch
 def _description(launch: RecordedLaunch) -> dict[str, Any]:
     """What is no array."""
     program = launch.program
-    for level in ("ptx", "sass"):
-        try:
-            launch.listing(level)
-        except (CompilerError, SimulatorError):
-            continue  # the loaded recording says that it is missing
     return {
         "facts": asdict(launch.facts),
         "traced": None if launch.traced is None else sorted(launch.traced),
@@ -92,7 +86,7 @@ def _description(launch: RecordedLaunch) -> dict[str, Any]:
             "blocks": _lists(launch.unique.blocks),
             "grid": None if launch.unique.grid is None else _lists(launch.unique.grid),
         },
-        "listings": {level: sorted(listing.items()) for level, listing in launch.listings.items()},
+        "listings": {level: sorted(listing.items()) for level, listing in launch.all_listings().items()},
     }  # fmt: skip
 
 
