@@ -28,6 +28,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from helpers import course_trail
 from helpers.draw import theme
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,6 +109,11 @@ def _mend_colab(notebook: NotebookNode) -> None:
         colab.metadata["slideshow"] = NotebookNode(slide_type="skip")
         cells.insert(1, colab)
     notebook.cells = cells
+
+
+def _mend_trail(cell: NotebookNode, notebook: NotebookNode) -> None:
+    if cell is notebook.cells[0] and cell.cell_type == "markdown":
+        cell.source = course_trail.with_trail(cell.source, NOTEBOOKS)
 
 
 def _mend_source(cell: NotebookNode, _: NotebookNode) -> None:
@@ -209,6 +215,7 @@ def _position(cell: NotebookNode, notebook: NotebookNode) -> int:
 # In this order: a widget's output adds a tag, tags decide what is hidden, and an id is made of the mended source.
 MENDERS = (
     Mender("has carriage returns or ends in blank lines", _mend_source),
+    Mender("has another line of the course's notebooks than helpers.course_trail writes", _mend_trail),
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
     Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),
