@@ -16,7 +16,6 @@ ROWS = [
     for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("|")
 ][2:]
-READ = tuple(f"{number:02}" for number in range(7))  # the notebooks that were read for their terms
 
 EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(")
 LINKED_TERM = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)")
@@ -48,13 +47,13 @@ def linked(number: str) -> set[str]:
     return set().union(*map(singulars, found)) if found else set()
 
 
-@pytest.mark.parametrize("number", READ)
+@pytest.mark.parametrize("number", PATHS)
 def test_a_term_is_linked_to_the_glossary_in_the_notebook_that_explains_it(number):
     rows = [row[0] for row in ROWS if row[2] == number]
     assert [row for row in rows if not any(singulars(term) & linked(number) for term in row.split(", "))] == []
 
 
-@pytest.mark.parametrize("number", READ)
+@pytest.mark.parametrize("number", PATHS)
 def test_a_term_of_the_glossary_that_stands_in_bold_is_a_link(number):
     text = LINKED_TERM.sub("", "\n".join(markdown(number)))
     bold = re.findall(r"\*\*([^*]{2,60})\*\*", text)
@@ -104,7 +103,7 @@ def test_only_what_differs_from_run_to_run_is_not_compared(number):
             assert widget or "measured here" in told or cell.source.endswith("doctor.examine()"), cell.source
 
 
-@pytest.mark.parametrize("number", READ)
+@pytest.mark.parametrize("number", PATHS)
 def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises(number):
     taught = [
         cell
@@ -132,7 +131,7 @@ def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_eve
     assert course_map.minutes_of(PATHS[number]) == pytest.approx(estimated_minutes(number), rel=0.3)
 
 
-@pytest.mark.parametrize("number", READ)
+@pytest.mark.parametrize("number", PATHS)
 def test_the_last_cell_names_its_sources_and_what_comes_next(number):
     last = CELLS[number][-1].source
     assert last.startswith("**Next.**") and re.search(r"^\*\*Sources\.\*\* .*\*[^*]+\*", last, re.MULTILINE | re.DOTALL)
@@ -151,6 +150,6 @@ def before_its_notebook(number: str) -> list[str]:
     return [term for term in sorted(later) if re.search(rf"(?<![\w-]){re.escape(term)}s?\b", text, re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("number", READ)
+@pytest.mark.parametrize("number", PATHS)
 def test_no_term_is_used_before_the_notebook_that_explains_it(number):
     assert before_its_notebook(number) == []
