@@ -311,21 +311,17 @@ def _simulated_names() -> Mapping[str, Any]:
 
     def zeros(shape: Any, dtype: Any = float) -> Any:
         """A device array of zeros."""
-        return full(shape, 0, dtype)
+        return np.zeros(shape, dtype).view(DeviceArray)  # takes no memory before it is touched
 
     def ones(shape: Any, dtype: Any = float) -> Any:
         """A device array of ones."""
         return full(shape, 1, dtype)
-
-    def empty(shape: Any, dtype: Any = float) -> Any:
-        """A device array whose contents are not defined until a kernel writes them."""
-        return np.empty(shape, dtype).view(DeviceArray)
 
     def asnumpy(device_array: Any) -> np.ndarray:
         """A copy of a device array on the host."""
         return np.array(device_array, subok=False)
 
     names: dict[str, Callable[..., Any] | type] = {
-        function.__name__: function for function in (array, asarray, full, zeros, ones, empty, asnumpy)
+        function.__name__: function for function in (array, asarray, full, zeros, ones, asnumpy)
     }
-    return {**names, "RawModule": simulator.RawModule, "ndarray": DeviceArray}
+    return {**names, "empty": simulator.empty, "RawModule": simulator.RawModule, "ndarray": DeviceArray}

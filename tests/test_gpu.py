@@ -124,6 +124,17 @@ def test_a_kernel_runs_by_cupys_calling_convention():
     assert gpu.asnumpy(y).tolist() == [3] * 5 + [1] * 3
 
 
+def test_reading_an_empty_array_before_anybody_has_written_it_is_found():
+    source = 'extern "C" __global__ void k(float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }'
+    k = gpu.RawModule(code=source).get_function("k")
+    x, y = gpu.empty(32, np.float32), gpu.empty(32, np.float32)
+    with pytest.raises(simulator.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+        k((1,), (32,), (x, y))
+    x[:] = 2
+    k((1,), (32,), (x, y))
+    assert (y.get() == 2).all()
+
+
 def test_recording_is_the_simulators():
     A, B, _ = problem(32, 32, 8)
     with gpu.record() as recording:

@@ -154,14 +154,28 @@ def test_a_race_names_both_lines_both_threads_the_element_and_the_missing_barrie
     assert y.tolist() == np.r_[x[40:], x[:40]].tolist()
 
 
-def test_a_race_inside_a_warp_asks_for_syncwarp():
+def test_a_race_inside_a_warp_asks_for_syncwarp_if_the_block_has_no_other_warp():
     function = kernel(
-        "int *y", "__shared__ int s[32];\ns[threadIdx.x] = threadIdx.x;\ny[threadIdx.x] = s[31 - threadIdx.x];"
+        "int *y", "__shared__ int s[64];\ns[threadIdx.x] = threadIdx.x;\ny[threadIdx.x] = s[threadIdx.x ^ 31];"
     )
-    with pytest.raises(
-        simulator.RaceError, match=r"\(the lanes of a warp need not run in step\). Put __syncwarp\(\) or"
-    ):
+    with pytest.raises(simulator.RaceError) as caught:
         function(1, 32, (np.zeros(32, I32),))
+    assert str(caught.value).endswith(
+        "(the lanes of a warp need not run in step). Put __syncwarp() between line 3 and line 4."
+    )
+    with pytest.raises(simulator.RaceError) as caught:
+        function(1, 64, (np.zeros(64, I32),))
+    assert str(caught.value).endswith(
+        "Put __syncthreads() between line 3 and line 4. __syncwarp() is enough only if it is always lanes of one warp "
+        "that meet here."
+    )
+
+
+def test_the_sanitizer_takes_a_limit_of_instructions():
+    function = kernel("int *y", "for (int i = 0; i < y[1]; ++i) y[0] += i & y[2];")
+    with simulator.sanitize(max_instructions=2_000), pytest.raises(simulator.StepLimitExceeded, match="2,000"):
+        function(1, 1, (np.array([0, 2_000, 1], I32),))
+    function(1, 1, (np.array([0, 2_000, 1], I32),))
 
 
 def test_a_race_between_blocks_names_both_blocks():

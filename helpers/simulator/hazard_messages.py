@@ -3,7 +3,7 @@
 from helpers.simulator.errors import coordinates
 from helpers.simulator.global_checks import GlobalHazard
 from helpers.simulator.ir import Program
-from helpers.simulator.memory import lane_name
+from helpers.simulator.memory import lane_name, product
 from helpers.simulator.shared_epoch import Hazard, Side
 
 WARP = 32
@@ -71,7 +71,11 @@ class Messages:
         text += self._quote_both(first.instruction, second.instruction, *sides)
         both_write = first.what != "reads" and second.what != "reads"
         same_warp = first.thread // WARP == second.thread // WARP
-        barrier = "__syncwarp() or __syncthreads()" if same_warp else "__syncthreads()"
+        one_warp = product(self._block) <= WARP
+        barrier = "__syncwarp()" if one_warp else "__syncthreads()"
+        enough = ""
+        if same_warp and not one_warp:
+            enough = " __syncwarp() is enough only if it is always lanes of one warp that meet here."
         if both_write and first.instruction == second.instruction:
             return text + (
                 "Both write different values in one statement, and which of them stays is not defined. "
@@ -90,13 +94,13 @@ class Messages:
             if first.what == "reads" and 0 < second.instruction - first.instruction < CLOSE:
                 return text + (
                     "If several threads update one element, use an atomic function such as atomicAdd; "
-                    f"else put {barrier} between the read and the write."
+                    f"else put {barrier} between the read and the write.{enough}"
                 )
-            return text + f"Put {barrier} between the two accesses."
+            return text + f"Put {barrier} between the two accesses.{enough}"
         if one < two:
             outside = "" if follows else ", outside of any branch that only some threads take"
-            return text + f"Put {barrier} between line {one} and line {two}{outside}."
-        return text + f"Put {barrier} after line {one}, before line {two} is reached again."
+            return text + f"Put {barrier} between line {one} and line {two}{outside}.{enough}"
+        return text + f"Put {barrier} after line {one}, before line {two} is reached again.{enough}"
 
     def _may_follow(self, first: int, second: int) -> bool:
         """Whether one thread may execute the instruction `second` after `first`."""
