@@ -12,7 +12,7 @@ from helpers.readme_table import PLAN
 
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split("|"))
+    tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
     for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("|")
 ][2:]

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 PATHS = {path.name[:2]: path for path in sorted(FOLDER.glob("*.ipynb"))}
 CELLS = {number: notebook_form.read(path.read_text(encoding="utf-8")).cells for number, path in PATHS.items()}
 ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split("|"))
+    tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
     for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
     if line.startswith("|")
 ][2:]
@@ -65,6 +65,13 @@ def test_every_link_to_a_file_leads_to_one(number):
     text = "\n".join(markdown(number))
     targets = {target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target}
     assert {target for target in targets if not (FOLDER / target.split("#")[0]).is_file()} == set()
+
+
+def test_every_row_of_the_glossary_leads_to_its_notebook():
+    for row in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines():
+        number = re.search(r"\[(\d\d)\]\((\S+)\) \|$", row)
+        if row.startswith("|") and not row.startswith(("| Term", "|---")):
+            assert number is not None and PATHS[number[1]].name == number[2], row
 
 
 @pytest.mark.parametrize("number", PATHS)
