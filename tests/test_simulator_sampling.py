@@ -146,6 +146,8 @@ def test_counts_that_may_depend_on_other_blocks_are_said_not_to_be_exact():
     assert "Not exact: blocks read elements of x that they do not write themselves" in recording.sampled
     recording = launch_sampled(source.replace("i + 1", "i"), 100, 32, np.ones(3201, np.float32))
     assert "Not exact" not in recording.sampled
+    recording = launch_sampled(source, 3, 32, np.ones(97, np.float32))
+    assert recording.sampled == "Sampled: all 3 blocks were executed, as there are few of each kind."
 
 
 def test_blocks_that_go_by_the_data_are_refused():
@@ -158,6 +160,16 @@ def test_blocks_that_go_by_the_data_are_refused():
     out = np.zeros(640_000, np.int32)
     with pytest.raises(simulator.SimulatorError, match=r"kernel cannot be sampled: .* leave out blocks=\"sampled\""):
         launch_sampled(source, 20_000, 32, steps, out)
+
+
+def test_a_block_that_goes_astray_at_its_start_is_found_wherever_it_is():
+    source = """extern "C" __global__ void kernel(float *x) {
+        int i = blockIdx.x * 32 + threadIdx.x;
+        x[blockIdx.x == 377 ? i + 1000000 : i] = 1.0f;
+    }"""
+    with pytest.raises(simulator.OutOfBounds) as caught:
+        launch_sampled(source, 1000, 32, np.zeros(32_000, np.float32))
+    assert caught.value.block == (377, 0, 0)
 
 
 def test_the_sanitizer_looks_at_the_blocks_that_are_executed_and_says_so():

@@ -16,6 +16,7 @@ their places in a cache line in any block if they do not in these.
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -57,7 +58,8 @@ class _Untouched(GlobalMemory):
         self._bases = [one.base for one in self.allocations]
 
     def store(self, wave, addresses, mask, values) -> None:
-        """Nothing."""
+        """Nothing but the check that it is allowed."""
+        self.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
 
     def cells(self, wave, addresses, dtype: np.dtype):
         view, index = super().cells(wave, addresses, dtype)
@@ -141,7 +143,7 @@ def _reachable(program: Program, blocks: Sequence[int]) -> set[int]:
 
 
 def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int) -> _Start | None:
-    """Begin all blocks; None if there are too many."""
+    """Begin all blocks; None if there are too many. KernelError of the first block that does what is not allowed."""
     if blocks * threads > MOST_BEGUN:
         return None
     prints = np.zeros(blocks, np.uint64)
@@ -156,12 +158,8 @@ def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int)
         launch = make(untouched, None, some)
         launch.recorder = watcher = _Starts(early, len(some))
         launch.prepared, launch.output_left = prepared, 0
-        try:
+        with suppress(_Enough):
             launch.run()
-        except _Enough:
-            pass
-        except KernelError:
-            return None  # found out, with a better message, by who executes the block to its end
         prints[some] = watcher.prints
         guarded.update(watcher.guarded_lanes)
         complete &= watcher.complete
@@ -197,6 +195,10 @@ class _Grid:
         """(x, y, z) of linear numbers, (n, 3)."""
         x, y, _ = self.sizes
         return np.stack([ids % x, ids // x % y, ids // (x * y)], axis=1)
+
+    def number(self, index: Sequence[int]) -> int:
+        """The linear number of the block (x, y, z)."""
+        return int(index[0] + self.sizes[0] * (index[1] + self.sizes[1] * index[2]))
 
     def places(self, ids: np.ndarray) -> np.ndarray:
         """First, between or last along each axis, as one number."""
@@ -276,18 +278,13 @@ def _insert(basis: list[list[int]], row: list[int]) -> None:
 
 
 def _split(kind: _Kind, grid: _Grid) -> list[_Kind]:
-    """Smaller kinds, with what is known of their blocks."""
+    """Smaller kinds."""
     if kind.period == 0:
         keys, period = grid.places(kind.ids), 1
     else:
         period = 2 * kind.period
         keys = grid.residues(kind.ids, period)
-    parts = []
-    for key in np.unique(keys):
-        ids = kind.ids[keys == key]
-        known = {block: what for block, what in kind.executed.items() if block in set(ids.tolist())}
-        parts.append(_Kind(ids, period, known))
-    return parts
+    return [_Kind(kind.ids[keys == key], period) for key in np.unique(keys)]
 
 
 # ---- executing
@@ -333,7 +330,12 @@ def execute(
     exchanges = Exchanges(written)
     place = _Grid(grid)
     blocks = int(np.prod(place.sizes))
-    start = _starts(make, memory, blocks, threads)
+    suspects: list[int] = []
+    try:
+        start = _starts(make, memory, blocks, threads)
+    except KernelError as error:
+        # It may be due to what was left out. Who executes the block in earnest will see.
+        start, suspects = None, [place.number(error.block or (0, 0, 0))]
     counted = {} if start is None else start.guarded
     prints = np.zeros(blocks, np.uint64) if start is None else start.prints
     ids = np.arange(blocks, dtype=np.int64)
@@ -342,7 +344,7 @@ def execute(
     batches: list[_Batch] = []
     known: dict[int, object] = {}
     while waiting:
-        new = sorted({one for kind in waiting for one in _members(kind, place)} - known.keys())
+        new = sorted({*suspects, *(one for kind in waiting for one in _members(kind, place))} - known.keys())
         if len(known) + len(new) > MOST_BLOCKS:
             raise SimulatorError(_too_different(waiting[0], known, place, batches))
         if new:
@@ -367,7 +369,7 @@ def execute(
     if sectors is not None:
         order = np.array([weights[block] for batch in batches for block in batch.ids.tolist()], np.int64)
         launch.unique = sectors.finish(len(weights) == blocks, order)
-    doubts = tuple(_doubts(launch, exchanges.foreign))
+    doubts = tuple(_doubts(launch, exchanges.foreign)) if len(weights) < blocks else ()
     launch.sampling = Sampling(blocks, len(weights), len(done), start is not None, doubts)
     launch.facts = replace(launch.facts, executed_blocks=len(weights))
     return launch
@@ -418,7 +420,8 @@ def _doubts(launch: RecordedLaunch, foreign: set[str]) -> Iterator[str]:
 
 def _too_different(kind: _Kind, known: dict[int, object], grid: _Grid, batches: Sequence[_Batch]) -> str:
     name = batches[0].recorder.facts.kernel if batches else "The kernel"
-    behaviours = list({what: block for block, what in known.items() if block in set(kind.ids.tolist())}.values())
+    inside = set(kind.ids.tolist())
+    behaviours = list({what: block for block, what in known.items() if block in inside}.values())
     pair = " and ".join(coordinates(tuple(grid.indices(np.array([block]))[0].tolist())) for block in behaviours[:2])
     what = f"blocks {pair} do different things" if len(behaviours) > 1 else "there are too many kinds of blocks"
     return (
