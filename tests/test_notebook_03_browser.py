@@ -84,11 +84,14 @@ def test_a_prediction_is_answered_after_commit_by_keyboard(page):
     cell = page.locator(".jp-CodeCell", has_text="predict_naive_load")
     cell.get_by_role("radio").nth(1).focus()
     page.keyboard.press("Space")
-    commit = cell.get_by_role("button", name="Commit")
+    commit, picture = cell.get_by_role("button", name="Commit"), cell.locator("img.widget-image")
     expect(commit).to_be_enabled()
+    expect(picture).to_be_hidden()
     commit.focus()
     page.keyboard.press("Enter")
     expect(cell.get_by_text("The answer is 32")).to_be_visible()
+    expect(picture).to_be_visible()
+    expect(commit).to_be_disabled()
 
 
 def answer(page: Page, check: str, source: str) -> Locator:
