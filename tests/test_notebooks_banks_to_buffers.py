@@ -68,6 +68,8 @@ VECTOR_STORE = """    if (N % 4 == 0) {
         ("07", "swizzle", 'place_of_row = "row"', 'place_of_row = "row ^ (4 * k)"'),
         ("08", "aligned_rows", r'my_loop = """.*?\n    }', GUARDED_LOOP),
         ("08", "vector_store", r"    for \(int x = 0;", VECTOR_STORE),
+        ("09", "two_buffers", "load(buffer, k0 + T);", "load(1 - buffer, k0 + T);"),
+        ("09", "async_wait", "wait<2>();", "wait<1>();"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(number, name, before, after):

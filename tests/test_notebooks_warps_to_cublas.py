@@ -68,6 +68,8 @@ def test_the_terms_that_a_notebook_explains_are_linked_to_the_glossary(number, t
         ("10", "warp_reads.check", "my_answer = None", "my_answer = 96"),
         ("10", "lane_maps.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
         ("10", "lane_maps.check_wavefronts", "my_answer = None", "my_answer = 6"),
+        ("10", "warp_place.check", "warp_row = warp % (BM / WM)", "warp_row = warp / (BN / WN)"),
+        ("10", "lane_map.check", "lane / 8, lane_x = lane % 8", "lane / 2 % 4, lane_x = lane / 8 * 2 + lane % 2"),
         ("11", "legal_tiles.check", "my_answer = None", "my_answer = 12"),
         ("11", "rounds_of_blocks.check", "my_answer = None", "my_answer = 4"),
         ("11", "small_matrix.check", "BM=128, BN=128, BK=8, TM=8, TN=8", "BM=32, BN=32, BK=8, TM=4, TN=4"),
@@ -80,7 +82,8 @@ def test_the_terms_that_a_notebook_explains_are_linked_to_the_glossary(number, t
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(number, call, before, after):
     (source,) = [source for source in cells(number, "code") if f"{call}(" in source]
     assert source.count(before) == 1
-    names = {one: exercises.get(one) for one in ("warp_reads", "legal_tiles", "rounds_of_blocks", "small_matrix")}
+    graded = ("warp_reads", "warp_place", "lane_map", "legal_tiles", "rounds_of_blocks", "small_matrix")
+    names = {one: exercises.get(one) for one in graded}
     names |= {"lane_maps": lane_maps, "beating": beating, "search_space": search_space}
     shown = []
     lines = source.replace(before, after).split("\n")
