@@ -1,4 +1,4 @@
-"""Explorers in JupyterLab in a real browser: moved by the keyboard alone, on a light and on a dark page, interrupted."""
+"""Explorers in JupyterLab in a real browser: moved by keyboard alone, on a light and on a dark page, interrupted."""
 
 from collections.abc import Iterator
 

@@ -105,7 +105,7 @@ def test_the_best_is_compared_with_the_first_guess(searched):
     caption = picture_of(Choice(H200, measure="gflops")).caption.replace("\u202f", " ")
     times = SEARCH[1].gflops / SEARCH[0].gflops
     assert (
-        f"the best reaches {SEARCH[1].gflops:,.0f} GFLOPS, {times:.1f} times the first guess".replace(",", " ", 1)
+        f"the best reaches {SEARCH[1].gflops:,.0f} GFLOPS, {times:.2f} times the first guess".replace(",", " ", 1)
         in caption
     )
 

@@ -97,7 +97,12 @@ class Landscape:
 
     def values(self, name: str) -> list[int]:
         """The values of a parameter, ascending."""
-        return sorted({one.params[name] for one in self.configurations})
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, list[int]]:
+        names = self.configurations[0].params if self.configurations else ()
+        return {name: sorted({one.params[name] for one in self.configurations}) for name in names}
 
     @property
     def free(self) -> tuple[str, ...]:

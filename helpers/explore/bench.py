@@ -1,10 +1,11 @@
-"""From moving a control to the new picture: how long does each explorer take?
+"""From moving a control to the new picture: how long does each explorer take, and does it survive any setting?
 
-    python -m helpers.explore.bench [--memory] [explorer …]
+    python -m helpers.explore.bench [explorer …]              every control over its range, timed
+    python -m helpers.explore.bench --random 500 [explorer …]  settings at random: what was shown, and memory
 
 Every move is timed as the learner feels it without the browser: new value in, compile and simulate if the launch is a
 new one, draw, PNG out. Launches that are kept from earlier moves are forgotten first, and the compiler's disk cache is
-off. With --memory each explorer is then moved many times, to see whether the process grows.
+off. Beside the time on the wall stands the processor's, children included, which others on the machine do not lengthen.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,14 +36,15 @@ from helpers.explore import (
     pipeline,
     register_tile,
     roofline,
+    scheduler,
     thread_map,
     tile_phases,
     tuning,
     vector_width,
 )
+from helpers.explore.moving import random_moves
 
-MANY = 500  # moves, to see whether memory grows
-MEMORY = "--memory"
+RANDOM = "--random"
 STATM = Path("/proc/self/statm")  # where Linux says how much memory a process holds
 
 
@@ -49,13 +52,14 @@ STATM = Path("/proc/self/statm")  # where Linux says how much memory a process h
 class Move:
     """One move: which control of which explorer, to which value, and the milliseconds until the picture was there.
 
-    compiles: whether a kernel had to be compiled for it.
+    processor: milliseconds of processor time in it.  compiles: whether a kernel had to be compiled for it.
     """
 
     explorer: str
     control: str
     value: object
     milliseconds: float
+    processor: float
     compiles: bool = False
 
 
@@ -75,9 +79,16 @@ def moves_of(
         for part in path.split("."):
             control = control[part] if isinstance(control, dict) else getattr(control, part)
         for value in list(values)[:positions]:
-            started = time.perf_counter()
+            started, worked = time.perf_counter(), _processor_seconds()
             control.value = value
-            yield Move(name, path, value, 1e3 * (time.perf_counter() - started), path in compiling)
+            wall, processor = time.perf_counter() - started, _processor_seconds() - worked
+            yield Move(name, path, value, 1e3 * wall, 1e3 * processor, path in compiling)
+
+
+def _processor_seconds() -> float:
+    """Of this process and of those that it waited for, such as nvdisasm."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
 
 
 def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
@@ -147,6 +158,13 @@ def occupancy_moves(positions: int | None = None) -> Iterator[Move]:
         "device": [devices.get(name) for name in ("A100 80GB", "RTX A6000", "RTX 4090", "B200")],
     }
     return moves_of("occupancy", explorer, ranges, positions, ("kernel",))
+
+
+def scheduler_moves(positions: int | None = None) -> Iterator[Move]:
+    """Notebook 05: a model; nothing is compiled or launched."""
+    explorer = scheduler.explore()
+    ranges = {"warps": range(2, 17, 2), "independent": range(2, 17, 2), "latency": range(5, 41, 5)}
+    return moves_of("scheduler", explorer, ranges, positions)
 
 
 def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
@@ -294,6 +312,7 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
     "tile_phases": tile_phases_moves,
     "barriers": barriers_moves,
     "occupancy": occupancy_moves,
+    "scheduler": scheduler_moves,
     "register_tile": register_tile_moves,
     "bank_board": bank_board_moves,
     "vector_width": vector_width_moves,
@@ -306,56 +325,93 @@ EXPLORERS: dict[str, Callable[[int | None], Iterator[Move]]] = {
 }
 
 
-def growth(moves: Callable[[int | None], Iterator[Move]], count: int = MANY) -> float | None:
-    """Megabytes by which the process grows while an explorer is moved `count` times, after a warm-up.
+MODULES: dict[str, Any] = {
+    module.__name__.rsplit(".", 1)[-1]: module
+    for module in (
+        roofline, thread_map, coalescing, tile_phases, barriers, occupancy, scheduler, register_tile, bank_board,
+        vector_width, pipeline, hierarchy, tuning, ladder, heat_source, diff,
+    )
+}  # fmt: skip
 
-    None where the system does not say how much memory a process holds.
+
+@dataclass(frozen=True)
+class Endurance:
+    """An explorer under random settings.  shown: how often a picture, how often a sentence.
+
+    milliseconds: of processor time a move, the median.  grown: megabytes by which the process grew after the first
+    fifth of the moves; None where the system does not say how much memory a process holds.
     """
-    if not STATM.exists():
-        return None
-    _move_times(moves, count // 5)
-    before = _resident_megabytes()
-    _move_times(moves, count)
-    return _resident_megabytes() - before
+
+    shown: Mapping[str, int]
+    milliseconds: float
+    grown: float | None
 
 
-def _move_times(moves: Callable[[int | None], Iterator[Move]], count: int) -> None:
-    made = 0
-    while made < count:
-        made += sum(1 for _ in moves(None))
+def endurance(name: str, count: int, seed: int = 7) -> Endurance:
+    """Set controls of an explorer at random, `count` times. An exception of the explorer is passed on."""
+    explorer = MODULES[name].explore()
+    seen, times, begun = Counter(), [], 0.0
+    worked = _processor_seconds()
+    for number, answer in enumerate(random_moves(explorer, count, seed)):
+        seen[answer] += 1
+        times.append(_processor_seconds() - worked)
+        if number == count // 5:
+            gc.collect()
+            begun = _resident_megabytes()
+        worked = _processor_seconds()
     gc.collect()
+    grown = _resident_megabytes() - begun if STATM.exists() else None
+    return Endurance(seen, 1e3 * statistics.median(times), grown)
 
 
 def _resident_megabytes() -> float:
+    if not STATM.exists():
+        return 0.0
     return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the median and the slowest move of each control of the chosen explorers, and how the process grows."""
-    wanted = [argument for argument in arguments if argument != MEMORY]
-    unknown = [name for name in wanted if name not in EXPLORERS]
+    """Print what the chosen explorers took, control by control; with --random how they stood so many settings."""
+    wanted, count = list(arguments), 0
+    if RANDOM in wanted:
+        place = wanted.index(RANDOM)
+        count = int(wanted[place + 1]) if wanted[place + 1 :] and wanted[place + 1].isdecimal() else 0
+        if count < 5:
+            sys.exit(f"Say how many settings, at least 5: {RANDOM} 200.")
+        del wanted[place : place + 2]
+    known = MODULES if count else EXPLORERS
+    unknown = [name for name in wanted if name not in known]
     if unknown:
-        sys.exit(f"There is no explorer {' or '.join(unknown)}; there are {', '.join(EXPLORERS)}.")
+        sys.exit(f"There is no explorer {' or '.join(unknown)}; there are {', '.join(known)}.")
     os.environ[ENVIRONMENT_VARIABLE] = "off"
-    chosen = {name: EXPLORERS[name] for name in wanted or EXPLORERS}
-    print(f"{'explorer':14} {'control':10} {'moves':>5} {'median ms':>10} {'slowest ms':>11}")
-    for explorer_moves in chosen.values():
-        moves = list(explorer_moves(None))
+    if count:
+        _random_table(wanted or list(known), count)
+        return
+    print(f"{'explorer':14} {'control':10} {'moves':>5} {'median ms':>10} {'processor':>10} {'slowest ms':>11}")
+    for name in wanted or EXPLORERS:
+        moves = list(EXPLORERS[name](None))
         for control in dict.fromkeys(move.control for move in moves):
             _line(control, [move for move in moves if move.control == control])
         _line("all", [move for move in moves if not move.compiles])
         _line("compiles", [move for move in moves if move.compiles])
-    for name, explorer_moves in chosen.items() if MEMORY in arguments else ():
-        grown = growth(explorer_moves)
-        if grown is not None:
-            print(f"{name:14} grows by {grown:.1f} MB in {MANY} moves")
+
+
+def _random_table(names: Sequence[str], count: int) -> None:
+    print(f"{'explorer':14} {'pictures':>8} {'sentences':>9} {'processor ms':>12} {'grown MB':>9}")
+    for name in names:
+        found = endurance(name, count)
+        grown = "" if found.grown is None else f"{found.grown:.1f}"
+        pictures, sentences = (found.shown.get(what, 0) for what in ("picture", "sentence"))
+        print(f"{name:14} {pictures:8} {sentences:9} {found.milliseconds:12.0f} {grown:>9}", flush=True)
 
 
 def _line(name: str, moves: Sequence[Move]) -> None:
     if moves:
         times = [move.milliseconds for move in moves]
         median, slowest = statistics.median(times), max(times)
-        print(f"{moves[0].explorer:14} {name:10} {len(times):5} {median:10.0f} {slowest:11.0f}", flush=True)
+        processor = statistics.median(move.processor for move in moves)
+        row = f"{moves[0].explorer:14} {name:10} {len(times):5} {median:10.0f} {processor:10.0f} {slowest:11.0f}"
+        print(row, flush=True)
 
 
 if __name__ == "__main__":

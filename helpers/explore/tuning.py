@@ -123,12 +123,13 @@ def pairs(gpu: str, size: int, name: str, old: int, new: int) -> list[tuple[dict
     return [(dict(others), both[old], both[new]) for others, both in found.items() if {old, new} <= both.keys()]
 
 
-def sizes(gpu: str) -> list[int]:
-    """The sizes of the searches that were recorded on a GPU."""
+@lru_cache(maxsize=16)
+def sizes(gpu: str) -> tuple[int, ...]:
+    """The sizes of the searches that were recorded on a GPU, ascending."""
     try:
-        return sorted({row.M for row in recordings.load(gpu, SUITE) if row.M == row.N == row.K})
+        return tuple(sorted({row.M for row in recordings.load(gpu, SUITE) if row.M == row.N == row.K}))
     except recordings.NoRecording:
-        return []
+        return ()
 
 
 def most_searched(gpu: str) -> int:
