@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from helpers import notebook_form
-from helpers.slides import check, deck, page
+from helpers.slides import check, deck, page, questions
 from helpers.slides.__main__ import main, write
 
 NOTEBOOKS = sorted(notebook_form.NOTEBOOKS.glob("*.ipynb"))
@@ -84,6 +84,22 @@ def test_a_hidden_input_leaves_its_output_and_a_live_widget_its_name():
     output, live = slides[0].blocks
     assert output.kind == "output" and "draw()" not in output.html and "drawn" in output.html
     assert live.kind == "live" and "x.explore()" in live.html and "import" not in live.html
+
+
+def test_a_prediction_stands_on_paper_with_its_options_and_its_answer_folded():
+    notebook = notebook_form.read((notebook_form.NOTEBOOKS / "03_coalescing.ipynb").read_text(encoding="utf-8"))
+    asked = questions.on_paper(notebook, "03")
+    (block,) = (block for slide in deck.slides(notebook, asked) for block in slide.blocks if block.kind == "asked")
+    before, folded = block.html.split("<details>")
+    assert [option in before for option in ("<li>1</li>", "<li>4</li>", "<li>16</li>", "<li>32</li>")] == [True] * 4
+    assert "✔" not in before and "✔ 32: " in folded
+
+
+def test_what_a_question_needs_is_read_from_the_notebook_and_missed_with_a_sentence():
+    notebook = notebook_form.read((notebook_form.NOTEBOOKS / "00_start_here.ipynb").read_text(encoding="utf-8"))
+    assert list(questions.on_paper(notebook, "00")) == ["predict_last_threads", "predict_blocks"]
+    with pytest.raises(LookupError, match="predict_last_threads needs source"):
+        questions.on_paper(new_notebook(cells=[printed("source = input()", "")]), "00")
 
 
 def test_a_slide_remembers_the_heading_that_stands_above_it():

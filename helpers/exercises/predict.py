@@ -73,6 +73,18 @@ class Prediction(ipywidgets.VBox):
         style = f"border-left: 4px solid {colour}; padding-left: 12px; line-height: 1.5"
         return f'<div style="{style}">{body}<div style="opacity: 0.75">{rest}</div></div>'
 
+    def on_paper(self) -> str:
+        """The question as HTML for a page that runs nothing: its options, and folded the answer with all reasons."""
+        options = "".join(f"<li>{html.escape(str(option))}</li>" for option in self.reasons)
+        reasons = "".join(
+            f"<li>{'✔' if option == self.answer else '✘'} {html.escape(f'{option}: {reason}')}</li>"
+            for option, reason in self.reasons.items()
+        )
+        return (
+            f"<p><b>Predict.</b> {html.escape(self.question)}</p><ul>{options}</ul>"
+            f"<details><summary>The answer, after you have chosen</summary><ul>{reasons}</ul></details>"
+        )
+
     def _chosen(self, _: object) -> None:
         self.button.disabled = self.options.value is None
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from helpers import notebook_form
-from helpers.slides import deck, page
+from helpers.slides import deck, page, questions
 
 FOLDER = notebook_form.ROOT / "build" / "slides"
 
@@ -21,8 +21,9 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     for path in notebooks:
         try:
             notebook = notebook_form.read(path.read_text(encoding="utf-8"))
-            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook))
-        except ValueError as error:
+            asked = questions.on_paper(notebook, path.name[:2])
+            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, asked))
+        except (LookupError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
     glossary = (notebook_form.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")

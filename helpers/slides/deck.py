@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
@@ -32,8 +34,8 @@ KERNEL = re.compile(r'^(\w+ = r""")\n(.*?)^(""".*?)$', re.DOTALL | re.MULTILINE)
 class Block:
     """A piece of a slide that a page break may come before.
 
-    kind: text, code, output, picture or live.  html: what stands in it.  cell: its number in the notebook, from 1.
-    fragment: it appears at the next press of a key.
+    kind: text, code, output, picture, live (a widget's name) or asked (a question on paper).  html: what stands in it.
+    cell: its number in the notebook, from 1.  fragment: it appears at the next press of a key.
     """
 
     kind: str
@@ -65,9 +67,10 @@ def title(notebook: NotebookNode, path: Path) -> str:
     return path.stem
 
 
-def slides(notebook: NotebookNode) -> list[Slide]:
+def slides(notebook: NotebookNode, on_paper: Mapping[str, str] = MappingProxyType({})) -> list[Slide]:
     """The notebook's slides in order; a slide that would show nothing is left out, its notes move to the one before.
 
+    on_paper: function → HTML that stands where the notebook calls it for a widget; the others are named in a line.
     Raises ValueError where a text has a TeX formula: the file carries no program that sets one.
     """
     found: list[Slide] = []
@@ -81,7 +84,7 @@ def slides(notebook: NotebookNode) -> list[Slide]:
         if kind == "notes":
             found[-1].notes.append(_text(cell, number))
             continue
-        blocks = _blocks(cell, number, kind == "fragment")
+        blocks = _blocks(cell, number, kind == "fragment", on_paper)
         headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
         heading = headings[-1] if headings else heading
         found[-1].heading = heading
@@ -99,15 +102,18 @@ def _with_content(found: list[Slide]) -> list[Slide]:
     return kept
 
 
-def _blocks(cell: NotebookNode, number: int, fragment: bool) -> list[Block]:
+def _blocks(cell: NotebookNode, number: int, fragment: bool, on_paper: Mapping[str, str]) -> list[Block]:
     if cell.cell_type == "markdown":
         return [Block("text", _text(cell, number), number, fragment)]
     if cell.cell_type != "code":
         return []
     tags = cell.metadata.get("tags", [])
     if LIVE in tags and not cell.outputs:
-        call = html.escape(cell.source.strip().split("\n")[-1])
-        return [Block("live", f"Live in the notebook: <code>{call}</code>", number, fragment)]
+        call = cell.source.strip().split("\n")[-1]
+        function = call.partition("(")[0].rpartition(".")[2]
+        if function in on_paper:
+            return [Block("asked", on_paper[function], number, fragment)]
+        return [Block("live", f"Live in the notebook: <code>{html.escape(call)}</code>", number, fragment)]
     hidden = "hide-input" in tags or cell.metadata.get("jupyter", {}).get("source_hidden")
     blocks = [] if hidden else [Block("code", _code(cell.source), number, fragment)]
     return blocks + [block for output in cell.outputs for block in _output(output, number, fragment)]

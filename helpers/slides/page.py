@@ -68,8 +68,8 @@ $entries
 <p><kbd>→</kbd> or <kbd>Space</kbd> goes on, <kbd>←</kbd> back, <kbd>O</kbd> shows all slides, <kbd>F</kbd> fills the
 screen, <kbd>S</kbd> opens the speaker's notes in a window of their own, <kbd>?</kbd> lists all keys. To print, or to
 save as PDF, open a deck with <code>?print-pdf</code> at the end of its address; with <code>?showNotes=true</code> the
-notes stand beside the slides. The files need no network. What is live in the notebooks (sliders, questions, exercises)
-is named where it stands.</p>
+notes stand beside the slides. The files need no network. Sliders and exercises live in the notebooks alone: they are
+named where they stand. The predictions are here, with their answers folded.</p>
 """)
 
 
