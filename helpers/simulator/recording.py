@@ -11,7 +11,7 @@ from helpers.occupancy import Occupancy
 from helpers.simulator import counters, counting, recording_file, unique_sectors
 from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
-from helpers.simulator.recorded import Counts, LineCounts, RecordedLaunch
+from helpers.simulator.recorded import Counts, LineCounts, RecordedLaunch, Trace
 from helpers.simulator.recorder import WARP, as_warps
 
 COPIES = ("LDGSTS", "cp.async")  # asynchronous copies
@@ -255,14 +255,23 @@ class Recording:
                     continue
                 one, on = addresses[number : number + 1], lanes[number : number + 1]
                 copied = recorder.program.instructions[trace.instruction].opcode.startswith(COPIES)
-                shared = trace.space == "shared"
                 rows.append(
                     (
                         trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
-                        one[0], one[0] - trace.base, on[0],
-                        0 if shared else int(counting.sectors(one, on, trace.width)[0]),
-                        0 if shared else int(counting.tags(one, on, trace.width, copied)[0]),
-                        int(counting.wavefronts(one, on, trace.width, trace.op != "ld")[0]) if shared else 0,
+                        one[0], one[0] - trace.base, on[0], *_cost(trace, one, on, copied),
                     )
                 )  # fmt: skip
         return np.array(rows, REQUEST)
+
+
+def _cost(trace: Trace, addresses: np.ndarray, active: np.ndarray, copied: bool) -> tuple[int, int, int]:
+    """(sectors, tags, wavefronts) of one request, (1, 32) addresses."""
+    if trace.space == "shared":
+        return 0, 0, int(counting.wavefronts(addresses, active, trace.width, trace.op != "ld")[0])
+    width, parts = trace.width, [addresses]
+    if trace.space == "local" and width > 4:
+        # A lane's words lie apart, each beside the other lanes' same word: see LaunchRecorder.access.
+        apart = 4 * WARP * -(-len(trace.addresses) // WARP)
+        width, parts = 4, [addresses + word * apart for word in range(width // 4)]
+    sectors = sum(int(counting.sectors(part, active, width)[0]) for part in parts)
+    return sectors, sum(int(counting.tags(part, active, width, copied)[0]) for part in parts), 0
