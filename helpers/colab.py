@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of, and
 # Matplotlib has colours for hatches since 3.11.
 EXACT = ("matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
+# CuPy has a package for each major version of CUDA, and two of them in one environment do not work.
+OTHER_CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda13x", "cupy-cuda14x")
 
 
 def installed_version(name: str) -> str | None:
@@ -46,6 +48,8 @@ def wanted(
     for requirement in dependencies:
         name = re.split(r"[ ;<>=!~\[]", requirement, maxsplit=1)[0]
         here, pin = version_of(name), pinned.get(name.lower(), name)
+        if name.startswith("cupy"):
+            here = next((version for version in map(version_of, (name, *OTHER_CUPY)) if version), None)
         if here is None or (name in EXACT and pin != f"{name}=={here}"):
             found.append(pin)
     return found

@@ -96,6 +96,7 @@ def test_the_cell_fits_on_a_slide_and_on_a_line(address):
         ({"numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.4"}, ["nvidia-cuda-nvrtc-cu12==12.9.86"]),
         ({"cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["numpy"]),
         ({"numpy": "1", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["cupy-cuda12x==14.2.0"]),
+        ({"numpy": "1", "cupy-cuda13x": "14.0", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, []),
         (
             {"matplotlib": "3.10.0", "numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"},
             ["matplotlib==3.11.2"],
