@@ -5,7 +5,10 @@ import re
 import pytest
 import random_programs
 
-SEEDS = range(28)
+# Programs that found something once: carries out of LEA.HI, votes behind which the PTX has a path that comes back, and
+# threads that leave a meeting while their warp is still together.
+FOUND = (1062, 1106, 1122, 1240, 1302)
+SEEDS = (*range(24), *FOUND)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -16,7 +19,7 @@ def test_both_levels_give_the_same_bits(seed):
 def test_programs_are_different_and_use_what_kernels_use():
     programs = [random_programs.program(seed) for seed in SEEDS]
     assert len(set(programs)) == len(SEEDS)
-    assert random_programs.program(3) == programs[3]
+    assert random_programs.program(SEEDS[3]) == programs[3]
     for words in (
         "for (",
         "if (",

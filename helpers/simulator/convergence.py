@@ -37,6 +37,7 @@ class Convergence:
         self.waiting = np.zeros(self.living.shape, np.int8)
         self.wanted = np.zeros(self.living.shape, np.uint32)
         self.together = np.full(self.living.shape, -1, np.int8)  # the leader before WARPSYNC.COLLECTIVE, else -1
+        self.left: dict[int, np.ndarray] = {}  # by barrier: the warps whose meeting goes on without some of the threads
         self._serial = 0
 
     # ---- shapes
@@ -75,10 +76,17 @@ class Convergence:
         return self.threads(self.waiting != 0)
 
     def whole(self) -> bool:
-        """Whether the living threads of every warp are one group again and nobody waits."""
+        """Whether the living threads of every warp are one group again, nobody waits, and all take part in what
+        meetings are to come."""
         low = np.where(self.living, self.leader, LANES).min(axis=1)
         high = np.where(self.living, self.leader, -1).max(axis=1)
-        return not ((low < high).any() or self.waiting.any() or (self.together >= 0).any())
+        apart = (low < high).any() or self.waiting.any() or (self.together >= 0).any()
+        return not (apart or any(self._goes_on_without_some(barrier).any() for barrier in self.left))
+
+    def _goes_on_without_some(self, barrier: int) -> np.ndarray:
+        """The warps in which somebody has left a meeting that others still have before them, bool (warps,)."""
+        member = self._tokens(barrier) != NO_MEETING
+        return self.left[barrier] & (self.living & member).any(axis=1) & (self.living & ~member).any(axis=1)
 
     def whole_warps(self, mask: np.ndarray) -> np.ndarray:
         """The active threads, and all lanes of the warps of which only one group is active."""
@@ -114,7 +122,9 @@ class Convergence:
 
     def leave(self, barrier: int, mask: np.ndarray) -> None:
         """BREAK: the active threads will not come."""
-        self._tokens(barrier)[self.rows(mask)] = NO_MEETING
+        leaving = self.rows(mask)
+        self._tokens(barrier)[leaving] = NO_MEETING
+        self.left[barrier] = self.left.get(barrier, False) | leaving.any(axis=1)
         self._release(barrier)
 
     def arrive(self, barrier: int, mask: np.ndarray) -> None:
@@ -189,6 +199,8 @@ class Convergence:
             free = meeting & ~(absent & same).any(axis=1)[:, None]
             self._join(free, first)
             tokens[free] = NO_MEETING
+            if barrier in self.left:
+                self.left[barrier] &= ~free.any(axis=1)
             remaining &= ~meeting
 
     def _release_warpsync(self, pcs: np.ndarray) -> None:

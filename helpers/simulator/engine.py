@@ -129,6 +129,16 @@ class Wave:
             thread=where_thread,
         )
 
+    def diverge(self, pc: int = 0) -> None:
+        """Give every thread a program counter of its own: `pc`, or any number if those that run soon get another."""
+        if self.pcs is None:
+            self.pcs = np.full(self.shape, pc, np.int32)
+            if self.exited is not None:
+                self.pcs[self.exited] = DONE
+            self.waiting = np.zeros(self.shape, bool)
+            if self.program.level == "sass":
+                self.groups = Convergence(self.shape, self.exited)
+
     def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
         """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
         which on a GPU would come one after the other."""
@@ -436,17 +446,6 @@ def _condition(wave: Wave, last: Instruction):
     return True if (taken == wave.mask).all() else taken
 
 
-def _diverge(wave: Wave, pc: int) -> None:
-    """Give every thread a program counter of its own."""
-    if wave.pcs is None:
-        wave.pcs = np.full(wave.shape, pc, np.int32)
-        if wave.exited is not None:
-            wave.pcs[wave.exited] = DONE
-        wave.waiting = np.zeros(wave.shape, bool)
-        if wave.program.level == "sass":
-            wave.groups = Convergence(wave.shape, wave.exited)
-
-
 def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     targets, following = prepared.targets[pc], prepared.next[pc]
     if last.select is not None:
@@ -456,7 +455,7 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             taken: bool | np.ndarray = True
             target = int(destination)
         else:
-            _diverge(wave, pc)
+            wave.diverge(pc)
             active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
             _go(wave, destination, active)
             return _schedule(wave)
@@ -468,7 +467,7 @@ def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             return destination
         wave.pcs[wave.mask] = destination
         return _schedule(wave)
-    _diverge(wave, pc)
+    wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
     _go(wave, np.where(taken, np.int32(target), np.int32(following)), active)
     return _schedule(wave)
@@ -501,7 +500,7 @@ def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         return _schedule(wave)
     if leaving is True and wave.pcs is None:
         return int(DONE)
-    _diverge(wave, pc)
+    wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
     gone = active if leaving is True else leaving
     np.copyto(wave.pcs, np.where(gone, DONE, np.int32(following)), where=active)
@@ -585,7 +584,7 @@ def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
             return following
         wave.pcs[wave.mask] = following
         return _schedule(wave)
-    _diverge(wave, pc)
+    wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
     prepared = wave.launch.prepared
     if not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:

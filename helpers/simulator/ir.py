@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.compiler import Parameter
+from helpers.simulator.block_order import meeting_order
 from helpers.simulator.float32 import SMALLEST_NORMAL
 
 
@@ -147,8 +148,11 @@ class Program:
     start: Callable[[Any], None] | None = None
 
 
-def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
-    """Cut the instructions into basic blocks and find the registers that are live at the end of each."""
+def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = False) -> list[BasicBlock]:
+    """Cut the instructions into basic blocks and find the registers that are live at the end of each.
+
+    Their order is that of the text, or one in which diverged threads meet again (`block_order`).
+    """
     ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
     leaders = {0}
     for instruction in instructions:
@@ -168,6 +172,14 @@ def basic_blocks(instructions: Sequence[Instruction]) -> list[BasicBlock]:
         if not unconditional and stop in block_of:
             successors.append(block_of[stop])
         blocks.append(BasicBlock(number, start, stop, tuple(successors)))
+    if in_meeting_order:
+        order = meeting_order([block.successors for block in blocks])
+        number_of = {old: new for new, old in enumerate(order)}
+        blocks = [
+            BasicBlock(number_of[old], blocks[old].start, blocks[old].stop,
+                       tuple(number_of[successor] for successor in blocks[old].successors))
+            for old in order
+        ]  # fmt: skip
     _liveness(blocks, instructions)
     return blocks
 
@@ -208,9 +220,10 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
     # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
     waits = (Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
     kept = 0
-    for block, following in zip(blocks, blocks[1:], strict=False):
-        if instructions[block.stop - 1].kind in waits:
-            kept |= live_in[following.index]
+    behind = {block.start: block.index for block in blocks}
+    for block in blocks:
+        if instructions[block.stop - 1].kind in waits and block.stop in behind:
+            kept |= live_in[behind[block.stop]]
     for block in reversed(blocks):
         keep = kept | live_out[block.index]
         block.keep = frozenset(register for register in defined[block.index] if keep >> register & 1)

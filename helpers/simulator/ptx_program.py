@@ -325,7 +325,7 @@ def translate(kernel: CompiledKernel) -> Program:
     program.global_variables = {
         name: (variable, translator.slots.get(f"&{name}")) for name, variable in translator.globals_.items()
     }
-    program.blocks = basic_blocks(instructions)
+    program.blocks = basic_blocks(instructions, in_meeting_order=True)
     return program
 
 

@@ -178,13 +178,19 @@ def leave_meeting(t: Operands, s: sass.Statement, instruction: Instruction, code
     condition = t.predicate(predicates[0]) if predicates else None
 
     def execute(wave, registers, mask):
-        if wave.groups is None:
-            return
         leaving = np.broadcast_to(True if mask is None else mask, wave.shape)
         if condition is not None:
             leaving = leaving & condition(registers)
-        if leaving.any():
-            wave.groups.leave(number, leaving)
+        if not leaving.any():
+            return
+        if wave.groups is None:
+            # Some leave while all still run together: from now on it matters who is in the meeting.
+            living = np.ones(wave.shape, bool) if wave.exited is None else ~wave.exited
+            if (leaving == living).all():
+                return
+            wave.diverge()
+            wave.mask = living
+        wave.groups.leave(number, leaving)
 
     _effect(instruction, execute)
 

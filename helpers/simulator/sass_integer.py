@@ -304,9 +304,16 @@ def shift_add(t: Operands, s: sass.Statement) -> Result:
     carries, rest = _leading_predicates(tuple(rest))
     carry_slot = t.target(carries[0]) if carries else None
     if s.has("HI"):
-        if carry_slot is not None:
-            raise ValueError("a carry out of LEA.HI")
-        return (t.target(destination),), _shift_add_high(t, s, rest)
+        high, following = _shifted_up(t, s, rest)
+        b = rest[1]
+        carry_in = _carry_in(t, following)
+        if carry_slot is None:
+            readers = [high] + ([] if _is_zero(b) else [t.read(b)]) + ([] if carry_in is None else [carry_in])
+            return (t.target(destination),), _sum(readers)
+        if carry_in is not None:
+            raise ValueError("a carry into and out of LEA.HI")
+        both = _add_with_carry(high, t.read(b), _is_negated(b))
+        return (t.target(destination), carry_slot), lambda registers: both(registers)[:2]
     a, b, amount = rest[:3]
     shift = np.int32(amount.integer & 31)
     x, y = t.read(a), t.read(b)
@@ -318,16 +325,20 @@ def shift_add(t: Operands, s: sass.Statement) -> Result:
             return (t.target(destination),), lambda registers: x(registers) << shift
         return (t.target(destination),), lambda registers: (x(registers) << shift) + y(registers)
     shifted = lambda registers: x(registers) << shift  # noqa: E731
-    negated = isinstance(b, sass.Register | sass.Constant) and b.negated
-    both = _add_with_carry(shifted, y, negated)
+    both = _add_with_carry(shifted, y, _is_negated(b))
     return (t.target(destination), carry_slot), lambda registers: both(registers)[:2]
 
 
-def _shift_add_high(t: Operands, s: sass.Statement, rest: tuple) -> Reader:
+def _is_negated(operand: sass.Operand) -> bool:
+    return isinstance(operand, sass.Register | sass.Constant) and operand.negated
+
+
+def _shifted_up(t: Operands, s: sass.Statement, rest: tuple) -> tuple[Reader, tuple]:
+    """What LEA.HI adds to b: the bits that a shift moves up; and the operands that follow."""
     if s.has("SX32"):
-        (a, b, amount), following, c = rest[:3], rest[3:], None
+        (a, _, amount), following, c = rest[:3], rest[3:], None
     else:
-        (a, b, c, amount), following = rest[:4], rest[4:]
+        (a, _, c, amount), following = rest[:4], rest[4:]
     shift = amount.integer & 31
     down, up = np.int32(32 - shift), np.int32(shift)
     x = t.read(a)
@@ -343,13 +354,7 @@ def _shift_add_high(t: Operands, s: sass.Statement, rest: tuple) -> Reader:
         else:
             z = t.read(c)
             high = lambda r: (z(r) << up) | shifted(r)  # noqa: E731
-    readers = [high]
-    if not _is_zero(b):
-        readers.append(t.read(b))
-    carry_in = _carry_in(t, following)
-    if carry_in is not None:
-        readers.append(carry_in)
-    return _sum(readers)
+    return high, following
 
 
 def funnel_shift(t: Operands, s: sass.Statement) -> Result:
