@@ -18,7 +18,7 @@ import numpy as np
 
 from helpers import simulator
 from helpers.exercises.problems import Case, Problem, Setup
-from helpers.simulator.checks import Report
+from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import KernelError, SimulatorError
 
 OPTIONS = ("-std=c++17",)
@@ -102,14 +102,13 @@ def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
     try:
         with (
             redirect_stdout(printed),
-            simulator.record(blocks=(), max_instructions=MAX_INSTRUCTIONS, checks="report") as recording,
+            simulator.sanitize("report", max_instructions=MAX_INSTRUCTIONS) as reports,
         ):
             for _ in range(case.launches):
                 launch(kernel, setup)
     except SimulatorError as stopped:
         return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
-    found = recording.checks
-    return Outcome(case, setup.output, setup.expected, None, found, printed.getvalue(), names)
+    return Outcome(case, setup.output, setup.expected, None, combined(reports), printed.getvalue(), names)
 
 
 def record(
