@@ -85,6 +85,8 @@ PIPES: dict[str, frozenset[str]] = {
     "fp64": frozenset(("DADD", "DMUL", "DFMA", "DSETP")),
     "xu": frozenset(("MUFU", "FCHK", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV")),
 }
+# Asynchronous copies by the end of their counters' names: all, those through the L1 cache, those that bypass it.
+LDGSTS_WAYS: dict[str, bool | str] = {"": True, "_cache_access": "access", "_cache_bypass": "bypass"}
 MEMORY = frozenset(
     ["LDG", "LDS", "LDL", "LD", "STG", "STS", "STL", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDGSTS", "LDSM"]
 )
@@ -109,14 +111,19 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
     launches = tuple(launches)
     rows = [row for launch in launches for row in executed(launch)]
     threads, lanes = sum(row.threads for row in rows), sum(row.predicated_on for row in rows)
+    instructions = sum(row.warps for row in rows)
     counters = {
-        "smsp__inst_executed.sum": sum(row.warps for row in rows),
+        "smsp__inst_executed.sum": instructions,
+        "smsp__sass_inst_executed.sum": instructions,
         "smsp__sass_thread_inst_executed.sum": threads,
         "smsp__sass_thread_inst_executed_pred_on.sum": lanes,
     }
     for name, opcodes in CLASSES.items():
         total = sum(row.predicated_on for row in rows if row.base in opcodes)
         counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] = total
+    for names in (("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma"), ("hadd", "hmul", "hfma")):
+        total = sum(counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] for name in names)
+        counters[f"smsp__sass_thread_inst_executed_ops_{'_'.join(names)}_pred_on.sum"] = total
     uniform = sum(row.predicated_on for row in rows if row.opcode.startswith("U"))
     counters["smsp__sass_thread_inst_executed_op_uniform_pred_on.sum"] = uniform
     for name, opcodes in WARP_CLASSES.items():
@@ -139,7 +146,7 @@ def _memory(launches: tuple) -> dict[str, int]:
         for op in ops:
             requests = "words" if space == "local" else "requests"
             counters[f"l1tex__t_requests_pipe_lsu_mem_{space}_op_{op}.sum"] = totals(requests, space, op)
-            if op in ("ld", "st"):
+            if op != "red":  # of reductions the cache makes more accesses than requests say
                 counters[f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("sectors", space, op)
                 counters[f"l1tex__t_set_accesses_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("tags", space, op)
             sass = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem"
@@ -148,13 +155,14 @@ def _memory(launches: tuple) -> dict[str, int]:
             counters[f"smsp__sass_inst_executed_op_{space}_{op}.sum"] = executed_
         of_space = sum(totals("requests", space, op, asynchronous=False) for op in ops)
         counters[f"smsp__sass_inst_executed_op_{space}.sum"] = of_space
-    for quantity in ("requests", "sectors"):
-        name = f"smsp__sass_l1tex_t_{quantity}_pipe_lsu_mem_global_op_ldgsts.sum"
-        counters[name] = totals(quantity, "global", "ld", asynchronous=True)
+    for suffix, way in LDGSTS_WAYS.items():
+        for quantity in ("requests", "sectors"):
+            name = f"smsp__sass_l1tex_t_{quantity}_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"
+            counters[name] = totals(quantity, "global", "ld", asynchronous=way)
+        counters[f"smsp__sass_inst_executed_op_ldgsts{suffix}.sum"] = totals("requests", "shared", "copy", way)
     counters["smsp__sass_l1tex_tags_mem_global.sum"] = sum(
         totals("tags", "global", op) for op in ("ld", "st", "atom", "red")
     )
-    counters["smsp__sass_inst_executed_op_ldgsts.sum"] = totals("requests", "shared", "copy")
     return counters | _shared(totals)
 
 
@@ -174,33 +182,39 @@ def _shared(totals: "_Totals") -> dict[str, int]:
     for name, value in wavefronts.items():
         if name != "ld" or certain:
             counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum"] = value
+    for suffix, way in LDGSTS_WAYS.items():
+        served, ideal = (totals(what, "shared", "copy", way) for what in ("wavefronts", "ideal_wavefronts"))
+        counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{suffix}.sum"] = served
+        counters[f"smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts{suffix}.sum"] = served - ideal
     if certain:
         counters["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum"] = sum(wavefronts.values())
     return counters
 
 
 class _Totals:
-    """Sums over the accesses of launches, by space and op, LDGSTS apart from other loads."""
+    """Sums over the accesses of launches, by space and op, LDGSTS apart from other loads: through L1 or past it."""
 
     def __init__(self, launches: tuple) -> None:
-        self._sums: dict[tuple[str, str, str, bool], int] = {}
+        self._sums: dict[tuple[str, str, str, str], int] = {}
         for launch in launches:
             for (index, space, op, _), counts in launch.counts.items():
                 opcode = launch.program.instructions[index].opcode
                 values = {
                     quantity: getattr(counts, quantity)
-                    for quantity in ("requests", "sectors", "tags", "wavefronts", "uncertain")
+                    for quantity in ("requests", "sectors", "tags", "wavefronts", "ideal_wavefronts", "uncertain")
                 }
                 values["words"] = counts.requests * max(1, _bits(opcode) // 32)  # local memory is served by words
+                way = "" if not opcode.startswith("LDGSTS") else "bypass" if ".BYPASS" in opcode else "access"
                 for quantity, value in values.items():
-                    key = (quantity, space, op, opcode.startswith("LDGSTS"))
+                    key = (quantity, space, op, way)
                     self._sums[key] = self._sums.get(key, 0) + value
 
-    def __call__(self, quantity: str, space: str, op: str, asynchronous: bool | None = None) -> int:
+    def __call__(self, quantity: str, space: str, op: str, asynchronous: bool | str | None = None) -> int:
+        """asynchronous: None for all, or whether it is LDGSTS, or its way, "access" or "bypass"."""
         return sum(
             value
-            for (what, where, how, is_asynchronous), value in self._sums.items()
-            if (what, where, how) == (quantity, space, op) and asynchronous in (None, is_asynchronous)
+            for (what, where, how, way), value in self._sums.items()
+            if (what, where, how) == (quantity, space, op) and asynchronous in (None, bool(way), way)
         )
 
 

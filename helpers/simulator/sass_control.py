@@ -37,18 +37,18 @@ def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Rea
 
 
 def branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
-    """BRA {p,} label; BRA.DIV mask, label goes there if lanes of the mask are missing, BRA.CONV {mask,} if none is.
+    """BRA {p,} label; BRA.DIV {mask,} label goes there if lanes of the mask are missing, BRA.CONV if none is.
 
     BRA.U says that all threads that come here go the same way, which changes nothing.
     """
     instruction.kind = Kind.BRANCH
     *operands, label = s.operands
     instruction.target = code.labels[label.name]
+    everybody = np.uint32(0xFFFFFFFF)
     if s.has("DIV"):
-        named = t.read(operands[0], U4)
+        named = t.read(operands[0], U4) if operands else (lambda registers: everybody)
         instruction.condition = lambda wave, registers: _some_are_missing(wave, named(registers))
     elif s.has("CONV"):
-        everybody = np.uint32(0xFFFFFFFF)
         named = t.read(operands[0], U4) if operands else (lambda registers: everybody)
         instruction.condition = lambda wave, registers: np.logical_not(_some_are_missing(wave, named(registers)))
     else:

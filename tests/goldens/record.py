@@ -57,6 +57,7 @@ METRICS = (
     "launch__shared_mem_per_block_dynamic",
     "launch__grid_size",
     "launch__block_size",
+    "launch__thread_count",
 )
 # What Nsight Compute counts by patching the machine code, pipes, and the limits of occupancy.
 MORE_METRICS = (
