@@ -340,3 +340,17 @@ def test_what_the_explorer_s_questions_should_have_found():
     every = [data.at(shape)["autotuned"] for data in (SQUARES, OTHERS) for shape in data.shapes]
     fastest = [max(every, key=lambda point: point.gflops), max(every, key=lambda point: point.cublas)]
     assert all(len({*point.shape}) == 1 and point.shape[0] >= 4096 for point in fastest)
+
+
+def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_the_ladder_more_than_cublas():
+    assert "From 2048 on: it is the first size at which the larger tile, too, gives nearly every SM a block." in prose(
+        "12"
+    )
+    assert all(gain("serpentine", "ping_pong", size) < 0 for size in (256, 512, 1024))
+    assert all(gain("serpentine", "ping_pong", size) > 0 for size in (2048, 4096))
+    assert np.prod(get("serpentine").grid(2048, 2048)) > 0.9 * H200.sms
+    assert "The ladder loses a larger part at both." in prose("12")
+    for odd, even in ((4095, 4096), (2049, 2048)):
+        kept = [max(speeds(size).values()) for size in (odd, even)]
+        cublas = [data.cublas((size,) * 3) for data, size in ((OTHERS, odd), (SQUARES, even))]
+        assert kept[0] / kept[1] < cublas[0] / cublas[1] < 1
