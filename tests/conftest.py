@@ -1,7 +1,10 @@
 """What all tests share: the simulator unless a GPU is asked for, and a browser where there is one."""
 
+import atexit
 import os
 import shutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +12,9 @@ import pytest
 os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 # Notebooks run on the kernel of this environment even where the user has another one called python3.
 os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+# What tests and notebooks answer is not the progress of whoever runs them.
+os.environ["GEMM_COURSE_PROGRESS"] = str(Path(tempfile.gettempdir()) / f"gemm-course-progress-{os.getpid()}.json")
+atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -32,12 +32,13 @@ that: tests/test_exercises_contract.py.
 
 from helpers.exercises import progress
 from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.catalogue import EXERCISES, PREDICTIONS, get, of_notebook, progress_map
+from helpers.exercises.catalogue import EXERCISES, PREDICTIONS, QUESTIONS, get, of_notebook, progress_map
 from helpers.exercises.predict import Prediction, predict
 
 __all__ = [
     "EXERCISES",
     "PREDICTIONS",
+    "QUESTIONS",
     "Prediction",
     "Slip",
     "Verdict",

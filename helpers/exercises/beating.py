@@ -9,6 +9,7 @@ from helpers import devices
 from helpers.draw.ladder import shape_label
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.explore import ladder
 from helpers.measure import recordings
 
@@ -61,6 +62,7 @@ def predict_wins() -> Prediction:
     )
 
 
+@noted("share_of_the_peak")
 def check_share(answer: float | None) -> Verdict:
     """Percent of the H200's peak that a multiplication of MULTIPLICATION reaches, to a tenth."""
     size, milliseconds = MULTIPLICATION
@@ -91,6 +93,7 @@ def smallest_full() -> int:
     return size
 
 
+@noted("block_for_every_sm")
 def check_full(answer: float | None) -> Verdict:
     """The smallest M = N, a multiple of 256, at which every SM has a block."""
     rows, columns = KERNEL.tile
@@ -121,6 +124,7 @@ def floats_a_step(rows: int) -> int:
     return tile_rows * len({row for row, _ in running}) + tile_columns * len({column for _, column in running})
 
 
+@noted("rows_together")
 def check_group(rows: int | None) -> Verdict:
     """How many rows of tiles blocks should take together."""
     if rows is None:

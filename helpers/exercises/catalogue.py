@@ -67,6 +67,26 @@ PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]] = {
     "12": (beating.predict_wins,),
 }
 
+# What notebooks ask beside their exercises, without hints or a solution: (name in the progress, title).
+QUESTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "04": (("bytes_of_tiles", "Bytes with tiles"),),
+    "09": (
+        ("bytes_of_buffers", "Bytes of two buffers"),
+        ("stages_that_never_wait", "Stages that never wait"),
+    ),
+    "10": (
+        ("cheapest_warp_tile", "The cheapest warp tile"),
+        ("wavefronts_row_by_row", "Wavefronts, row by row"),
+        ("own_lane_map", "A lane map of your own"),
+    ),
+    "11": (("legal_configuration", "A configuration that keeps the rules"),),
+    "12": (
+        ("share_of_the_peak", "What 4.0 ms are worth"),
+        ("block_for_every_sm", "A block for every SM"),
+        ("rows_together", "Rows of tiles together"),
+    ),
+}
+
 
 def get(name: str) -> Exercise:
     """The exercise with this name. ValueError, with the names there are, if there is none."""
@@ -83,8 +103,11 @@ def of_notebook(notebook: str) -> tuple[Exercise, ...]:
 
 def progress_map() -> progress.ProgressMap:
     """What is open, tried and solved."""
-    notebooks = dict.fromkeys(exercise.notebook for exercise in EXERCISES)
+    notebooks = dict.fromkeys([*(exercise.notebook for exercise in EXERCISES), *QUESTIONS])
     rows = [
-        progress.Row(notebook, tuple((one.name, one.title) for one in of_notebook(notebook))) for notebook in notebooks
+        progress.Row(
+            notebook, (*QUESTIONS.get(notebook, ()), *((one.name, one.title) for one in of_notebook(notebook)))
+        )
+        for notebook in notebooks
     ]
     return progress.progress_map(rows)

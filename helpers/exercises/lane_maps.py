@@ -12,6 +12,7 @@ from helpers.compiler import CompileError
 from helpers.draw.hierarchy import Loads
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAP, ZIGZAG, Tiled
 from helpers.explore.live import CannotShow
@@ -39,6 +40,7 @@ def predict_floats() -> Prediction:
     )
 
 
+@noted("cheapest_warp_tile")
 def check_floats(WM: int | None, WN: int | None) -> Verdict:
     """The warp tile for patches of 8 x 8 that needs the fewest different floats at one k; two of them are best."""
     if WM is None or WN is None:
@@ -56,6 +58,7 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
     return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
 
 
+@noted("wavefronts_row_by_row")
 def check_wavefronts(answer: float | None) -> Verdict:
     """Wavefronts of a warp of SMALL at one k, lanes row by row."""
     costs = {}
@@ -78,6 +81,7 @@ def check_wavefronts(answer: float | None) -> Verdict:
     )
 
 
+@noted("own_lane_map")
 def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     """A learner's formulas for a lane's place in its warp's tile: compiled, run, compared, counted.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gemm_kernels import get
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.explore.pipeline import DEFAULT, picture_of
 from helpers.models.pipeline import Pipeline, Work, steady_state
 
@@ -38,6 +39,7 @@ def shared_bytes(buffers: int) -> int:
     return buffers * BK * (BM + PADDING + BN) * 4
 
 
+@noted("bytes_of_buffers")
 def check_shared_bytes(answer: float | None) -> Verdict:
     """Shared memory of the double-buffered kernel's block in bytes."""
     BM, BN, BK = (TILE.params[name] for name in ("BM", "BN", "BK"))
@@ -61,6 +63,7 @@ def fewest_stages() -> int:
     return next(stages for stages in range(3, 20) if steady_state(replace(DEEP, stages=stages)).idle == 0)
 
 
+@noted("stages_that_never_wait")
 def check_stages(answer: float | None) -> Verdict:
     """Stages that hide DEEP's whole latency."""
     work, latency = DEEP.work, DEEP.latency

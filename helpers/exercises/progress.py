@@ -11,12 +11,15 @@ import html
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+
+from helpers.exercises.answers import Verdict
 
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_PROGRESS"
 TRIED, SOLVED = "tried", "solved"
@@ -56,6 +59,25 @@ def note(name: str, *, solved: bool) -> None:
     now[name] = state
     if not _write(now):
         _memory[name] = state
+
+
+def noted(name: str) -> Callable[[Callable[..., Verdict]], Callable[..., Verdict]]:
+    """Makes a question, a function that answers with a Verdict, remember under this name that it was tried or solved.
+
+    An answer that is none yet is not remembered.
+    """
+
+    def remembering(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
+        @wraps(check)
+        def checked(*answer: Any, **answers: Any) -> Verdict:
+            verdict = check(*answer, **answers)
+            if verdict.passed is not None:
+                note(name, solved=verdict.passed)
+            return verdict
+
+        return checked
+
+    return remembering
 
 
 def reset() -> str:
@@ -130,10 +152,18 @@ class ProgressMap:
         return {"text/html": page, "text/plain": self.text()}
 
 
+def _short(place: Path) -> str:
+    """The file as its owner writes it: ~ for the home folder."""
+    try:
+        return f"~/{place.relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):  # elsewhere, or a user without a home
+        return str(place)
+
+
 def progress_map(rows: Sequence[Row]) -> ProgressMap:
     """The map of these exercises as it stands."""
     place = path()
-    kept = "Progress is not kept." if place is None else f"It is kept in {place}; progress.reset() forgets it."
+    kept = "Progress is not kept." if place is None else f"It is kept in {_short(place)}; progress.reset() forgets it."
     if _memory:
         kept = "Progress cannot be written here, so it is kept until this notebook's kernel ends."
     return ProgressMap(tuple(rows), states(), kept)

@@ -6,6 +6,7 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.exercises.answers import Verdict
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.explore import tuning
 from helpers.measure import recordings
 from helpers.models.tuning import predict as predicted
@@ -28,6 +29,7 @@ def predict_legal() -> Prediction:
     return predict("How much of the space is legal?", options, answer)
 
 
+@noted("legal_configuration")
 def check_configuration(**params: int) -> Verdict:
     """Parameters that obey the rules and are predicted to reach both goals."""
     try:

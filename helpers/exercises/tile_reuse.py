@@ -6,6 +6,7 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.explore import tile_phases
 from helpers.models import traffic
 
@@ -29,6 +30,7 @@ def predict_uses() -> Prediction:
     )
 
 
+@noted("bytes_of_tiles")
 def check_bytes(answer: float | None) -> Verdict:
     """Bytes of A and B that the kernel's threads ask global memory for, at M = N = K = SIZE with tiles of TILE."""
     loads = traffic.tiled(SIZE, SIZE, SIZE, TILE, TILE).loads
