@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers.simulator.ir import Program
 from helpers.simulator.observers import Observer
-from helpers.simulator.recorded import LaunchFacts
+from helpers.simulator.recorded import QUANTITIES, Counts, LaunchFacts
 from helpers.simulator.recorder import WARP, LaunchRecorder, canonical, pattern
 
 _STEP = np.uint64(6364136223846793005)  # an odd multiplier: what came first weighs differently from what came last
@@ -114,11 +114,16 @@ class BlockRecorder(LaunchRecorder):
             threads = wave.threads if mask is None else np.broadcast_to(mask, wave.shape).sum(axis=1)
             lanes[self._first : self._after] += threads
 
-    def _count(self, wave, counts, kind: tuple[str, str, int], addresses, mask) -> None:
+    def _count(self, wave, counts: Counts, kind: tuple[str, str, int], addresses, mask) -> None:
+        if isinstance(counts.requests, int):
+            for name in QUANTITIES:
+                setattr(counts, name, np.zeros(self.blocks, np.int64))
         for rows, row, active in alike(addresses, mask, wave.shape):
-            once = np.zeros(self.blocks, np.int64)
-            once[self._first + rows] = 1
-            counts.add(pattern(kind, row, active), once)
+            found, rows = pattern(kind, row, active), self._first + rows
+            for name in QUANTITIES:
+                value = getattr(found, name)
+                if value:
+                    getattr(counts, name)[rows] += value
 
 
 def _warps(wave) -> np.ndarray:

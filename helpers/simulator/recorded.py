@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -44,6 +44,9 @@ class Counts:
         self.ideal_wavefronts += times * other.ideal_wavefronts
         self.uncertain += times * other.uncertain
         self.ideal_sectors += times * other.ideal_sectors
+
+
+QUANTITIES = tuple(field.name for field in fields(Counts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ import numpy as np
 from helpers.simulator.checks import Finding, Report
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.ir import BasicBlock, Instruction, Kind, Program
-from helpers.simulator.recorded import Counts, LaunchFacts, RecordedLaunch, Sampling, Trace
+from helpers.simulator.recorded import QUANTITIES, Counts, LaunchFacts, RecordedLaunch, Sampling, Trace
 from helpers.simulator.unique_sectors import SectorSets
 
 FORMAT, VERSION = "gemm-course recording", 1
 HEADER = "header"
-QUANTITIES = tuple(field.name for field in fields(Counts))
 TRACE = np.dtype(
     [(name, "<i8") for name in ("step", "x", "y", "z", "instruction", "base", "width", "masked")]
     + [(name, "<i4") for name in ("space", "op", "array")]  # numbers of names

@@ -28,15 +28,14 @@ from helpers.simulator.errors import KernelError, SimulatorError, coordinates
 from helpers.simulator.ir import Instruction, Program
 from helpers.simulator.memory import Allocation, GlobalMemory, product
 from helpers.simulator.observers import Observer, together
-from helpers.simulator.recorded import Counts, RecordedLaunch, Sampling
+from helpers.simulator.recorded import QUANTITIES, Counts, RecordedLaunch, Sampling
 from helpers.simulator.unique_sectors import SectorObserver
 
 MEMBERS = 4  # of a kind that are executed at least, or all
 LARGEST_PERIOD = 32  # steps of any multiple of 4 bytes come to the same place in a 128-byte line after so many
-MOST_BLOCKS = 4096  # that are executed before sampling is given up
+MOST_EXECUTED = 1 << 20  # threads, before sampling is given up
 MOST_BEGUN = 1 << 24  # threads: beyond, the blocks are not begun
 ROUNDS = 1  # how often a block may execute each basic block until it counts as begun
-QUANTITIES = tuple(Counts.__dataclass_fields__)
 
 
 # ---- what a block does at its start
@@ -345,7 +344,7 @@ def execute(
     known: dict[int, object] = {}
     while waiting:
         new = sorted({*suspects, *(one for kind in waiting for one in _members(kind, place))} - known.keys())
-        if len(known) + len(new) > MOST_BLOCKS:
+        if (len(known) + len(new)) * threads > MOST_EXECUTED:
             raise SimulatorError(_too_different(waiting[0], known, place, batches))
         if new:
             batch = _Batch(np.array(new, np.int64), new_recorder(len(new)), Fingerprints(len(new)))
@@ -423,8 +422,10 @@ def _too_different(kind: _Kind, known: dict[int, object], grid: _Grid, batches: 
     inside = set(kind.ids.tolist())
     behaviours = list({what: block for block, what in known.items() if block in inside}.values())
     pair = " and ".join(coordinates(tuple(grid.indices(np.array([block]))[0].tolist())) for block in behaviours[:2])
-    what = f"blocks {pair} do different things" if len(behaviours) > 1 else "there are too many kinds of blocks"
+    different = len(behaviours) > 1
+    what = f"blocks {pair} do different things" if different else "there are too many kinds of blocks"
+    why = "depend on the data" if different else "differ from block to block"
     return (
         f"{name} cannot be sampled: {what}, so that no block can stand for others ({len(known):,} were executed). What "
-        'they do seems to depend on the data. Record a smaller problem, whole: leave out blocks="sampled".'
+        f'they do seems to {why}. Record a smaller problem, whole: leave out blocks="sampled".'
     )
