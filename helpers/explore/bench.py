@@ -338,8 +338,8 @@ MODULES: dict[str, Any] = {
 class Endurance:
     """An explorer under random settings.  shown: how often a picture, how often a sentence.
 
-    milliseconds: of processor time a move, the median.  grown: megabytes by which the process grew after the first
-    fifth of the moves; None where the system does not say how much memory a process holds.
+    milliseconds: of processor time a move, the median.  grown: megabytes by which the process grew in the second half
+    of the moves, when what explorers keep is full; None where the system does not say how much memory a process holds.
     """
 
     shown: Mapping[str, int]
@@ -355,7 +355,7 @@ def endurance(name: str, count: int, seed: int = 7) -> Endurance:
     for number, answer in enumerate(random_moves(explorer, count, seed)):
         seen[answer] += 1
         times.append(_processor_seconds() - worked)
-        if number == count // 5:
+        if number == count // 2:
             gc.collect()
             begun = _resident_megabytes()
         worked = _processor_seconds()
