@@ -48,7 +48,8 @@ def execute(text: str, folder: Path) -> str:
     # Told of no folder, the manager offers the kernel of this Python: not the user's own of the same name.
     client.km = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     try:
-        client.execute(env={**os.environ, "GEMM_COURSE_BACKEND": "simulator"})
+        # Nobody's own progress belongs in a stored output.
+        client.execute(env={**os.environ, "GEMM_COURSE_BACKEND": "simulator", "GEMM_COURSE_PROGRESS": "off"})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise NotebookFailed(str(error)) from error
     return notebook_form.written(notebook_form.mended(notebook))

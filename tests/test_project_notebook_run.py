@@ -61,3 +61,11 @@ def test_a_cell_that_fails_leaves_the_file_as_it_was_and_is_named(tmp_path, caps
     message = capsys.readouterr().err
     assert "not stored" in message
     assert "undefined_name + 1" in message and "NameError" in message
+
+
+def test_whoever_runs_it_no_progress_of_theirs_is_stored(tmp_path, monkeypatch):
+    monkeypatch.setenv("GEMM_COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    source = "from helpers.exercises import progress\nprogress.note('barriers', solved=True)\nprint(progress.path())"
+    notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_code_cell(source)])
+    assert "None" in notebook_run.execute(notebook_form.written(notebook), tmp_path)
+    assert not (tmp_path / "progress.json").exists()
