@@ -41,6 +41,23 @@ def test_a_recording_is_described_by_its_launches():
     assert scaled().sampled is None
 
 
+def test_every_instruction_has_its_counts():
+    recording = scaled(level="sass")
+    rows = recording.by_instruction()
+    assert [row.index for row in rows] == list(range(len(rows)))
+    load = next(row for row in rows if row.opcode.startswith("LDG"))
+    assert (load.line, load.warps, load.total("requests"), load.total("lanes", "global", "ld")) == (2, 2, 2, 40)
+    leave = next(row for row in rows if row.opcode == "EXIT" and row.predicated_on < row.threads)
+    assert (leave.threads, leave.predicated_on) == (64, 24)
+    assert "EXIT" in leave.text and leave.accesses == {}
+    assert sum(row.warps for row in rows) == recording.instructions()
+    assert sum(row.predicated_on for row in rows) == recording.counters["smsp__sass_thread_inst_executed_pred_on.sum"]
+    for line in recording.by_line():
+        of_line = [row for row in rows if row.line == line.line]
+        assert sum(row.warps for row in of_line) == line.instructions
+        assert sum(row.total("sectors") for row in of_line) == line.total("sectors")
+
+
 def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():
     recording = scaled()
     assert recording.source == SCALE

@@ -41,6 +41,7 @@ def test_everything_that_can_be_asked_is_answered_as_before(fresh, saved):
     loaded = simulator.load(saved)
     assert loaded.counters == fresh.counters
     assert loaded.by_line() == fresh.by_line()
+    assert loaded.by_instruction() == fresh.by_instruction()
     assert loaded.source == fresh.source
     assert repr(loaded) == repr(fresh)
     assert (loaded.checks, str(loaded.checks)) == (fresh.checks, str(fresh.checks))

@@ -19,7 +19,7 @@ from helpers.simulator.errors import (
     UnsupportedInstruction,
 )
 from helpers.simulator.module import Kernel, RawModule, record, sanitize
-from helpers.simulator.recording import Counts, LineCounts, Recording
+from helpers.simulator.recording import Counts, InstructionCounts, LineCounts, Recording
 
 load = Recording.load
 
@@ -32,6 +32,7 @@ __all__ = [
     "DeviceAssertion",
     "Finding",
     "HazardError",
+    "InstructionCounts",
     "Kernel",
     "KernelError",
     "LaunchError",

@@ -60,11 +60,36 @@ class LineCounts:
 
     def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
         """The sum of a quantity of `Counts` over the line's accesses, of one space ("global") or op ("ld") if given."""
-        return sum(
-            getattr(counts, quantity)
-            for (where, what), counts in self.accesses.items()
-            if space in (None, where) and op in (None, what)
-        )
+        return _total(self.accesses, quantity, space, op)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCounts:
+    """One instruction of a kernel's code: `warps` that executed it, `threads`, and those of them whose guard was true.
+
+    `text` is as the compiler wrote it; `line` is the source line that it was made from, 0 if none is known.
+    """
+
+    index: int
+    text: str
+    opcode: str
+    line: int
+    warps: int
+    threads: int
+    predicated_on: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over its accesses, of one space ("global") or op ("ld") if given."""
+        return _total(self.accesses, quantity, space, op)
+
+
+def _total(accesses: dict[tuple[str, str], Counts], quantity: str, space: str | None, op: str | None) -> int:
+    return sum(
+        getattr(counts, quantity)
+        for (where, what), counts in accesses.items()
+        if space in (None, where) and op in (None, what)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from helpers.occupancy import Occupancy
 from helpers.simulator import counters, counting, recording_file, unique_sectors
 from helpers.simulator.checks import Report, combined
 from helpers.simulator.errors import SimulatorError
-from helpers.simulator.recorded import Counts, LineCounts, RecordedLaunch, Trace
+from helpers.simulator.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, Trace
 from helpers.simulator.recorder import WARP, as_warps
 
 COPIES = ("LDGSTS", "cp.async")  # asynchronous copies
@@ -216,6 +216,22 @@ class Recording:
             LineCounts(line, text.get(line, ""), instructions[line], accesses.get(line, {}))
             for line in sorted(instructions)
         ]
+
+    def by_instruction(self, launch: int = -1) -> list[InstructionCounts]:
+        """The instructions of one launch's kernel in the order of the code, each with its counts, also if it was never
+        executed; PTX or machine code, as was recorded."""
+        recorded = self._launches()[launch]
+        accesses: dict[int, dict[tuple[str, str], Counts]] = {}
+        for (index, space, op, _), counts in recorded.counts.items():
+            accesses.setdefault(index, {}).setdefault((space, op), Counts()).add(counts)
+        instructions = recorded.program.instructions
+        return [
+            InstructionCounts(
+                instruction.index, instruction.text, row.opcode, row.line, row.warps, row.threads, row.predicated_on,
+                accesses.get(instruction.index, {}),
+            )
+            for instruction, row in zip(instructions, counters.executed(recorded), strict=True)
+        ]  # fmt: skip
 
     def requests(
         self,
