@@ -28,7 +28,7 @@ NOT_DECIDED = {
     "histogram_extremes": ((EVERYTHING,), _RETRIES),
     **dict.fromkeys(
         ("mandelbrot", "branches", "nested_loops", "spmv_scalar", "unstructured", "conditions"),
-        (("smsp__inst_executed.sum",), _MEETING),
+        (("smsp__inst_executed.sum", "smsp__sass_inst_executed.sum"), _MEETING),
     ),
     "divide_floats": (
         (
@@ -108,6 +108,24 @@ def compare(launch: Launch, golden: dict) -> Comparison:
         elif record.digest(result) != digest:
             differences.append(f"argument {number} has other bytes than the GPU's")
     return Comparison(len(compared) - len(differences), result_bytes, tuple(differences))
+
+
+def summary() -> str:
+    """How many launches, counters and bytes of results are the GPU's, and what is not, a line each."""
+    launches, lines = record.all_launches(), []
+    equal = counters = result_bytes = 0
+    for launch in launches:
+        golden = goldens().get(launch.name)
+        if golden is None or record.sass_digest(kernel_of(launch).compiled) != golden["sass_sha256"]:
+            lines.append(f"{launch.name}: not recorded with this machine code")
+            continue
+        comparison = compare(launch, golden)
+        equal += not comparison.differences
+        counters += comparison.counters
+        result_bytes += comparison.result_bytes
+        lines += [f"{launch.name}: {text}" for text in comparison.differences]
+    first = f"{equal} of {len(launches)} launches equal: {counters} counters, {result_bytes} bytes of results"
+    return "\n".join([first, *lines])
 
 
 def _beyond_bounds(launch: Launch, simulated: np.ndarray, recorded: np.ndarray) -> list[str]:

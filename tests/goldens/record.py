@@ -4,6 +4,7 @@ The machine code is compiled where the simulator is, and that very CUBIN runs on
 
     python tests/goldens/record.py prepare FOLDER             anywhere: compile, write CUBINs and a list of launches
     python tests/goldens/record.py record FOLDER GOLDENS.json on a machine with a GPU, CuPy and ncu
+    python tests/goldens/record.py compare                    anywhere: count what the simulator and the GPU agree on
 
 `launch` is what `record` runs under ncu.
 """
@@ -281,12 +282,16 @@ def write(document: dict, out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=("prepare", "launch", "record"))
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("mode", choices=("prepare", "launch", "record", "compare"))
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("rest", nargs="*", help="record: the file to write; launch: names of launches")
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
         prepare(arguments.folder)
+    elif arguments.mode == "compare":
+        import sass_goldens
+
+        print(sass_goldens.summary())
     elif arguments.mode == "launch":
         launch_all(arguments.folder, arguments.rest or None)
     else:
