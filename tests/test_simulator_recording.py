@@ -1,5 +1,7 @@
 """What can be asked of a recording."""
 
+import dataclasses
+
 import kernel_launches
 import numpy as np
 import pytest
@@ -56,6 +58,19 @@ def test_every_instruction_has_its_counts():
         of_line = [row for row in rows if row.line == line.line]
         assert sum(row.warps for row in of_line) == line.instructions
         assert sum(row.total("sectors") for row in of_line) == line.total("sectors")
+
+
+def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blocks():
+    recording = scaled()
+    program = recording.launches[-1].program
+    before = recording.by_instruction()
+    changed = dataclasses.replace(program, blocks=program.blocks[::-1])
+    recording.launches[-1].program = changed
+    recording.launches[-1].block_warps = recording.launches[-1].block_warps[::-1].copy()
+    recording.launches[-1].block_lanes = recording.launches[-1].block_lanes[::-1].copy()
+    changed.blocks = [dataclasses.replace(block, index=index) for index, block in enumerate(changed.blocks)]
+    assert recording.by_instruction() == before
+    assert [row.text for row in before] == [instruction.text for instruction in program.instructions]
 
 
 def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():

@@ -224,13 +224,16 @@ class Recording:
         accesses: dict[int, dict[tuple[str, str], Counts]] = {}
         for (index, space, op, _), counts in recorded.counts.items():
             accesses.setdefault(index, {}).setdefault((space, op), Counts()).add(counts)
-        instructions = recorded.program.instructions
+        program = recorded.program
+        # Basic blocks need not be in the order of the code.
+        indices = [index for block in program.blocks for index in range(block.start, block.stop)]
+        rows = dict(zip(indices, counters.executed(recorded), strict=True))
         return [
             InstructionCounts(
-                instruction.index, instruction.text, row.opcode, row.line, row.warps, row.threads, row.predicated_on,
-                accesses.get(instruction.index, {}),
+                index, program.instructions[index].text, row.opcode, row.line, row.warps, row.threads,
+                row.predicated_on, accesses.get(index, {}),
             )
-            for instruction, row in zip(instructions, counters.executed(recorded), strict=True)
+            for index, row in sorted(rows.items())
         ]  # fmt: skip
 
     def requests(
