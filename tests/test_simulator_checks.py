@@ -173,9 +173,15 @@ def test_a_race_inside_a_warp_asks_for_syncwarp_if_the_block_has_no_other_warp()
 
 def test_the_sanitizer_takes_a_limit_of_instructions():
     function = kernel("int *y", "for (int i = 0; i < y[1]; ++i) y[0] += i & y[2];")
-    with simulator.sanitize(max_instructions=2_000), pytest.raises(simulator.StepLimitExceeded, match="2,000"):
-        function(1, 1, (np.array([0, 2_000, 1], I32),))
-    function(1, 1, (np.array([0, 2_000, 1], I32),))
+    arguments = (np.array([0, 2_000, 1], I32),)
+    with simulator.sanitize(max_instructions=2_000):
+        with pytest.raises(simulator.StepLimitExceeded, match="2,000"):
+            function(1, 1, arguments)
+        with simulator.record(), pytest.raises(simulator.StepLimitExceeded, match="2,000"):
+            function(1, 1, arguments)
+        with simulator.record(max_instructions=20_000):
+            function(1, 1, arguments)
+    function(1, 1, arguments)
 
 
 def test_a_race_between_blocks_names_both_blocks():

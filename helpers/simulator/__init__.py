@@ -1,4 +1,15 @@
-"""CUDA kernels executed on the CPU, with everything that the memory system would do recorded."""
+"""CUDA kernels executed on the CPU, with everything that the memory system would do recorded.
+
+    with simulator.record(level="sass") as recording:       # the machine code that the hardware runs
+        kernel(grid, block, args)                           # NumPy arrays are written in place
+    recording.counters                                      # under Nsight Compute's names
+    recording.by_line(), recording.by_instruction()         # where they come from
+    recording.requests("global", block=(0, 0), warp=0)      # addresses
+    recording.occupancy, recording.unique_sectors("A", block=(0, 0))
+    recording.save("launch.npz"); simulator.load("launch.npz")
+
+`record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
+"""
 
 from helpers.simulator.arrays import DeviceArray, empty
 from helpers.simulator.checks import Finding, Report

@@ -83,7 +83,7 @@ def record(
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
         unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
         max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop; by
-            default a million, in a sampled launch 64 million.
+            default as outside (`sanitize`), which is a million, and 64 million in a sampled launch.
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
     if level not in ("ptx", "sass"):
@@ -103,7 +103,9 @@ def record(
     outside = _settings.get()
     mode = outside.checks if checks is None else _mode(checks)
     if max_instructions is None:
-        max_instructions = SAMPLED_MAX_INSTRUCTIONS if sampled else DEFAULT_MAX_INSTRUCTIONS
+        max_instructions = outside.max_instructions
+        if sampled and max_instructions == DEFAULT_MAX_INSTRUCTIONS:
+            max_instructions = SAMPLED_MAX_INSTRUCTIONS
     settings = _Settings(
         recording, level, wanted, only_traced, sampled, unique_sectors, max_instructions, mode, outside.reports
     )
