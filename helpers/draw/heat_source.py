@@ -145,7 +145,7 @@ class HeatSource:
 
     def html(self) -> str:
         """The source as a table with inline styles: no script; a line with instructions opens at a click."""
-        counted = ("global memory:<br>requests × sectors (needed)", "shared memory:<br>requests × wavefronts (needed)")
+        counted = ("global: requests ×<br>sectors (needed)", "shared: requests ×<br>wavefronts (needed)")
         heads = ("line", "instructions", *counted)
         head = "".join(f'<th style="{_CELL}">{name}</th>' for name in heads)
         head += f'<th style="{_CELL} text-align: left;">source: click a line for its PTX and machine code</th>'
