@@ -13,11 +13,10 @@ from helpers.measure.record import record_golden
 from helpers.measure.suites import (
     LADDER_SIZES,
     OTHER_SHAPES,
-    SWEEP_KERNELS,
-    SWEEP_SIZES,
     block_shapes,
     blocks,
     ladder,
+    sweep,
     tiles,
 )
 
@@ -132,8 +131,8 @@ def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
 
 
 def test_the_shipped_recordings_have_the_double_buffering_story_and_the_tiles():
-    sweeps = {(r.kernel, r.M) for r in recordings.load(suite="sweep")}
-    assert sweeps == {(name, size) for name in SWEEP_KERNELS for size in SWEEP_SIZES}
+    sweeps = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="sweep")}
+    assert sweeps == {(one.name, tuple(one.params.items()), group.M) for group in sweep() for one in group.kernels}
     recorded = {(r.kernel, tuple(r.params.items())) for r in recordings.load(suite="tiles")}
     assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
 

@@ -183,6 +183,16 @@ def test_the_sizes_in_the_question_are_those_of_the_kernel():
     assert latency_hiding.PADDING == 4
 
 
+def test_the_block_that_is_lost_for_want_of_registers_costs_at_4096_and_not_at_1024():
+    double = get("double_buffered")
+    one, two = (
+        {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
+        for blocks in (1, 2)
+    )
+    assert double.params["BLOCKS"] == 2 and one[4096] < 0.98 * two[4096] and one[1024] > 1.02 * two[1024]
+    assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
+
+
 def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
     assert "is 128 for two blocks, 85 for three and 64 for four" in prose("09")
     assert [H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4)] == [128, 85, 64]
