@@ -4,9 +4,10 @@ import html
 import re
 
 import pytest
-from driving import shown
+from driving import PNG, shown
 
 from gemm_kernels import get
+from helpers.draw import theme
 from helpers.explore import (
     bank_board,
     barriers,
@@ -46,6 +47,12 @@ EXPLORERS = {
 }  # fmt: skip
 NEEDS_TILES = {"barriers", "register_tile", "tile_phases"}  # "is there a tile to show?"
 NEEDS_SHARED = {"bank_board"}
+
+
+@pytest.fixture(autouse=True)
+def _no_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are drawn, but not made into a PNG, which takes longest and is the same for all."""
+    monkeypatch.setattr(theme.Figure, "png", lambda drawn: PNG)
 
 
 def explored(name: str, own: OwnKernel):

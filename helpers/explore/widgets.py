@@ -72,7 +72,7 @@ class Explorer(ipywidgets.VBox):
     """Controls above a stage. Where there are no widgets, in a stored notebook or on the web, it is a line of text."""
 
     def __init__(self, what: str, controls: Sequence[Sequence[ipywidgets.Widget]], stage: Stage) -> None:
-        rows = [ipywidgets.HBox(list(row), layout={"flex_flow": "row wrap"}) for row in controls]
+        rows = [ipywidgets.HBox(list(row), layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}) for row in controls]
         super().__init__([*rows, stage])
         self.what = what
         self.stage = stage
