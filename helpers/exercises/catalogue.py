@@ -67,8 +67,9 @@ PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]] = {
     "12": (beating.predict_wins,),
 }
 
-# What notebooks ask beside their exercises, without hints or a solution: (name in the progress, title).
+# What notebooks ask beside their exercises: (name in the progress, title).
 QUESTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "00": (("every_element", "Every element, once"),),
     "04": (("bytes_of_tiles", "Bytes with tiles"),),
     "09": (
         ("bytes_of_buffers", "Bytes of two buffers"),

@@ -16,6 +16,7 @@ from helpers.draw import theme
 from helpers.draw.elements import Strip, strip
 from helpers.exercises.answers import Slip, Verdict, check_number
 from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.progress import noted
 from helpers.exercises.values import ValueExercise, WrongValue
 from helpers.explore import first_launch
 from helpers.explore.live import CannotShow
@@ -142,6 +143,7 @@ def show(source: str = START) -> theme.Figure:
     return first_launch.picture(source, *SHOWN)
 
 
+@noted("every_element")
 def check(source: str) -> Verdict:
     """Is every element scaled exactly once, for every launch of SHAPES?"""
     for number, (grid, block, elements) in enumerate(SHAPES):

@@ -163,7 +163,9 @@ def _short(place: Path) -> str:
 def progress_map(rows: Sequence[Row]) -> ProgressMap:
     """The map of these exercises as it stands."""
     place = path()
-    kept = "Progress is not kept." if place is None else f"It is kept in {_short(place)}; progress.reset() forgets it."
+    kept = f"{ENVIRONMENT_VARIABLE} is off: progress is not kept."
+    if place is not None:
+        kept = f"It is kept in {_short(place)}; progress.reset() forgets it."
     if _memory:
         kept = "Progress cannot be written here, so it is kept until this notebook's kernel ends."
     return ProgressMap(tuple(rows), states(), kept)
