@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers import devices
 from helpers.occupancy import Occupancy, certain_shared_limit, occupancy
-from helpers.simulator.recorded import LaunchFacts
+from helpers.simulator.recorded import QUANTITIES, LaunchFacts
 
 FEWEST_REGISTERS = 16  # what the driver gives a thread of compute capability 9.0 at least
 
@@ -63,10 +63,10 @@ CLASSES: dict[str, frozenset[str]] = {
         "integer": "IADD3 IMAD ISETP LEA LOP3 SHF VIADD VIADDMNMX VIMNMX VIMNMX3 IMNMX IABS IDP FLO POPC",
         "bit": "BREV SEL PRMT P2R R2P PLOP3 SGXT BMSK",
         "conversion": "F2F F2FP F2I I2F I2FP FRND",
-        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC",
+        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC YIELD",
         "inter_thread_communication": "SHFL VOTE VOTEU REDUX MATCH",
         "memory": "LDG LDS LDL LD LDC STG STS STL ST ATOM ATOMG ATOMS RED REDG LDGSTS LDGDEPBAR LDSM",
-        "misc": "BAR CS2R DEPBAR MOV NOP R2UR S2R S2UR VABSDIFF YIELD",
+        "misc": "BAR CS2R DEPBAR MOV NOP R2UR S2R S2UR VABSDIFF",
     }.items()
 }
 # `smsp__sass_inst_executed_op_<class>`, executed by warps
@@ -146,7 +146,7 @@ def _memory(launches: tuple) -> dict[str, int]:
         for op in ops:
             requests = "words" if space == "local" else "requests"
             counters[f"l1tex__t_requests_pipe_lsu_mem_{space}_op_{op}.sum"] = totals(requests, space, op)
-            if op != "red":  # of reductions the cache makes more accesses than requests say
+            if op in ("ld", "st"):  # of atomics the cache makes more accesses than their requests say
                 counters[f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("sectors", space, op)
                 counters[f"l1tex__t_set_accesses_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("tags", space, op)
             sass = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem"
@@ -156,10 +156,12 @@ def _memory(launches: tuple) -> dict[str, int]:
         of_space = sum(totals("requests", space, op, asynchronous=False) for op in ops)
         counters[f"smsp__sass_inst_executed_op_{space}.sum"] = of_space
     for suffix, way in LDGSTS_WAYS.items():
-        for quantity in ("requests", "sectors"):
-            name = f"smsp__sass_l1tex_t_{quantity}_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"
-            counters[name] = totals(quantity, "global", "ld", asynchronous=way)
+        requests = totals("requests", "global", "ld", asynchronous=way)
+        counters[f"smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"] = requests
         counters[f"smsp__sass_inst_executed_op_ldgsts{suffix}.sum"] = totals("requests", "shared", "copy", way)
+        if suffix == "_cache_access" or not totals.bypass:
+            sectors = totals("sectors", "global", "ld", asynchronous=way)
+            counters[f"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"] = sectors
     counters["smsp__sass_l1tex_tags_mem_global.sum"] = sum(
         totals("tags", "global", op) for op in ("ld", "st", "atom", "red")
     )
@@ -167,9 +169,10 @@ def _memory(launches: tuple) -> dict[str, int]:
 
 
 def _shared(totals: "_Totals") -> dict[str, int]:
-    """Counters of shared memory; those of wavefronts are left out where the rule is not certain."""
+    """Counters of shared memory; those of wavefronts are left out where the rule is not certain, and those of copies
+    that bypass L1, where Nsight Compute's own are not: it counts some in kernels that execute none."""
     counters, wavefronts = {}, {}
-    names = {"ld": ("ld",), "st": ("st",), "atom": ("atom", "red"), "ldsm": ("ldsm",), "ldgsts": ("copy",)}
+    names = {"ld": ("ld",), "st": ("st",), "atom": ("atom", "red"), "ldsm": ("ldsm",)}
     for name, ops in names.items():
         requests = sum(totals("requests", "shared", op) for op in ops)
         wavefronts[name] = sum(totals("wavefronts", "shared", op) for op in ops)
@@ -183,11 +186,14 @@ def _shared(totals: "_Totals") -> dict[str, int]:
         if name != "ld" or certain:
             counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum"] = value
     for suffix, way in LDGSTS_WAYS.items():
-        served, ideal = (totals(what, "shared", "copy", way) for what in ("wavefronts", "ideal_wavefronts"))
-        counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{suffix}.sum"] = served
-        counters[f"smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts{suffix}.sum"] = served - ideal
-    if certain:
-        counters["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum"] = sum(wavefronts.values())
+        if suffix == "_cache_access" or not totals.bypass:
+            served, ideal = (totals(what, "shared", "copy", way) for what in ("copy_wavefronts", "ideal_wavefronts"))
+            name = "pipe_lsu_mem_shared_op_ldgsts"
+            counters[f"smsp__sass_l1tex_data_bank_conflicts_{name}{suffix}.sum"] = served - ideal
+            counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{suffix}.sum"] = served
+    if certain and not totals.bypass:
+        copies = totals("copy_wavefronts", "shared", "copy")
+        counters["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum"] = sum(wavefronts.values()) + copies
     return counters
 
 
@@ -196,13 +202,15 @@ class _Totals:
 
     def __init__(self, launches: tuple) -> None:
         self._sums: dict[tuple[str, str, str, str], int] = {}
+        self.bypass = any(  # whether the code has copies past L1, executed or not
+            instruction.opcode.startswith("LDGSTS") and ".BYPASS" in instruction.opcode
+            for launch in launches
+            for instruction in launch.program.instructions
+        )
         for launch in launches:
             for (index, space, op, _), counts in launch.counts.items():
                 opcode = launch.program.instructions[index].opcode
-                values = {
-                    quantity: getattr(counts, quantity)
-                    for quantity in ("requests", "sectors", "tags", "wavefronts", "ideal_wavefronts", "uncertain")
-                }
+                values = {quantity: getattr(counts, quantity) for quantity in QUANTITIES}
                 values["words"] = counts.requests * max(1, _bits(opcode) // 32)  # local memory is served by words
                 way = "" if not opcode.startswith("LDGSTS") else "bypass" if ".BYPASS" in opcode else "access"
                 for quantity, value in values.items():

@@ -72,6 +72,16 @@ def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bo
     return np.where(uniform & (lanes > 0), np.where(lanes <= LANES // 2, 1, 2), pairs)
 
 
+def copy_wavefronts(to: np.ndarray, origin: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+    """Wavefronts of asynchronous copies of `width` bytes a lane, from `origin` in global memory `to` shared memory.
+
+    The L1 cache, which they come through, lies in the same banks as shared memory: a line's word w in bank w. So
+    reading four lines at the same place in each takes four wavefronts, however well they are written. The slower side
+    counts.
+    """
+    return np.maximum(wavefronts(origin, active, width, stores=True), wavefronts(to, active, width, stores=True))
+
+
 def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
     """Wavefronts of each request if no two words met in a bank: its phases that have an active lane.
 

@@ -20,7 +20,8 @@ class Counts:
 
     Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
     `ideal_wavefronts` is the smallest number for the width and the active lanes. `uncertain` counts requests whose
-    wavefronts the hardware may count otherwise (`counting.is_certain`).
+    wavefronts the hardware may count otherwise (`counting.is_certain`). `copy_wavefronts` are those of asynchronous
+    copies, reading the source included (`counting.copy_wavefronts`).
     """
 
     requests: int = 0
@@ -32,6 +33,7 @@ class Counts:
     ideal_wavefronts: int = 0
     uncertain: int = 0
     ideal_sectors: int = 0
+    copy_wavefronts: int = 0
 
     def add(self, other: "Counts", times: int = 1) -> None:
         """Add `times` × other."""
@@ -44,6 +46,7 @@ class Counts:
         self.ideal_wavefronts += times * other.ideal_wavefronts
         self.uncertain += times * other.uncertain
         self.ideal_sectors += times * other.ideal_sectors
+        self.copy_wavefronts += times * other.copy_wavefronts
 
 
 QUANTITIES = tuple(field.name for field in fields(Counts))

@@ -74,12 +74,14 @@ class LaunchRecorder(Observer):
         Nsight Compute does not count it among the shared stores."""
         if read is None or read.any():
             self.access(wave, "global", "ld", size, origin, read, asynchronous=True)
-        self.access(wave, "shared", COPY, size, to, mask)
+        self.access(wave, "shared", COPY, size, to, mask, both=_both_sides(wave, to, origin, read))
 
     def access(
-        self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = (), asynchronous: bool = False
-    ) -> None:
-        """One memory instruction of the active threads: byte addresses in their space. asynchronous: it is cp.async."""
+        self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = (), asynchronous: bool = False,
+        both=None,
+    ) -> None:  # fmt: skip
+        """One memory instruction of the active threads: byte addresses in their space. asynchronous: it is cp.async;
+        `both` are then the addresses of both of its sides, as `_both_sides` makes them."""
         self._step += 1
         index = wave.instruction.index
         if op == "ld" and wave.instruction.opcode.startswith(MATRIX_LOADS):
@@ -97,7 +99,7 @@ class LaunchRecorder(Observer):
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
         kind = (space, COPY if asynchronous else op, min(width, 4) if space == "local" else width)
-        self._count(wave, counts, kind, np.asarray(addresses), mask)
+        self._count(wave, counts, kind, np.asarray(addresses) if both is None else both, mask)
         for word in range(1, width // 4 if space == "local" else 0):
             further = Counts()
             self._count(wave, further, kind, addresses + word * (4 * wave.warps * WARP), mask)
@@ -139,6 +141,23 @@ class LaunchRecorder(Observer):
         for key, (times, active) in kinds.items():
             offset = key if mask is None else key[0]
             counts.add(pattern(kind, relative[0] + offset, active), times)
+
+
+_SIDE = 32  # bits of an address in shared memory; above them lies the place of the source
+_PLACES = (1 << 30) - 1
+
+
+def _both_sides(wave, to, origin, read) -> np.ndarray:
+    """The addresses that a copy writes and reads as one number each, so that a pattern is known by it.
+
+    Of the source its place relative to others is enough. Lanes that read nothing get the place of one that does.
+    """
+    if read is not None:
+        source, reading = (as_warps(np.broadcast_to(values, wave.shape)) for values in (origin, read))
+        first = np.take_along_axis(source, reading.argmax(axis=1)[:, None], axis=1)
+        source = np.where(reading, source, np.where(reading.any(axis=1)[:, None], first, 0))
+        origin = source.reshape(wave.shape[0], -1)[:, : wave.threads]
+    return ((np.asarray(origin) & _PLACES) << _SIDE) + to
 
 
 def pattern(kind: tuple[str, str, int], row: np.ndarray, active: np.ndarray | None) -> Counts:
@@ -192,6 +211,11 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
     some = lanes.any(axis=1)
     addresses, lanes = addresses[some], lanes[some]
     counts = Counts(requests=len(lanes), lanes=int(lanes.sum()))
+    if op == COPY and space == "shared":
+        to = addresses.astype(np.int32).astype(np.int64)
+        origin = (addresses - to) >> _SIDE
+        counts.copy_wavefronts = int(counting.copy_wavefronts(to, origin, lanes, width).sum())
+        addresses = to
     if space == "shared":
         counts.wavefronts = int(counting.wavefronts(addresses, lanes, width, stores=op != "ld").sum())
         counts.uncertain = 0 if op != "ld" else len(lanes) - int(counting.is_certain(addresses, lanes, width).sum())
