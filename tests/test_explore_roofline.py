@@ -82,6 +82,13 @@ def test_a_learners_kernel_is_counted_beside_the_ladders():
     assert mine.gflops is None
 
 
+@pytest.mark.parametrize("name", ["naive", "shared_memory"])
+def test_the_blocks_at_an_edge_are_counted_by_themselves(name):
+    kernel = get(name)
+    whole = launches.record_whole_launch(kernel, 40, 24, 64).total("sectors", "global")
+    assert counted(kernel, (40, 24, 64)) == 32 * whole
+
+
 def test_all_sizes_are_whole_tiles_or_smaller_than_one():
     tiles = {size for kernel in LADDER for size in kernel.tile}
     assert all(size % tile == 0 or size < tile for size in roofline.SIZES for tile in tiles)
