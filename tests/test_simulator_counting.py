@@ -269,3 +269,21 @@ def test_an_impossible_width_is_refused_in_a_sentence():
 def test_a_misaligned_address_names_its_lane():
     with pytest.raises(ValueError, match=r"Lane 3 of request 0 accesses 8 bytes at byte address 28, .* multiple of 8"):
         counting.wavefronts(request(8 * LANE + 4 * (LANE == 3)), ALL, 8)
+
+
+@pytest.mark.parametrize(
+    ("row_bytes", "expected"),
+    [
+        pytest.param(512, 4, id="four rows at the same place in their lines"),
+        pytest.param(308, 2, id="rows of 77 floats, of which two reach into one bank"),
+        pytest.param(32, 1, id="one line"),
+        pytest.param(512 + 32, 1, id="four places in four lines"),
+    ],
+)
+def test_an_asynchronous_copy_takes_as_long_as_reading_its_source(row_bytes, expected):
+    """Eight floats of each of four rows, to 32 words side by side."""
+    lane = np.arange(32)[None, :]
+    origin, to, everyone = lane // 8 * row_bytes + lane % 8 * 4, 4 * lane, np.ones((1, 32), bool)
+    assert counting.copy_wavefronts(to, origin, everyone, 4).tolist() == [expected]
+    assert counting.copy_wavefronts(origin, to, everyone, 4).tolist() == [expected]
+    assert counting.copy_wavefronts(to, origin, lane < 8, 4).tolist() == [1]

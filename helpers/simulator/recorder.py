@@ -214,6 +214,7 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
     if op == COPY and space == "shared":
         to = addresses.astype(np.int32).astype(np.int64)
         origin = (addresses - to) >> _SIDE
+        to -= int(to.min(initial=0)) & ~127  # a pattern's are relative to those of the lane with the first source
         counts.copy_wavefronts = int(counting.copy_wavefronts(to, origin, lanes, width).sum())
         addresses = to
     if space == "shared":

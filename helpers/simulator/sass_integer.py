@@ -325,7 +325,10 @@ def shift_add(t: Operands, s: sass.Statement) -> Result:
             return (t.target(destination),), lambda registers: x(registers) << shift
         return (t.target(destination),), lambda registers: (x(registers) << shift) + y(registers)
     shifted = lambda registers: x(registers) << shift  # noqa: E731
-    both = _add_with_carry(shifted, y, _is_negated(b))
+    if _is_negated(a) and _is_negated(b):
+        raise ValueError("a carry out of a sum of two negated numbers")
+    # -a << shift is b less a << shift: the negated one comes second.
+    both = _add_with_carry(y, shifted, True) if _is_negated(a) else _add_with_carry(shifted, y, _is_negated(b))
     return (t.target(destination), carry_slot), lambda registers: both(registers)[:2]
 
 
