@@ -5,8 +5,8 @@ import re
 import pytest
 import random_programs
 
-# Programs that found something once: carries out of LEA.HI and of LEA of a negated number, votes behind which the PTX has
-# a path that comes back, and threads that leave a meeting while their warp is still together.
+# Programs that found something once: carries out of LEA.HI and of LEA of a negated number, votes behind which the PTX
+# has a path that comes back, and threads that leave a meeting while their warp is still together.
 FOUND = (1062, 1106, 3000531, 1122, 1302, 1240, 400126)
 SEEDS = (*range(24), *FOUND)
 
