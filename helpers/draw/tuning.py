@@ -245,11 +245,10 @@ def _axis_names(
     axes: Axes, data: Landscape, across: str, down: str, left: float, top: float, width: float, height: float
 ) -> None:
     xs, ys = data.values(across), data.values(down)
-    for number, value in enumerate(xs):
-        x = left + (number + 0.5) * width / len(xs)
-        page.text(axes, x, top + height + 14, value, ha="center", color=theme.INK)
-    for number, value in enumerate(ys):
-        page.text(axes, left - 10, top + (number + 0.5) * height / len(ys), value, ha="right", color=theme.INK)
+    size = theme.SMALL * page.PIXELS_A_POINT
+    x, y = left + (np.arange(len(xs)) + 0.5) * width / len(xs), top + (np.arange(len(ys)) + 0.5) * height / len(ys)
+    page.labels(axes, list(map(str, xs)), x, top + height + 14, size, theme.INK, label=f"values of {across}")
+    page.labels(axes, list(map(str, ys)), left - 10, y, size, theme.INK, align="right", label=f"values of {down}")
     page.text(axes, left + width / 2, top + height + 36, across, ha="center", size=theme.TEXT, color=theme.INK)
     page.text(axes, left - 62, top + height / 2, down, ha="center", size=theme.TEXT, color=theme.INK, rotation=90)
 
