@@ -259,9 +259,12 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     up = "occupancy" if measure == "intensity" else measure
     shown = [(one, one.value(up)) for one in data.legal]
     shown = [(one, value) for one, value in shown if value is not None and one.predicted]
-    found = {one.predicted.limiter for one, _ in shown if one.predicted}
-    for limiter in (name for name in LIMITERS if name in found):
-        points = [(one.predicted.intensity, value) for one, value in shown if one.predicted.limiter == limiter]
+    limited: dict[str, list[tuple[float, float]]] = {}
+    for one, value in shown:
+        limited.setdefault(one.predicted.limiter, []).append((one.predicted.intensity, value))
+    found = [name for name in LIMITERS if name in limited]
+    for limiter in found:
+        points = limited[limiter]
         x, y = np.array(points, float).T
         spread = np.random.default_rng(len(points)).uniform(0.97, 1.03, len(points))  # equal ones side by side
         dots.plot(
@@ -287,7 +290,7 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     dots.grid(True, axis="y")
     kind = "predicted" if MEASURES[up][3] else data.source
     page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {kind}", color=theme.INK)
-    _limiter_keys(axes, [name for name in LIMITERS if name in found])
+    _limiter_keys(axes, found)
 
 
 def _wide(values: Sequence[float]) -> tuple[float, float]:
