@@ -2,11 +2,13 @@
 
 import html
 import re
+from pathlib import Path
 
 import pytest
 from driving import PNG, shown
 
 from gemm_kernels import get
+from helpers import notebook_form
 from helpers.draw import theme
 from helpers.explore import (
     bank_board,
@@ -25,6 +27,7 @@ from helpers.explore import (
 )
 from helpers.explore.own import OwnKernel
 
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 SOURCE = """
 extern "C" __global__ void mine(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                 float *C) {
@@ -122,3 +125,15 @@ def test_what_can_be_no_launch_is_refused_in_a_sentence(given, words):
     with pytest.raises(ValueError) as refused:
         OwnKernel(**{"source": SOURCE, "entry": "mine", **given})
     assert str(refused.value).startswith(words)
+
+
+def test_the_kernel_that_notebook_03_offers_to_try_runs_as_it_stands_there():
+    (path,) = NOTEBOOKS.glob("03_*.ipynb")
+    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    (text,) = (cell.source for cell in cells if cell.cell_type == "markdown" and "OwnKernel" in cell.source)
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names = {"coalesced": get("coalesced"), "coalescing": coalescing}
+    *lines, last = code.strip().splitlines()
+    exec("\n".join(lines), names)
+    assert names["mine"] != get("coalesced").source
+    assert shown(eval(last, names)) == "picture"
