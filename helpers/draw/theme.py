@@ -141,8 +141,7 @@ def to_png(drawn: figure.Figure) -> bytes:
         canvas = drawn.canvas
         assert isinstance(canvas, FigureCanvasAgg)
         canvas.draw()
-        pixels = np.asarray(canvas.buffer_rgba())[..., :3]
-    image = Image.fromarray(np.ascontiguousarray(pixels))
+        image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     reduced = image.quantize(PALETTE_COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     # The octree rounds white to 254; on a white page the card would show its edge.
     palette = np.array(reduced.getpalette()).reshape(-1, 3)
