@@ -224,15 +224,18 @@ def routes_text(folder: Path) -> str:
     return "\n\n".join(parts)
 
 
-def total_minutes(folder: Path) -> int:
-    """Minutes of all notebooks at one's own pace, as their headers state them."""
-    return sum(minutes_of(path) for path in folder.glob("*.ipynb"))
+def replaced(
+    text: str, new: str, begin: str = BEGIN, end: str = END, where: str = "a cell", what: str = "the map"
+) -> str:
+    """A text with `new` between its markers, on lines of its own.
 
-
-def replaced(source: str, new_text: str, begin: str = BEGIN, end: str = END) -> str:
-    """A cell's text with new_text between its markers."""
-    before, rest = source.split(begin, 1)
-    return f"{before}{begin}\n{new_text}\n{end}{rest.split(end, 1)[1]}"
+    Raises ValueError if a marker is missing; `where` and `what` say there whose text it is, and what belongs between.
+    """
+    if begin not in text or end not in text:
+        raise ValueError(f"{where} has lost its markers; put {begin} and {end} where {what} belongs")
+    before, rest = text.split(begin, 1)
+    lines = f"{new}\n" if new else ""
+    return f"{before}{begin}\n{lines}{end}{rest.split(end, 1)[1]}"
 
 
 def updated(notebook: str, new_text: str, begin: str = BEGIN, end: str = END) -> str:

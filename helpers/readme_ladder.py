@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gemm_kernels import LADDER
-from helpers import devices
+from helpers import course_map, devices
 from helpers.explore import ladder as explorer
 from helpers.measure import Measurement, geometric_mean, recordings
 
@@ -89,10 +89,7 @@ def _number(gflops: float) -> str:
 
 def replaced(readme: str, new: str) -> str:
     """The README's text with `new` between the markers. Raises ValueError if a marker is missing."""
-    if BEGIN not in readme or END not in readme:
-        raise ValueError(f"README.md has lost its markers; put {BEGIN} and {END} where the ladder belongs")
-    before, rest = readme.split(BEGIN, 1)
-    return f"{before}{BEGIN}\n{new}\n{END}{rest.split(END, 1)[1]}"
+    return course_map.replaced(readme, new, BEGIN, END, "README.md", "the ladder")
 
 
 def picture() -> bytes:

@@ -89,10 +89,7 @@ def table(folder: Path, plan: tuple[Planned, ...] = PLAN) -> str:
 
 def replaced(readme: str, new_table: str) -> str:
     """The README's text with new_table between its markers. Raises ValueError if a marker is missing."""
-    if BEGIN not in readme or END not in readme:
-        raise ValueError(f"README.md has lost its markers; put {BEGIN} and {END} where the table of notebooks belongs")
-    before, rest = readme.split(BEGIN, 1)
-    return f"{before}{BEGIN}\n{new_table}\n{END}{rest.split(END, 1)[1]}"
+    return course_map.replaced(readme, new_table, BEGIN, END, "README.md", "the table of notebooks")
 
 
 def badges(address: str, first: str) -> str:
@@ -115,8 +112,7 @@ def with_badges(readme: str, buttons: str) -> str:
     """The README's text with the buttons between their markers; as it is where it has no markers."""
     if BADGES_BEGIN not in readme or BADGES_END not in readme:
         return readme
-    before, rest = readme.split(BADGES_BEGIN, 1)
-    return f"{before}{BADGES_BEGIN}\n{buttons}{BADGES_END}{rest.split(BADGES_END, 1)[1]}"
+    return course_map.replaced(readme, buttons.removesuffix("\n"), BADGES_BEGIN, BADGES_END)
 
 
 def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str]:
@@ -131,7 +127,7 @@ def wanted_texts(root: Path, plan: tuple[Planned, ...] = PLAN) -> dict[Path, str
     for page in folder.glob("teachers.md"):
         text = page.read_text(encoding="utf-8")
         begin, end = course_map.ROUTES_BEGIN, course_map.ROUTES_END
-        wanted[page] = course_map.replaced(text, course_map.routes_text(folder), begin, end)
+        wanted[page] = course_map.replaced(text, course_map.routes_text(folder), begin, end, page.name, "the routes")
     return wanted
 
 
