@@ -5,7 +5,6 @@ The recording is made by tests/goldens/record.py, which runs on the GPU the very
 
 import functools
 import importlib.util
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +62,7 @@ record = _recorder()
 @functools.cache
 def goldens() -> dict[str, dict]:
     """The recorded launches by name."""
-    return {row["name"]: row for row in json.loads(RECORDING.read_text(encoding="utf-8"))["launches"]}
+    return {row["name"]: row for row in record.read(RECORDING)["launches"]}
 
 
 @functools.cache

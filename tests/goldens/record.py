@@ -274,10 +274,24 @@ def _add(launch: dict, values: dict[str, int | float]) -> None:
 
 
 def write(document: dict, out: Path) -> None:
-    """JSON with one launch a line."""
-    head = json.dumps(document["provenance"], indent=1)
-    rows = ",\n".join(json.dumps(row) for row in document["launches"])
-    out.write_text(f'{{"provenance": {head},\n"launches": [\n{rows}\n]}}\n')
+    """JSON with one launch a line; its counters in the order of "metrics", null where the GPU gave none."""
+    metrics = list(dict.fromkeys(name for launch in document["launches"] for name in launch["counters"]))
+    rows = [
+        {**launch, "counters": [launch["counters"].get(name) for name in metrics]} for launch in document["launches"]
+    ]
+    provenance, names = (json.dumps(content, indent=1) for content in (document["provenance"], metrics))
+    lines = ",\n".join(map(json.dumps, rows))
+    out.write_text(f'{{"provenance": {provenance},\n"metrics": {names},\n"launches": [\n{lines}\n]}}\n')
+
+
+def read(path: Path) -> dict:
+    """The inverse of `write`."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    metrics = document.pop("metrics")
+    for launch in document["launches"]:
+        values = zip(metrics, launch["counters"], strict=True)
+        launch["counters"] = {name: value for name, value in values if value is not None}
+    return document
 
 
 def main() -> None:
