@@ -206,12 +206,15 @@ _FLOAT4_FRAGMENTS = Rule(
 _EVEN_DEPTH = (Rule("BK must be even, because the fragments of even and odd k take turns", lambda p: p["BK"] % 2 == 0),)
 
 
+_TWO_STAGES = Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2)
+
+
 def _pipeline(
     threads: Count, formula: str, depth: tuple[Rule, ...] = _EVEN_DEPTH, A_passes: Rule | None = None
 ) -> tuple[Rule, ...]:
     return (
         *depth,
-        Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2),
+        _TWO_STAGES,
         _threads_fit(formula, threads),
         _blocks_share_an_sm(threads),
         A_passes or _whole_passes("As", "BM", "BK", threads, width=1),
@@ -293,18 +296,24 @@ def _warps_load_sectors(p: Params) -> bool:
     return warps % sectors == 0 and p["BM"] % (4 * warps // sectors) == 0
 
 
+_WHOLE_SECTORS = Rule(
+    "BK must be a multiple of 8, the floats of a sector, so that lanes can share one", lambda p: p["BK"] % 8 == 0
+)
+_SLICED_THREADS = "32 * (BM / WM) * (BN / WN) * SLICES"
+_WRITE_PASSES = Rule(
+    "TM * TN / 4 must be a multiple of SLICES, or SLICES of TM * TN / 4, to write C in whole passes",
+    lambda p: p["TM"] * p["TN"] // 4 % p["SLICES"] == 0 or p["SLICES"] % (p["TM"] * p["TN"] // 4) == 0,
+)
+
 SPLIT_K = Family(
     rules=(
         _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES"),
         *_WARP_TILE,
         *_pipeline(
             _threads_warptiled,
-            "32 * (BM / WM) * (BN / WN) * SLICES",
+            _SLICED_THREADS,
             depth=(
-                Rule(
-                    "BK must be a multiple of 8, the floats of a sector, so that lanes can share one",
-                    lambda p: p["BK"] % 8 == 0,
-                ),
+                _WHOLE_SECTORS,
                 Rule(
                     "BK must be a multiple of 2 * SLICES: in a slice, too, the fragments of even and odd k take turns",
                     lambda p: p["BK"] % (2 * p["SLICES"]) == 0,
@@ -318,13 +327,127 @@ SPLIT_K = Family(
         _WIDE_PASSES,
         _STAGES_FIT,
         Rule("a tile of C for each slice must fit in 232448 bytes, too", lambda p: _sums_bytes(p) <= MOST_SHARED_BYTES),
-        Rule(
-            "TM * TN / 4 must be a multiple of SLICES, or SLICES of TM * TN / 4, to write C in whole passes",
-            lambda p: p["TM"] * p["TN"] // 4 % p["SLICES"] == 0 or p["SLICES"] % (p["TM"] * p["TN"] // 4) == 0,
-        ),
+        _WRITE_PASSES,
         _whole_batches("TM * TN / 4 / SLICES"),
     ),
     block=lambda p: (_threads_warptiled(p), 1, 1),
     tile=_block_tile,
     shared_bytes=_stages_or_sums_bytes,
+)
+
+# --- tuned: blocks that stay and share out the k of all tiles ---------------------------------------------------------
+
+USABLE_SHARED_BYTES = MOST_SHARED_BYTES - 16  # less a variable of its own
+
+
+def _multiple_either_way(a: int, b: int) -> bool:
+    return a % b == 0 or b % a == 0
+
+
+def _warps_load_As(p: Params) -> bool:
+    """A warp loads 4 rows x 8 k; warps that find no row left go on along k, and if there is no k left, some rest."""
+    rows = _threads_warptiled(p) // 8
+    depth = 8 * max(rows // p["BM"], 1)
+    return _multiple_either_way(p["BM"], rows) and _multiple_either_way(p["BK"], depth)
+
+
+def _warps_load_Bs(p: Params) -> bool:
+    """32 lanes, or as many as there are in a row of the tile, load neighbours, four at a time or each one."""
+    rows = [_threads_warptiled(p) // min(p["BN"] // width, 32) for width in (4, 1)]
+    return _multiple_either_way(p["BN"], 128) and all(_multiple_either_way(p["BK"], depth) for depth in rows)
+
+
+def _equal_parts(p: Params, tiles: int) -> int:
+    """Blocks to launch: WORKERS, or somewhat fewer that a few tiles can be shared out among evenly."""
+    if p["WORKERS"] == 0:
+        return tiles
+    even = p["WORKERS"] // tiles * tiles
+    return even if even >= 0.9 * p["WORKERS"] else p["WORKERS"]
+
+
+TUNED = Family(
+    rules=(
+        _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES"),
+        *_WARP_TILE,
+        _WHOLE_SECTORS,
+        Rule(
+            "BK must be a multiple of 4 * SLICES: in half a slice, too, fragments of even and odd k take turns",
+            lambda p: p["BK"] % (4 * p["SLICES"]) == 0,
+        ),
+        Rule(
+            "STAGES must be at least 3: to multiply, for those who still read, to copy into",
+            lambda p: p["STAGES"] >= 3,
+        ),
+        _threads_fit(_SLICED_THREADS, _threads_warptiled),
+        _blocks_share_an_sm(_threads_warptiled),
+        Rule("WORKERS must be at least 0, which is a block for every tile", lambda p: p["WORKERS"] >= 0),
+        Rule(
+            "LOOPS must be 2, or 1 where rows of B do not begin at multiples of 16 bytes",
+            lambda p: p["LOOPS"] in (2, 1),
+        ),
+        Rule(
+            "BM and THREADS / 8, and BK and the k that are left, must be multiples one of the other, to load As",
+            _warps_load_As,
+        ),
+        Rule(
+            "BN and 128, and BK and the rows that THREADS load, must be multiples one of the other, to load Bs",
+            _warps_load_Bs,
+        ),
+        Rule(
+            "As and Bs must fit in 232432 bytes, the most shared memory a block of any GPU can have, less 16",
+            lambda p: _stages_bytes(p) <= USABLE_SHARED_BYTES,
+        ),
+        Rule(
+            "a tile of C for each slice must fit in 232432 bytes, too", lambda p: _sums_bytes(p) <= USABLE_SHARED_BYTES
+        ),
+        _WRITE_PASSES,
+        Rule(
+            "TM * TN / 4 / SLICES must be a multiple of 4, or at most 8, for whole batches of C",
+            lambda p: (passes := p["TM"] * p["TN"] // 4 // p["SLICES"]) <= 8 or passes % 4 == 0,
+        ),
+    ),
+    block=lambda p: (_threads_warptiled(p), 1, 1),
+    tile=_block_tile,
+    shared_bytes=_stages_or_sums_bytes,
+    blocks=_equal_parts,
+)
+
+# --- vector_matrix, matrix_vector: C with few rows or few columns -----------------------------------------------------
+
+
+def _parties(p: Params, tiles: int) -> int:
+    """Blocks to launch: as many for every tile as there are WORKERS for."""
+    return tiles * max(p["WORKERS"] // tiles, 1)
+
+
+def _power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+VECTOR_MATRIX = Family(
+    rules=(
+        Rule(
+            "BN must be at least 4, and WARPS, LOADS and WORKERS at least 1",
+            lambda p: p["BN"] >= 4 and p["WARPS"] >= 1 and p["LOADS"] >= 1 and p["WORKERS"] >= 1,
+        ),
+        Rule("32 * WARPS must be at most 1024, the most threads a block can have", lambda p: p["WARPS"] <= 32),
+        Rule(
+            "BN and WARPS must be powers of two, so that sums can be halved",
+            lambda p: _power_of_two(p["BN"]) and _power_of_two(p["WARPS"]),
+        ),
+        Rule("BN must be at most 32 * WARPS, so that every column has a thread", lambda p: p["BN"] <= 32 * p["WARPS"]),
+    ),
+    block=lambda p: (32 * p["WARPS"], 1, 1),
+    tile=lambda p: (1, p["BN"]),
+    blocks=_parties,
+)
+
+MATRIX_VECTOR = Family(
+    rules=(
+        _at_least_1("BM", "LOADS", "WORKERS"),
+        Rule("32 * BM must be at most 1024, the most threads a block can have", lambda p: p["BM"] <= 32),
+    ),
+    block=lambda p: (32 * p["BM"], 1, 1),
+    tile=lambda p: (p["BM"], 1),
+    blocks=_parties,
 )

@@ -33,6 +33,7 @@ class Family:
     tile: (rows, columns) of C that one block computes.
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
     rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
+    blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
     template: True if the parameters are template parameters, in this order; False if they are chosen at the launch.
     """
 
@@ -41,6 +42,7 @@ class Family:
     tile: Callable[[Params], tuple[int, int]]
     shared_bytes: Callable[[Params], int] = lambda p: 0
     rows_along: str = "y"
+    blocks: Callable[[Params, int], int] | None = None
     template: bool = True
 
 
@@ -125,17 +127,21 @@ class Kernel:
         return self.family.shared_bytes(self.params)
 
     def grid(self, M: int, N: int) -> tuple[int, int, int]:
-        """Blocks along x, y, z that cover a C of shape (M, N). ValueError if the GPU cannot launch so many."""
+        """Blocks along x, y, z that cover a C of shape (M, N). ValueError if the GPU cannot launch so many.
+
+        Each has one tile, unless the kernel's family says that they share out the tiles themselves.
+        """
         for name, value in (("M", M), ("N", N)):
             if value < 1:
                 raise ValueError(f"{self.name}: {name} = {value}, but a matrix has at least one row and one column")
         rows, columns = self.tile
         blocks_down, blocks_across = -(-M // rows), -(-N // columns)
-        grids = {
-            "y": (blocks_across, blocks_down, 1),
-            "x": (blocks_down, blocks_across, 1),
-        }
-        grid = grids[self.family.rows_along]
+        if self.family.blocks:
+            grid = (self.family.blocks(self.params, blocks_down * blocks_across), 1, 1)
+        elif self.family.rows_along == "y":
+            grid = (blocks_across, blocks_down, 1)
+        else:
+            grid = (blocks_down, blocks_across, 1)
         for axis, blocks, limit in (("x", grid[0], MAX_GRID_X), ("y", grid[1], MAX_GRID_Y)):
             if blocks > limit:
                 raise ValueError(

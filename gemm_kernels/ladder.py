@@ -8,6 +8,7 @@ from gemm_kernels.kernel import Kernel
 # Blocks of 256 threads: two of the medium tile share an SM, or one of the large tile has it alone (H200, 4096 cubed).
 MEDIUM_TILE = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
 LARGE_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "STAGES": 2, "BLOCKS": 1}
+LONG_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 16, "TN": 8}
 # Four slices of one warp tile each, for a C that is too small for large tiles.
 SMALL_TILE = {"BM": 32, "BN": 64, "BK": 32, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 4, "STAGES": 3, "BLOCKS": 2}
 
@@ -117,6 +118,26 @@ LADDER: tuple[Kernel, ...] = (
         "The same kernel with the parameters that a search found to be the fastest on this GPU.",
         after="split_k", family=families.SPLIT_K, params=tuned.params(4096, 4096, 4096), file="split_k",
     ),
+    Kernel(
+        "tuned", "Tuned",
+        "Blocks stay and share out the k of all tiles evenly; registers and loads are placed for the hardware.",
+        after="split_k", family=families.TUNED,
+        params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": 132, "LOOPS": 2},
+    ),
+)  # fmt: skip
+
+# For a C with one row or one column, where `fastest` prefers them: they are right for any, but no step of the ladder.
+VECTORS: tuple[Kernel, ...] = (
+    Kernel(
+        "vector_matrix", "Vector times matrix",
+        "Only the speed of memory counts: a block goes down a strip of B with many loads under way.",
+        after=None, family=families.VECTOR_MATRIX, params={"BN": 32, "WARPS": 16, "LOADS": 8, "WORKERS": 132},
+    ),
+    Kernel(
+        "matrix_vector", "Matrix times vector",
+        "Only the speed of memory counts: a warp goes along a row of A with many loads under way.",
+        after=None, family=families.MATRIX_VECTOR, params={"BM": 8, "LOADS": 4, "WORKERS": 528},
+    ),
 )  # fmt: skip
 
 
@@ -125,10 +146,11 @@ def get(name: str, **params: int) -> Kernel:
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    for kernel in LADDER:
+    every = LADDER + VECTORS
+    for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)
-    raise ValueError(f"there is no kernel {name!r}; the ladder has {', '.join(kernel.name for kernel in LADDER)}")
+    raise ValueError(f"there is no kernel {name!r}; there are {', '.join(kernel.name for kernel in every)}")
 
 
 def autotuned(M: int, N: int, K: int, gpu: str = tuned.DEFAULT_GPU) -> Kernel:

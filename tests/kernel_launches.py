@@ -409,16 +409,31 @@ def ordinary() -> tuple[Launch, ...]:
 @cache
 def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
     """Every kernel of the ladder at every shape (M, N, K)."""
-    launches = []
-    for kernel in gemm_kernels.LADDER:
-        for M, N, K in shapes:
-            arguments = together(
-                i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N)
-            )  # fmt: skip
-            launches.append(
-                Launch(
-                    f"{kernel.name} {M}x{N}x{K}", f"ladder/{kernel.name}", kernel.entry, kernel.grid(M, N),
-                    kernel.block, arguments, kernel.shared_bytes,
-                )
-            )  # fmt: skip
-    return tuple(launches)
+    return tuple(_product(kernel, *shape) for kernel in gemm_kernels.LADDER for shape in shapes)
+
+
+# Where blocks share tiles: parameters with few workers, and shapes with more tiles than those, with fewer, with few k.
+SHARING = {
+    "tuned": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
+              ((70, 131, 37), (33, 60, 90), (40, 20, 3))),
+    "vector_matrix": ({"BN": 32, "WARPS": 4, "WORKERS": 10}, ((1, 70, 61), (2, 36, 300), (1, 33, 3))),
+    "matrix_vector": ({"BM": 4, "WORKERS": 10}, ((7, 1, 300), (3, 2, 5), (9, 1, 259))),
+}  # fmt: skip
+
+
+@cache
+def sharing() -> tuple[Launch, ...]:
+    """The kernels whose blocks share tiles, where they do."""
+    return tuple(
+        _product(gemm_kernels.get(name, **params), *shape)
+        for name, (params, shapes) in SHARING.items()
+        for shape in shapes
+    )
+
+
+def _product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:
+    arguments = together(i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N))
+    return Launch(
+        f"{kernel.name} {M}x{N}x{K}", f"ladder/{kernel.name}", kernel.entry, kernel.grid(M, N), kernel.block, arguments,
+        kernel.shared_bytes,
+    )  # fmt: skip

@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import get
+from gemm_kernels.ladder import LADDER, VECTORS
 from helpers import compiler
 
-OWN_SOURCE = [kernel for kernel in LADDER if kernel.name == kernel.file]
+OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
 THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params]
 REGISTERS_PER_SM = 65536
 REGISTER_UNIT = 256  # registers are allocated to a warp in units of 256 (CUDA guide, compute capabilities)
@@ -77,6 +78,9 @@ def test_dynamic_shared_memory_is_the_stages():
 @pytest.mark.parametrize("kernel", THREAD_TILES, ids=lambda kernel: kernel.name)
 def test_a_thread_tile_reads_its_fragments_by_128_bit_loads_alone(kernel):
     text = compiler.disassemble(compiler.compile(kernel.source, kernel.entry))
+    if kernel.family.blocks:  # beside its loops over k it reads sums one by one, where rows of C are not aligned
+        dense = [body for body in loops(text) if sum("FFMA" in line for line in body) > 0.8 * len(body)]
+        text = "\n".join(f" {line}" for body in dense for line in body)
     loads = [line for line in text.splitlines() if re.search(r"\sLDS\b", line)]
     loads = [line for line in loads if "@!PT" not in line]  # under that predicate an instruction never runs
     assert loads and all("LDS.128 " in line for line in loads)

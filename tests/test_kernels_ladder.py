@@ -6,18 +6,20 @@ import pytest
 
 import gemm_kernels
 from gemm_kernels import LADDER, get
+from gemm_kernels.ladder import VECTORS
 
+EVERY = LADDER + VECTORS
 SHAPES = [(1, 1), (1, 300), (300, 1), (33, 65), (128, 128), (1000, 129), (4096, 4095)]
 
 
 def test_every_name_is_found_and_unique():
-    names = [kernel.name for kernel in LADDER]
+    names = [kernel.name for kernel in EVERY]
     assert len(set(names)) == len(names)
     assert all(get(name).name == name for name in names)
 
 
 def test_an_unknown_name_is_answered_with_the_names_there_are():
-    with pytest.raises(ValueError, match=r"no kernel 'naif'; the ladder has naive, coalesced, shared_memory"):
+    with pytest.raises(ValueError, match=r"^there is no kernel 'naif'; there are naive, coalesced, .*, matrix_vector$"):
         get("naif")
 
 
@@ -29,23 +31,48 @@ def test_every_kernel_but_the_first_changes_one_that_stands_before_it():
 
 
 def test_the_entry_names_a_function_of_the_source():
-    for kernel in LADDER:
+    for kernel in EVERY:
         assert f"{kernel.function}(int M, int N, int K, float alpha, const float *A" in kernel.source
         assert kernel.entry.startswith(kernel.function)
 
 
-@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", EVERY, ids=lambda kernel: kernel.name)
 @pytest.mark.parametrize(("M", "N"), SHAPES)
 def test_the_grid_covers_c_and_no_block_is_idle(kernel, M, N):
     grid_x, grid_y, grid_z = kernel.grid(M, N)
     rows, columns = kernel.tile
     down, across = -(-M // rows), -(-N // columns)
-    assert grid_x * grid_y * grid_z == down * across
+    if kernel.family.blocks is None:  # a block for every tile
+        assert grid_x * grid_y * grid_z == down * across
+    else:
+        assert (grid_x, grid_y, grid_z) == (kernel.family.blocks(kernel.params, down * across), 1, 1)
     assert rows * down >= M > rows * (down - 1)
     assert columns * across >= N > columns * (across - 1)
 
 
-@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    ("workers", "tiles", "blocks"),
+    [
+        (0, 1, 1), (0, 1000, 1000),  # a block for every tile
+        (132, 1000, 132), (132, 133, 132),  # all workers, however many tiles there are
+        (132, 1, 132), (132, 4, 132), (132, 8, 128),  # the same number for every tile, …
+        (132, 127, 127), (132, 100, 132), (6, 4, 6),  # … unless more than a tenth of the workers would be left out
+    ],
+)  # fmt: skip
+def test_workers_are_launched_such_that_few_tiles_are_shared_out_evenly(workers, tiles, blocks):
+    kernel = get("tuned", WORKERS=workers)
+    assert kernel.grid(128, 256 * tiles) == (blocks, 1, 1)
+
+
+@pytest.mark.parametrize(("name", "rows", "columns"), [("vector_matrix", 1, 32), ("matrix_vector", 8, 1)])
+def test_every_strip_of_a_vector_has_equally_many_workers_and_never_more_than_there_is_room_for(name, rows, columns):
+    kernel = get(name, WORKERS=10)
+    tall = [kernel.grid(rows * tiles, columns)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
+    wide = [kernel.grid(rows, columns * tiles)[0] for tiles in (1, 3, 4, 6, 10, 11, 40)]
+    assert tall == wide == [10, 9, 8, 6, 10, 11, 40]  # beyond WORKERS nobody shares
+
+
+@pytest.mark.parametrize("kernel", EVERY, ids=lambda kernel: kernel.name)
 def test_a_block_obeys_the_launch_limits(kernel):
     x, y, z = kernel.block
     assert (x <= 1024) and (y <= 1024) and (z <= 64)
@@ -68,7 +95,7 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
     assert new.source == old.source
 
 
-def test_get_takes_parameters_and_the_last_kernel_those_of_a_search():
+def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     tuned = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
     assert tuned.entry == "sgemm_split_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
@@ -122,4 +149,4 @@ def test_naive_and_coalesced_differ_by_the_two_lines_that_choose_row_and_col():
 
 
 def test_the_package_offers_the_table_and_get():
-    assert set(gemm_kernels.__all__) == {"LADDER", "Kernel", "Rule", "autotuned", "get"}
+    assert set(gemm_kernels.__all__) == {"LADDER", "VECTORS", "Kernel", "Rule", "autotuned", "fastest", "get"}

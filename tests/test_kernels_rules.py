@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from gemm_kernels import LADDER
+from gemm_kernels.ladder import LADDER, VECTORS
 from helpers.compiler import nvrtc
 
-TEMPLATES = [kernel for kernel in LADDER if kernel.template]
+TEMPLATES = [kernel for kernel in LADDER + VECTORS if kernel.template]
 OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has split_k's
 IDS = [kernel.name for kernel in TEMPLATES]
 VALUES = {
@@ -27,6 +27,10 @@ VALUES = {
     "SLICES": (0, 1, 2, 3, 4, 8),
     "STAGES": (0, 1, 2, 3, 9, 40),
     "BLOCKS": (0, 1, 2, 3, 16),
+    "WORKERS": (-1, 0, 1, 132),
+    "LOOPS": (0, 1, 2, 3),
+    "WARPS": (0, 1, 3, 16, 32, 64),
+    "LOADS": (0, 1, 3, 8),
 }
 ERRORS_SHOWN = 15  # parameter sets a run, so that NVRTC does not stop before it has said all
 
@@ -59,9 +63,10 @@ def compilers_verdicts(kernel, sets):
         names = [f"{kernel.function}<{', '.join(map(str, params.values()))}>" for params in part]
         output = nvrtc.run(kernel.source, "kernel.cu", ("-arch=compute_90", "--std=c++17"), names, {})
         for block in re.split(r"\n(?=kernel\.cu\()", output.log):
-            found = re.search(r"\[with (.*?)\]|template arguments <(.*?)>", block)
+            # The last one is the kernel's, which a function that it calls was instantiated from.
+            found = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
             if " error: " in block and found:
-                values = tuple(int(number) for number in re.findall(r"-?\d+", found.group(1) or found.group(2)))
+                values = tuple(int(number) for number in re.findall(r"-?\d+", "".join(found[-1])))
                 errors[start + [tuple(params.values()) for params in part].index(values)] += block
     return errors
 

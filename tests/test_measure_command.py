@@ -34,7 +34,7 @@ def test_bench_without_a_gpu_points_to_the_recordings():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["bench", "nave"], "there is no kernel 'nave'; the ladder has naive, coalesced"),
+        (["bench", "nave"], "there is no kernel 'nave'; there are naive, coalesced"),
         (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
         (["bench", "--size", "0"], "'0' is no shape"),
         (["record", "--suite", "all"], "invalid choice: 'all'"),

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import kernel_launches
 import numpy as np
 import pytest
+from kernel_launches import SHARING
 from planted import bugs, verdict_table
 
 import gemm_kernels
+from gemm_kernels.ladder import LADDER, VECTORS
 from helpers import simulator
 from helpers.simulator import checks, shared_checks
 from helpers.simulator.shared_checks import Patterns, SharedChecks
@@ -61,7 +63,7 @@ def test_a_correct_kernel_is_not_blamed(planted, level):
     assert recording.checks.global_accesses > 0
 
 
-@pytest.mark.parametrize("name", [kernel.name for kernel in gemm_kernels.LADDER])
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + VECTORS])
 def test_no_kernel_of_the_ladder_is_blamed_at_an_odd_shape_with_c_empty(name):
     step = gemm_kernels.get(name)
     M, N, K = 35, 41, 37
@@ -78,6 +80,99 @@ def test_no_kernel_of_the_ladder_is_blamed_at_an_odd_shape_with_c_empty(name):
     assert C.unwritten is None
     assert reports[0].findings == ()
     assert reports[0].global_accesses >= M * N
+
+
+def share(name: str, source: str, shape: tuple[int, int, int], level: str = "ptx") -> checks.Report:
+    """What the sanitizer says of a kernel whose blocks share tiles."""
+    step, (M, N, K) = gemm_kernels.get(name, **SHARING[name][0]), shape
+    rng = np.random.default_rng(2)
+    A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
+    function = simulator.RawModule(code=source, name_expressions=[step.entry]).get_function(step.entry)
+    with simulator.record(level=level, checks="report") as recording:
+        arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), simulator.empty((M, N), F32))
+        function(step.grid(M, N), step.block, arguments, shared_mem=step.shared_bytes)
+    return recording.checks
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+@pytest.mark.parametrize("name", SHARING)
+def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
+    for shape in SHARING[name][1]:
+        assert share(name, gemm_kernels.get(name).source, shape, level).findings == (), shape
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+@pytest.mark.parametrize("name", SHARING)
+def test_without_the_fence_before_the_counter_the_parts_race(name, level):
+    source = gemm_kernels.get(name).source
+    fence = "__threadfence();   // my sums are there for all before I count as arrived"
+    assert source.count(fence) == 1
+    findings = share(name, source.replace(fence, ""), SHARING[name][1][0], level).findings
+    assert {finding.kind for finding in findings} == {checks.GLOBAL_RACE}
+    assert {finding.array for finding in findings} == {"parts"}  # by its name in the source
+    assert "parts[" in findings[0].message and "_Z" not in findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "barrier"),
+    [
+        ("tuned", "__syncthreads();   // every thread has read the sums before the next tiles are copied over them"),
+        ("tuned", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
+        ("vector_matrix", "__syncthreads();   // one half is added to the other before that is halved itself"),
+        ("matrix_vector", "__syncthreads();   // every warp's sum is there"),
+    ],
+)  # fmt: skip
+def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier):
+    source = gemm_kernels.get(name).source
+    assert source.count(barrier) == 1
+    wrong = source.replace(barrier, barrier.removeprefix("__syncthreads();"))
+    kinds = {finding.kind for finding in share(name, wrong, SHARING[name][1][0]).findings}
+    assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
+
+
+# ---- loads whose value nobody uses
+
+AHEAD = """extern "C" __global__ void kernel(int rounds, const int *length, const int *x, int *y) {
+    __shared__ int s[4][64];
+    int sum = 0;
+    for (int i = 0; i < rounds; ++i) s[i][threadIdx.x] = x[64 * i + threadIdx.x];
+    __syncthreads();
+    const unsigned start = unsigned(__cvta_generic_to_shared(&s[0][63 - threadIdx.x]));
+    int next, mine = length[blockIdx.x];
+    asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(next) : "r"(start));
+    for (int i = 1; i <= mine; ++i) {
+        const int now = next;
+        asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(next) : "r"(start + 256 * i));
+        __syncthreads();
+        sum = sum * 3 + now;
+    }
+    y[64 * blockIdx.x + threadIdx.x] = sum LAST;
+}"""
+
+
+def loads_ahead(rounds: int, length: list[int], last: str = "", level: str = "ptx") -> checks.Report:
+    """A loop that loads one time more than it needs; the blocks' loops have these lengths."""
+    function = simulator.RawModule(code=AHEAD.replace("LAST", last)).get_function("kernel")
+    x, y = np.arange(256, dtype=I32), np.zeros(64 * len(length), I32)
+    with simulator.record(level=level, checks="report") as recording:
+        function(len(length), 64, (I32(rounds), np.array(length, I32), x, y))
+    return recording.checks
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
+    assert loads_ahead(2, [2], level=level).findings == ()
+    assert loads_ahead(2, [2, 1, 2, 0], level=level).findings == ()
+    (finding,) = loads_ahead(2, [2], "+ next", level).findings
+    assert finding.kind == checks.UNWRITTEN_SHARED
+    assert finding.line == 11 and finding.count == 64
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+def test_of_blocks_that_run_in_step_the_one_that_uses_the_value_is_found(level):
+    """The others load the same at the same time and go no further."""
+    (finding,) = loads_ahead(2, [2, 2, 3, 1], level=level).findings
+    assert (finding.kind, finding.lines) == (checks.UNWRITTEN_SHARED, (11,))
 
 
 def test_no_ordinary_kernel_of_the_tests_is_blamed():

@@ -44,7 +44,11 @@ def assert_same(kernel: Kernel, shape, level="sass") -> simulator.Recording:
     return sampled
 
 
-@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+# The blocks of `tuned` meet, unless every tile has its own.
+SAMPLED = [kernel.replace(WORKERS=0) if kernel.name == "tuned" else kernel for kernel in LADDER]
+
+
+@pytest.mark.parametrize("kernel", SAMPLED, ids=lambda kernel: kernel.name)
 def test_a_sampled_launch_of_the_ladder_counts_what_the_whole_launch_does(kernel):
     sampled = assert_same(kernel, SMALL)
     blocks = int(np.prod(kernel.grid(*SMALL[:2])))
@@ -148,6 +152,40 @@ def test_counts_that_may_depend_on_other_blocks_are_said_not_to_be_exact():
     assert "Not exact" not in recording.sampled
     recording = launch_sampled(source, 3, 32, np.ones(97, np.float32))
     assert recording.sampled == "Sampled: all 3 blocks were executed, as there are few of each kind."
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("tuned", {"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6}),
+        ("vector_matrix", {}),
+        ("matrix_vector", {}),
+    ],
+)
+def test_kernels_whose_blocks_share_work_are_refused_before_anything_runs(name, params):
+    A, B, C = problem(*SMALL)
+    before = C.copy()
+    with pytest.raises(simulator.SimulatorError) as caught:
+        record(gemm_kernels.get(name, **params), SMALL, (A, B, C), blocks="sampled")
+    assert str(caught.value).endswith(
+        " cannot be sampled: its blocks meet at arrived, which they update atomically, so that what a block does "
+        'depends on the others. Record a smaller problem, whole: leave out blocks="sampled".'
+    )
+    assert np.array_equal(C, before)
+
+
+def test_an_atomic_counter_of_the_module_is_refused_and_one_that_is_only_read_or_stored_to_is_not():
+    source = """__device__ unsigned tickets[4], other[4];
+    extern "C" __global__ void kernel(unsigned *x) {
+        unsigned mine = other[threadIdx.x % 4];
+        if (threadIdx.x == 0) mine = atomicAdd(&tickets[1], 1);
+        x[blockIdx.x * 32 + threadIdx.x] = mine;
+    }"""
+    x = np.zeros(3200, np.uint32)
+    with pytest.raises(simulator.SimulatorError, match="its blocks meet at tickets, which they update atomically"):
+        launch_sampled(source, 100, 32, x)
+    recording = launch_sampled(source.replace("atomicAdd(&tickets[1], 1)", "tickets[1]"), 100, 32, x)
+    assert recording.launches[-1].sampling.executed < 100
 
 
 def test_blocks_that_go_by_the_data_are_refused():

@@ -23,7 +23,7 @@ APPROXIMATE = frozenset(("softmax", "fast_math"))
 
 @functools.lru_cache(maxsize=2)  # a prepared kernel takes up to 30 MB: those of one file at a time
 def module(file: str, arch: str) -> simulator.RawModule:
-    launches = kernel_launches.ladder() + kernel_launches.ordinary()
+    launches = kernel_launches.ladder() + kernel_launches.sharing() + kernel_launches.ordinary()
     entries = sorted({launch.entry for launch in launches if launch.file == file})
     return simulator.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=arch)
 
@@ -76,6 +76,19 @@ def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
     ],
 )
 def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+@pytest.mark.parametrize(
+    ("launch", "arch"),
+    [
+        pytest.param(launch, arch, id=f"{launch.name}-{arch}")
+        for arch in ARCHITECTURES
+        for launch in kernel_launches.sharing()
+        if runs_on(launch, arch)
+    ],
+)
+def test_blocks_that_share_tiles_give_the_bits_of_the_ptx_level(launch, arch):
     assert_levels_agree(launch, arch)
 
 

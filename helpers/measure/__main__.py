@@ -7,16 +7,31 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gemm_kernels import LADDER, Kernel, get, tuned
+from gemm_kernels import LADDER, Kernel, dispatch, get, tuned
 from helpers import gpu
-from helpers.measure import recordings, tuning
+from helpers.measure import choosing, compared, recordings, tuned_suite, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
+from helpers.measure.compared import Compared
 from helpers.measure.correctness import Incorrect, record_correctness
 from helpers.measure.counters import NoProfiler, record_counters, write_cubins
+from helpers.measure.graphs import NoCublas
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
-from helpers.measure.suites import LADDER_SIZES, SUITES, TIMED_SUITES, Group, blocks, ladder, shapes, sweep, tiles
+from helpers.measure.suites import (
+    LADDER_SIZES,
+    SUITES,
+    TIMED_SUITES,
+    TUNED,
+    Group,
+    Place,
+    blocks,
+    ladder,
+    shapes,
+    sweep,
+    tiles,
+    tuned_places,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,14 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
         print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
         return 1
-    except (NoGpu, NoProfiler, Incorrect, tuning.NoTuner, gpu.LaunchFailed) as error:
+    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, tuned_suite.NoChoice, gpu.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 
 
+RUNS_HELP = f"how often the suite {TUNED} goes over all its shapes (default {tuned_suite.RUNS})"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | tune | cubins")
+    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | tune | choose | cubins")
 
     bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
     bench.add_argument(
@@ -56,6 +74,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     bench.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: 128 … 4096")
     bench.add_argument("--budget", type=float, default=1.0, help="seconds of timing a size (default 1)")
+    bench.add_argument(
+        "--suite", choices=(TUNED,), help="instead of the ladder: the fastest kernel of each shape, in several runs"
+    )
+    bench.add_argument("--runs", type=_count, default=tuned_suite.RUNS, help=RUNS_HELP)
     bench.set_defaults(run=_bench)
 
     record = commands.add_parser("record", help="measure the suites and keep them in recordings/<gpu>.json")
@@ -65,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--suite", choices=SUITES, action="append", help="may be repeated; default: all suites")
     record.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="shapes of the ladder suite")
     record.add_argument("--budget", type=float, default=1.0, help="seconds of timing a shape (default 1)")
+    record.add_argument("--runs", type=_count, default=tuned_suite.RUNS, help=RUNS_HELP)
     record.add_argument(
         "--folder", type=Path, default=recordings.FOLDER, help="where to write (default: the package's)"
     )
@@ -79,6 +102,13 @@ def _parser() -> argparse.ArgumentParser:
     tune.add_argument("--choices", type=Path, default=tuned.FILE, help="where to write the parameters that are chosen")
     tune.add_argument("--cache", type=Path, default=Path("build/tuning"), help="for going on after an interruption")
     tune.set_defaults(run=_tune)
+
+    choose = commands.add_parser("choose", help="compare candidates for gemm_kernels.fastest, and keep the choice")
+    choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: about a hundred shapes")
+    choose.add_argument("--budget", type=float, default=0.03, help="seconds of timing a candidate (default 0.03)")
+    choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
+    choose.add_argument("--choices", type=Path, default=dispatch.FILE, help="where to write the choice")
+    choose.set_defaults(run=_choose)
 
     cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
     cubins.add_argument("folder", type=Path)
@@ -103,6 +133,12 @@ def _shape(text: str) -> tuple[int, int, int]:
     return (sizes[0],) * 3 if len(sizes) == 1 else (sizes[0], sizes[1], sizes[2])
 
 
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; write 1 or more")
+    return int(text)
+
+
 def _groups(options: argparse.Namespace) -> list[Group]:
     kernels = tuple(options.kernels) or LADDER
     if options.size:
@@ -120,6 +156,8 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
 
 
 def _bench(options: argparse.Namespace) -> int:
+    if options.suite == TUNED:
+        return _tell(_tuned(options, tuned_places(options.size or ()), folder=None))
     measured: list[Measurement] = []
     refused: list[Refusal] = []
     groups = _groups(options)
@@ -144,6 +182,16 @@ def _record(options: argparse.Namespace) -> int:
     refused: list[Refusal] = []
     options.folder.mkdir(parents=True, exist_ok=True)
     for suite in suites:
+        if suite == TUNED:
+            try:
+                refused += _tuned(options, tuned_places(), options.folder)
+            except tuned_suite.NoChoice as error:  # of a GPU that nothing was chosen for, the rest can be recorded
+                if options.suite:
+                    raise
+                print(f"{suite}: left out. {error}", flush=True)
+            else:
+                print(f"{suite}: {recordings.tuned_path(gpu.name(), options.folder)}", flush=True)
+            continue
         if suite not in TIMED_SUITES:
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
             continue
@@ -160,6 +208,32 @@ def _record(options: argparse.Namespace) -> int:
         refused += refusals
         print(f"{suite}: {file}")
     return _tell(refused)
+
+
+def _tuned(options: argparse.Namespace, places: Sequence[Place], folder: Path | None) -> Sequence[Refusal]:
+    """Measure the suite `tuned`: a few lines after each run, the table after the last. Returns what was refused."""
+    kernels = tuned_suite.choose(places, gpu.name())
+    print(f"{TUNED}: {len(places)} shapes, {options.runs} run(s)", flush=True)
+    each_run = tuned_suite.record(kernels, runs=options.runs, budget_s=options.budget, folder=folder, report=_progress)
+    rows: list[Compared] = []
+    refused: list[Refusal] = []
+    try:
+        for run, so_far in enumerate(each_run, start=1):
+            rows, refused = so_far
+            print(f"run {run} of {options.runs}")
+            _print_groups([row.only(run - 1) for row in rows])
+    finally:
+        if rows:
+            print(compared.HEADER)
+            for row in rows:
+                print(compared.line(row))
+            _print_groups(rows)
+    return refused
+
+
+def _print_groups(rows: Sequence[Compared]) -> None:
+    for one in compared.summaries(rows):
+        print(compared.group_line(one), flush=True)
 
 
 def _tune(options: argparse.Namespace) -> int:
@@ -189,6 +263,30 @@ def _tune(options: argparse.Namespace) -> int:
         if found:
             print(f"tuning: {tuning.keep(found, options.folder, options.choices)}")
     return 0 if len(found) == len(shapes_wanted) else 1
+
+
+def _choose(options: argparse.Namespace) -> int:
+    device = gpu.device()
+    if device is None:
+        print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
+        return 2
+    kernels = choosing.candidates()
+    wanted = options.size or choosing.shapes()
+    print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
+    compile_all(kernels, _progress)
+    measured: list[choosing.Measured] = []
+    refused: list[Refusal] = []
+    try:
+        for shape in wanted:
+            one, refusals = choosing.measure(kernels, shape, budget_s=options.budget)
+            measured.append(one)
+            refused += refusals
+            best = min(one.times, key=one.score)
+            print(f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}", flush=True)
+    finally:
+        if measured:
+            print(f"choice: {choosing.keep(kernels, measured, device.sms, options.folder, options.choices)}")
+    return _tell(refused)
 
 
 def _show_tuning(options: argparse.Namespace) -> int:
@@ -269,7 +367,8 @@ def _progress(done: int, total: int) -> None:
 
 def _tell(refused: Sequence[Refusal]) -> int:
     for refusal in refused:
-        print(f"refused {refusal.kernel.entry}: {refusal.error}", file=sys.stderr)
+        where = f" at {'×'.join(map(str, refusal.shape))}" if refusal.shape else ""
+        print(f"refused {refusal.kernel.entry}{where}: {refusal.error}", file=sys.stderr)
     return 1 if refused else 0
 
 

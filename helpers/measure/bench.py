@@ -36,10 +36,43 @@ def bench(
 
 @dataclass(frozen=True)
 class Refusal:
-    """A kernel that was not timed, and why: it does not compile, does not launch, or its C is wrong."""
+    """A kernel that was not timed, and why: it does not compile, does not launch, or its C is wrong.
+
+    shape: (M, N, K), where it is needed to find the launch again.
+    """
 
     kernel: Kernel
     error: Exception
+    shape: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A kernel that may be timed: it is loaded, and its error is within the tolerance."""
+
+    kernel: Kernel
+    launch: Callable[..., None]
+    error: float
+
+
+def accept(
+    kernels: Sequence[Kernel], check: Callable[[Callable[..., None]], float]
+) -> tuple[list[Accepted], list[Refusal]]:
+    """Load kernels and check each: those that pass, in order, and those that are refused.
+
+    check: takes `launch(M, N, K, alpha, A, B, beta, C)`, returns the error, and raises if something is wrong.
+    LaunchFailed if a kernel faults.
+    """
+    accepted: list[Accepted] = []
+    refused: list[Refusal] = []
+    for kernel in kernels:
+        try:
+            launch = gpu.load(kernel)
+            accepted.append(Accepted(kernel, launch, check(launch)))
+        except Exception as reason:  # compile and launch errors are CuPy's own types
+            stop_after_fault(kernel, reason)
+            refused.append(Refusal(kernel, reason))
+    return accepted, refused
 
 
 def bench_together(
@@ -65,39 +98,27 @@ def bench_together(
     reference = Reference.of(A, B)
     output = C.copy()  # one for all: what a launch finds in it does not change its time
 
-    accepted: list[tuple[Kernel, float]] = []
-    launches: list[Callable[[], None]] = []
-    refused: list[Refusal] = []
-    for kernel in kernels:
-        try:
-            launch = gpu.load(kernel)
-            error = verify_twice(launch, reference, A, B, C, alpha, beta)
-        except Exception as reason:  # compile and launch errors are CuPy's own types
-            stop_after_fault(kernel, reason)
-            refused.append(Refusal(kernel, reason))
-        else:
-            accepted.append((kernel, error))
-            launches.append(partial(launch, M, N, K, alpha, A, B, beta, output))
+    accepted, refused = accept(kernels, lambda launch: verify_twice(launch, reference, A, B, C, alpha, beta))
     verify_twice(cublas_sgemm, reference, A, B, C, alpha, beta)
-    launches.append(partial(cublas_sgemm, M, N, K, alpha, A, B, beta, output))
+    launches = [*(one.launch for one in accepted), cublas_sgemm]
 
-    milliseconds = interleave(launches, budget_s)
+    milliseconds = interleave([partial(launch, M, N, K, alpha, A, B, beta, output) for launch in launches], budget_s)
     cublas = Timing.of(milliseconds[:, -1])
     measured = [
         Measurement(
-            kernel=kernel.name,
-            params=dict(kernel.params),
-            block=kernel.block,
+            kernel=one.kernel.name,
+            params=dict(one.kernel.params),
+            block=one.kernel.block,
             M=M,
             N=N,
             K=K,
             time=Timing.of(milliseconds[:, column]),
             cublas=cublas,
-            error=error,
+            error=one.error,
             gpu=gpu.name(),
             label=MEASURED,
         )
-        for column, (kernel, error) in enumerate(accepted)
+        for column, one in enumerate(accepted)
     ]
     return measured, refused
 

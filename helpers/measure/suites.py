@@ -35,6 +35,19 @@ TILES = {  # kernel: the values of its parameters, of which every set that its r
 RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
 GOLDEN_SEED = 20
 
+TUNED = "tuned"  # the suite of what `gemm_kernels.fastest` gives
+SQUARES, OTHERS, UNSEEN = "squares", "others", "unseen"  # its groups of shapes
+TUNED_SQUARES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+TUNED_OTHERS = (
+    *((size, size, size) for size in (1000, 1023, 1025, 2047, 2049, 4095, 4097)),
+    *((4096, 4096, 128), (128, 4096, 4096), (64, 4096, 1024), (8192, 1024, 4096)),
+    *((1, 4096, 4096), (4096, 1, 4096), (1, 4097, 4096), (16, 4096, 4096), (4096, 16, 4096), (33, 4096, 4097)),
+    *((100, 100, 10000), (2000, 300, 5000), (1500, 700, 900), (8, 4096, 1000), (777, 1555, 333)),
+)
+UNSEEN_SEED, UNSEEN_COUNT = 2027, 16
+UNSEEN_SIZES = (16, 8192)  # of M, N and K
+UNSEEN_FLOPS = (1e7, 3e11)  # of 2·M·N·K
+
 Shape = tuple[int, int, int]
 
 
@@ -43,6 +56,45 @@ def random_shapes() -> list[Shape]:
     chance = np.random.default_rng(RANDOM_SEED)
     drawn = chance.integers(1, RANDOM_LARGEST + 1, (RANDOM_COUNT, 3))
     return [(int(M), int(N), int(K)) for M, N, K in drawn]
+
+
+def unseen_shapes() -> list[Shape]:
+    """UNSEEN_COUNT shapes, always the same, that nothing is chosen by: they show whether the choice generalises.
+
+    The logarithms of M, N and K are uniform within UNSEEN_SIZES; what is too little or too much work is drawn again.
+    """
+    chance = np.random.default_rng(UNSEEN_SEED)
+    smallest, largest = UNSEEN_SIZES
+    least, most = UNSEEN_FLOPS
+    found: list[Shape] = []
+    while len(found) < UNSEEN_COUNT:
+        M, N, K = (round(smallest * (largest / smallest) ** part) for part in chance.random(3).tolist())
+        if least <= 2 * M * N * K <= most:
+            found.append((M, N, K))
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """A shape of the suite `tuned`, and the group that it counts for."""
+
+    group: str
+    M: int
+    N: int
+    K: int
+
+    @property
+    def shape(self) -> Shape:
+        return self.M, self.N, self.K
+
+
+def tuned_places(shapes: Sequence[Shape] = ()) -> list[Place]:
+    """All shapes of the suite `tuned`, or only the given ones; one that is not of the suite counts as another."""
+    every = [Place(SQUARES, size, size, size) for size in TUNED_SQUARES]
+    every += [Place(OTHERS, *shape) for shape in TUNED_OTHERS]
+    every += [Place(UNSEEN, *shape) for shape in unseen_shapes()]
+    known = {place.shape: place for place in every}
+    return [known.get(shape, Place(OTHERS, *shape)) for shape in shapes] if shapes else every
 
 
 GOLDEN_SHAPES = (
@@ -107,4 +159,4 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
 
 
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
-SUITES = (*TIMED_SUITES, "golden", "occupancy", "counters", "correctness")
+SUITES = (*TIMED_SUITES, TUNED, "golden", "occupancy", "counters", "correctness")

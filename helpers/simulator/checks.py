@@ -1,8 +1,9 @@
 """The sanitizer: what is wrong with a launch although it ran to its end, in sentences.
 
-It watches every access and reports reads of memory that nobody wrote, races in shared and in global memory, and
-asynchronous copies that are used before they are waited for, or never waited for. (Accesses outside the arrays,
-misaligned ones and barriers that not all threads reach stop a launch at once, whether the sanitizer is on or off.)
+It watches every access and reports reads of memory that nobody wrote (of shared memory, if the value is used), races in
+shared and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
+(Accesses outside the arrays, misaligned ones and barriers that not all threads reach stop a launch at once, whether the
+sanitizer is on or off.)
 """
 
 from collections.abc import Callable, Iterable
@@ -15,6 +16,7 @@ from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, Uni
 from helpers.simulator.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.hazard_messages import Messages
 from helpers.simulator.ir import Program
+from helpers.simulator.loaded_values import uses_of
 from helpers.simulator.memory import Allocation, GlobalMemory, product
 from helpers.simulator.observers import Observer
 from helpers.simulator.shared_arrays import SharedNames
@@ -152,7 +154,7 @@ class Checker(Observer):
         self.found: dict[tuple, Finding] = {}
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard, patterns)
+        self.shared = SharedChecks(self._shared_hazard, patterns, uses_of(program))
         self.clock = Clock(product(grid))
         self._mask: np.ndarray | None = None
         self._lanes = 0
@@ -198,6 +200,12 @@ class Checker(Observer):
 
     def end_wave(self, wave) -> None:
         self.shared.end(wave)
+
+    def executed(self, wave, block: int) -> None:
+        self.shared.executed(block, wave.mask)
+
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        self.shared.guarded(instruction.index, some, mask)
 
     def barrier(self, wave, blocks) -> None:
         self.counts["barriers"] += wave.shape[0] if blocks is None else int(blocks.sum())

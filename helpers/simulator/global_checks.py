@@ -6,9 +6,9 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between blocks, or any two threads: the first block (thread) has executed `__threadfence()` and an atomic operation
-  since, and so has the second one an atomic operation: that is how results are handed on, and how locks work (CUDA
-  guide, 'Memory Fence Functions'). Which atomic variable it was is not looked at.
+- between blocks, or any two threads: the first block (thread) has executed `__threadfence()` since, and after that an
+  atomic operation, and so has the second one an atomic operation: that is how results are handed on, and how locks work
+  (CUDA guide, 'Memory Fence Functions'). Which atomic variable it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -47,13 +47,16 @@ class GlobalHazard(NamedTuple):
 class Clock:
     """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
 
-    Times count events of the launch. `fences` and `atomics` are by block of the grid, the others by block of the wave.
+    Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, the others by block of
+    the wave. What a block did before the time `told` is known to those who take part in its atomic operations: a fence
+    came after it, and an atomic operation after that.
     """
 
     def __init__(self, blocks: int) -> None:
         self.now = 0
         self.fences = np.zeros(blocks, np.int64)
         self.atomics = np.zeros(blocks, np.int64)
+        self.told = np.zeros(blocks, np.int64)
         self.fenced = False
         self.strong: dict[int, bool] = {}
 
@@ -63,6 +66,7 @@ class Clock:
         self.warp_barriers = np.zeros(wave.shape, np.int64)
         self.fences_of_threads = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads = np.zeros(wave.shape, np.int64)
+        self.told_by_threads = np.zeros(wave.shape, np.int64)
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
@@ -89,8 +93,11 @@ class Clock:
 
     def atomic(self, wave, mask: np.ndarray | None) -> None:
         """An atomic operation on global memory, or another strong access."""
-        self.atomics[self._blocks(wave, mask)] = self.tick()
-        self.atomics_of_threads[_lanes(wave, mask)] = self.now
+        blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
+        self.atomics[blocks] = self.tick()
+        self.atomics_of_threads[lanes] = self.now
+        self.told[blocks] = self.fences[blocks]
+        self.told_by_threads[lanes] = self.fences_of_threads[lanes]
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -251,12 +258,12 @@ class GlobalWatch:
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)
         if clock.fenced:
-            told = (clock.fences[other_block] > times) & (clock.atomics[other_block] > times)
+            told = clock.told[other_block] > times
             ordered |= ~same & told & (clock.atomics[block] > times)
             if same.any():
                 # The lanes of other blocks look at any row here, and are left out by `same`.
                 other = np.minimum(row, wave.shape[0] - 1), other_lane
-                told = (clock.fences_of_threads[other] > times) & (clock.atomics_of_threads[other] > times)
+                told = clock.told_by_threads[other] > times
                 ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
         return ordered
 

@@ -146,6 +146,7 @@ class Program:
     shared_base: int = 0
     shared_offsets: dict[str, int] = field(default_factory=dict)
     start: Callable[[Any], None] | None = None
+    uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
 
 
 def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = False) -> list[BasicBlock]:
@@ -201,9 +202,9 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
                 reads.update(w for w in instruction.writes if w is not None)
             uses |= reads - definitions
             definitions.update(w for w in instruction.writes if w is not None)
-        used.append(_bits(uses))
+        used.append(bits(uses))
         defined.append(definitions)
-    masks = [_bits(definitions) for definitions in defined]
+    masks = [bits(definitions) for definitions in defined]
     live_in, live_out = list(used), [0] * len(blocks)
     changed = True
     while changed:
@@ -230,7 +231,7 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
         kept |= live_in[block.index]
 
 
-def _bits(registers: set[int]) -> int:
+def bits(registers: set[int]) -> int:
     """A set of registers as the bits of an integer."""
     data = bytearray(max(registers, default=0) // 8 + 1)
     for register in registers:

@@ -78,7 +78,8 @@ def record(
         blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
             everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
             are too big to execute: some blocks of every kind are executed, and counted for all of their kind
-            (`helpers.simulator.sampling`); no addresses are kept, and the other blocks write nothing.
+            (`helpers.simulator.sampling`); no addresses are kept, and the other blocks write nothing. SimulatorError if
+            blocks do not behave alike, or meet at variables of the module.
             `Recording.sampled` says what was done.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
         unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
@@ -263,6 +264,8 @@ class Kernel:
         grid, block = _as_sizes(grid), _as_sizes(block)
         self._check_launch(grid, block, shared_mem)
         grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+        if settings.sampled:
+            self._check_that_blocks_do_not_meet()
         level = self._known_level(settings)
         prepared = self.prepared(level)
         program = prepared.program
@@ -330,6 +333,24 @@ class Kernel:
                 report = replace(report, notes=(*report.notes, str(recorded.sampling)))
             _tell(report, settings)
 
+    def _check_that_blocks_do_not_meet(self) -> None:
+        """SimulatorError if blocks meet at variables of the module, as those do that share the work for a tile.
+
+        Who comes last does more than the others, and what is there to do depends on all of them. (An array that the
+        caller passes is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
+        """
+        if self._updated:
+            raise SimulatorError(
+                f"{self.name} cannot be sampled: its blocks meet at {' and '.join(self._updated)}, which they update "
+                "atomically, so that what a block does depends on the others. Record a smaller problem, whole: leave "
+                'out blocks="sampled".'
+            )
+
+    @cached_property
+    def _updated(self) -> tuple[str, ...]:
+        """The module's variables that the kernel updates atomically."""
+        return pointers.find(self.compiled, None).updated
+
     def _facts(self, grid: tuple, block: tuple, shared_mem: int, executed: int) -> LaunchFacts:
         compiled = self.compiled
         return LaunchFacts(
@@ -380,8 +401,11 @@ class Kernel:
             if slot is not None:
                 if name not in self._variable_storage:
                     data = variable.data if variable.data is not None else bytes(variable.bytes_)
-                    self._variable_storage[name] = np.frombuffer(bytearray(data), np.uint8)
-                placed.append((slot, memory.add(self._variable_storage[name], name)))
+                    words = variable.align >= 4 and len(data) % 4 == 0
+                    self._variable_storage[name] = np.frombuffer(bytearray(data), np.uint32 if words else np.uint8)
+                address = memory.add(self._variable_storage[name], name)
+                memory.find(address).name = pointers.name_in_source(name)
+                placed.append((slot, address))
         return placed
 
 

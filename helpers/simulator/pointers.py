@@ -4,6 +4,7 @@ A pointer gets into a register from a parameter or from the name of a variable, 
 arithmetic. Following that, whatever the order of execution, gives for every address the arrays that it may point into.
 """
 
+import re
 from dataclasses import dataclass, field
 
 from helpers.compiler import CompiledKernel
@@ -19,6 +20,8 @@ WRITES = ("st", "atom", "red")
 class Pointers:
     """`written`: the names of parameters and variables that the kernel may write through, None if it may be any.
 
+    `updated`: the names in the source of the module's variables that atomic operations may work on.
+
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
     the one array that its address is made from, where there is only one (of machine code that is not known).
     """
@@ -26,6 +29,7 @@ class Pointers:
     written: frozenset[str] | None = frozenset()
     shared_arrays: tuple[SharedArray, ...] = ()
     shared: dict[int, SharedArray] = field(default_factory=dict)
+    updated: tuple[str, ...] = ()
 
 
 def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
@@ -50,6 +54,7 @@ def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
     parameters = {name: place.name for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)}
     origins = _origins(function, parameters, set(variables))
     written: set[str] = set()
+    updated: dict[str, None] = {}
     shared = {}
     for index, statement in enumerate(function.statements):
         place = next((o for o in statement.operands if isinstance(o, Address)), None)
@@ -62,10 +67,21 @@ def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if statement.opcode[0] in WRITES and not in_shared:
             written |= reached or {ANYTHING}
+            if statement.opcode[0] != "st":
+                updated |= dict.fromkeys(name_in_source(one) for one in sorted(reached & variables.keys()))
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
-    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared)
+    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared, tuple(updated))
+
+
+def name_in_source(variable: str) -> str:
+    """A variable's own name: `parts` for `_ZZ4workILi32EEvPfE5parts`, which is static in the function work<32>."""
+    for found in re.finditer(r"E(\d+)", variable) if variable.startswith("_ZZ") else ():
+        length, rest = int(found[1]), variable[found.end() :]
+        if re.fullmatch(r"(_\d+)?", rest[length:]) and len(rest) >= length > 0:
+            return rest[:length]
+    return variable
 
 
 def _symbols(statement: ptx.Statement):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from helpers.simulator.loaded_values import LoadedValues, Uses
 from helpers.simulator.shared_epoch import (
     ALL_GROUPS,
     ATOMIC,
@@ -100,13 +101,23 @@ class Patterns:
 
 
 class SharedChecks:
-    """Watches the shared memory of one launch. `report(wave, hazard, times)` is called for what is found."""
+    """Watches the shared memory of one launch. `report(wave, hazard, times)` is called for what is found.
 
-    def __init__(self, report: Callable[[object, Hazard, int], None], patterns: Patterns | None = None) -> None:
+    `uses` tells of which loads the value may go unused.
+    """
+
+    def __init__(
+        self,
+        report: Callable[[object, Hazard, int], None],
+        patterns: Patterns | None = None,
+        uses: Uses | None = None,
+    ) -> None:
         self.cut = 0  # how often a log became too long to keep
         self.patterns = patterns or Patterns()
         self._report = report
         self._compared = False  # whether the last analysis had to compare stored values
+        self._doubtful = frozenset() if uses is None else uses.doubtful
+        self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self._doubtful else None
 
     # ---- the life of a wave
     def begin(self, wave) -> None:
@@ -119,6 +130,8 @@ class SharedChecks:
         self._mask_number = EVERYBODY
         self._starts: np.ndarray | None = None  # of each block, where its epoch starts in the log, once blocks differ
         self._state = self.patterns.state_number(State(np.zeros((1, self._words()), bool)))
+        if self._loaded is not None:
+            self._loaded.begin()
         self._clear()
 
     def _words(self) -> int:
@@ -129,12 +142,16 @@ class SharedChecks:
         self._values: list[tuple] = []
         self._loose: list[np.ndarray] = []  # arrays that differ from block to block: they hardly come twice
         self._log_bytes = 0
+        if self._loaded is not None:
+            self._loaded.forget()
 
     def end(self, wave) -> None:
         """All threads have exited: the last epoch, and copies that nobody waited for."""
         if not self._size:
             return
         self._close(None)
+        if self._loaded is not None:
+            self._loaded.end()
         for copy, lanes in self.patterns.states[self._state].pending:
             lanes = np.ones((1, wave.threads), bool) if lanes is None else lanes
             row, thread = (int(i) for i in np.argwhere(lanes)[0])
@@ -145,6 +162,16 @@ class SharedChecks:
             self._report(wave, Hazard("left over", None, side, int(addresses[row, thread]), words), 1)
 
     # ---- what happens
+    def executed(self, block: int, mask: np.ndarray | None) -> None:
+        """The threads of `mask` execute a basic block."""
+        if self._loaded is not None:
+            self._loaded.executed(len(self._log), block, mask)
+
+    def guarded(self, index: int, some: bool, mask: np.ndarray | None) -> None:
+        """The threads of `mask` have a true guard at an instruction, or none unless `some`."""
+        if self._loaded is not None:
+            self._loaded.guarded(index, some, mask)
+
     def access(self, wave, op: str, width: int, addresses, mask, values: tuple) -> None:
         """A load, a store or an atomic operation."""
         if width < self.patterns.word:
@@ -229,7 +256,7 @@ class SharedChecks:
             rows = ending & (self._starts == start)
             state, hazards = self._analyse(self._log[start:], self._values[start:], rows)
             self._state = self.patterns.state_number(state)
-            self._tell(hazards)
+            self._tell(hazards, start)
         self._starts[ending] = len(self._log)
         if (self._starts == len(self._log)).all():
             self._clear()
@@ -255,9 +282,16 @@ class SharedChecks:
         self._state, hazards = found
         self._tell(hazards)
 
-    def _tell(self, hazards: Counter) -> None:
+    def _tell(self, hazards: Counter, start: int = 0) -> None:
+        """Report hazards of a log that starts at `start`, or hold them back until a value is used."""
         for hazard, times in hazards.items():
-            self._report(self._wave, hazard, times)
+            if hazard.lanes is None:
+                self._report(self._wave, hazard, times)
+                continue
+            rows, packed = hazard.lanes
+            lanes = np.unpackbits(np.frombuffer(packed, np.uint8), count=rows * self._wave.threads).astype(bool)
+            lanes = np.broadcast_to(lanes.reshape(rows, -1), self._wave.shape)
+            self._loaded.hold((hazard, times), hazard.second.instruction, start + hazard.time, lanes)
 
     def _analyse(self, log: Sequence[Entry], values: Sequence[tuple], rows: np.ndarray | None) -> tuple[State, Counter]:
         """The state after a log, and the hazards with how often each was found."""
@@ -279,6 +313,7 @@ class SharedChecks:
             initialised,
             state.pending,
             rows,
+            self._doubtful,
         )
         result = epoch.analyse()
         self._compared = result.depends_on_values

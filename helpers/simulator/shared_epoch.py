@@ -15,7 +15,7 @@ The rules:
   threads see it after a barrier that follows the wait (PTX ISA, 'Asynchronous copy').
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -66,13 +66,19 @@ class Side(NamedTuple):
 
 class Hazard(NamedTuple):
     """kind: "race", "unwritten", "pending" (used before the wait), "left over". `second` is the later access; `byte` is
-    an offset in shared memory; `words` tells how many words are concerned."""
+    an offset in shared memory; `words` tells how many words are concerned.
+
+    Of an unwritten one that is wrong only if its value is used, `lanes` are all who read, as a number of rows and
+    packed bits, and `time` is the place in the log.
+    """
 
     kind: str
     first: Side | None
     second: Side
     byte: int
     words: int
+    time: int = -1
+    lanes: tuple[int, bytes] | None = None
 
 
 class Result(NamedTuple):
@@ -99,7 +105,8 @@ class Epoch:
 
     Args: `shape` (rows, threads); `blocks` how many blocks one row stands for; `word` bytes; `array(number)` gives the
     addresses and masks that entries name; `values[i]` are what entry i stored, (blocks of the wave, threads) each;
-    `rows` selects rows, None for all; `initialised` (rows, words) is changed in place.
+    `rows` selects rows, None for all; `initialised` (rows, words) is changed in place; `doubtful` are loads whose value
+    may go unused.
     """
 
     def __init__(
@@ -113,8 +120,10 @@ class Epoch:
         initialised: np.ndarray,
         pending: Sequence[tuple[Pending, np.ndarray | None]],
         rows: np.ndarray | None = None,
+        doubtful: Container[int] = (),
     ) -> None:
         self.shape = shape
+        self.doubtful = doubtful
         self.blocks = blocks
         self.word = word
         self.log = log
@@ -177,13 +186,15 @@ class Epoch:
     def _follow_copies(self) -> tuple[list[_Copy], list[tuple[Pending, np.ndarray | None]]]:
         """All copies that were under way in this epoch, and those that still are at its end."""
         under_way = [[-1, old, self._lanes(mask)] for old, mask in self.pending_before]
+        under_way = [one for one in under_way if _somebody(one[2])]  # not those of blocks that are not looked at now
         foreign = [] if self.rows is None else self._of_other_rows()
         done: list[_Copy] = []
         for time, entry in enumerate(self.log):
             if entry.kind == COPY:
                 lanes = self._lanes(self.array(entry.mask))
                 copy = Pending(entry.instruction, entry.addresses, entry.width, UNCOMMITTED)
-                under_way.append([time, copy, lanes])
+                if _somebody(lanes):
+                    under_way.append([time, copy, lanes])
             elif entry.kind in (COMMIT, WAIT):
                 named = self._lanes(self.array(entry.mask))
                 staying = []
@@ -279,7 +290,8 @@ class Epoch:
                         if missing.any():
                             # Where another thread writes between the same barriers, the race says more.
                             missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
-                            self._missing(entry, index, position, missing if early is None else missing & ~early)
+                            missing = missing if early is None else missing & ~early
+                            self._missing(time, entry, index, position, missing)
                     if entry.kind != LOAD:
                         known[index] = True
                 if entry.kind == LOAD and self.somebody_writes:
@@ -295,12 +307,19 @@ class Epoch:
                 pending[index] = 0
                 known[index] = True
 
-    def _missing(self, entry: Entry, index, position, missing: np.ndarray) -> None:
+    def _missing(self, time: int, entry: Entry, index, position, missing: np.ndarray) -> None:
         """Somebody reads words that nobody has written."""
         if missing.any():
             where = int(missing.argmax())
             side = self._side(entry.instruction, position[where], _WHAT[entry.kind])
             self._add("unwritten", None, side, index[where], int(missing.sum()))
+            if entry.kind == LOAD and entry.instruction in self.doubtful:
+                lanes = np.zeros(len(self.position), bool)
+                lanes[position[missing]] = True
+                self.hazards[-1] = self.hazards[-1]._replace(
+                    time=time, lanes=(self.shape[0], np.packbits(lanes).tobytes())
+                )
+                return  # whoever reads the words next may use them
             self.initialised.reshape(-1)[index[missing]] = True  # once is enough
 
     def _start(self, copies: Sequence[_Copy], number: int, pending: np.ndarray) -> None:
@@ -506,6 +525,11 @@ _COLUMNS = (
     "hides_from",
 )
 _NOBODY = object()
+
+
+def _somebody(lanes: np.ndarray | None) -> bool:
+    """Whether a mask has any lane."""
+    return lanes is None or bool(lanes.any())
 
 
 def _both(lanes: np.ndarray | None, named: np.ndarray | None):

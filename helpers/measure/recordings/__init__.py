@@ -2,6 +2,8 @@
 
 `<gpu>.json`: {"gpu": name, "runs": [provenance, …], "rows": [row, …]}; a row names its suite and, by index, its run.
 `tuning-<gpu>.json`: the same of the search for the best parameters (suites `tuning` and `finals`).
+`tuned-<gpu>.json`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (suite `tuned`).
+`choices-<gpu>.json`: what the candidates for `gemm_kernels.fastest` reached at many shapes.
 `golden.json`: SHA-256 of the C that each kernel computes on a GPU from `problem(…)`, for the simulator to reproduce.
 `counters.json`: Nsight Compute's counters of each kernel. `occupancy.json`: resident blocks by the CUDA driver.
 `correctness.json`: what was tried to find each kernel wrong, on a GPU and under compute-sanitizer.
@@ -18,7 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import LADDER, Kernel, autotuned, get, tuned
+from gemm_kernels import LADDER, Kernel, autotuned, get
+from gemm_kernels import tuned as searched
+from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
 
 FOLDER = Path(__file__).parent
@@ -26,6 +30,8 @@ GOLDEN = FOLDER / "golden.json"
 OTHERS = (GOLDEN.name, "counters.json", "occupancy.json", "correctness.json")  # files of other things than times
 TUNING = "tuning-"  # begins the names of the files that the suites of the search are in
 TUNING_SUITES = ("tuning", "finals")
+TUNED = "tuned-"  # begins the names of the files that the suite `tuned` is in
+CHOICES = "choices-"  # begins the names of the files that `gemm_kernels.fastest` was chosen by
 DEFAULT_GPU = "NVIDIA H200"
 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
@@ -45,9 +51,23 @@ def tuning_path(gpu: str, folder: Path = FOLDER) -> Path:
     return folder / f"{TUNING}{path(gpu, folder).name}"
 
 
+def tuned_path(gpu: str, folder: Path = FOLDER) -> Path:
+    """Where the suite `tuned` is: "NVIDIA H200" -> tuned-nvidia-h200.json."""
+    return folder / f"{TUNED}{path(gpu, folder).name}"
+
+
+def choices_path(gpu: str, folder: Path = FOLDER) -> Path:
+    """Where the candidates that were compared are: "NVIDIA H200" -> choices-nvidia-h200.json."""
+    return folder / f"{CHOICES}{path(gpu, folder).name}"
+
+
 def gpus(folder: Path = FOLDER) -> list[str]:
     """The names of the GPUs that have recordings."""
-    files = (file for file in folder.glob("*.json") if file.name not in OTHERS and not file.name.startswith(TUNING))
+    files = (
+        file
+        for file in folder.glob("*.json")
+        if file.name not in OTHERS and not file.name.startswith((TUNING, TUNED, CHOICES))
+    )
     return sorted(read(file)["gpu"] for file in files)
 
 
@@ -62,13 +82,29 @@ def load(gpu: str = DEFAULT_GPU, suite: str | None = None, folder: Path = FOLDER
 
 def raw(gpu: str = DEFAULT_GPU, folder: Path = FOLDER, suite: str | None = None) -> Mapping[str, Any]:
     """The whole file of a GPU in which a suite is, with the provenance of every run."""
-    searched = suite in TUNING_SUITES
-    file = tuning_path(gpu, folder) if searched else path(gpu, folder)
+    of_search = suite in TUNING_SUITES
+    file = tuning_path(gpu, folder) if of_search else path(gpu, folder)
     if not file.exists():
         known = ", ".join(gpus(folder)) or "none"
-        what = "search for the best parameters on" if searched else "recording of"
+        what = "search for the best parameters on" if of_search else "recording of"
         raise NoRecording(f"There is no {what} {gpu!r}; there are recordings of: {known}.")
     return read(file)
+
+
+def tuned(gpu: str = DEFAULT_GPU, folder: Path = FOLDER) -> list[Compared]:
+    """What `gemm_kernels.fastest` reached at each shape of the suite `tuned`, beside cuBLAS; NoRecording if nothing."""
+    file = tuned_path(gpu, folder)
+    if not file.exists():
+        known = ", ".join(sorted(read(one)["gpu"] for one in folder.glob(f"{TUNED}*.json"))) or "none"
+        raise NoRecording(f"There is no recording of the suite 'tuned' on {gpu!r}; there are recordings of: {known}.")
+    return [Compared.from_row(row, gpu) for row in read(file)["rows"]]
+
+
+def write_tuned(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared], folder: Path = FOLDER) -> Path:
+    """Write a recording of the suite `tuned`. It takes the place of an older one: its runs belong together."""
+    file = tuned_path(gpu, folder)
+    write(file, {"gpu": gpu, "provenance": dict(provenance), "rows": [row.row() for row in rows]})
+    return file
 
 
 def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
@@ -85,7 +121,7 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Meas
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     """The kernel itself; for `get("autotuned")` with the parameters that were searched for shapes like this one."""
-    if kernel == get("autotuned") and gpu in tuned.gpus():
+    if kernel == get("autotuned") and gpu in searched.gpus():
         return autotuned(M, N, K, gpu)
     return kernel
 

@@ -1,0 +1,292 @@
+"""Compare candidates for `gemm_kernels.fastest` at many shapes, and keep the choice. Needs a GPU, and SciPy to fit.
+
+Every candidate is verified at every shape, and timed there in turns with the others and with cuBLAS: first all of them
+for a short time, then those that are not far behind for longer, and small shapes in a CUDA graph, too. What was
+measured goes to recordings/choices-<gpu>.json; the fastest at each shape, and what a launch of each candidate costs,
+to gemm_kernels/dispatch.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import Kernel, dispatch, get
+from helpers import gpu
+from helpers.measure import recordings
+from helpers.measure.bench import Refusal, accept, cublas_sgemm
+from helpers.measure.compared import GRAPH, way
+from helpers.measure.graphs import cublas_on, interleave_graphs
+from helpers.measure.problem import ALPHA, BETA, Reference, problem
+from helpers.measure.provenance import code_sha256, provenance
+from helpers.measure.suites import TUNED_OTHERS, TUNED_SQUARES, Shape
+from helpers.measure.timing import interleave
+from helpers.measure.tuned_suite import copies_of, on_a_set, verify_and_repeat
+
+TUNED_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
+TILES = {  # parameters in this order: the numbers of WORKERS that are tried with them
+    (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (132,),
+    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (132, 0),
+    (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (132,),
+    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1): (132,),
+    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (132,),
+    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (132,),
+    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (132,),
+    (96, 128, 8, 48, 64, 12, 8, 1, 4, 2): (264,),
+    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (264,),
+    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (528, 0),
+    (64, 128, 16, 64, 64, 16, 8, 2, 4, 2): (264,),
+    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (132, 0),
+    (128, 64, 32, 64, 64, 16, 8, 4, 3, 1): (132,),
+    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2): (264, 0),
+    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (264, 0),
+    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (528, 0),
+    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (132, 0),
+    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (528, 264, 0),
+    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4): (528, 0),
+    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (132, 0),
+    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (264, 0),
+    (32, 16, 64, 32, 16, 4, 4, 8, 4, 2): (264,),
+    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (132,),
+    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (132,),
+    (64, 8, 32, 64, 8, 4, 4, 4, 4, 2): (264,),
+    (8, 128, 64, 8, 128, 8, 4, 8, 4, 1): (132,),
+    (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (264,),
+    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (132, 0),
+}
+SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
+STRIPS = ((32, 32, 4, 132), (32, 16, 4, 132), (32, 8, 4, 264), (64, 8, 4, 528))  # vector_matrix: BN, WARPS, LOADS, …
+ROWS = ((8, 4, 132), (8, 4, 528), (8, 8, 264), (4, 4, 528))  # matrix_vector: BM, LOADS, WORKERS
+MORE_SQUARES = (64, 128, 192, 320, 448, 576, 640, 896, 1152, 1280, 1408, 1792, 2000, 2304, 2560, 3584, 5120, 7168)
+MORE_SHAPES = (
+    *((1, 1000, 1000), (1000, 1, 1000), (1, 16384, 1024), (1, 512, 20000), (100, 1, 100000), (20000, 1, 512)),
+    *((4097, 1, 4095), (2, 4096, 4096), (4096, 2, 4096), (4, 4096, 4096), (4096, 4, 4096), (4096, 64, 4096)),
+    *((256, 4096, 1024), (1024, 4096, 64), (512, 512, 8192), (32, 2048, 2048), (4096, 128, 512), (20, 20, 20000)),
+)
+RANDOM_SEED, RANDOM_COUNT = 5, 40  # and so many shapes that nobody thought of
+RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
+NEAR = 1.25  # candidates within this factor of the fastest have a second, longer turn
+FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted
+
+
+class NoFit(Exception):
+    """Costs cannot be fitted; the message says what to install."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Medians in milliseconds at one shape; in_graph: of those that were near the fastest, if the shape is small."""
+
+    shape: Shape
+    cublas: float
+    cublas_in_graph: float | None
+    times: Mapping[int, float]  # candidate's number -> with a cold L2, events around the launch
+    in_graph: Mapping[int, float]
+
+    def score(self, which: int) -> float:
+        """How a candidate does against cuBLAS, smaller is better: in a graph and alone, if the shape is small."""
+        alone = self.times[which] / self.cublas
+        if not self.in_graph:
+            return alone
+        if which not in self.in_graph:
+            return math.inf
+        return math.sqrt(alone * self.in_graph[which] / self.cublas_in_graph)
+
+
+def candidates() -> list[Kernel]:
+    """What is compared, in the order that files number it by."""
+    tiles = [
+        get("tuned", **dict(zip(TUNED_NAMES, values, strict=True)), WORKERS=workers, LOOPS=loops)
+        for values, tried in TILES.items()
+        for workers in tried
+        for loops in (2, 1)
+    ]
+    strips = [get("vector_matrix", **dict(zip(get("vector_matrix").params, p, strict=True))) for p in STRIPS]
+    rows = [get("matrix_vector", **dict(zip(get("matrix_vector").params, p, strict=True))) for p in ROWS]
+    return tiles + strips + rows
+
+
+def shapes() -> list[Shape]:
+    """Where they are compared: the suite's own shapes, others like them, and random ones, all different."""
+    cubes = [(size, size, size) for size in sorted({*TUNED_SQUARES, *MORE_SQUARES})]
+    chance = np.random.default_rng(RANDOM_SEED)
+    smallest, largest = RANDOM_SIZES
+    drawn: list[Shape] = []
+    while len(drawn) < RANDOM_COUNT:
+        M, N, K = (round(smallest * (largest / smallest) ** part) for part in chance.random(3).tolist())
+        N = N if len(drawn) % 2 else max(N // 4 * 4, 4)  # every other one with rows of B that begin at 16 bytes
+        if RANDOM_FLOPS[0] <= 2 * M * N * K <= RANDOM_FLOPS[1]:
+            drawn.append((M, N, K))
+    return list(dict.fromkeys([*cubes, *TUNED_OTHERS, *MORE_SHAPES, *drawn]))
+
+
+def suits(kernel: Kernel, shape: Shape) -> bool:
+    """Whether a candidate is worth a try: what is made for few rows or columns is not tried where there are many."""
+    M, N, K = shape
+    rows, columns = kernel.tile
+    if not dispatch.suits(kernel, shape):
+        return False
+    if kernel.name == "vector_matrix":
+        return M <= 2
+    if kernel.name == "matrix_vector":
+        return N <= 2
+    if rows < SKINNY or columns < SKINNY:
+        return min(M, N) <= 64 or M * N * K <= 1024**2
+    return rows * columns > 4096 or M * N * K <= 2.5e10
+
+
+def measure(kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03) -> tuple[Measured, list[Refusal]]:
+    """The times at one shape. `budget_s` is the time in seconds that each candidate has for its longer turn."""
+    inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
+    A, B, C = inputs
+    reference = Reference.of(A, B)
+    tried = [kernel for kernel in kernels if suits(kernel, shape)]
+    accepted, refused = accept(tried, partial(_verified, reference=reference, inputs=inputs))
+    launches = {kernels.index(one.kernel): one.launch for one in accepted}
+    output = C.copy()
+
+    def timed(which: Sequence[int], budget: float) -> np.ndarray:
+        rivals = [*(launches[one] for one in which), cublas_sgemm]
+        bound = [partial(rival, *shape, ALPHA, A, B, BETA, output) for rival in rivals]
+        return np.median(interleave(bound, budget * len(rivals)), axis=0)
+
+    numbers = list(launches)
+    *short, cublas = timed(numbers, budget_s / 3).tolist()
+    times = dict(zip(numbers, short, strict=True))
+    near = [one for one in numbers if times[one] <= NEAR * min(short)]
+    *longer, cublas = timed(near, budget_s).tolist()
+    times |= zip(near, longer, strict=True)
+    if way(*shape) != GRAPH:
+        return Measured(shape, cublas, None, times, {}), refused
+    *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s).tolist()
+    return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
+
+
+def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequence[Any]) -> float:
+    return verify_and_repeat(launch, reference, *inputs)
+
+
+def _in_graph(launches: Sequence[Callable[..., None]], inputs: Sequence[Any], budget_s: float) -> np.ndarray:
+    import cupy
+
+    sets = copies_of(inputs)
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with cublas_on(stream) as cublas, stream:
+        rivals = [on_a_set(launch, sets) for launch in (*launches, cublas)]
+        return np.median(interleave_graphs(rivals, stream, budget_s * len(rivals)), axis=0)
+
+
+def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) -> dict[str, float] | None:
+    """Seconds for each unit of work, none of them negative, that fit a candidate's times best; relative errors count.
+
+    None for kernels that are never estimated, or were not tried.
+    """
+    if kernel.name != dispatch.ESTIMATED:
+        return None
+    try:
+        from scipy.optimize import nnls
+    except ImportError as error:
+        raise NoFit('Costs are fitted with SciPy: `pip install -e ".[tune]"`.') from error
+    amounts, goals = [], []
+    for one in measured:
+        if which in one.times:
+            seconds = one.times[which] / 1e3
+            weight = FAR_WEIGHT if one.times[which] > 1.5 * min(one.times.values()) else 1.0
+            done = dispatch.amounts(kernel, one.shape, sms)
+            amounts.append([weight * amount / seconds for amount in done.values()])
+            goals.append(weight)
+    if not goals:  # it suits none of these shapes
+        return None
+    matrix = np.array(amounts)
+    scale = np.maximum(matrix.max(axis=0), 1e-300)  # the units differ by many orders of magnitude
+    found, _ = nnls(matrix / scale, np.array(goals))
+    return {name: float(f"{cost:.4g}") for name, cost in zip(done, found / scale, strict=True) if cost > 0}
+
+
+def choices(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
+    """What `gemm_kernels.fastest` reads: the candidates with their costs, and the number of the best at each shape."""
+    return {
+        "sms": sms,
+        "candidates": [
+            {"kernel": kernel.name, "params": dict(kernel.params)}
+            | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms)) else {})
+            for which, kernel in enumerate(kernels)
+        ],
+        "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],
+    }
+
+
+def keep(
+    kernels: Sequence[Kernel],
+    measured: Sequence[Measured],
+    sms: int,
+    folder: Path = recordings.FOLDER,
+    file: Path = dispatch.FILE,
+) -> Path:
+    """Write what was measured into `folder`, and the choice into `file`, which keeps those of other GPUs."""
+    if not measured:
+        raise ValueError("There is nothing to keep: no shape was finished.")
+    about = provenance() | {"code_sha256": {kernel.name: code_sha256(kernel) for kernel in kernels}}
+    recordings.write(
+        recordings.choices_path(gpu.name(), folder),
+        {
+            "gpu": gpu.name(),
+            "provenance": about,
+            "candidates": [kernel.entry for kernel in kernels],
+            "rows": [_row(one) for one in measured],
+        },
+    )
+    every = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    every[gpu.name()] = choices(kernels, measured, sms)
+    write_choices(every, file)
+    return file
+
+
+def write_choices(every: Mapping[str, Mapping[str, Any]], file: Path) -> None:
+    """Write the choices of all GPUs, a candidate and a shape a line."""
+    parts = []
+    for name, found in every.items():
+        lists = [
+            f'  "{key}": [\n' + ",\n".join(f"   {json.dumps(one)}" for one in found[key]) + "\n  ]"
+            for key in ("candidates", "fastest")
+        ]
+        parts.append(f' {json.dumps(name)}: {{\n  "sms": {found["sms"]},\n' + ",\n".join(lists) + "\n }")
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    os.replace(temporary, file)
+    dispatch.forget()
+
+
+def read_measured(file: Path) -> list[Measured]:
+    """What `keep` wrote into a recording."""
+    return [
+        Measured(
+            (M, N, K),
+            cublas,
+            in_graph,
+            {which: alone for which, alone, *_ in times},
+            {which: rest[0] for which, _, *rest in times if rest},
+        )
+        for M, N, K, cublas, in_graph, times in recordings.read(file)["rows"]
+    ]
+
+
+def _row(one: Measured) -> list[Any]:
+    """M, N, K, cuBLAS's times, and of each candidate its number and its times: few characters, for there are many."""
+
+    def rounded(ms: float | None) -> float | None:
+        return None if ms is None else float(f"{ms:.4g}")
+
+    times = [
+        [which, rounded(ms), *([rounded(one.in_graph[which])] if which in one.in_graph else [])]
+        for which, ms in one.times.items()
+    ]
+    return [*one.shape, rounded(one.cublas), rounded(one.cublas_in_graph), times]

@@ -1,0 +1,220 @@
+"""What the fastest kernel of a shape reaches beside cuBLAS, in several runs: the rows of the suite `tuned`, as a table.
+
+Nothing here needs a GPU: `tuned_suite` measures, this file counts and writes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from helpers.devices import DEVICES
+from helpers.measure.bench import geometric_mean
+from helpers.measure.measurement import recorded_on
+
+GRAPH, EVENTS = "graph", "events"  # ways to time, see `way`
+GRAPH_BELOW_FLOPS = 2 * 1024**3
+
+
+def way(M: int, N: int, K: int) -> str:
+    """How a shape is timed, both sides alike.
+
+    "graph": launches in a row, replayed from a CUDA graph, for shapes with less work than 1024 × 1024 × 1024, where
+    a launch by itself takes as long as the multiplication. "events": one launch between two events, with a cold L2.
+    """
+    return GRAPH if 2 * M * N * K < GRAPH_BELOW_FLOPS else EVENTS
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run at one shape: the medians, in milliseconds, of rivals that took turns.
+
+    autotuned_ms: the ladder's `autotuned` with the parameters for this shape.  repeats: launches, or replays of a
+    graph, that each median is of.  error: the kernel's, see `Reference.error`.
+    """
+
+    ms: float
+    cublas_ms: float
+    autotuned_ms: float
+    repeats: int
+    error: float
+
+    @property
+    def ratio(self) -> float:
+        """cuBLAS's time over ours, 1.0 is equal, more is faster than cuBLAS."""
+        return self.cublas_ms / self.ms
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The kernel that `gemm_kernels.fastest` gives for a shape, beside cuBLAS, in several runs over all shapes."""
+
+    group: str
+    M: int
+    N: int
+    K: int
+    kernel: str
+    params: Mapping[str, int] = field(hash=False)
+    way: str
+    runs: tuple[Run, ...]
+    gpu: str
+    label: str
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.M, self.N, self.K
+
+    @property
+    def flops(self) -> int:
+        """2·M·N·K."""
+        return 2 * self.M * self.N * self.K
+
+    @property
+    def median_ms(self) -> float:
+        """The median over the runs of our time."""
+        return statistics.median(run.ms for run in self.runs)
+
+    @property
+    def cublas_median_ms(self) -> float:
+        return statistics.median(run.cublas_ms for run in self.runs)
+
+    @property
+    def autotuned_median_ms(self) -> float:
+        return statistics.median(run.autotuned_ms for run in self.runs)
+
+    @property
+    def gflops(self) -> float:
+        return self.flops / self.median_ms / 1e6
+
+    @property
+    def cublas_gflops(self) -> float:
+        return self.flops / self.cublas_median_ms / 1e6
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """cuBLAS's time over ours in each run."""
+        return tuple(run.ratio for run in self.runs)
+
+    @property
+    def of_cublas(self) -> float:
+        """The median of the ratios: this kernel's speed over cuBLAS's."""
+        return statistics.median(self.ratios)
+
+    @property
+    def of_autotuned(self) -> float:
+        """The median of the runs' ratios to the ladder's `autotuned`."""
+        return statistics.median(run.autotuned_ms / run.ms for run in self.runs)
+
+    @property
+    def of_peak(self) -> float | None:
+        """Share of the GPU's FP32 peak; None for a GPU that helpers.devices does not know."""
+        device = DEVICES.get(self.gpu)
+        return self.gflops / device.peak_fp32_gflops if device else None
+
+    @property
+    def short(self) -> str:
+        """The kernel and its parameters in their order: "split_k<32, 64, …>"."""
+        return f"{self.kernel}<{', '.join(map(str, self.params.values()))}>"
+
+    def only(self, run: int) -> Compared:
+        """The same as if there had been this run (0, 1, …) alone."""
+        return replace(self, runs=(self.runs[run],))
+
+    def row(self) -> dict[str, Any]:
+        """This comparison as plain JSON values; `from_row` reads it back."""
+        return {
+            "group": self.group,
+            "M": self.M,
+            "N": self.N,
+            "K": self.K,
+            "kernel": self.kernel,
+            "params": dict(self.params),
+            "way": self.way,
+            "ms": [round(run.ms, 6) for run in self.runs],
+            "cublas_ms": [round(run.cublas_ms, 6) for run in self.runs],
+            "autotuned_ms": [round(run.autotuned_ms, 6) for run in self.runs],
+            "repeats": [run.repeats for run in self.runs],
+            "errors": [float(f"{run.error:.3g}") for run in self.runs],
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], gpu: str) -> Compared:
+        """A recorded row, labelled with the GPU that it was recorded on."""
+        columns = (row[name] for name in ("ms", "cublas_ms", "autotuned_ms", "repeats", "errors"))
+        return cls(
+            group=row["group"],
+            M=row["M"],
+            N=row["N"],
+            K=row["K"],
+            kernel=row["kernel"],
+            params=row["params"],
+            way=row["way"],
+            runs=tuple(Run(*values) for values in zip(*columns, strict=True)),
+            gpu=gpu,
+            label=recorded_on(gpu),
+        )
+
+
+HEADER = (
+    f"{'group':<9}{'M×N×K':>16}{'timed':>8}{'median ms':>12}{'cuBLAS ms':>12}{'ratio':>8}{'lowest':>8}{'highest':>9}"
+    f"{'peak':>7}{'autotuned':>11}  kernel"
+)
+
+
+def line(row: Compared) -> str:
+    """One line of the table: times, the ratio with its extremes over the runs, share of peak, the gain on autotuned."""
+    peak = f"{row.of_peak:.1%}" if row.of_peak is not None else "–"
+    return (
+        f"{row.group:<9}{_size(row):>16}{row.way:>8}{row.median_ms:>12.5f}{row.cublas_median_ms:>12.5f}"
+        f"{row.of_cublas:>8.3f}{min(row.ratios):>8.3f}{max(row.ratios):>9.3f}{peak:>7}{row.of_autotuned:>11.3f}"
+        f"  {row.short}"
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A group of shapes in numbers.
+
+    of_cublas, of_autotuned: geometric means of the ratios.  faster: shapes at which the ratio to cuBLAS is above 1.
+    lowest: the shape with the lowest ratio to cuBLAS.
+    """
+
+    group: str
+    shapes: int
+    of_cublas: float
+    of_autotuned: float
+    faster: int
+    lowest: Compared
+
+
+def summaries(rows: Sequence[Compared]) -> list[Summary]:
+    """One summary a group, in the order in which the groups first appear."""
+    found = []
+    for group in dict.fromkeys(row.group for row in rows):
+        members = [row for row in rows if row.group == group]
+        found.append(
+            Summary(
+                group=group,
+                shapes=len(members),
+                of_cublas=geometric_mean([row.of_cublas for row in members]),
+                of_autotuned=geometric_mean([row.of_autotuned for row in members]),
+                faster=sum(row.of_cublas > 1 for row in members),
+                lowest=min(members, key=lambda row: row.of_cublas),
+            )
+        )
+    return found
+
+
+def group_line(summary: Summary) -> str:
+    """A summary in words."""
+    return (
+        f"{summary.group}: geometric mean {summary.of_cublas:.3f} of cuBLAS over {summary.shapes} shape(s), faster at "
+        f"{summary.faster}, lowest {summary.lowest.of_cublas:.3f} at {_size(summary.lowest)}; "
+        f"{summary.of_autotuned:.3f} of autotuned"
+    )
+
+
+def _size(row: Compared) -> str:
+    return f"{row.M}×{row.N}×{row.K}"

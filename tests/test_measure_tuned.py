@@ -1,0 +1,526 @@
+"""The suite `tuned`: its shapes, several runs made into rows, the table, the recording, and what the command says."""
+
+import ctypes
+import json
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import gemm_kernels
+from gemm_kernels import autotuned, get
+from gemm_kernels import tuned as searched
+from helpers import gpu
+from helpers.measure import ALPHA, BETA, Reference, WrongResult, compared, graphs, problem, recordings, tuned_suite
+from helpers.measure.__main__ import main
+from helpers.measure.bench import Refusal
+from helpers.measure.compared import EVENTS, GRAPH, Compared, Run, summaries, way
+from helpers.measure.provenance import code_sha256
+from helpers.measure.suites import (
+    OTHERS,
+    SQUARES,
+    TUNED_OTHERS,
+    TUNED_SQUARES,
+    UNSEEN,
+    UNSEEN_COUNT,
+    UNSEEN_FLOPS,
+    UNSEEN_SIZES,
+    Place,
+    tuned_places,
+    unseen_shapes,
+)
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+
+
+def row(size=512, ours=(1.0, 2.0, 4.0), cublas=(2.0, 3.0, 4.0), group=SQUARES, gpu_name="NVIDIA H200"):
+    return Compared(
+        group=group,
+        M=size,
+        N=size,
+        K=size,
+        kernel="coalesced",
+        params={"block_x": 32, "block_y": 8},
+        way=way(size, size, size),
+        runs=tuple(Run(*ms, autotuned_ms=3.0, repeats=9, error=1e-6) for ms in zip(ours, cublas, strict=True)),
+        gpu=gpu_name,
+        label="measured here",
+    )
+
+
+# --- shapes ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_shape_is_in_one_group():
+    places = tuned_places()
+    assert len({place.shape for place in places}) == len(places)
+    counts = {group: sum(place.group == group for place in places) for group in (SQUARES, OTHERS, UNSEEN)}
+    assert counts == {SQUARES: len(TUNED_SQUARES), OTHERS: len(TUNED_OTHERS), UNSEEN: UNSEEN_COUNT}
+
+
+def test_the_unseen_shapes_are_always_the_same_and_within_their_limits():
+    shapes = unseen_shapes()
+    assert shapes == unseen_shapes() and len(set(shapes)) == UNSEEN_COUNT
+    for M, N, K in shapes:
+        assert all(UNSEEN_SIZES[0] <= size <= UNSEEN_SIZES[1] and type(size) is int for size in (M, N, K))
+        assert UNSEEN_FLOPS[0] <= 2 * M * N * K <= UNSEEN_FLOPS[1]
+
+
+def test_nothing_was_searched_at_an_unseen_shape():
+    assert not set(unseen_shapes()) & set(searched.shapes())
+
+
+def test_named_shapes_keep_their_group_and_a_new_one_is_another():
+    asked = [(512, 512, 512), unseen_shapes()[0], (5, 6, 7)]
+    assert [place.group for place in tuned_places(asked)] == [SQUARES, UNSEEN, OTHERS]
+    assert [place.shape for place in tuned_places(asked)] == asked
+
+
+def test_less_work_than_1024_cubed_is_timed_in_a_graph():
+    assert way(1023, 1024, 1024) == GRAPH
+    assert way(1024, 1024, 1024) == EVENTS
+    assert way(64, 4096, 1024) == GRAPH
+
+
+# --- several runs as one row ------------------------------------------------------------------------------------------
+
+
+def test_a_row_has_the_medians_and_the_ratio_of_each_run():
+    one = row(ours=(1.0, 2.0, 4.0), cublas=(4.0, 3.0, 5.0))
+    assert one.ratios == (4.0, 1.5, 1.25)
+    assert (one.median_ms, one.cublas_median_ms, one.of_cublas) == (2.0, 4.0, 1.5)  # not 4 / 2: of pairs of one run
+    assert one.of_autotuned == 1.5
+    assert one.gflops == pytest.approx(2 * 512**3 / 2e-3 / 1e9)
+    assert one.only(2).ratios == (1.25,)
+
+
+def test_a_row_survives_the_file_and_changes_its_label():
+    back = Compared.from_row(json.loads(json.dumps(row().row())), "NVIDIA H200")
+    assert back.label == "recorded on NVIDIA H200"
+    assert back.runs == row().runs and back.params == row().params and back.shape == (512, 512, 512)
+
+
+def test_a_line_has_the_ratio_its_extremes_and_the_kernel_in_short():
+    cells = compared.line(row(ours=(1.0, 1.0, 1.0), cublas=(1.5, 1.0, 1.25))).split()
+    assert cells[:8] == ["squares", "512×512×512", "graph", "1.00000", "1.25000", "1.250", "1.000", "1.500"]
+    assert cells[8].endswith("%") and cells[9] == "3.000" and " ".join(cells[10:]) == "coalesced<32, 8>"
+    assert len(compared.HEADER.split("kernel")[0].rstrip()) == compared.line(row()).index("  coalesced<")
+    assert " – " in compared.line(row(gpu_name="GPU X"))  # whose peak nobody knows
+
+
+def test_a_group_is_summed_up_by_the_geometric_mean_and_its_lowest_shape():
+    rows = [
+        row(512, (1.0,), (4.0,)),
+        row(1024, (1.0,), (0.25,)),
+        row(256, (1.0,), (2.0,), UNSEEN),
+    ]
+    squares, unseen = summaries(rows)
+    assert (squares.group, squares.shapes, squares.faster) == (SQUARES, 2, 1)
+    assert squares.of_cublas == pytest.approx(1.0) and squares.of_autotuned == pytest.approx(3.0)
+    assert squares.lowest is rows[1] and unseen.lowest is rows[2]
+    assert compared.group_line(squares) == (
+        "squares: geometric mean 1.000 of cuBLAS over 2 shape(s), faster at 1, lowest 0.250 at 1024×1024×1024; "
+        "3.000 of autotuned"
+    )
+
+
+# --- the runs ---------------------------------------------------------------------------------------------------------
+
+
+def places(*sizes):
+    return [Place(SQUARES, size, size, size) for size in sizes]
+
+
+def test_each_run_goes_over_the_whole_list(monkeypatch):
+    asked = []
+
+    def measured(kernels, shape, *, seed, budget_s):
+        asked.append((seed, shape[0]))
+        return Run(1.0, 1.0 + seed, 2.0, 9, 1e-6), []
+
+    monkeypatch.setattr(tuned_suite, "measure", measured)
+    pair = (get("tuned"), get("autotuned"))
+    kernels = {place: pair for place in places(8, 16)}
+    every = list(tuned_suite.compare(kernels, runs=3))
+    assert asked == [(run, size) for run in range(3) for size in (8, 16)]
+    assert [len(rows[0].runs) for rows, _ in every] == [1, 2, 3]
+    rows, refused = every[-1]
+    assert [one.M for one in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
+    assert rows[0].kernel == "tuned" and rows[0].params == dict(get("tuned").params)
+
+
+def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
+    asked = []
+    refusal = Refusal(get("naive"), WrongResult("wrong"))
+
+    def measured(kernels, shape, *, seed, budget_s):
+        asked.append(shape[0])
+        return (None, [refusal]) if shape[0] == 16 and seed == 1 else (Run(1.0, 1.0, 1.0, 9, 1e-6), [])
+
+    monkeypatch.setattr(tuned_suite, "measure", measured)
+    pair = (get("tuned"), get("autotuned"))
+    *_, (rows, refused) = tuned_suite.compare({place: pair for place in places(8, 16, 24)}, runs=3)
+    assert [one.M for one in rows] == [8, 24] and refused == [Refusal(refusal.kernel, refusal.error, (16, 16, 16))]
+    assert asked == [8, 16, 24] * 2 + [8, 24]
+
+
+class SeemsAGpu:
+    """helpers.gpu on the simulator, saying that it is a GPU."""
+
+    def __getattr__(self, name):
+        return getattr(gpu, name)
+
+    def backend(self):
+        return "gpu"
+
+
+def test_a_run_verifies_the_kernels_and_takes_medians(monkeypatch):
+    def timed(launches, reference, inputs, budget_s):
+        assert len(launches) == 2 and [matrix.shape for matrix in inputs] == [(9, 7), (7, 20), (9, 20)]
+        return np.array([[1.0, 30.0, 5.0], [2.0, 10.0, 7.0], [9.0, 20.0, 6.0]])
+
+    monkeypatch.setattr(tuned_suite, "gpu", SeemsAGpu())
+    monkeypatch.setattr(tuned_suite, "_graphs", timed)
+    run, refused = tuned_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
+    assert (run.ms, run.autotuned_ms, run.cublas_ms, run.repeats, refused) == (2.0, 20.0, 6.0, 3, [])
+    assert 0 < run.error < 1e-6
+
+
+def test_the_same_kernel_is_timed_once(monkeypatch):
+    monkeypatch.setattr(tuned_suite, "gpu", SeemsAGpu())
+    monkeypatch.setattr(tuned_suite, "_graphs", lambda launches, *rest: np.array([[1.0, 5.0]] * len(launches)))
+    run, _ = tuned_suite.measure((get("coalesced"), get("coalesced")), (9, 20, 7))
+    assert (run.ms, run.autotuned_ms, run.cublas_ms, run.repeats) == (1.0, 1.0, 5.0, 1)
+
+
+def test_without_a_gpu_nothing_is_timed():
+    with pytest.raises(tuned_suite.NoGpu, match=r"Timing needs a GPU\. .*recordings.tuned\(\) reads"):
+        tuned_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
+
+
+def by_numpy(*slips):
+    """A launch by NumPy, which adds one of the slips to C[1, 2] each time it updates C."""
+    remaining = list(slips)
+
+    def launch(M, N, K, alpha, A, B, beta, C):
+        C[...] = alpha * (A.astype("float64") @ B) + (beta * C if beta else 0)
+        if beta and remaining:
+            C[1, 2] += remaining.pop(0)
+
+    return launch
+
+
+@pytest.fixture
+def inputs():
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(4, 5, 6))
+    return Reference.of(A, B), A, B, C
+
+
+def test_a_kernel_that_repeats_its_bits_passes_with_its_error(inputs):
+    assert 0 < tuned_suite.verify_and_repeat(by_numpy(), *inputs) < 1e-6
+
+
+def test_a_kernel_with_other_bits_the_second_time_is_refused_with_the_element(inputs):
+    slip = np.float32(2e-7)  # within the tolerance
+    with pytest.raises(tuned_suite.NotRepeatable, match=r"different bits in 1 of 20 elements, the first C\[1, 2\]: "):
+        tuned_suite.verify_and_repeat(by_numpy(0, slip, 0), *inputs)
+
+
+def test_a_wrong_kernel_is_refused_before_it_is_repeated(inputs):
+    with pytest.raises(WrongResult, match=r"C\[1, 2\]"):
+        tuned_suite.verify_and_repeat(by_numpy(0.5, 0.5, 0.5), *inputs)
+
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    now = 0.0
+
+
+class FakeStream:
+    """Remembers what is launched while it captures; a replay takes 1 ms for each launch of "a", 3 ms of "b"."""
+
+    def __init__(self):
+        self.captured, self.replayed, self.capturing = [], [], False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def synchronize(self):
+        assert not self.capturing
+
+    def begin_capture(self):
+        self.captured, self.capturing = [], True
+
+    def end_capture(self):
+        self.capturing = False
+        content = tuple(self.captured)
+
+        def launch(stream):
+            Clock.now += sum({"a": 1.0, "b": 3.0}[name] for name, _ in content)
+            self.replayed.append(content)
+
+        return SimpleNamespace(launch=launch, content=content)
+
+
+class FakeEvent:
+    def record(self, stream):
+        self.at = Clock.now
+
+
+@pytest.fixture
+def fake_cupy(monkeypatch):
+    elapsed = SimpleNamespace(Event=FakeEvent, get_elapsed_time=lambda begin, end: end.at - begin.at)
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=elapsed))
+    monkeypatch.setattr(graphs, "WARM_UP_S", 0.0)
+
+
+def test_graphs_take_turns_and_a_launch_is_a_share_of_a_replay(fake_cupy):
+    stream = FakeStream()
+    launches = [lambda which, name=name: stream.captured.append((name, which)) for name in "ab"]
+    milliseconds = graphs.interleave_graphs(launches, stream, budget_s=0.0)
+    assert milliseconds.tolist() == [[1.0, 3.0]] * graphs.MIN_ROUNDS
+    assert all(len(content) == graphs.LAUNCHES for content in stream.replayed)
+    assert {which for _, which in stream.replayed[0]} == set(range(graphs.SETS))
+    timed = stream.replayed[-2 * graphs.MIN_ROUNDS :]
+    assert "".join(content[0][0] for content in timed[:6]) == "abbaab"  # no rival always runs first
+
+
+def test_a_capture_that_fails_is_ended_and_says_why(fake_cupy):
+    stream = FakeStream()
+
+    def fails(which):
+        if stream.capturing:
+            raise graphs.NoCublas("refused")
+
+    with pytest.raises(graphs.NoCublas, match="refused"):
+        graphs.interleave_graphs([fails], stream)
+    assert not stream.capturing
+
+
+class OnHost:
+    """A NumPy array with its address where CuPy has it."""
+
+    def __init__(self, array):
+        self.array, self.data = array, SimpleNamespace(ptr=array.ctypes.data)
+
+
+class FakeCublas:
+    """cublasSgemm_v2 as its documentation states it, column by column, on the host's memory."""
+
+    def cublasSgemm_v2(self, handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+        def matrix(pointer, rows, columns, distance):
+            memory = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
+            assert distance.value >= rows.value
+            whole = np.ctypeslib.as_array(memory, (columns.value, distance.value))
+            return whole[:, : rows.value].T
+
+        assert (handle.value, transa.value, transb.value) == (7, 0, 0)
+        a, b, c = matrix(A, m, k, lda), matrix(B, k, n, ldb), matrix(C, m, n, ldc)
+        c[...] = alpha._obj.value * (a @ b) + beta._obj.value * c
+        return 0
+
+
+def test_row_major_matrices_are_multiplied_by_a_library_that_goes_down_columns():
+    A, B, C = problem(5, 7, 3)
+    expected = ALPHA * (A @ B) + BETA * C
+    graphs.sgemm(FakeCublas(), 7)(5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
+    assert np.allclose(C, expected, atol=1e-6)
+
+
+def test_a_status_of_cublas_becomes_a_sentence():
+    def status_string(status):
+        return b"CUBLAS_STATUS_ALLOC_FAILED"
+
+    library = SimpleNamespace(cublasSetStream_v2=lambda *arguments: 3, cublasGetStatusString=status_string)
+    with pytest.raises(graphs.NoCublas, match=r"cublasSetStream_v2 answered CUBLAS_STATUS_ALLOC_FAILED \(3\)\. If mem"):
+        graphs.check(library, "cublasSetStream_v2", 1, 2)
+    with pytest.raises(graphs.NoCublas, match="has no cublasSgemm_v2 .* install a newer one"):
+        graphs.check(library, "cublasSgemm_v2")
+
+
+def test_the_loaded_library_is_found_by_its_name(tmp_path):
+    maps = tmp_path / "maps"
+    line = "7f00-7f01 r-xp 00000000 08:01 12345                      {}\n"
+    files = ("/usr/lib/libc.so.6", "/opt/my cuda/libcublasLt.so.13", "/opt/my cuda/libcublas.so.13")
+    maps.write_text("7f00-7f01 rw-p 00000000 00:00 0 \n" + "".join(map(line.format, files)), encoding="utf-8")
+    assert graphs.library_path(maps) == files[-1]
+    maps.write_text(line.format(files[0]), encoding="utf-8")
+    with pytest.raises(graphs.NoCublas, match=r"No libcublas\.so is among the libraries .* Install cuBLAS"):
+        graphs.library_path(maps)
+    with pytest.raises(graphs.NoCublas, match="on Linux only"):
+        graphs.library_path(tmp_path / "nothing")
+
+
+# --- the recording ----------------------------------------------------------------------------------------------------
+
+
+def test_a_recording_is_read_back_and_a_second_one_takes_its_place(tmp_path):
+    recordings.write_tuned("GPU X", {"date": "first"}, [row(512), row(256)], tmp_path)
+    file = recordings.write_tuned("GPU X", {"date": "second"}, [row(1024)], tmp_path)
+    assert file.name == "tuned-gpu-x.json" and json.loads(file.read_text(encoding="utf-8"))["gpu"] == "GPU X"
+    assert [(one.M, one.label) for one in recordings.tuned("GPU X", tmp_path)] == [(1024, "recorded on GPU X")]
+    assert sum('"kernel"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 1
+    assert recordings.gpus(tmp_path) == []  # of the other suites there is nothing
+
+
+def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
+    recordings.write_tuned("GPU X", {}, [row()], tmp_path)
+    with pytest.raises(recordings.NoRecording, match="of the suite 'tuned' on 'GPU Y'; there are recordings of: GPU X"):
+        recordings.tuned("GPU Y", tmp_path)
+
+
+shipped = pytest.mark.skipif(
+    not recordings.tuned_path(recordings.DEFAULT_GPU).exists(), reason="the suite `tuned` is not recorded"
+)
+
+
+@shipped
+def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs():
+    rows = recordings.tuned()
+    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in tuned_places()]
+    assert {len(one.runs) for one in rows} == {tuned_suite.RUNS}
+    assert all(one.way == way(*one.shape) for one in rows)
+
+
+@shipped
+def test_the_shipped_recording_is_of_the_code_and_the_choice_that_the_course_shows():
+    content = recordings.read(recordings.tuned_path(recordings.DEFAULT_GPU))
+    about = content["provenance"]
+    assert about["gpu"] == content["gpu"] and len(about["commit"].removesuffix("-modified")) == 40
+    sources = about["code_sha256"]
+    for one in recordings.tuned():
+        chosen = gemm_kernels.fastest(*one.shape)
+        assert (one.kernel, dict(one.params)) == (chosen.name, dict(chosen.params)), "record --suite tuned again"
+        assert sources[one.kernel] == code_sha256(chosen), f"{one.kernel} has changed: record --suite tuned again"
+
+
+@shipped
+def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified():
+    from helpers.measure import tolerance
+
+    for one in recordings.tuned():
+        assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
+        assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
+        assert all(0 < run.error <= tolerance(one.K) and run.repeats >= graphs.MIN_ROUNDS for run in one.runs)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def a_gpu_for_the_command(monkeypatch):
+    """The command without its GPU: every run finds the kernel slower than the run before."""
+
+    def measured(kernels, shape, *, seed, budget_s):
+        assert budget_s == 0.1
+        return Run(1.0, 2.0 - seed / 2, 1.5, 9, 1e-6), []
+
+    monkeypatch.setattr(gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(gpu, "describe", lambda: "a GPU")
+    monkeypatch.setattr(gpu, "name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(gemm_kernels, "fastest", autotuned, raising=False)
+    monkeypatch.setattr(tuned_suite, "compile_all", lambda kernels, report: None)
+    monkeypatch.setattr(tuned_suite, "provenance", lambda: {"commit": "0" * 40})
+    monkeypatch.setattr(tuned_suite, "measure", measured)
+
+
+def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, capsys):
+    asked = ["bench", "--suite", "tuned", "--size", "256", "1x4096x4096", "4096", "--runs", "3", "--budget", "0.1"]
+    assert main(asked) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "tuned: 3 shapes, 3 run(s)"
+    assert [line for line in lines if line.startswith("run ")] == ["run 1 of 3", "run 2 of 3", "run 3 of 3"]
+    table = lines[lines.index(compared.HEADER) + 1 :]
+    assert [line.split()[1] for line in table[:3]] == ["256×256×256", "1×4096×4096", "4096×4096×4096"]
+    assert [line.split()[2] for line in table[:3]] == ["graph", "graph", "events"]
+    assert table[0].split()[5:8] == ["1.500", "1.000", "2.000"] and " autotuned<" in table[0]
+    assert [line.split(":")[0] for line in table[3:]] == [SQUARES, OTHERS]
+
+
+def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_command, tmp_path, capsys):
+    assert main(["record", "--suite", "tuned", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
+    rows = recordings.tuned("NVIDIA H200", tmp_path)
+    assert [one.shape for one in rows] == [place.shape for place in tuned_places()]
+    assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
+    file = recordings.tuned_path("NVIDIA H200", tmp_path)
+    about = recordings.read(file)["provenance"]
+    assert about["commit"] == "0" * 40 and about["code_sha256"]["autotuned"] == code_sha256(get("autotuned"))
+    assert capsys.readouterr().out.splitlines()[-1] == f"tuned: {file}"
+
+
+def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
+    a_gpu_for_the_command, monkeypatch, tmp_path, capsys
+):
+    def interrupted(kernels, shape, *, seed, budget_s):
+        if seed == 2:
+            raise KeyboardInterrupt
+        return Run(1.0, 2.0, 1.5, 9, 1e-6), []
+
+    monkeypatch.setattr(tuned_suite, "measure", interrupted)
+    assert main(["record", "--suite", "tuned", "--budget", "0.1", "--folder", str(tmp_path)]) == 130
+    assert {len(one.runs) for one in recordings.tuned("NVIDIA H200", tmp_path)} == {2}
+    assert compared.HEADER in capsys.readouterr().out
+
+
+def test_a_gpu_that_nothing_was_chosen_for_is_named(a_gpu_for_the_command, monkeypatch, capsys):
+    monkeypatch.setattr(gpu, "name", lambda: "GPU X")
+    assert main(["bench", "--suite", "tuned"]) == 1
+    assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': no parameters" in capsys.readouterr().err
+
+
+def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):
+    def measured(kernels, shape, *, seed, budget_s):
+        wrong = [Refusal(kernels[0], WrongResult("C[0, 0] is off"))]
+        return (None, wrong) if shape[0] == 512 else (Run(1.0, 2.0, 1.5, 9, 1e-6), [])
+
+    monkeypatch.setattr(tuned_suite, "measure", measured)
+    assert main(["bench", "--suite", "tuned", "--size", "256", "512"]) == 1
+    said = capsys.readouterr()
+    assert f"refused {autotuned(512, 512, 512).entry} at 512×512×512: C[0, 0] is off" in said.err
+    assert "256×256×256" in said.out and "over 1 shape(s)" in said.out
+
+
+def test_a_wrong_number_of_runs_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["bench", "--suite", "tuned", "--runs", "0"])
+    assert "'0' is no number of runs; write 1 or more" in capsys.readouterr().err
+
+
+# --- on a GPU ---------------------------------------------------------------------------------------------------------
+
+on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
+
+
+@on_a_gpu
+@pytest.mark.parametrize("shape", [(300, 200, 100), (1100, 1000, 1024)], ids=[GRAPH, EVENTS])
+def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
+    run, refused = tuned_suite.measure((get("split_k"), get("warptiled")), shape, budget_s=0.1)
+    assert not refused and min(run.ms, run.cublas_ms, run.autotuned_ms) > 0
+    assert run.repeats >= graphs.MIN_ROUNDS and 0 < run.error < 1e-5
+
+
+@on_a_gpu
+def test_on_a_gpu_cublas_through_its_c_interface_is_the_one_that_cupy_calls(monkeypatch):
+    import cupy
+
+    from helpers.measure.bench import cublas_sgemm
+
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(100, 90, 77))
+    other = C.copy()
+    stream = cupy.cuda.Stream(non_blocking=True)
+    gpu.synchronize()
+    with graphs.cublas_on(stream) as cublas:
+        cublas(100, 90, 77, ALPHA, A, B, BETA, other)
+    cublas_sgemm(100, 90, 77, ALPHA, A, B, BETA, C)
+    assert np.allclose(gpu.asnumpy(C), gpu.asnumpy(other), atol=1e-5)
