@@ -54,12 +54,13 @@ def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
         return choices.fastest[M, N, K]
     if M == 1 or N == 1:  # bound by memory, where little depends on the parameters
         return choices.fastest[_nearest_with_the_same_one(choices, (M, N, K))]
-    estimates = {
-        one.kernel: estimate(one, (M, N, K), choices.sms)
-        for one in choices.candidates
-        if one.costs and suits(one.kernel, (M, N, K))
-    }
-    return min(estimates, key=lambda kernel: estimates[kernel])
+    return _estimated(choices, (M, N, K))
+
+
+def tuned(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
+    """The kernel `tuned` with the parameters for this shape, also where `fastest` prefers another kernel."""
+    found = fastest(M, N, K, gpu)
+    return found if found.name == ESTIMATED else _estimated(of(gpu), (M, N, K))
 
 
 def gpus() -> tuple[str, ...]:
@@ -134,6 +135,12 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
 def forget() -> None:
     """Read the file again at the next question: it was written anew."""
     _read.cache_clear()
+
+
+def _estimated(choices: Choices, shape: Shape) -> Kernel:
+    """The candidate with the smallest estimate."""
+    fitting = (one for one in choices.candidates if one.costs and suits(one.kernel, shape))
+    return min(fitting, key=lambda one: estimate(one, shape, choices.sms)).kernel
 
 
 def _nearest_with_the_same_one(choices: Choices, shape: Shape) -> Shape:

@@ -12,7 +12,7 @@ from helpers import gpu
 from helpers.measure import choosing, compared, recordings, tuned_suite, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.compared import Compared
-from helpers.measure.correctness import Incorrect, record_correctness
+from helpers.measure.correctness import EVERY, Incorrect, record_correctness
 from helpers.measure.counters import NoProfiler, record_counters, write_cubins
 from helpers.measure.graphs import NoCublas
 from helpers.measure.measurement import Measurement
@@ -317,13 +317,13 @@ def _parameters(row: Measurement) -> str:
 
 def _record_answers(suite: str, options: argparse.Namespace) -> Path:
     """The suites that ask the GPU for something else than time."""
+    if suite == "correctness":
+        return record_correctness(tuple(options.kernels) or EVERY, options.folder, _progress)
     kernels = tuple(options.kernels) or LADDER
     if suite == "golden":
         return record_golden(kernels, options.folder)
     if suite == "occupancy":
         return record_occupancy(options.folder)
-    if suite == "correctness":
-        return record_correctness(kernels, options.folder, _progress)
     return record_counters(kernels, options.folder, options.cubins)
 
 

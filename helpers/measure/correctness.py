@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import LADDER, Kernel, get, tuned
+from gemm_kernels import LADDER, VECTORS, Kernel, dispatch, get, tuned
 from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
@@ -37,6 +37,7 @@ from helpers.measure.suites import (
 )
 
 FILE = "correctness.json"
+EVERY = LADDER + VECTORS
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
@@ -49,23 +50,24 @@ class Incorrect(Exception):
 
 
 def variants(kernel: Kernel) -> list[Kernel]:
-    """The kernel itself; the autotuned one with each different set of parameters that a search on this GPU chose."""
-    if kernel != get("autotuned") or gpu.name() not in tuned.gpus():
-        return [kernel]
-    shapes = tuned.shapes(gpu.name())
-    return list(
-        {one.entry: one for one in (recordings.at_shape(kernel, *shape, gpu.name()) for shape in shapes)}.values()
-    )
+    """The kernel itself; those that are chosen by shape, with each set of parameters that they may have on this GPU."""
+    every = [kernel]
+    if kernel == get("autotuned") and gpu.name() in tuned.gpus():
+        every = [recordings.at_shape(kernel, *shape, gpu.name()) for shape in tuned.shapes(gpu.name())]
+    elif gpu.name() in dispatch.gpus():
+        candidates = [one.kernel for one in dispatch.of(gpu.name()).candidates]
+        every += [one for one in candidates if one.name == kernel.name]
+    return list({one.entry: one for one in every}.values())
 
 
 def check(
-    kernels: Sequence[Kernel] = LADDER,
+    kernels: Sequence[Kernel] = EVERY,
     shapes: Sequence[Shape] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[dict[str, Any]]:
     """Verify every kernel at every shape. One row a kernel with its worst error. Incorrect at the first that is wrong.
 
-    The autotuned kernel is tried with the parameters for the shape, and on random shapes with all that were chosen.
+    What is chosen by shape is tried with the parameters for the shape, and on random shapes with all there are.
     """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
@@ -116,7 +118,7 @@ class _Row:
         }
 
 
-def sanitize(kernels: Sequence[Kernel] = LADDER) -> tuple[str, dict[str, int]]:
+def sanitize(kernels: Sequence[Kernel] = EVERY) -> tuple[str, dict[str, int]]:
     """Run the kernels on odd shapes under each tool, all tools at once: the version, and each tool's findings, all 0.
 
     Incorrect, with the tool's words, if one of them reports anything.
@@ -173,7 +175,7 @@ def launch_all(names: Sequence[str]) -> int:
 
 
 def record_correctness(
-    kernels: Sequence[Kernel] = LADDER,
+    kernels: Sequence[Kernel] = EVERY,
     folder: Path = recordings.FOLDER,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:

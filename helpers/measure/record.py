@@ -52,7 +52,7 @@ def record_suite(
 
 
 def at_shape(group: Group, gpu_name: str) -> list[Kernel]:
-    """The kernels of a group, the autotuned one with the parameters that were searched for this shape."""
+    """The kernels of a group, those that are chosen by shape with the parameters for this one."""
     return [recordings.at_shape(kernel, group.M, group.N, group.K, gpu_name) for kernel in group.kernels]
 
 

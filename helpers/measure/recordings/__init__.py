@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import LADDER, Kernel, autotuned, get
+from gemm_kernels import LADDER, Kernel, autotuned, dispatch, get
 from gemm_kernels import tuned as searched
 from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
@@ -110,7 +110,7 @@ def write_tuned(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared
 def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
     """The recorded measurement of this kernel with these parameters at exactly this shape, or None.
 
-    `get("autotuned")` stands for the kernel that `autotuned(M, N, K)` gives at this shape.
+    `get("autotuned")` stands for the kernel that `autotuned(M, N, K)` gives at this shape, and so does `get("tuned")`.
     """
     kernel = at_shape(kernel, M, N, K, gpu)
     for row in load(gpu):
@@ -120,9 +120,11 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Meas
 
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
-    """The kernel itself; for `get("autotuned")` with the parameters that were searched for shapes like this one."""
+    """The kernel itself; `get("autotuned")` and `get("tuned")` with the parameters that were found for this shape."""
     if kernel == get("autotuned") and gpu in searched.gpus():
         return autotuned(M, N, K, gpu)
+    if kernel == get("tuned") and gpu in dispatch.gpus():
+        return dispatch.tuned(M, N, K, gpu)
     return kernel
 
 
