@@ -93,7 +93,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
     auto sums = reinterpret_cast<float (*)[BM][BN]>(shared);   // (slice, row, col): after the tiles, in their place
     // For tiles that blocks share: the sums of a block's first and second part, and how many parts of a tile are there
-    static __device__ float parts[WORKERS ? 2 * WORKERS : 1][BM * BN];
+    static __device__ __align__(16) float parts[WORKERS ? 2 * WORKERS : 1][BM * BN];
     static __device__ unsigned arrived[WORKERS ? 2 * WORKERS : 1];   // always 0 between launches
     __shared__ bool last;   // Is the block the last to bring its part of a tile?
 

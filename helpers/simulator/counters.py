@@ -63,9 +63,11 @@ CLASSES: dict[str, frozenset[str]] = {
         "integer": "IADD3 IMAD ISETP LEA LOP3 SHF VIADD VIADDMNMX VIMNMX VIMNMX3 IMNMX IABS IDP FLO POPC",
         "bit": "BREV SEL PRMT P2R R2P PLOP3 SGXT BMSK",
         "conversion": "F2F F2FP F2I I2F I2FP FRND",
-        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC YIELD",
+        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC YIELD ERRBAR CGAERRBAR",
         "inter_thread_communication": "SHFL VOTE VOTEU REDUX MATCH",
-        "memory": "LDG LDS LDL LD LDC STG STS STL ST ATOM ATOMG ATOMS RED REDG LDGSTS LDGDEPBAR LDSM",
+        # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together
+        # only, so that no launch tells which.
+        "memory": "LDG LDS LDL LD LDC STG STS STL ST ATOM ATOMG ATOMS RED REDG LDGSTS LDGDEPBAR LDSM MEMBAR CCTL",
         "misc": "BAR CS2R DEPBAR MOV NOP R2UR S2R S2UR VABSDIFF",
     }.items()
 }
