@@ -85,6 +85,7 @@ tune: setup
 
 picture: setup
 	$(VENV_PYTHON) -m helpers.readme_ladder --fix
+	$(VENV_PYTHON) -m helpers.tuned_log --fix
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .

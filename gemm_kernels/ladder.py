@@ -154,7 +154,7 @@ def get(name: str, **params: int) -> Kernel:
 
 
 def autotuned(M: int, N: int, K: int, gpu: str = tuned.DEFAULT_GPU) -> Kernel:
-    """The last kernel with the parameters that a search on this GPU found to be the fastest for shapes like this one.
+    """The kernel `autotuned` with the parameters that a search on this GPU found to be the fastest for such shapes.
 
     `get("autotuned")` is the one for large matrices on the default GPU. ValueError, with a sentence that lists what
     there is, if no search was made on this GPU.

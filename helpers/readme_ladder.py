@@ -22,7 +22,7 @@ PICTURE = Path("notebooks") / "images" / "ladder.png"
 BEGIN = "<!-- ladder: begin, written by `make picture` -->"
 END = "<!-- ladder: end -->"
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
-LAST = "autotuned"
+LAST = "tuned"
 
 
 def section(gpu: str = recordings.DEFAULT_GPU) -> str:
@@ -36,8 +36,8 @@ def section(gpu: str = recordings.DEFAULT_GPU) -> str:
         [
             f"![The course's kernels by size beside cuBLAS, recorded on an {gpu}]({PICTURE.as_posix()})",
             "",
-            f"Over {len(last)} shapes on an {gpu} the last kernel reaches {mean:.2f} times the speed of",
-            f"cuBLAS {cublas} (geometric mean), and is the faster one at {faster} of them.",
+            f"Over {len(last)} shapes on an {gpu} the last kernel, its parameters chosen by shape, reaches {mean:.2f}",
+            f"times the speed of cuBLAS {cublas} (geometric mean), and is the faster one at {faster} of them.",
             "",
             f"<details><summary>GFLOPS of every kernel, recorded on an {gpu}</summary>",
             "",
@@ -46,7 +46,8 @@ def section(gpu: str = recordings.DEFAULT_GPU) -> str:
             "",
             ladder_table(by_size),
             "",
-            "The last kernel beside cuBLAS, with the parameters that a search chose for each shape:",
+            "The last kernel beside cuBLAS, with the parameters that did best at each shape. Where C has one row or",
+            "column they are estimated: `gemm_kernels.fastest` gives another kernel there, which is not in the ladder.",
             "",
             shapes_table(last, peak),
             "",

@@ -6,9 +6,10 @@ import pytest
 
 from gemm_kernels import autotuned, get
 from helpers import gpu
-from helpers.measure import NoGpu, bench, recordings
+from helpers.measure import NoGpu, bench, choosing, recordings
 from helpers.measure import __main__ as command
 from helpers.measure.__main__ import main, summary, table_row
+from helpers.measure.bench import Refusal
 from helpers.measure.counters import write_cubins
 
 
@@ -17,8 +18,9 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-def test_without_a_gpu_the_command_says_why_and_what_can_be_read(capsys):
-    assert main(["bench"]) == 2
+@pytest.mark.parametrize("arguments", [["bench"], ["choose"], ["choose", "--size", "64"]], ids=" ".join)
+def test_without_a_gpu_the_command_says_why_and_what_can_be_read(arguments, capsys):
+    assert main(arguments) == 2
     said = capsys.readouterr().err
     assert "Measuring needs a GPU. GEMM_COURSE_BACKEND=simulator asks for the simulator." in said
     assert "Recordings to read without one: NVIDIA H200" in said
@@ -38,7 +40,7 @@ def test_bench_without_a_gpu_points_to_the_recordings():
         (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
         (["bench", "--size", "0"], "'0' is no shape"),
         (["record", "--suite", "all"], "invalid choice: 'all'"),
-        ([], "required: bench | record | tune | cubins"),
+        ([], "required: bench | record | tune | choose | cubins"),
     ],
 )
 def test_a_wrong_argument_is_answered_with_the_right_ones(arguments, sentence, capsys):
@@ -89,6 +91,40 @@ def test_bench_prints_a_line_a_kernel_and_shape_and_the_geometric_means(monkeypa
     assert [line.split()[0] for line in lines[2:6]] == ["naive", "autotuned"] * 2
     assert lines[-1].startswith("autotuned: geometric mean") and len(lines) == 8
     assert asked[0][1] == ("autotuned", dict(autotuned(256, 256, 256).params))
+
+
+def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, tmp_path, capsys):
+    """The command without its GPU: the second candidate that suits a shape is the fastest there."""
+
+    def measured(kernels, shape, *, budget_s):
+        assert budget_s == 0.1
+        slow, fast = [which for which, kernel in enumerate(kernels) if choosing.suits(kernel, shape)][:2]
+        return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), [Refusal(kernels[slow], "is slow")]
+
+    monkeypatch.setattr(gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(gpu, "describe", lambda: "a GPU")
+    monkeypatch.setattr(gpu, "name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(command, "compile_all", lambda kernels, report: None)
+    monkeypatch.setattr(choosing, "measure", measured)
+    monkeypatch.setattr(choosing, "provenance", lambda: {"date": "now"})
+    monkeypatch.setattr(choosing, "costs", lambda *about: None)  # there is nothing to fit to
+    file = tmp_path / "choice.json"
+    command_line = ["choose", "--size", "1x64x64", "4096", "--budget", "0.1"]
+    assert main([*command_line, "--folder", str(tmp_path), "--choices", str(file)]) == 1, "a candidate was refused"
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert lines[1].endswith(" candidates at 2 shapes; compiling") and lines[-1] == f"choice: {file}"
+    assert [line.split()[:2] for line in lines[2:4]] == [["1×64×64", "1.250"], ["4096×4096×4096", "1.250"]]
+    assert said.err.count("is slow") == 2
+    kept = json.loads(file.read_text(encoding="utf-8"))["NVIDIA H200"]
+    kernels = choosing.candidates()
+    assert [shape for *shape, _ in kept["fastest"]] == [[1, 64, 64], [4096] * 3]
+    assert [kernels[which].entry for *_, which in kept["fastest"]] == [line.split(maxsplit=2)[2] for line in lines[2:4]]
+    rows = choosing.read_measured(recordings.choices_path("NVIDIA H200", tmp_path))
+    assert [(row.shape, row.cublas, sorted(row.times.values())) for row in rows] == [
+        ((1, 64, 64), 1.0, [0.8, 2.0]),
+        ((4096,) * 3, 1.0, [0.8, 2.0]),
+    ]
 
 
 def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():

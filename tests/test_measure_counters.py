@@ -19,11 +19,12 @@ small_launches = pytest.mark.parametrize("index", SMALL, ids=[IDS[index] for ind
 HOPPER = LIMITS["sm_90"]
 CARVE_OUTS = [kib * 1024 for kib in (8, 16, 32, 64, 100, 132, 164, 196, 228)]  # CUDA guide, CC 9.0; 0 fits no block
 
+LOADED_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 # What PTX already decides. How many instructions there are, and how shared loads are merged, the assembler decides.
 DECIDED_IN_PTX = (
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    LOADED_SECTORS,
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
     "smsp__sass_inst_executed_op_shared_st.sum",
@@ -60,13 +61,24 @@ def test_every_kernel_of_the_ladder_was_profiled():
     assert not wanted - profiled, "run `python -m helpers.measure record --suite counters` on a GPU"
 
 
+def split_look_ups(index):
+    """At most so many sectors and lines of global loads does a GPU look up beyond those that are simulated.
+
+    Where static shared memory pushes the dynamic off the 128-byte lines, the 16 bytes a lane that an asynchronous copy
+    of B writes lie in five lines instead of four, and the GPU looks up apart what goes to different ones.
+    """
+    row = ROWS[index]
+    if row["counters"]["launch__shared_mem_per_block_static"] % 128 == 0 or row["N"] % 4 != 0:
+        return 0
+    return 4 * simulated(index).total("requests", space="global", op="ld", array="B")
+
+
 @small_launches
 def test_simulated_global_traffic_and_arithmetic_are_nsight_computes(index):
-    counted = ROWS[index]["counters"]
-    simulated_counters = simulated(index).counters
-    assert {name: simulated_counters.get(name, 0) for name in DECIDED_IN_PTX} == {
-        name: counted[name] for name in DECIDED_IN_PTX
-    }
+    counted = {name: ROWS[index]["counters"][name] for name in DECIDED_IN_PTX}
+    here = {name: simulated(index).counters.get(name, 0) for name in DECIDED_IN_PTX}
+    assert 0 <= counted[LOADED_SECTORS] - here.pop(LOADED_SECTORS) <= split_look_ups(index)
+    assert here == {name: counted[name] for name in here}
 
 
 @small_launches
@@ -74,7 +86,8 @@ def test_simulated_lines_are_nsight_computes_tag_look_ups(index):
     counted = ROWS[index]["counters"]
     for op in ("ld", "st"):
         tags = simulated(index).total("tags", space="global", op=op)
-        assert tags == counted[f"l1tex__t_set_accesses_pipe_lsu_mem_global_op_{op}.sum"]
+        more = counted[f"l1tex__t_set_accesses_pipe_lsu_mem_global_op_{op}.sum"] - tags
+        assert 0 <= more <= (split_look_ups(index) if op == "ld" else 0)
 
 
 @pytest.mark.parametrize(("name", "x_along"), [("naive", "rows"), ("coalesced", "columns")])

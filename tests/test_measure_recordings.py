@@ -161,10 +161,11 @@ def test_the_autotuned_kernel_is_found_with_the_parameters_of_the_shape():
     assert recordings.find(get("split_k"), 256, 256, 256).kernel == "split_k"
 
 
-def test_of_the_autotuned_kernel_one_row_a_shape_is_kept(tmp_path):
-    old, new = row(kernel="autotuned", params={"BM": 1}), row(kernel="autotuned", params={"BM": 2})
-    recordings.merge("GPU X", {"date": "first"}, [old, row(suite="tuning", kernel="autotuned")], tmp_path)
-    recordings.merge("GPU X", {"date": "second"}, [new, row(suite="tuning", kernel="autotuned")], tmp_path)
+@pytest.mark.parametrize("name", recordings.BY_SHAPE)
+def test_of_a_kernel_whose_parameters_are_chosen_by_shape_one_row_a_shape_is_kept(name, tmp_path):
+    old, new = row(kernel=name, params={"BM": 1}), row(kernel=name, params={"BM": 2})
+    recordings.merge("GPU X", {"date": "first"}, [old, row(suite="tuning", kernel=name)], tmp_path)
+    recordings.merge("GPU X", {"date": "second"}, [new, row(suite="tuning", kernel=name)], tmp_path)
     assert [r.params for r in recordings.load("GPU X", "ladder", tmp_path)] == [{"BM": 2}]
 
 

@@ -163,11 +163,12 @@ def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
     assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
 
 
-def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_nearly_as_much_as_at_1024():
-    assert "At 2049 it gains nearly as much as at 1024." in prose("09")
+def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
+    assert "At 2049 it gains about three quarters of what it gains at 1024." in prose("09")
     left = np.prod(get("vectorized").grid(2049, 2049)) - 2 * H200.sms
     assert 0 < left < H200.sms / 4
-    assert gain("double_buffered", "vectorized", 2049) > 0.75 * gain("double_buffered", "vectorized", 1024)
+    here, there = (gain("double_buffered", "vectorized", size) for size in (2049, 1024))
+    assert 0.7 < here / there < 0.8
 
 
 def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():

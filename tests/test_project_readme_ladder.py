@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import readme_ladder
+from helpers import readme_ladder, tuned_log
 from helpers.measure import recordings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +24,7 @@ def test_every_kernel_has_a_line_and_cublas_has_the_last():
 
 
 def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
-    rows = [row for row in recordings.load() if row.kernel == "autotuned"]
+    rows = [row for row in recordings.load() if row.kernel == LADDER[-1].name]
     lines = readme_ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
     assert len(lines) == len(rows)
     row = next(row for row in rows if (row.M, row.N, row.K) == (64, 4096, 1024))
@@ -42,3 +42,9 @@ def test_only_what_is_between_the_markers_changes():
     assert readme_ladder.replaced(text, "new") == f"before\n{readme_ladder.BEGIN}\nnew\n{readme_ladder.END}\nafter\n"
     with pytest.raises(ValueError, match="lost its markers"):
         readme_ladder.replaced("no ladder", "new")
+
+
+def test_the_log_of_tuned_has_the_table_of_the_recording():
+    assert tuned_log.main([]) == 0, "run `make picture`"
+    rows = recordings.tuned()
+    assert tuned_log.section(rows).count("\n| ") == len(rows) + 1, "a line a shape below the head"

@@ -109,7 +109,9 @@ def occupancy_speed(size: int, *named: str) -> Draw:
 
     def draw() -> theme.Figure:
         h200 = devices.get(recordings.DEFAULT_GPU)
-        dots = [Dot(one.name, _occupancy(one, h200), recordings.gflops(one, size, size, size).gflops) for one in LADDER]
+        kernels = [recordings.at_shape(one, size, size, size) for one in LADDER]
+        speeds = [recordings.gflops(one, size, size, size).gflops for one in kernels]
+        dots = [Dot(one.name, _occupancy(one, h200), speed) for one, speed in zip(kernels, speeds, strict=True)]
         title = f"All kernels of the course, M = N = K = {size}"
         return occupancy_speed_figure(dots, title, recorded_on(h200.name), named)
 

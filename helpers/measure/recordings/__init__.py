@@ -33,6 +33,7 @@ TUNING_SUITES = ("tuning", "finals")
 TUNED = "tuned-"  # begins the names of the files that the suite `tuned` is in
 CHOICES = "choices-"  # begins the names of the files that `gemm_kernels.fastest` was chosen by
 DEFAULT_GPU = "NVIDIA H200"
+BY_SHAPE = ("autotuned", "tuned")  # kernels whose parameters are chosen for each shape
 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
 
@@ -198,8 +199,8 @@ def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[
 
 
 def _key(row: Mapping[str, Any]) -> str:
-    """Two rows with the same key measure the same thing. The autotuned kernel is the same with other parameters."""
-    names = KEY if row["kernel"] != "autotuned" or row["suite"] in TUNING_SUITES else (*KEY[:2], *KEY[3:])
+    """Two rows with the same key measure the same thing. A kernel of BY_SHAPE is the same with other parameters."""
+    names = KEY if row["kernel"] not in BY_SHAPE or row["suite"] in TUNING_SUITES else (*KEY[:2], *KEY[3:])
     return json.dumps([row[name] for name in names], sort_keys=True)
 
 

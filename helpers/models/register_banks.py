@@ -1,0 +1,52 @@
+"""Which FMAs find two of their operands in the same bank of registers, read from a kernel's machine code.
+
+A scheduler of Volta and all GPUs since keeps the registers of a thread in two banks: the even ones and the odd ones
+(Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018). On a GPU that starts an FMA
+every cycle, as Hopper does, a bank delivers one operand in that time. An operand that the instruction before has marked
+`.reuse` in the same position is still at hand and asks no bank. So of an FMA's three operands two can be read, one from
+each bank, and one must be at hand; two from one bank take two cycles. That it is so on an H200 is measured: see
+gemm_kernels/tuned.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
+_FMA = re.compile(r"FFMA(?:\.\w+)* R\d+, (\w+)(\.reuse)?, (\w+)(\.reuse)?, (\w+)(\.reuse)?$")
+_REGISTER = re.compile(r"R(\d+)$")
+
+
+@dataclass(frozen=True)
+class Banks:
+    """How many FMAs there are in the machine code, and how many of them ask one bank for two or three operands."""
+
+    fmas: int
+    conflicts: int
+
+    @property
+    def share(self) -> float:
+        """Conflicts of all FMAs, 0 … 1; 0 if there is none."""
+        return self.conflicts / self.fmas if self.fmas else 0.0
+
+
+def banks(sass: str) -> Banks:
+    """Count them in what `helpers.compiler.disassemble` gives. Other instructions are taken to leave nothing behind."""
+    at_hand: dict[int, str] = {}
+    fmas = conflicts = 0
+    for match in _INSTRUCTION.finditer(sass):
+        fma = _FMA.match(match[1])
+        if fma is None:
+            at_hand = {}
+            continue
+        operands = [(fma[1], fma[2]), (fma[3], fma[4]), (fma[5], fma[6])]
+        asked = [
+            int(register[1]) % 2
+            for position, (name, _) in enumerate(operands)
+            if (register := _REGISTER.match(name)) and at_hand.get(position) != name
+        ]
+        at_hand = {position: name for position, (name, reuse) in enumerate(operands) if reuse}
+        fmas += 1
+        conflicts += max(asked.count(0), asked.count(1)) > 1
+    return Banks(fmas, conflicts)
