@@ -25,8 +25,8 @@ _RETRIES = "how often a compare-and-swap fails depends on which warp comes first
 _MEETING = "groups of a diverged warp that come to a BSYNC within a few cycles of each other execute it as one"
 _TWO_NUMBERS = f"the GPU gives two numbers, {INSTRUCTIONS} of its own counter and {PATCHED}; the other one is equal"
 _OFF_THE_LINES = (
-    "copies past the L1 (LDGSTS.BYPASS) of 512 bytes look up a sector more for each line of shared memory that they write "
-    "into, and a static variable has moved these lines; the rule is not modelled"
+    "copies past the L1 (LDGSTS.BYPASS) look up more sectors where they write into one more line of shared memory, "
+    "which a static variable has moved; the rule is not modelled"
 )
 _LOOKED_UP = tuple(f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum" for what in ("sectors", "set_accesses"))
 _RECIPROCAL = "the remainder's estimate is MUFU.RCP, known to 1 ulp: a thread more or less corrects it"
