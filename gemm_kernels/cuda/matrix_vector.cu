@@ -42,7 +42,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
                                      float *C) {
     constexpr int STEP = 32 * WIDTH;   // k that a warp loads at a time
     __shared__ float sums[BM];
-    // For rows whose k blocks share: their sums, and how many have brought theirs
+    // For rows whose k blocks share: their sums, and how many have brought theirs. All launches have
+    // these in common, so that two of them must not run at the same time
     static __device__ float parts[WORKERS][BM];
     static __device__ unsigned arrived[WORKERS];   // always 0 between launches
     __shared__ bool last;   // Is the block the last to bring its part?

@@ -92,7 +92,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     extern __shared__ float4 shared[];   // dynamic, because STAGES tiles may need more than 48 KB
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
     auto sums = reinterpret_cast<float (*)[BM][BN]>(shared);   // (slice, row, col): after the tiles, in their place
-    // For tiles that blocks share: the sums of a block's first and second part, and how many parts of a tile are there
+    // For tiles that blocks share: the sums of a block's first and second part, and how many parts of a tile are there.
+    // All launches have these in common, so that two of them must not run at the same time
     static __device__ __align__(16) float parts[WORKERS ? 2 * WORKERS : 1][BM * BN];
     static __device__ unsigned arrived[WORKERS ? 2 * WORKERS : 1];   // always 0 between launches
     __shared__ bool last;   // Is the block the last to bring its part of a tile?

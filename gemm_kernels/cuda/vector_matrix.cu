@@ -30,7 +30,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int LANES = BN / WIDTH;       // threads along a row of the strip
     constexpr int ROWS = THREADS / LANES;   // rows that the block loads at a time
     __shared__ float sums[ROWS][BN];        // (thread's row, col)
-    // For strips whose k blocks share: their sums, and how many have brought theirs
+    // For strips whose k blocks share: their sums, and how many have brought theirs. All launches have
+    // these in common, so that two of them must not run at the same time
     static __device__ float parts[WORKERS][BN];
     static __device__ unsigned arrived[WORKERS];   // always 0 between launches
     __shared__ bool last;   // Is the block the last to bring its part of a strip?
