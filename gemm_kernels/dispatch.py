@@ -16,9 +16,9 @@ from pathlib import Path
 
 from gemm_kernels.kernel import Kernel
 from gemm_kernels.ladder import get
+from gemm_kernels.tuned import DEFAULT_GPU
 
 FILE = Path(__file__).parent / "dispatch.json"
-DEFAULT_GPU = "NVIDIA H200"
 ESTIMATED = "tuned"  # the kernel whose candidates have costs; the others are for one row or one column of C
 
 Shape = tuple[int, int, int]  # M, N, K

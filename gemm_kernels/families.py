@@ -206,15 +206,12 @@ _FLOAT4_FRAGMENTS = Rule(
 _EVEN_DEPTH = (Rule("BK must be even, because the fragments of even and odd k take turns", lambda p: p["BK"] % 2 == 0),)
 
 
-_TWO_STAGES = Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2)
-
-
 def _pipeline(
     threads: Count, formula: str, depth: tuple[Rule, ...] = _EVEN_DEPTH, A_passes: Rule | None = None
 ) -> tuple[Rule, ...]:
     return (
         *depth,
-        _TWO_STAGES,
+        Rule("STAGES must be at least 2: one to multiply, one to copy into", lambda p: p["STAGES"] >= 2),
         _threads_fit(formula, threads),
         _blocks_share_an_sm(threads),
         A_passes or _whole_passes("As", "BM", "BK", threads, width=1),
