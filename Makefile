@@ -24,7 +24,7 @@ NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb))
 
 FINDER := $(or $(shell command -v python3 || command -v python),$(PYTHON))
 SETUP = $(or $(FINDER),$(error No python3 found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3)) \
-	-I helpers/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)")
+	-I helpers/authoring/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)")
 VENV_PYTHON := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
 
 # Notebooks run on the kernel of .venv even where the user has another one called python3.
@@ -61,11 +61,11 @@ test-gpu: setup-test
 	GEMM_COURSE_BACKEND=gpu $(PYTEST) --nbval-lax $(ARGS)
 
 notebooks: setup
-	$(SIMULATOR) $(VENV_PYTHON) -m helpers.notebook_run $(NOTEBOOKS)
+	$(SIMULATOR) $(VENV_PYTHON) -m helpers.authoring.notebooks.run $(NOTEBOOKS)
 
 slides:
 	@$(SETUP) --extra $(if $(CHECK),test,slides)
-	$(VENV_PYTHON) -m helpers.slides $(if $(CHECK),--check) $(NOTEBOOKS)
+	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 
 # hatchling and editables build this project itself; pip would fetch them at set-up.
 wheelhouse: setup
@@ -74,7 +74,7 @@ wheelhouse: setup
 	@echo "Without a network: PIP_NO_INDEX=1 PIP_FIND_LINKS=\"$(CURDIR)/build/wheelhouse\" make lab GPU=$(if $(filter yes,$(GPU)),yes,no)"
 
 gallery: setup
-	$(VENV_PYTHON) -m helpers.gallery $(ARGS)
+	$(VENV_PYTHON) -m helpers.authoring.gallery.page $(ARGS)
 
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
@@ -84,14 +84,14 @@ tune: setup
 	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
 
 picture: setup
-	$(VENV_PYTHON) -m helpers.readme_ladder --fix
-	$(VENV_PYTHON) -m helpers.tuned_log --fix
+	$(VENV_PYTHON) -m helpers.authoring.readme.ladder --fix
+	$(VENV_PYTHON) -m helpers.authoring.readme.kernel_log --fix
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
 	$(VENV_PYTHON) -m ruff format .
-	$(VENV_PYTHON) -m helpers.readme_table --fix
-	$(VENV_PYTHON) -m helpers.notebook_form --fix
+	$(VENV_PYTHON) -m helpers.authoring.readme.notebooks --fix
+	$(VENV_PYTHON) -m helpers.authoring.notebooks.form --fix
 	$(VENV_PYTHON) -m ruff check .
 
 pins: setup

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from helpers.simulator import counting
+from helpers.simulator.recording import counting
 
 LANES = 32
 FLOAT_BYTES = 4

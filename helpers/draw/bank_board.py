@@ -17,8 +17,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.draw import page, theme
-from helpers.simulator import counting
-from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
+from helpers.simulator.recording import counting
+from helpers.simulator.recording.counting import BANKS, LANES, WORD_BYTES
 
 # CSS pixels
 LEFT, CELL = 86.0, 25.0  # 32 banks of CELL begin at LEFT

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from helpers.devices import LaunchLimits
 from helpers.draw import page, theme
-from helpers.models.occupancy import DoesNotFit, Occupancy, occupancy
+from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
 TINTS = ("#B48CC7", "#CDB3DA")  # of a block: purple, for blocks are warps; neighbours differ
 SHARE_DIGITS = 2

@@ -21,7 +21,7 @@ from matplotlib.transforms import Affine2D
 
 from helpers.draw import theme
 from helpers.draw.access import FLOAT_BYTES, LANES, WarpAccess
-from helpers.simulator.counting import LINE_BYTES, SECTOR_BYTES
+from helpers.simulator.recording.counting import LINE_BYTES, SECTOR_BYTES
 
 # Everything is placed in CSS pixels of a figure theme.WIDTH wide; y runs down.
 PAGE = theme.WIDTH * theme.CSS_DPI

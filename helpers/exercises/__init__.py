@@ -27,13 +27,13 @@ How an exercise is made
 One file, sources/<name>.cu, holds the starter, the solution and known wrong solutions, which differ in marked lines
 only (`marked`); `notebook_NN.py` says the rest: task, hints, problem (what is computed, on which shapes), picture,
 goals, and what a learner is told who made the very mistake of a known wrong solution. A test holds every exercise to
-that: tests/test_exercises_contract.py.
+that: tests/exercises/test_contract.py.
 """
 
-from helpers.exercises import progress
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.catalogue import EXERCISES, PREDICTIONS, QUESTIONS, get, of_notebook, progress_map
-from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.framework import progress
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.catalogue import EXERCISES, PREDICTIONS, QUESTIONS, get, of_notebook, progress_map
+from helpers.exercises.framework.predict import Prediction, predict
 
 __all__ = [
     "EXERCISES",

@@ -9,7 +9,8 @@ import argparse
 import os
 import sys
 
-from helpers.exercises import EXERCISES, contract, get, progress
+from helpers.exercises import EXERCISES, get
+from helpers.exercises.framework import contract, progress
 
 
 def main(arguments: list[str]) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gemm_kernels import get
 from helpers import devices
 from helpers.draw.ladder import shape_label
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.progress import noted
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.progress import noted
 from helpers.explore import ladder
 from helpers.measure import recordings
 

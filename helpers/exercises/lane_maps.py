@@ -10,9 +10,9 @@ from gemm_kernels import Kernel
 from helpers import measure, simulator
 from helpers.compiler import CompileError
 from helpers.draw.hierarchy import Loads
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.progress import noted
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.progress import noted
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAP, ZIGZAG, Tiled
 from helpers.explore.live import CannotShow

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gemm_kernels import get
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.progress import noted
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.progress import noted
 from helpers.explore.pipeline import DEFAULT, picture_of
 from helpers.models.pipeline import Pipeline, Work, steady_state
 

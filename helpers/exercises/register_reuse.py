@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gemm_kernels import get
-from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.framework.predict import Prediction, predict
 from helpers.explore import register_tile
 
 COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gemm_kernels import get
 from helpers import devices
-from helpers.exercises.answers import Verdict
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.progress import noted
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.progress import noted
 from helpers.explore import tuning
 from helpers.measure import recordings
 from helpers.models.tuning import predict as predicted

@@ -12,9 +12,9 @@ from helpers.draw import theme
 from helpers.draw.access import warp_access
 from helpers.draw.thread_map import LANES, ThreadMap, thread_map_figure
 from helpers.draw.warp_fill import warp_fill_figure
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.values import ValueExercise, WrongValue
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import launches, thread_map
 from helpers.explore.launches import Program
 from helpers.simulator.errors import SimulatorError

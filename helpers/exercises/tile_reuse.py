@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gemm_kernels import get
 from helpers.draw import theme
-from helpers.exercises.answers import Slip, Verdict, check_number
-from helpers.exercises.predict import Prediction, predict
-from helpers.exercises.progress import noted
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.progress import noted
 from helpers.explore import tile_phases
 from helpers.models import traffic
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helpers.exercises.predict import Prediction, predict
+from helpers.exercises.framework.predict import Prediction, predict
 from helpers.explore import vector_width
 
 SCALAR, AT_ONCE = vector_width.WIDTHS[0], vector_width.WIDTHS[-1]

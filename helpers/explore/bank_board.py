@@ -28,7 +28,7 @@ from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
 from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
-from helpers.simulator.counting import BANKS, LANES, WORD_BYTES
+from helpers.simulator.recording.counting import BANKS, LANES, WORD_BYTES
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
 BY_HAND = "a tile of your own"

@@ -25,7 +25,7 @@ from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance, recordings
 from helpers.measure.measurement import recorded_on
-from helpers.simulator.counting import LINE_BYTES
+from helpers.simulator.recording.counting import LINE_BYTES
 
 ROWS = 1024  # of A and C: enough for the tallest block
 WIDTHS = (

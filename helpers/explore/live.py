@@ -13,7 +13,7 @@ from helpers.draw import theme
 from helpers.explore.controls import ChoiceList, stepped
 from helpers.explore.widgets import Explorer, Stage
 from helpers.measure.recordings import NoRecording
-from helpers.models.occupancy import DoesNotFit
+from helpers.occupancy import DoesNotFit
 from helpers.simulator.errors import SimulatorError
 
 INTERRUPTED = "Interrupted. Move a control to draw again."

@@ -22,8 +22,8 @@ from helpers.explore.machine_code import record_as_run
 from helpers.explore.occupancy import Launch, resources_of
 from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider
-from helpers.models.occupancy import occupancy
 from helpers.models.pipeline import Pipeline, Work, timeline
+from helpers.occupancy import occupancy
 
 KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy", "warptiled")
 BUFFERS = {"double_buffered": 2, "ping_pong": 2}  # pairs of tiles; other kernels have STAGES of them, or one

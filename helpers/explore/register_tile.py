@@ -28,7 +28,7 @@ from helpers.explore.occupancy import Launch, resources_of
 from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
-from helpers.models.occupancy import occupancy
+from helpers.occupancy import occupancy
 
 KERNEL = "block_tile_2d"
 SIZES = {

@@ -23,7 +23,7 @@ class Profile:
     label: str
 
     def occupancy_limits(self) -> dict[str, int]:
-        """Blocks that each resource leaves room for, under the names of `helpers.models.occupancy`."""
+        """Blocks that each resource leaves room for, under the names of `helpers.occupancy`."""
         names = {"blocks": "blocks", "warps": "warps", "registers": "registers", "shared": "shared_mem"}
         return {name: int(self.counters[f"launch__occupancy_limit_{theirs}"]) for name, theirs in names.items()}
 

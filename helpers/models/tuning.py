@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helpers.models.occupancy import DoesNotFit, Occupancy, occupancy
+from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
 if TYPE_CHECKING:
     from gemm_kernels import Kernel

@@ -11,8 +11,8 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
-from helpers.simulator.arrays import DeviceArray, empty
-from helpers.simulator.checks import Finding, Report
+from helpers.simulator.cuda.arrays import DeviceArray, empty
+from helpers.simulator.cuda.module import Kernel, RawModule, record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
     AsyncCopyError,
@@ -29,8 +29,8 @@ from helpers.simulator.errors import (
     UninitializedRead,
     UnsupportedInstruction,
 )
-from helpers.simulator.module import Kernel, RawModule, record, sanitize
-from helpers.simulator.recording import Counts, InstructionCounts, LineCounts, Recording
+from helpers.simulator.recording.questions import Counts, InstructionCounts, LineCounts, Recording
+from helpers.simulator.sanitizer.checks import Finding, Report
 
 load = Recording.load
 

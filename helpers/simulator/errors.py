@@ -70,7 +70,7 @@ class DeviceAssertion(KernelError, AssertionError):
 class HazardError(KernelError):
     """The kernel ran to its end, but what it did depends on chance; its results are in the arrays.
 
-    `report` is the sanitizer's `helpers.simulator.checks.Report`.
+    `report` is the sanitizer's `helpers.simulator.sanitizer.checks.Report`.
     """
 
     def __init__(self, message: str, *, report=None, **where) -> None:

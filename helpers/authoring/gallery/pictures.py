@@ -1,0 +1,291 @@
+"""The pictures of the course, each at three settings that differ and with its static twin: `make gallery` draws them.
+
+To add a picture, add a row to PICTURES.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gemm_kernels import get
+from helpers import devices
+from helpers.authoring.gallery import small_pictures as gallery_small
+from helpers.draw import theme
+from helpers.explore import (
+    bank_board,
+    barriers,
+    coalescing,
+    diff,
+    heat_source,
+    hierarchy,
+    ladder,
+    occupancy,
+    pipeline,
+    register_tile,
+    roofline,
+    scheduler,
+    thread_map,
+    tile_phases,
+    tuning,
+    vector_width,
+)
+from helpers.explore.launches import Program
+
+H200 = devices.get("H200")
+CUBE = (4096, 4096, 4096)
+
+Setting = tuple[str, Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture: its file's name, the question that it answers, and its settings with what draws each."""
+
+    name: str
+    question: str
+    settings: tuple[Setting, ...]
+
+
+def _threads(name: str, block: tuple[int, int], shape: tuple[int, int], thread: int) -> Callable[[], theme.Figure]:
+    program, dims = Program.of(get(name)), (*block, 1)
+    grid = thread_map.covering_grid(program, dims, shape)
+    return lambda: thread_map.picture_of(thread_map.Choice(program, shape, dims, grid, 1, thread))
+
+
+def _sectors(name: str, block: tuple[int, int], width: int) -> Callable[[], theme.Figure]:
+    return lambda: coalescing.picture_of(coalescing.Choice(Program.of(get(name)), block, width))
+
+
+def _phases(tile: int, phase: int, thread: int) -> Callable[[], theme.Figure]:
+    tiled = tile_phases.Tiled.of(get("shared_memory").replace(T=tile))
+    return lambda: tile_phases.picture_of(tile_phases.Choice(tiled, phase, thread))
+
+
+def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
+    return lambda: barriers.picture_of(barriers.Choice(removed, 16, phase))
+
+
+def _filled(device: str, kernel: str) -> Callable[[], theme.Figure]:
+    def draw() -> theme.Figure:
+        found, launch = devices.get(device), occupancy.Launch.of(get(kernel))
+        return occupancy.picture_of(occupancy.Choice(found, kernel, occupancy.resources_of(launch, found.arch)))
+
+    return draw
+
+
+def _registers(name: str, thread: int, k: int, move: int | None) -> Callable[[], theme.Figure]:
+    tiled = register_tile.Tiled.of(get(name))
+    return lambda: register_tile.picture_of(register_tile.Choice(tiled, thread, k, move))
+
+
+def _roof(
+    shape: tuple[int, int, int], selected: str | None, device: devices.Device = H200
+) -> Callable[[], theme.Figure]:
+    kernels = tuple(get(name) for name in roofline.FIRST) if selected else ()
+    return lambda: roofline.picture_of(roofline.Choice(device, shape, kernels, selected))
+
+
+def _ladder(suite: ladder.Suite, shape: tuple[int, int, int], kernel: str, scale: Any) -> Callable[[], theme.Figure]:
+    return lambda: ladder.picture_of(ladder.Choice(H200.name, suite, shape, kernel, scale))
+
+
+def _diff(old: str, new: str) -> Callable[[], Any]:
+    return lambda: diff.step_between(get(old), get(new))
+
+
+def _board(name: str, op: str, tile: str) -> Callable[[], theme.Figure]:
+    def draw() -> theme.Figure:
+        staged = bank_board.Staged.of(get(name))
+        place = next(one for one in bank_board.places(staged) if one.op == op and one.name.endswith(tile))
+        return bank_board.picture_of(staged, place)
+
+    return draw
+
+
+def _tile(**tile: Any) -> Callable[[], theme.Figure]:
+    return lambda: bank_board.picture_of_tile(bank_board.Tile(**tile))
+
+
+def _copy(width: int, stride: int, row: int) -> Callable[[], theme.Figure]:
+    return lambda: vector_width.picture_of(vector_width.WIDTHS[width], vector_width.Copy(stride, row))
+
+
+def _line(name: str, text: str) -> Callable[[], theme.Figure]:
+    def draw() -> theme.Figure:
+        staged = bank_board.Staged.of(get(name))
+        return vector_width.picture_of_line(
+            staged, next(one for one in vector_width.lines_of(staged) if text in one.text)
+        )
+
+    return draw
+
+
+def _pipeline(stages: int, warps: int = 1) -> Callable[[], theme.Figure]:
+    return lambda: pipeline.picture_of(replace(pipeline.DEFAULT, stages=stages, warps=warps))
+
+
+def _levels(shape: int, lane_map: str, warp: int, lane: int) -> Callable[[], theme.Figure]:
+    tiled = hierarchy.Tiled.of(hierarchy.warptiled(hierarchy.SHAPES[shape]))
+    return lambda: hierarchy.picture_of(tiled, lane_map, warp, lane)
+
+
+def _landscape(across: str, down: str, measure: str) -> Callable[[], theme.Figure]:
+    return lambda: tuning.picture_of(tuning.Choice(H200, across, down, measure))
+
+
+def _heat(name: str, level: str) -> Callable[[], Any]:
+    return lambda: heat_source.source_of(bank_board.Staged.of(get(name)), level)
+
+
+TWIN = "static twin"
+PICTURES: tuple[Picture, ...] = (
+    Picture("00-first-launch", "Which thread writes which element?", (
+        ("too few blocks", gallery_small.strip(2, 16, 40)),
+        ("enough", gallery_small.strip(3, 16, 40)),
+        ("a block size that fits", gallery_small.strip(5, 8, 40)),
+        (TWIN, gallery_small.strips),
+    )),
+    Picture("00-bars", "How far apart are these kernels?", (
+        ("two kernels", gallery_small.bars(4096, "naive", "coalesced")),
+        ("the last steps", gallery_small.bars(4096, "warptiled", "wide_copies", "rasterized")),
+        ("the notebooks' kernels", gallery_small.bars(
+            4096, "naive", "coalesced", "shared_memory", "block_tile_2d", "warptiled")),
+    )),
+    Picture("01-loops", "What does each order of the loops pull out of memory?", (
+        ("k innermost", gallery_small.loops("k")),
+        ("row innermost", gallery_small.loops("row")),
+        ("col innermost", gallery_small.loops("col")),
+        (TWIN, gallery_small.loops("k", "row", "col")),
+    )),
+    Picture("01-roofline", "Is this kernel limited by arithmetic or by memory?", (
+        ("five kernels at 4096³", _roof(CUBE, "shared_memory")),
+        ("a GPU without recordings", _roof(CUBE, "warptiled", devices.get("A100 80GB"))),
+        ("the shape alone, one row", _roof((1, 4096, 4096), None)),
+        (TWIN, roofline.small_multiples),
+    )),
+    Picture("02-numbering", "In which order do the threads of a block line up?", (
+        ("two layers", gallery_small.numbering(8, 4, 2)),
+        ("flat", gallery_small.numbering(32, 2, 1)),
+        ("odd sizes", gallery_small.numbering(5, 3, 3)),
+    )),
+    Picture("02-layouts", "Where does each element of C lie in memory?", (
+        ("wide", gallery_small.layout(3, 5)),
+        ("square", gallery_small.layout(4, 4)),
+        ("tall", gallery_small.layout(5, 2)),
+    )),
+    Picture("02-warp-fill", "How much of its warps does a block fill?", (
+        ("whole warps", gallery_small.warp_fill(32, 64, 96)),
+        ("parts of warps", gallery_small.warp_fill(1, 16, 33)),
+        ("both", gallery_small.warp_fill(16, 32, 48, 64, 96, 100)),
+    )),
+    Picture("02-errors", "Where is a result wrong?", (
+        ("the last columns", gallery_small.errors(19, 37, (slice(None), slice(32, 37)))),
+        ("a tile that nobody wrote", gallery_small.errors(
+            64, 64, (slice(0, 1), slice(0, 1)), (slice(16, 32), slice(32, 48)))),
+        ("tall and thin", gallery_small.errors(128, 8, (slice(64, None), slice(None)))),
+    )),
+    Picture("02-thread-map", "Which thread computes C[row, col], and who is its neighbour in the warp?", (
+        ("x along the columns", _threads("coalesced", (16, 16), (64, 64), 35)),
+        ("x down the rows", _threads("naive", (32, 8), (64, 64), 35)),
+        ("a C that blocks do not divide", _threads("coalesced", (24, 8), (40, 48), 35)),
+        (TWIN, thread_map.small_multiples),
+    )),
+    Picture("03-sectors", "How much of what the memory sends does a warp use?", (
+        ("x down the rows", _sectors("naive", (32, 1), 1024)),
+        ("two rows a warp", _sectors("coalesced", (16, 16), 1024)),
+        ("rows of odd width", _sectors("coalesced", (32, 1), 1023)),
+        (TWIN, coalescing.small_multiples),
+    )),
+    Picture("03-block-shapes", "Do fewer sectors mean more GFLOPS?", (
+        ("by sectors", gallery_small.block_shapes("sectors")),
+        ("by lines", gallery_small.block_shapes("tags")),
+        ("by lines, with what the cache allows", gallery_small.block_shapes("tags", limited=True)),
+    )),
+    Picture("04-tile-phases", "What is loaded once and read many times?", (
+        ("second phase", _phases(16, 1, 53)),
+        ("large tiles", _phases(32, 0, 33)),
+        ("small tiles", _phases(4, 9, 7)),
+        (TWIN, tile_phases.small_multiples),
+    )),
+    Picture("04-barriers", "What is a barrier good for?", (
+        ("both in place", _barriers(0, 1)),
+        ("without the first", _barriers(1, 0)),
+        ("without the second", _barriers(2, 1)),
+    )),
+    Picture("05-occupancy", "What stops another block from moving in?", (
+        ("registers", _filled("H200", "block_tile_2d")),
+        ("warps and registers", _filled("H200", "shared_memory")),
+        ("another GPU", _filled("RTX A6000", "shared_memory")),
+        (TWIN, occupancy.small_multiples),
+    )),
+    Picture("05-scheduler", "Who issues, and who waits?", (
+        ("one warp", gallery_small.issue(1, 1, 30)),
+        ("eight warps", gallery_small.issue(8, 1, 30)),
+        ("two warps of independent instructions", gallery_small.issue(2, 8, 30)),
+        (TWIN, scheduler.small_multiples),
+    )),
+    Picture("05-occupancy-speed", "Is a fuller SM a faster one?", (
+        ("large matrices", gallery_small.occupancy_speed(4096, "naive", "block_tile_1d", "block_tile_2d", "ping_pong")),
+        ("small ones", gallery_small.occupancy_speed(512, "naive", "block_tile_2d", "split_k")),
+        ("every name", gallery_small.occupancy_speed(4096)),
+    )),
+    Picture("06-register-tile", "Why does computing many results in a thread need fewer loads?", (
+        ("in the middle of a step", _registers("block_tile_2d", 37, 3, 43)),
+        ("while it loads", _registers("block_tile_2d", 37, 0, 11)),
+        ("one column a thread", _registers("block_tile_1d", 70, 2, None)),
+        (TWIN, register_tile.small_multiples),
+    )),
+    Picture("07-bank-board", "Which lanes wait for each other?", (
+        ("the store of the transposed tile", _board("transposed", "st", "As")),
+        ("128 bits a lane, in the order of a zigzag", _board("warptiled", "ld", "Bs")),
+        ("a tile of your own, padded by one", _tile(row_length=128, padding=1, down=8)),
+        (TWIN, bank_board.small_multiples),
+    )),
+    Picture("08-vector-width", "What did the compiler make of my four floats?", (
+        ("float4", _copy(3, 128, 0)),
+        ("float4 where it may not be used", _copy(3, 130, 1)),
+        ("loads that the machine code merges", _line("transposed", "b_frag[x] = Bs")),
+        (TWIN, vector_width.small_multiples),
+    )),
+    Picture("09-pipeline", "Who waits for whom?", (
+        ("a single buffer", _pipeline(1)),
+        ("three stages", _pipeline(3)),
+        ("a double buffer and four warps", _pipeline(2, 4)),
+        (TWIN, pipeline.small_multiples),
+    )),
+    Picture("09-order", "In which order does a warp load, store and read?", (
+        ("one buffer", gallery_small.order("shared_memory")),
+        ("two buffers", gallery_small.order("double_buffered")),
+        ("asynchronous copies", gallery_small.order("async_copy")),
+    )),
+    Picture("10-hierarchy", "Who owns which part of C?", (
+        ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
+        ("lanes row by row", _levels(0, "row by row", 5, 9)),
+        ("smaller tiles", _levels(3, hierarchy.ZIGZAG, 2, 17)),
+        (TWIN, hierarchy.small_multiples),
+    )),
+    Picture("11-tuning", "Where are the good configurations?", (
+        ("tiles of the block", _landscape("BM", "BN", "occupancy")),
+        ("tiles of the thread", _landscape("TM", "TN", "floats_a_fma")),
+        ("tiles of the warp", _landscape("WM", "WN", "occupancy")),
+        (TWIN, tuning.small_multiples),
+    )),
+    Picture("12-ladder", "What did each idea buy?", (
+        ("4096³", _ladder("ladder", CUBE, "warptiled", "linear")),
+        ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
+        ("other shapes", _ladder("shapes", (64, 4096, 1024), "tuned", "linear")),
+        (TWIN, ladder.small_multiples),
+    )),
+    Picture("13-heat-source", "Which line costs?", (
+        ("one element a thread", _heat("naive", "sass")),
+        ("bank conflicts", _heat("transposed", "sass")),
+        ("counted in PTX", _heat("transposed", "ptx")),
+    )),
+    Picture("14-diff", "What is new?", (
+        ("two lines", _diff("naive", "coalesced")),
+        ("a tile", _diff("coalesced", "shared_memory")),
+        ("padding", _diff("transposed", "padded")),
+    )),
+)  # fmt: skip

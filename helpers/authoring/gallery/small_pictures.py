@@ -1,0 +1,165 @@
+"""The settings of the gallery's pictures that have no explorer of their own, or one of a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import LADDER, Kernel, get
+from helpers import devices
+from helpers.draw import theme
+from helpers.draw.access import FLOAT_BYTES, warp_access
+from helpers.draw.bars import Bar, gflops_figure
+from helpers.draw.block_shapes import BlockShape, Cost, scatter_figure
+from helpers.draw.error_map import ErrorMap, error_map_figure
+from helpers.draw.layouts import layout_figure
+from helpers.draw.numbering import numbering_figure
+from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
+from helpers.draw.order import events_of, order_figure
+from helpers.draw.warp_fill import warp_fill_figure
+from helpers.explore import cpu_loops, first_launch, launches, scheduler
+from helpers.explore.occupancy import Launch, resources_of
+from helpers.measure import recordings
+from helpers.measure.measurement import recorded_on
+from helpers.occupancy import occupancy
+
+LANES = 32
+SHAPES_SIZE = 2048  # M = N = K of the recorded block shapes
+SHAPES = ((1, 32), (2, 64), (4, 32), (8, 32), (16, 16), (32, 1), (32, 8), (32, 32), (256, 1))
+SCALE = """\
+extern "C" __global__ void scale(float *A, int N, float c) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) A[i] *= c;
+}
+"""
+
+Draw = Callable[[], Any]
+
+
+def strip(grid: int, block: int, elements: int) -> Draw:
+    """A one-dimensional launch."""
+    return lambda: first_launch.picture(SCALE, grid, block, elements)
+
+
+def strips() -> theme.Figure:
+    """Several of them."""
+    return first_launch.small_multiples(SCALE)
+
+
+def loops(*innermost: str) -> Draw:
+    """What the choice of the innermost loop pulls out of memory."""
+    return lambda: cpu_loops.picture(innermost)
+
+
+def numbering(x: int, y: int, z: int) -> Draw:
+    """The linear ids of a block's threads."""
+    ids = np.arange(x * y * z).reshape(z, y, x)
+    return lambda: numbering_figure(ids, f"A block of {(x, y, z)}: the line of its threads, cut into warps")
+
+
+def layout(rows: int, columns: int) -> Draw:
+    """Row-major and column-major."""
+    return lambda: layout_figure(rows, columns)
+
+
+def warp_fill(*threads: int) -> Draw:
+    """Which lanes of blocks of so many threads stored an element, as recorded."""
+
+    def draw() -> theme.Figure:
+        return warp_fill_figure({count: _lanes(count) for count in threads}, "How much of its warps does a block fill?")
+
+    return draw
+
+
+def _lanes(threads: int) -> list[np.ndarray]:
+    recording = launches.record_launch(get("naive"), block=(threads, 1), M=threads, N=1, K=1)
+    return [warp_access(recording, "C", "st", warp=warp).active for warp in range(-(-threads // LANES))]
+
+
+@lru_cache(maxsize=1)
+def _block_shapes() -> list[BlockShape]:
+    return [launches.block_shape(get(name), shape, SHAPES_SIZE) for name in ("naive", "coalesced") for shape in SHAPES]
+
+
+def block_shapes(cost: Cost, limited: bool = False) -> Draw:
+    """The cost of a request against GFLOPS. limited: with the line of one 128-byte line a clock on each SM."""
+
+    def draw() -> theme.Figure:
+        h200 = devices.get(recordings.DEFAULT_GPU)
+        # A multiply-add makes two requests a warp, and a warp's request of one line takes a clock of its SM.
+        limit = h200.sms * h200.clock_mhz * 1e6 * LANES / 1e9 if limited else None
+        title = f"{len(SHAPES)} block shapes, two axis orders, M = N = K = {SHAPES_SIZE}"
+        return scatter_figure(
+            _block_shapes(), title, recorded_on(h200.name), cost=cost, limit=limit, limit_name="one line a clock"
+        )
+
+    return draw
+
+
+def issue(warps: int, independent: int, latency: int) -> Draw:
+    """A scheduler and its warps, cycle by cycle."""
+    return lambda: scheduler.picture_of(scheduler.Choice(warps, independent, latency))
+
+
+def occupancy_speed(size: int, *named: str) -> Draw:
+    """Kernels of the ladder by their occupancy and their recorded GFLOPS at M = N = K = size."""
+
+    def draw() -> theme.Figure:
+        h200 = devices.get(recordings.DEFAULT_GPU)
+        kernels = [recordings.at_shape(one, size, size, size) for one in LADDER]
+        speeds = [recordings.gflops(one, size, size, size).gflops for one in kernels]
+        dots = [Dot(one.name, _occupancy(one, h200), speed) for one, speed in zip(kernels, speeds, strict=True)]
+        title = f"All kernels of the course, M = N = K = {size}"
+        return occupancy_speed_figure(dots, title, recorded_on(h200.name), named)
+
+    return draw
+
+
+def _occupancy(kernel: Kernel, device: devices.Device) -> float:
+    taken = resources_of(Launch.of(kernel), device.arch)
+    return occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction
+
+
+def bars(size: int, *names: str) -> Draw:
+    """Recorded GFLOPS of some kernels, and cuBLAS's in the run of the last."""
+
+    def draw() -> theme.Figure:
+        found = [recordings.gflops(get(name), size, size, size) for name in names]
+        cublas = Bar("cuBLAS", found[-1].cublas_gflops, theme.REFERENCE)
+        ladder = [*(Bar(one.kernel, one.gflops) for one in found), cublas]
+        return gflops_figure(ladder, f"One multiplication, M = N = K = {size}", found[0].label)
+
+    return draw
+
+
+def order(name: str, phases: int = 4) -> Draw:
+    """In which order warp 0 of a kernel loads, stores to shared memory and reads from it."""
+
+    def draw() -> theme.Figure:
+        kernel = get(name)
+        (rows, columns), depth = kernel.tile, kernel.params.get("BK", kernel.params.get("T", 0))
+        recording = launches.record_launch(
+            kernel, kernel.block, rows, columns, phases * depth, shared_bytes=kernel.shared_bytes
+        )
+        events = events_of(recording, rows * depth * FLOAT_BYTES)
+        return order_figure(events, f"{name}: what warp 0 does in {phases} phases, in its order")
+
+    return draw
+
+
+def errors(rows: int, columns: int, wrong: tuple[slice, slice], unwritten: tuple[slice, slice] | None = None) -> Draw:
+    """A result of (rows, columns) of which a part is wrong and another was not written."""
+
+    def draw() -> theme.Figure:
+        missing, bad = np.zeros((2, rows, columns), bool)
+        if unwritten is not None:
+            missing[unwritten] = True
+        bad[wrong] = True
+        bad |= missing
+        first = tuple(int(index) for index in np.argwhere(bad)[0])
+        return error_map_figure(ErrorMap("C", bad, missing, first, (16, 16)), f"C for M = {rows}, N = {columns}")
+
+    return draw

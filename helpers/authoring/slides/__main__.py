@@ -1,0 +1,65 @@
+"""The command: write the hand-outs, and check them where asked."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.slides import deck, page, questions
+
+FOLDER = notebook_form.ROOT / "build" / "slides"
+
+
+def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
+    """Write a hand-out for each notebook and index.html for all in folder. Returns file name → title, in order.
+
+    Raises ValueError if a file is no notebook or has what a slide cannot show; page.RevealMissing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in notebooks:
+        try:
+            notebook = notebook_form.read(path.read_text(encoding="utf-8"))
+            asked = questions.on_paper(notebook, path.name[:2])
+            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, asked))
+        except (LookupError, ValueError) as error:
+            raise ValueError(f"{path.name}: {error}") from error
+        (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
+    glossary = (notebook_form.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")
+    (folder / "glossary.html").write_text(page.plain_page("Glossary", deck.markdown(glossary)), encoding="utf-8")
+    titles = {}
+    for path in sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
+        if (folder / f"{path.stem}.html").is_file():
+            titles[f"{path.stem}.html"] = deck.title(notebook_form.read(path.read_text(encoding="utf-8")), path)
+    titles["glossary.html"] = "Glossary"
+    (folder / "index.html").write_text(page.index_page(titles), encoding="utf-8")
+    return titles
+
+
+def main(arguments: list[str]) -> int:
+    """Write, and check with --check. Exit status 1 if something could not be written or does not fit."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.authoring.slides", description=__doc__.split("\n")[0])
+    parser.add_argument("paths", nargs="*", type=Path, help="notebooks; default: all in notebooks/")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where to write (build/slides)")
+    parser.add_argument("--check", action="store_true", help="open each in a browser without a network, and measure")
+    parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="with --check: a picture of every page")
+    options = parser.parse_args(arguments)
+    paths = options.paths or sorted(notebook_form.NOTEBOOKS.glob("*.ipynb"))
+    try:
+        write(paths, options.folder)
+    except (OSError, ValueError, page.RevealMissing) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebook{'' if len(paths) == 1 else 's'}")
+    if not options.check:
+        return 0
+    from helpers.authoring.slides import (
+        check,  # needs a browser, which a teacher who only writes the files may not have
+    )
+
+    return check.report([options.folder / f"{path.stem}.html" for path in paths], options.screenshots)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,150 @@
+"""One HTML file for a deck, with reveal.js, style and pictures inside it, and the list of all decks."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from pygments.formatters import HtmlFormatter
+
+from helpers.authoring.slides.deck import Block, Slide
+
+HERE = Path(__file__).parent
+PACKAGE = "sphinx_revealjs"  # carries reveal.js and its licence; nothing of Sphinx is used
+
+DECK = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+$style
+</style>
+</head>
+<body>
+<div class="reveal"><div class="slides">
+$slides
+</div></div>
+<script>
+$reveal
+</script>
+<script>
+$notes
+</script>
+<script>
+$paginate
+</script>
+</body>
+</html>
+""")
+
+PLAIN = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+body { font: 18px/1.6 system-ui, "DejaVu Sans", sans-serif; max-width: 50rem; margin: 3rem auto; padding: 0 1rem; }
+kbd { border: 1px solid #999; border-radius: 4px; padding: 0 .4em; }
+li { margin: .3em 0; }
+th, td { padding: .2em .8em; text-align: left; vertical-align: top; border-bottom: 1px solid #ddd; }
+</style>
+</head>
+<body>
+$body
+</body>
+</html>
+""")
+
+INDEX = Template("""<h1>Slides of the course</h1>
+<ul>
+$entries
+</ul>
+<p><kbd>→</kbd> or <kbd>Space</kbd> goes on, <kbd>←</kbd> back, <kbd>O</kbd> shows all slides, <kbd>F</kbd> fills the
+screen, <kbd>S</kbd> opens the speaker's notes in a window of their own, <kbd>?</kbd> lists all keys. To print, or to
+save as PDF, open a deck with <code>?print-pdf</code> at the end of its address; with <code>?showNotes=true</code> the
+notes stand beside the slides. The files need no network. Sliders and exercises live in the notebooks alone: they are
+named where they stand. The predictions are here, with their answers folded.</p>
+""")
+
+
+class RevealMissing(Exception):
+    """The package that carries reveal.js is not installed; the message says what to do."""
+
+
+def reveal_folder() -> Path:
+    """Where reveal.js lies. Raises RevealMissing."""
+    spec = importlib.util.find_spec(PACKAGE)  # does not import it, and so not Sphinx either
+    places = list(spec.submodule_search_locations or []) if spec else []
+    folder = Path(places[0]) / "_static" / "revealjs" if places else None
+    if folder is None or not (folder / "dist" / "reveal.js").is_file():
+        raise RevealMissing("reveal.js is not installed; `make slides` installs it (pip install -e '.[slides]').")
+    return folder
+
+
+def deck_page(title: str, slides: Sequence[Slide]) -> str:
+    """The HTML file of one notebook. Nothing in it refers to another file or to the network."""
+    folder = reveal_folder()
+    styles = [folder / "dist" / "reset.css", folder / "dist" / "reveal.css", HERE / "deck.css"]
+    colours = HtmlFormatter(style="default").get_style_defs(".code")
+    scripts = {
+        "reveal": folder / "dist" / "reveal.js",
+        "notes": folder / "plugin" / "notes" / "notes.js",
+        "paginate": HERE / "paginate.js",
+    }
+    return DECK.substitute(
+        title=html.escape(title),
+        style="\n".join([*(_read(style) for style in styles), colours]),
+        slides="\n".join(_column(column) for column in _columns(slides)),
+        **{name: _read(script).replace("</script", "<\\/script") for name, script in scripts.items()},
+    )
+
+
+def plain_page(title: str, body: str) -> str:
+    """A page of text. body: HTML."""
+    return PLAIN.substitute(title=html.escape(title), body=body)
+
+
+def index_page(titles: Mapping[str, str]) -> str:
+    """The list of decks and how to go through one. titles: file name → title, in order."""
+    entries = (
+        f'<li>{html.escape(name[:2])} · <a href="{html.escape(name)}">{html.escape(title)}</a></li>'
+        if name[:2].isdecimal()
+        else f'<li><a href="{html.escape(name)}">{html.escape(title)}</a></li>'
+        for name, title in titles.items()
+    )
+    return plain_page("Slides of the course", INDEX.substitute(entries="\n".join(entries)))
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _columns(slides: Sequence[Slide]) -> list[list[Slide]]:
+    columns: list[list[Slide]] = []
+    for slide in slides:
+        if slide.level == "slide" or not columns:
+            columns.append([])
+        columns[-1].append(slide)
+    return columns
+
+
+def _column(column: Sequence[Slide]) -> str:
+    return f"<section>\n{''.join(map(_section, column))}</section>"
+
+
+def _section(slide: Slide) -> str:
+    notes = f'<aside class="notes">{"".join(slide.notes)}</aside>\n' if slide.notes else ""
+    blocks = "\n".join(map(_block, slide.blocks))
+    return f'<section data-heading="{html.escape(slide.heading)}">\n{blocks}\n{notes}</section>\n'
+
+
+def _block(block: Block) -> str:
+    name = f"block {block.kind}" + (" fragment" if block.fragment else "")
+    inner = f"<pre>{block.html}</pre>" if block.kind == "code" else block.html
+    return f'<div class="{name}" data-cell="{block.cell}">{inner}</div>'

@@ -1,0 +1,138 @@
+"""The answer to a learner: what was checked, or what is wrong first, who did it, and the slip that explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from helpers.draw import theme
+from helpers.draw.error_map import ErrorMap, error_map_figure
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.judge import Examination, Goal
+from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.trial import Outcome
+from helpers.simulator.errors import coordinates
+
+MOST_ELEMENTS = 200_000  # of a picture
+
+
+def verdict(
+    found: Examination, problem: Problem, goals: Sequence[Goal], because: Sequence[str], *, starter: bool, gpu: str = ""
+) -> Verdict:
+    """What a learner is told.
+
+    because: the sentences of the slips that explain the failure.  starter: the source is still the one that the
+    exercise begins with: no cross for it.  gpu: what running it on the GPU came to.
+    """
+    if found.kernel is None:
+        return Verdict(False, found.message)
+    failure = found.first_failure
+    picture = None
+    if failure is not None:
+        text = _failure(found, failure, problem)
+        picture = _picture(failure, problem)
+    else:
+        text = _checked(found, problem)
+        text += f"\n{found.message}" if found.message else _measured(found, goals)
+    text += _printed(failure or found.outcomes[0], problem)
+    done = failure is None and not found.message and _reached(found, goals)
+    if done:
+        return Verdict(True, f"{text}{gpu}")
+    reasons = "".join(f"\nWhy: {sentence}" for sentence in because)
+    if starter:
+        return Verdict(None, f"This is the kernel that the exercise begins with. {text}{reasons}", picture)
+    return Verdict(False, f"{text}{reasons}", picture)
+
+
+def passed(found: Examination, goals: Sequence[Goal]) -> bool:
+    """Right for every case, and every goal reached."""
+    return found.kernel is not None and found.first_failure is None and not found.message and _reached(found, goals)
+
+
+def _reached(found: Examination, goals: Sequence[Goal]) -> bool:
+    return all(goal.reached(value) for goal, value in zip(goals, found.measures, strict=True))
+
+
+def _checked(found: Examination, problem: Problem) -> str:
+    """'C is right for 8 shapes, … 12 345 accesses: no race, nothing out of bounds, nothing read that nobody wrote.'"""
+    outcomes = found.outcomes
+    wide = any(1 in outcome.expected.shape for outcome in outcomes)
+    text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}, tails "
+    text += "and single rows and columns included" if wide else "included"
+    twice = any(outcome.case.launches > 1 for outcome in outcomes)
+    text += ", also when launched twice" if twice else ""
+    accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
+    return f"{text}. In {theme.plural(accesses, 'access', 'es')} there is no race, and none is out of bounds."
+
+
+def _measured(found: Examination, goals: Sequence[Goal]) -> str:
+    """' 2.5 sectors a load request: done, the goal is at most 2.6.'"""
+    lines = []
+    for goal, value in zip(goals, found.measures, strict=True):
+        done = "done" if goal.reached(value) else "not there yet"
+        lines.append(f"\n{goal.found(value)}: {done}, the goal is {goal.wanted}.")
+    return "".join(lines)
+
+
+def _printed(outcome: Outcome, problem: Problem) -> str:
+    """What the kernel's printf said in one launch, its first lines."""
+    lines = outcome.printed.splitlines()
+    if not lines:
+        return ""
+    shown = lines[: trial.MOST_PRINTED]
+    more = len(lines) - len(shown)
+    rest = [f"… and {theme.plural(more, 'line')} more"] if more else []
+    return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])
+
+
+def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
+    right = sum(outcome.passed for outcome in found.outcomes)
+    already = ""
+    if right:
+        already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
+    launch = failure.case.label(problem.scalars)
+    if failure.error is not None:
+        return f"{launch}:\n{failure.error}{already}"
+    if failure.report.findings:
+        number = len(failure.report.findings)
+        more = "" if number == 1 else f"\n({number - 1} more of this kind.)"
+        return f"{launch}:\n{failure.report.findings[0].message}{more}{already}"
+    return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
+
+
+def _first_wrong(found: Examination, failure: Outcome, problem: Problem) -> str:
+    """'C[0, 32] is −3.125, expected 7.5. Thread (0, 0) of block (2, 0) wrote it in line 24.'"""
+    index = tuple(int(i) for i in np.argwhere(failure.wrong)[0])
+    got, expected = failure.output[index], failure.expected[index]  # type: ignore[index]
+    element = int(np.ravel_multi_index(index, failure.expected.shape))
+    who = trial.writer(found.kernel, problem, failure.case, element)  # type: ignore[arg-type]
+    place = f"{problem.output}[{', '.join(map(str, problem.index(index)))}]"
+    if who is None:
+        return f"{place} was not written by any thread; expected {_number(expected)}."
+    writes = f"Thread {_short(who.thread)} of block {_short(who.block)} wrote it in line {who.line}."
+    return f"{place} is {_number(got)}, expected {_number(expected)}. {writes}"
+
+
+def _number(value: np.floating) -> str:
+    return "NaN" if np.isnan(value) else f"{value:g}".replace("-", "\u2212")
+
+
+def _short(index: tuple[int, int, int]) -> str:
+    return f"({index[0]}, {index[1]})" if index[2] == 0 else coordinates(index)
+
+
+def _picture(failure: Outcome, problem: Problem) -> theme.Figure | None:
+    """The map of the errors; none where a single element, or the sentence alone, says as much."""
+    if failure.output is None or failure.expected.ndim != 2 or not failure.wrong.any():
+        return None
+    if not 1 < failure.wrong.size <= MOST_ELEMENTS:
+        return None
+    wrong, before = failure.wrong, problem.prepare(failure.case).output
+    unwritten = wrong & trial.same(failure.output, before)
+    shown = [problem.as_matrix(array) for array in (wrong, unwritten)]
+    first = problem.index(tuple(int(i) for i in np.argwhere(wrong)[0]))
+    data = ErrorMap(problem.output, shown[0], shown[1], first, problem.tile)
+    sizes = ", ".join(f"{name} = {size}" for name, size in failure.case.sizes.items())
+    return error_map_figure(data, f"{problem.output} for {sizes}")

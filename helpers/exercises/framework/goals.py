@@ -1,0 +1,113 @@
+"""Numbers to reach: what the memory system counted in a recorded launch, and what the compiler made of the kernel."""
+
+from __future__ import annotations
+
+from helpers import devices
+from helpers.draw.order import events_of, reads_before_stores
+from helpers.exercises.framework.judge import Goal, Judged
+from helpers.occupancy import occupancy
+
+DEVICE = "NVIDIA H200"
+
+
+def sectors_a_load(at_most: float) -> Goal:
+    """32-byte sectors of a global load, the mean over the launch."""
+    return Goal("sectors a load request", lambda j: _ratio(j, "sectors", "global", "ld"), at_most, digits=1)
+
+
+def load_requests(at_most: int, parameter: int | None = None, name: str = "") -> Goal:
+    """Requests of warps that load from global memory; with `parameter`, from that one (counted from 0), our `name`."""
+
+    def measure(j: Judged) -> float:
+        array = None if parameter is None else j.kernel.compiled.parameters[parameter].name
+        return j.recording.total("requests", "global", "ld", array)
+
+    return Goal(f"load requests to {name}" if name else "load requests", measure, at_most)
+
+
+def store_requests(at_most: int) -> Goal:
+    """Requests of warps that store to global memory."""
+    return Goal("store requests", lambda j: j.recording.total("requests", "global", "st"), at_most)
+
+
+def store_sectors(at_most: int) -> Goal:
+    """32-byte sectors of global memory that are stored to."""
+    return Goal("sectors stored", lambda j: j.recording.total("sectors", "global", "st"), at_most)
+
+
+def floats_loaded(at_most: int) -> Goal:
+    """Floats that the threads ask global memory for, each as often as it is asked for by a warp."""
+    return Goal(
+        "floats loaded from global memory",
+        lambda j: j.recording.total("useful_bytes", "global", "ld") / 4,
+        at_most,
+    )
+
+
+def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
+    """Wavefronts of shared memory beyond the fewest there can be."""
+    what = {"ld": " of loads", "st": " of stores", None: ""}[op]
+    return Goal(
+        f"wavefronts{what} lost to bank conflicts",
+        lambda j: j.recording.total("wavefronts", "shared", op) - j.recording.total("ideal_wavefronts", "shared", op),
+        at_most,
+    )
+
+
+def load_wavefronts(at_most: int) -> Goal:
+    """Wavefronts of loads from shared memory."""
+    return Goal("wavefronts of loads", lambda j: j.recording.total("wavefronts", "shared", "ld"), at_most)
+
+
+def shared_loads_per_fma(at_most: float) -> Goal:
+    """Load requests to shared memory for each warp-wide FMA."""
+    return Goal(
+        "shared loads per FMA",
+        lambda j: j.recording.total("requests", "shared", "ld") / _fmas(j),
+        at_most,
+        digits=2,
+    )
+
+
+def occupied(at_least: float) -> Goal:
+    """Theoretical occupancy on an H200."""
+    return Goal("occupancy on an H200", _occupancy, at_least, at_least=True, percent=True)
+
+
+def spilled_bytes(at_most: int = 0) -> Goal:
+    """Bytes that the compiler keeps in local memory, for want of registers."""
+    return Goal("bytes of local memory a thread", lambda j: j.kernel.local_size_bytes, at_most)
+
+
+def shared_bytes(at_most: int) -> Goal:
+    """Shared memory of a block."""
+    return Goal("bytes of shared memory a block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
+
+
+def barriers(at_most: int) -> Goal:
+    """__syncthreads() that the blocks of a launch pass."""
+    return Goal("barriers passed by blocks", lambda j: j.barriers, at_most)
+
+
+def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
+    """Reads from shared memory between a load and the store of its value, the mean over all rounds but the first."""
+
+    def measure(j: Judged) -> float:
+        found = reads_before_stores(events_of(j.recording, tile_bytes))[2:]
+        return sum(found) / max(1, len(found))
+
+    return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
+
+
+def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:
+    return j.recording.total(quantity, space, op) / max(1, j.recording.total("requests", space, op))
+
+
+def _fmas(j: Judged) -> float:
+    opcode = "fma.rn" if j.recording.level == "ptx" else "FFMA"
+    return max(1, j.recording.instructions(opcode))
+
+
+def _occupancy(j: Judged) -> float:
+    bytes_a_block = j.kernel.shared_size_bytes + j.shared_bytes
+    return occupancy(devices.get(DEVICE), j.threads, j.kernel.num_regs, bytes_a_block).fraction

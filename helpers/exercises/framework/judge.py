@@ -1,0 +1,223 @@
+"""A learner's source held against an exercise: every case, then the goals; and the slip that explains a failure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from helpers import simulator
+from helpers.compiler import CompileError
+from helpers.draw import theme
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.problems import Case, NotApplicable, Problem
+from helpers.exercises.framework.trial import Outcome
+from helpers.simulator.errors import (
+    ArgumentError,
+    LaunchError,
+    OutOfBounds,
+    SimulatorError,
+    StepLimitExceeded,
+    UnsupportedInstruction,
+)
+
+NOT_YOURS = "That is a bug of the course, not of your kernel: please report it, with the kernel."
+HOPELESS = (ArgumentError, LaunchError, StepLimitExceeded, UnsupportedInstruction)  # the next case is no better
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What goals look at.
+
+    kernel: compiled.  recording: of a launch.  threads: of a block.  shared_bytes: dynamic, of a block.  barriers: that
+    the launch's blocks passed.
+    """
+
+    kernel: simulator.Kernel
+    recording: simulator.Recording
+    threads: int
+    shared_bytes: int
+    barriers: int
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A number that the kernel must reach besides being right.
+
+    what: "sectors a load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
+    digits: after the decimal point.  percent: shown as a percentage.
+    """
+
+    what: str
+    measure: Callable[[Judged], float]
+    limit: float
+    at_least: bool = False
+    digits: int = 0
+    percent: bool = False
+
+    def reached(self, value: float) -> bool:
+        """Whether a measured value will do."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def found(self, value: float) -> str:
+        """'2.5 sectors a load request'"""
+        return f"{self._number(value)} {self.what}"
+
+    @property
+    def wanted(self) -> str:
+        """'at most 2.6'"""
+        return f"at {'least' if self.at_least else 'most'} {self._number(self.limit)}"
+
+    def _number(self, value: float) -> str:
+        return f"{100 * value:.{self.digits}f} %" if self.percent else theme.thousands(value, self.digits)
+
+
+@dataclass(frozen=True, eq=False)
+class Examination:
+    """Everything that was found about a source.
+
+    kernel: None if it does not compile; then `message` says why.  outcomes: of the cases, in order, up to the first
+    that makes the rest hopeless.  measures: of the goals, () unless the kernel is right.  traffic: of the launch that
+    they were measured on.  message: why there are none.
+    """
+
+    kernel: simulator.Kernel | None
+    outcomes: tuple[Outcome, ...] = ()
+    measures: tuple[float, ...] = ()
+    traffic: frozenset[tuple[Any, ...]] = frozenset()
+    message: str = ""
+
+    @property
+    def first_failure(self) -> Outcome | None:
+        """Of the cases that are not passed one with wrong values or a hazard, if there is one, else the first."""
+        failed = [outcome for outcome in self.outcomes if not outcome.passed]
+        told = [outcome for outcome in failed if outcome.report.findings]
+        return (told or failed or [None])[0]
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Equal for two sources that do the same, right or wrong."""
+        return tuple(outcome.signature for outcome in self.outcomes), self.measures, self.traffic
+
+
+def examine(
+    source: str, problem: Problem, goals: Sequence[Goal] = (), judged: Case | None = None, level: str = "ptx"
+) -> Examination:
+    """Compile, run all cases under the sanitizer, and if all are right measure the goals on the case `judged`.
+
+    level: of the goals' recording, "ptx" or "sass".  Never raises for what a learner wrote.
+    """
+    try:
+        return _examined(source, problem, goals, judged, level)
+    except Exception as error:  # a bug of the course must not look like the learner's
+        what = f"{type(error).__name__}: {error}"
+        return Examination(None, message=f"The simulator stumbled over this kernel ({what}). {NOT_YOURS}")
+
+
+def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None, level: str) -> Examination:
+    try:
+        kernel = trial.compiled(source, problem.entry)
+    except (CompileError, SimulatorError) as error:
+        return Examination(None, message=str(error))
+    outcomes: list[Outcome] = []
+    for case in problem.cases:
+        outcomes.append(trial.run(kernel, problem, case))
+        if isinstance(outcomes[-1].error, HOPELESS):
+            break
+    if not goals or not all(outcome.passed for outcome in outcomes):
+        return Examination(kernel, tuple(outcomes))
+    try:
+        found = measured(kernel, problem, judged, level)
+    except SimulatorError as error:
+        return Examination(kernel, tuple(outcomes), message=str(error))
+    return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals), _traffic(found))
+
+
+def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None, level: str) -> Judged:
+    """The launch that goals are measured on. Raises SimulatorError."""
+    setup = problem.prepare(judged or problem.cases[-1])
+    recording = trial.record(kernel, setup, level=level, blocks=((0, 0, 0),), checks="report")
+    threads = int(np.prod(setup.block))
+    return Judged(kernel, recording, threads, setup.shared_bytes, recording.checks.barriers)
+
+
+def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
+    """What a launch asked of memory, alike for kernels that are slow for the same reason, whatever they call things.
+
+    For each kind of access its requests, sectors and wavefronts; how often blocks waited; and the very addresses of
+    block (0, 0, 0), in whatever order.
+    """
+    names = {parameter.name: number for number, parameter in enumerate(found.kernel.compiled.parameters)}
+    launch = found.recording.launches[-1]
+    kinds = {(space, op, array) for _, space, op, array in launch.counts}
+    totals = {
+        (space, op, names.get(array, -1))
+        + tuple(found.recording.total(what, space, op, array) for what in ("requests", "sectors", "wavefronts"))
+        for space, op, array in kinds
+    }
+    addresses = Counter(
+        (
+            trace.space, trace.op, names.get(trace.array, -1), trace.width,
+            (trace.addresses - (trace.base if trace.space == "global" else 0)).tobytes(),
+            b"" if trace.active is None else trace.active.tobytes(),
+        )
+        for trace in launch.traces
+    )  # fmt: skip
+    return frozenset(totals | {("barriers", found.barriers), ("addresses", hash(frozenset(addresses.items())))})
+
+
+def library_slips(outcomes: Sequence[Outcome], problem: Problem) -> tuple[str, ...]:
+    """The sentences of the first slip, or pair of slips, that reproduces all outcomes bit for bit; () if there is none.
+
+    Every case must have run to its end, or have left the arrays where the slip would, too.
+    """
+    if not outcomes or any(outcome.report.findings for outcome in outcomes):
+        return ()
+    if any(outcome.error is not None and not isinstance(outcome.error, OutOfBounds) for outcome in outcomes):
+        return ()
+    small_first = sorted(outcomes, key=lambda outcome: outcome.expected.size)
+    for guess in problem.guesses():
+        try:
+            if all(_reproduces(outcome, guess.result(outcome.case)) for outcome in small_first):
+                return guess.sentences
+        except NotApplicable:
+            continue
+    return ()
+
+
+def _reproduces(outcome: Outcome, result: np.ndarray | None) -> bool:
+    if outcome.output is None or result is None:
+        return outcome.output is None and result is None
+    return bool(trial.same(outcome.output, result).all())
+
+
+def does_the_same(
+    source: str, found: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None, level: str
+) -> bool:
+    """Whether a known wrong source has the very outcomes and measures that were found."""
+    # Small cases first: one launch tells most sources apart. A single element tells little.
+    outcomes = sorted(found.outcomes, key=lambda one: (one.passed, one.expected.size < 2, one.expected.size))
+    try:
+        kernel = trial.compiled(source, problem.entry)
+        if found.measures:
+            known = _known_launch(kernel, problem, judged, level)
+            if (_traffic(known), tuple(goal.measure(known) for goal in goals)) != (found.traffic, found.measures):
+                return False
+        return all(_known_outcome(kernel, problem, one.case).signature == one.signature for one in outcomes)
+    except (CompileError, SimulatorError):
+        return False
+
+
+@lru_cache(maxsize=512)
+def _known_outcome(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
+    """What a known wrong kernel does; it is asked for in every check of the same exercise."""
+    return trial.run(kernel, problem, case)
+
+
+@lru_cache(maxsize=64)
+def _known_launch(kernel: simulator.Kernel, problem: Problem, judged: Case | None, level: str) -> Judged:
+    return measured(kernel, problem, judged, level)

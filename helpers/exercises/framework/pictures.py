@@ -1,0 +1,122 @@
+"""What `show` draws: a picture of the course, made from what the learner's kernel did in a recorded launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gemm_kernels import get
+from helpers.draw import theme
+from helpers.draw.access import VERBS, warp_access
+from helpers.draw.bank_board import bank_board_figure, shared_accesses
+from helpers.draw.order import events_of, order_figure
+from helpers.draw.sectors import sectors_figure
+from helpers.draw.thread_map import thread_map, thread_map_figure
+from helpers.draw.tile_phases import Race, TilePhases, tile_phases, tile_phases_figure
+from helpers.exercises.framework import trial
+from helpers.exercises.framework.problems import Case, Problem
+from helpers.exercises.framework.trial import output_name
+from helpers.explore import launches
+from helpers.explore.barriers import race_in
+from helpers.explore.launches import Program
+from helpers.simulator import Kernel, Recording
+from helpers.simulator.sanitizer.checks import SHARED_RACE
+
+
+@dataclass(frozen=True)
+class SectorsOf:
+    """The sectors of warp 0 of block (0, 0) for these requests: (number of the parameter from 0, "ld" or "st")."""
+
+    accesses: tuple[tuple[int, str], ...]
+    case: Case
+    title: str
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        names = kernel.compiled.parameters
+        found = [warp_access(recording, names[parameter].name, op) for parameter, op in self.accesses]
+        return sectors_figure(found, f"{self.title}: warp 0")
+
+
+@dataclass(frozen=True)
+class TilePhasesOf:
+    """What one block loads in a phase of its loop, and one thread reads of it, in a launch of whole tiles.
+
+    If threads race for a tile, the picture is of them.
+    """
+
+    case: Case
+    title: str
+    block: tuple[int, int, int] = (1, 0, 0)
+    phase: int = 1
+    thread: int = 0
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        setup = problem.prepare(self.case)
+        recording = trial.record(kernel, setup, blocks=(self.block,), only_traced=True, checks="report")
+        M, N, K = (self.case.sizes[name] for name in "MNK")
+        shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
+        unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
+        data = tile_phases(recording, self.title, shapes, self.block, unshared)
+        race = _race(recording, data, kernel)
+        if race is None:
+            return tile_phases_figure(data, self.phase, self.thread)
+        x, y, _ = data.block
+        reader = race.read_thread[0] + x * (race.read_thread[1] + y * race.read_thread[2])
+        return tile_phases_figure(data, 0, reader, race)
+
+
+def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None:
+    """The race for a tile that the sanitizer found, if there is one that the picture can show."""
+    found = [one for one in recording.checks.findings if one.kind == SHARED_RACE and one.other_thread is not None]
+    try:
+        race = race_in(found, data, Program(kernel.name, kernel.compiled.source, kernel.name), 1)
+    except (IndexError, StopIteration):  # none, or one whose lines the picture cannot tell apart
+        return None
+    return replace(race, missing="a barrier between them")
+
+
+@dataclass(frozen=True)
+class ThreadMapOf:
+    """Who stores which element of an array, and one thread of block (0, 0) in particular."""
+
+    array: str
+    case: Case
+    title: str
+    thread: int = 0
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        setup = problem.prepare(self.case)
+        recording = trial.record(kernel, setup)
+        name = output_name(kernel, setup)
+        return thread_map_figure(thread_map(recording, setup.output.shape, self.title, name), 0, self.thread)
+
+
+@dataclass(frozen=True)
+class BankBoardOf:
+    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory. op: "ld" or "st"."""
+
+    case: Case
+    title: str
+    op: str
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        found = [(line, access) for line, access in shared_accesses(recording) if access.op == self.op]
+        if not found:
+            raise LookupError(f"Warp 0 makes no {VERBS[self.op]} request to shared memory.")
+        line, access = max(found, key=lambda pair: pair[1].wavefronts)
+        text = next(counts.text for counts in recording.by_line() if counts.line == line)
+        return bank_board_figure(access, f"{self.title}, line {line}: warp 0", text)
+
+
+@dataclass(frozen=True)
+class OrderOf:
+    """The order in which warp 0 of block (0, 0) loads, stores and reads. tile_bytes: of shared memory in a row."""
+
+    case: Case
+    title: str
+    tile_bytes: int
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        return order_figure(events_of(recording, self.tile_bytes), f"{self.title}: what warp 0 does, in its order")

@@ -1,0 +1,352 @@
+"""Known slips of matrix multiplications, as formulas: what C would hold if somebody had made exactly this mistake.
+
+A slip is one of three: another product than A·B, another epilogue than alpha·P + beta·C, or a store that does not reach
+all of C. A diagnosis is a slip, or one of each of two kinds, that reproduces all of C in every launch, bit for bit. The
+matrices hold so few different numbers that all sums are exact (`problems`), so the order of summation does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from helpers.exercises.framework.problems import NotApplicable
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tile sizes that slips may concern, None where a kernel has none: BM, BN of a block's tile of C, BK its depth,
+    TM, TN of a thread's patch."""
+
+    BM: int | None = None
+    BN: int | None = None
+    BK: int | None = None
+    TM: int | None = None
+    TN: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """A (M, K), B (K, N), C (M, N) in float64 as a launch finds them, its scalars, and the kernel's tiles."""
+
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    alpha: float
+    beta: float
+    tiles: Tiles
+
+    @property
+    def M(self) -> int:
+        return self.A.shape[0]
+
+    @property
+    def N(self) -> int:
+        return self.B.shape[1]
+
+    @property
+    def K(self) -> int:
+        return self.A.shape[1]
+
+
+class LeavesArrays(Exception):
+    """Here the slip would not give wrong values but read outside the arrays."""
+
+
+Product = Callable[[Inputs], np.ndarray]
+Epilogue = Callable[[Inputs, np.ndarray], np.ndarray]
+Store = Callable[[Inputs, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Slip:
+    """name: for metadata and tests.  sentence: what the mistake is and where to look for it.  row_major: it exists only
+    for row-major matrices."""
+
+    name: str
+    sentence: str
+    formula: Product | Epilogue | Store
+    row_major: bool = False
+
+
+def product(i: Inputs) -> np.ndarray:
+    """What is right: A·B."""
+    return i.A @ i.B
+
+
+def epilogue(i: Inputs, P: np.ndarray) -> np.ndarray:
+    """What is right: alpha·P + beta·C, C not read with beta = 0."""
+    return i.alpha * P + (i.beta * i.C if i.beta else 0.0)
+
+
+def store(i: Inputs, value: np.ndarray) -> np.ndarray:
+    """What is right: every element of C is written."""
+    return value
+
+
+# --- products -------------------------------------------------------------------------------------------------------
+
+
+def _some_k(choose: Callable[[Inputs, np.ndarray], np.ndarray]) -> Product:
+    """A·B with each k counted as often as `choose` says, given 0 … K − 1."""
+
+    def formula(i: Inputs) -> np.ndarray:
+        return (i.A * choose(i, np.arange(i.K))) @ i.B
+
+    return formula
+
+
+def _needs(size: int | None) -> int:
+    """A tile size, or NotApplicable for a kernel without one, or with one that makes no difference."""
+    if size is None or size < 2:
+        raise NotApplicable
+    return size
+
+
+def _BK(i: Inputs) -> int:
+    return _needs(i.tiles.BK)
+
+
+def _last_tile_of_k(i: Inputs, k: np.ndarray) -> np.ndarray:
+    return k // _BK(i) == (i.K - 1) // _BK(i)
+
+
+def _gathered(flat: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Elements of an array by linear index; a slip that leaves the array is reported as such, not by its values."""
+    if index.max() >= flat.size:
+        raise LeavesArrays
+    return flat.reshape(-1)[index]
+
+
+def _axes(i: Inputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """row (M, 1, 1), col (1, N, 1), k (1, 1, K)"""
+    return np.arange(i.M)[:, None, None], np.arange(i.N)[None, :, None], np.arange(i.K)[None, None, :]
+
+
+def _indexed(a: Callable[..., np.ndarray] | None = None, b: Callable[..., np.ndarray] | None = None) -> Product:
+    """The sum over k of two elements by linear index. a, b: (inputs, row, col, k) -> index; None for the right one."""
+
+    def formula(i: Inputs) -> np.ndarray:
+        row, col, k = _axes(i)
+        index_a = row * i.K + k if a is None else a(i, row, col, k)
+        index_b = k * i.N + col if b is None else b(i, row, col, k)
+        return (_gathered(i.A, index_a) * _gathered(i.B, index_b)).sum(axis=2)
+
+    return formula
+
+
+def _sum_of_elements(i: Inputs) -> np.ndarray:
+    return i.A.sum(axis=1)[:, None] + i.B.sum(axis=0)[None, :]
+
+
+PRODUCTS: tuple[Slip, ...] = (
+    Slip("nothing_added", "The product is missing: nothing is added to the sum, or the sum is set back to 0, or it "
+         "is not stored.",
+         lambda i: np.zeros((i.M, i.N))),
+    Slip("last_k_missing", "The last product, k = K − 1, is missing: the loop over k ends one step too early.",
+         _some_k(lambda i, k: k < i.K - 1)),
+    Slip("first_k_missing", "The first product, k = 0, is missing: the loop over k begins one step too late.",
+         _some_k(lambda i, k: k > 0)),
+    Slip("only_last_k", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=).",
+         _some_k(lambda i, k: k == i.K - 1)),
+    Slip("only_first_k", "Only the first product, k = 0, is there: the loop over k stops after one step.",
+         _some_k(lambda i, k: k == 0)),
+    Slip("first_k_twice", "The first product, k = 0, is counted twice.", _some_k(lambda i, k: 1 + (k == 0))),
+    Slip("last_k_twice", "The last product, k = K − 1, is counted twice.", _some_k(lambda i, k: 1 + (k == i.K - 1))),
+    Slip("every_k_twice", "Every product is counted twice.", _some_k(lambda i, k: 2 * np.ones_like(k))),
+    Slip("A_width_N", "A is read as if its rows were N elements long; they are K long: A[row * K + k].",
+         _indexed(a=lambda i, row, col, k: row * i.N + k), row_major=True),
+    Slip("A_width_M", "A is read as if its rows were M elements long; they are K long: A[row * K + k].",
+         _indexed(a=lambda i, row, col, k: row * i.M + k), row_major=True),
+    Slip("B_width_K", "B is read as if its rows were K elements long; they are N long: B[k * N + col].",
+         _indexed(b=lambda i, row, col, k: k * i.K + col), row_major=True),
+    Slip("B_width_M", "B is read as if its rows were M elements long; they are N long: B[k * N + col].",
+         _indexed(b=lambda i, row, col, k: k * i.M + col), row_major=True),
+    Slip("A_transposed", "A is read as if it were stored column by column (A[row + k * M]); it is row-major: "
+         "A[row * K + k].", _indexed(a=lambda i, row, col, k: row + k * i.M), row_major=True),
+    Slip("B_transposed", "B is read as if it were stored column by column (B[k + col * K]); it is row-major: "
+         "B[k * N + col].", _indexed(b=lambda i, row, col, k: k + col * i.K), row_major=True),
+    Slip("both_transposed", "A and B are both read as if they were stored column by column; they are row-major.",
+         _indexed(lambda i, row, col, k: row + k * i.M, lambda i, row, col, k: k + col * i.K), row_major=True),
+    Slip("A_by_col", "A is read in row `col` of the thread, not in its row `row`.",
+         _indexed(a=lambda i, row, col, k: col * i.K + k)),
+    Slip("B_by_row", "B is read in column `row` of the thread, not in its column `col`.",
+         _indexed(b=lambda i, row, col, k: k * i.N + row)),
+    Slip("row_col_swapped", "row and col trade places where A and B are read: C[row, col] holds what belongs to "
+         "C[col, row].", _indexed(lambda i, row, col, k: col * i.K + k, lambda i, row, col, k: k * i.N + row)),
+    Slip("sum_not_product", "A and B are added where they should be multiplied.", _sum_of_elements),
+    Slip("tail_of_k_missing", "The last k are missing where the tile's depth does not divide K: the number of tiles is "
+         "rounded down, and it must be rounded up.", _some_k(lambda i, k: k < i.K // _BK(i) * _BK(i))),
+    Slip("last_tile_of_k_missing", "The last tile along k is missing, whole or not: the loop over tiles ends one round "
+         "too early.", _some_k(lambda i, k: ~_last_tile_of_k(i, k))),
+    Slip("first_tile_of_k_missing", "The first tile along k is missing: the loop over tiles begins one round too late, "
+         "or the first tile is overwritten before it is multiplied.", _some_k(lambda i, k: k >= _BK(i))),
+    Slip("only_first_tile_of_k", "Only the first tile along k counts: there is no second round.",
+         _some_k(lambda i, k: k < _BK(i))),
+    Slip("only_last_tile_of_k", "Only the last tile along k counts: the sum starts again from 0 in every round. "
+         "Declare it before the loop over tiles.", _some_k(_last_tile_of_k)),
+    Slip("first_tile_of_k_twice", "The first tile along k is counted twice.",
+         _some_k(lambda i, k: 1 + (k < _BK(i)))),
+    Slip("last_tile_of_k_twice", "The last tile along k is counted twice: it is multiplied in the loop and again after "
+         "it.", _some_k(lambda i, k: 1 + _last_tile_of_k(i, k))),
+    Slip("last_k_of_tile_missing", "Each tile loses its last k: the loop inside the tile ends one step too early.",
+         _some_k(lambda i, k: k % _BK(i) != _BK(i) - 1)),
+    Slip("first_k_of_tile_missing", "Each tile loses its first k: the loop inside the tile begins one step too late.",
+         _some_k(lambda i, k: k % _BK(i) != 0)),
+    Slip("A_stands_still", "Every round loads the first tile of A again: its column must move on by the tile's depth.",
+         _indexed(a=lambda i, row, col, k: row * i.K + k % _BK(i))),
+    Slip("B_stands_still", "Every round loads the first tile of B again: its row must move on by the tile's depth.",
+         _indexed(b=lambda i, row, col, k: k % _BK(i) * i.N + col)),
+    Slip("tiles_stand_still", "Every round loads the first tiles of A and B again: k must move on by the tile's depth.",
+         _indexed(lambda i, row, col, k: row * i.K + k % _BK(i), lambda i, row, col, k: k % _BK(i) * i.N + col)),
+    Slip("one_row_of_A", "All rows of a thread's patch use its first element of A: the index of A's fragment does not "
+         "move with y.",
+         _indexed(a=lambda i, row, col, k: (row - row % _needs(i.tiles.TM)) * i.K + k)),
+    Slip("one_column_of_B", "All columns of a thread's patch use its first element of B: the index of B's fragment "
+         "does not move with x.",
+         _indexed(b=lambda i, row, col, k: k * i.N + col - col % _needs(i.tiles.TN))),
+)  # fmt: skip
+
+
+# --- epilogues ------------------------------------------------------------------------------------------------------
+
+
+def _reads_C(i: Inputs, P: np.ndarray) -> np.ndarray:
+    return i.alpha * P + i.beta * i.C
+
+
+EPILOGUES: tuple[Slip, ...] = (
+    Slip("C_read_when_beta_0", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN. Ask for "
+         "beta == 0 before you read C.", _reads_C),
+    Slip("beta_ignored", "The old C is lost: beta · C is missing.", lambda i, P: i.alpha * P),
+    Slip("alpha_ignored", "alpha is missing: the product must be multiplied by it.",
+         lambda i, P: P + (i.beta * i.C if i.beta else 0.0)),
+    Slip("scalars_ignored", "alpha and beta are both missing: C is the bare product.", lambda i, P: P),
+    Slip("alpha_twice", "alpha is applied twice.",
+         lambda i, P: i.alpha * i.alpha * P + (i.beta * i.C if i.beta else 0.0)),
+    Slip("alpha_on_both", "alpha multiplies beta · C, too: it belongs to the product alone.",
+         lambda i, P: i.alpha * (P + (i.beta * i.C if i.beta else 0.0))),
+    Slip("beta_on_both", "beta multiplies the product, too: it belongs to the old C alone.",
+         lambda i, P: i.beta * (i.alpha * P + (i.C if i.beta else 0.0))),
+    Slip("alpha_beta_swapped", "alpha and beta trade places.",
+         lambda i, P: i.beta * P + i.alpha * i.C),
+    Slip("beta_taken_for_1", "The old C is added as it is: beta is missing.", lambda i, P: i.alpha * P + i.C),
+    Slip("beta_negated", "beta · C is subtracted where it should be added.",
+         lambda i, P: i.alpha * P - (i.beta * i.C if i.beta else 0.0)),
+    Slip("C_added_to_C", "The result is added to the old C (+=): it must replace it.",
+         lambda i, P: i.C + epilogue(i, P)),
+)  # fmt: skip
+
+
+# --- stores ---------------------------------------------------------------------------------------------------------
+
+
+def _only(chosen: Callable[[Inputs, np.ndarray, np.ndarray], np.ndarray]) -> Store:
+    """Only the elements that `chosen` says are written, given row (M, 1) and col (1, N)."""
+
+    def formula(i: Inputs, value: np.ndarray) -> np.ndarray:
+        return np.where(chosen(i, np.arange(i.M)[:, None], np.arange(i.N)[None, :]), value, i.C)
+
+    return formula
+
+
+def _column_by_column(i: Inputs, value: np.ndarray) -> np.ndarray:
+    return value.T.reshape(i.M, i.N)
+
+
+def _flipped_patch(i: Inputs, value: np.ndarray) -> np.ndarray:
+    """Every thread stores its patch with y and x traded."""
+    if i.tiles.TM != i.tiles.TN:
+        raise NotApplicable
+    T = _needs(i.tiles.TM)
+    row, col = np.arange(i.M)[:, None], np.arange(i.N)[None, :]
+    from_row, from_col = row - row % T + col % T, col - col % T + row % T
+    inside = (from_row < i.M) & (from_col < i.N)
+    flipped = value[np.minimum(from_row, i.M - 1), np.minimum(from_col, i.N - 1)]
+    return np.where(inside, flipped, epilogue(i, np.zeros((i.M, i.N))))  # sums of rows and columns that are zeros
+
+
+STORES: tuple[Slip, ...] = (
+    Slip("stored_by_columns", "C is right if it is read column by column: the store writes C[row + col * M], but C is "
+         "row-major: C[row * N + col].", _column_by_column, row_major=True),
+    Slip("nothing_stored", "No thread stores anything.", _only(lambda i, row, col: np.zeros((i.M, i.N), bool))),
+    Slip("last_row_unwritten", "The last row of C is not written: compare the row with M, not with M − 1.",
+         _only(lambda i, row, col: row < i.M - 1)),
+    Slip("last_column_unwritten", "The last column of C is not written: compare the column with N, not with N − 1.",
+         _only(lambda i, row, col: col < i.N - 1)),
+    Slip("last_row_and_column_unwritten", "The last row and the last column of C are not written: compare with M and "
+         "N, not with M − 1 and N − 1.", _only(lambda i, row, col: (row < i.M - 1) & (col < i.N - 1))),
+    Slip("first_row_unwritten", "The first row of C is not written: rows are counted from 0.",
+         _only(lambda i, row, col: row > 0)),
+    Slip("first_column_unwritten", "The first column of C is not written: columns are counted from 0.",
+         _only(lambda i, row, col: col > 0)),
+    Slip("row_guard_N", "Rows are compared with N: the number of rows is M.", _only(lambda i, row, col: row < i.N)),
+    Slip("col_guard_M", "Columns are compared with M: the number of columns is N.",
+         _only(lambda i, row, col: col < i.M)),
+    Slip("guards_swapped", "M and N trade places in the guard: rows are below M, columns below N.",
+         _only(lambda i, row, col: (row < i.N) & (col < i.M))),
+    Slip("tail_rows_unwritten", "Rows of the last tile are not written where the tile does not divide M: only whole "
+         "tiles are.", _only(lambda i, row, col: row < i.M // _needs(i.tiles.BM) * _needs(i.tiles.BM))),
+    Slip("tail_columns_unwritten", "Columns of the last tile are not written where the tile does not divide N: only "
+         "whole tiles are.", _only(lambda i, row, col: col < i.N // _needs(i.tiles.BN) * _needs(i.tiles.BN))),
+    Slip("tails_unwritten", "Rows and columns of the last tiles are not written where the tile does not divide M or "
+         "N: only whole tiles are.",
+         _only(lambda i, row, col: (row < i.M // _needs(i.tiles.BM) * _needs(i.tiles.BM))
+               & (col < i.N // _needs(i.tiles.BN) * _needs(i.tiles.BN)))),
+    Slip("one_row_of_patch", "Each thread writes only the first row of its patch.",
+         _only(lambda i, row, col: row % _needs(i.tiles.TM) == 0)),
+    Slip("one_column_of_patch", "Each thread writes only the first column of its patch.",
+         _only(lambda i, row, col: col % _needs(i.tiles.TN) == 0)),
+    Slip("patch_flipped", "Each thread stores its patch with rows and columns traded: acc[y][x] belongs to row + y and "
+         "col + x.", _flipped_patch),
+)  # fmt: skip
+
+ALL: dict[str, Slip] = {slip.name: slip for slip in (*PRODUCTS, *EPILOGUES, *STORES)}
+RIGHT = Slip("", "", product), Slip("", "", epilogue), Slip("", "", store)
+
+
+def sentence(name: str) -> str:
+    """What the learner is told about a slip."""
+    return ALL[name].sentence
+
+
+def result(chosen: Sequence[Slip], inputs: Inputs, launches: int = 1, P: np.ndarray | None = None) -> np.ndarray:
+    """C (M, N) in float32 after the launches, if these slips (product, epilogue, store) were made.
+
+    P: the product, if it is known already. Raises NotApplicable and LeavesArrays.
+    """
+    make, finish, write = (slip.formula for slip in chosen)
+    with np.errstate(invalid="ignore"):
+        P = make(inputs) if P is None else P  # type: ignore[call-arg, arg-type]
+        P = np.broadcast_to(P, inputs.C.shape)
+        C = inputs.C
+        for _ in range(launches):
+            now = replace(inputs, C=C)
+            C = write(now, finish(now, P))  # type: ignore[call-arg, arg-type]
+    return C.astype(np.float32)
+
+
+def combinations(scaled: bool, row_major: bool) -> Iterator[tuple[Slip, Slip, Slip]]:
+    """Single slips first, then pairs of different kinds.
+
+    scaled: whether the kernel has alpha and beta.  row_major: whether its matrices are.
+    """
+    right_product, right_epilogue, right_store = RIGHT
+    finishes = EPILOGUES if scaled else ()
+    products, stores = ([one for one in some if row_major or not one.row_major] for some in (PRODUCTS, STORES))
+    for slip in products:
+        yield slip, right_epilogue, right_store
+    for slip in finishes:
+        yield right_product, slip, right_store
+    for slip in stores:
+        yield right_product, right_epilogue, slip
+    for first in products:
+        for second in finishes:
+            yield first, second, right_store
+        for second in stores:
+            yield first, right_epilogue, second
+    for first in finishes:
+        for second in stores:
+            yield right_product, first, second

@@ -1,0 +1,176 @@
+"""A learner's kernel on one case, in the simulator: what it left, or how it went wrong, and who wrote what.
+
+Nothing that a kernel does ends this process: a loop without end is stopped after MAX_INSTRUCTIONS, accesses outside the
+arrays are refused, and whatever goes wrong comes back as a value.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from helpers import simulator
+from helpers.exercises.framework.problems import Case, Problem, Setup
+from helpers.simulator.errors import KernelError, SimulatorError
+from helpers.simulator.sanitizer.checks import Report, combined
+
+OPTIONS = ("-std=c++17",)
+# The longest solution needs a quarter of this, and a loop without end is stopped within a second.
+MAX_INSTRUCTIONS = 16_000
+MOST_PRINTED = 12  # lines
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one case came to.
+
+    output: what the kernel left, None if it did not run to its end.  expected: what is right.  error: what stopped it.
+    report: what the sanitizer looked at and found in a kernel that ran to its end.  printed: by the kernel's printf.
+    parameters: what the learner calls them.
+    """
+
+    case: Case
+    output: np.ndarray | None
+    expected: np.ndarray
+    error: SimulatorError | None = None
+    report: Report = Report("")
+    printed: str = ""
+    parameters: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Bool, of the output's shape: which elements are not right, bit for bit."""
+        if self.output is None:
+            return np.ones(self.expected.shape, bool)
+        return ~same(self.output, self.expected)
+
+    @property
+    def passed(self) -> bool:
+        """Right, and no hazard."""
+        return self.error is None and not self.report.findings and not self.wrong.any()
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """What two kernels that make the same mistake have in common: results, and where and how it went wrong.
+
+        Source lines and the names of shared arrays are left out: learners write them as they like.
+        """
+        if self.error is not None:
+            where = (self.error.block, self.error.thread) if isinstance(self.error, KernelError) else ()
+            return type(self.error), where, anonymous(str(self.error), self.parameters)
+        numbers = {name: number for number, name in enumerate(self.parameters)}
+        hazards = {
+            (f.kind, numbers.get(f.array), f.index, f.block, f.thread, f.other_block, f.other_thread, f.count)
+            for f in self.report.findings
+        }
+        return self.output.tobytes(), frozenset(hazards)  # type: ignore[union-attr]
+
+
+def anonymous(message: str, parameters: Sequence[str]) -> str:
+    """The first line of a simulator's message without names and lines: 'index 703 of #7' for the eighth parameter."""
+    what = re.sub(r"\bline \d+", "line", message.partition("\n")[0].partition(": ")[2])
+    for number, name in enumerate(parameters):
+        what = re.sub(rf"\b{re.escape(name)}\b", f"#{number}", what)
+    for name in set(re.findall(r"(\b[A-Za-z_]\w*)\[", what)):  # of shared arrays
+        what = re.sub(rf"\b{name}\b", "@", what)
+    return what
+
+
+def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Bool: where two arrays hold the same number. A NaN is like any other NaN: nobody writes NaN with a meaning."""
+    return (one == other) | ((one != one) & (other != other))
+
+
+@lru_cache(maxsize=64)
+def compiled(source: str, entry: str, arch: str = "sm_90") -> simulator.Kernel:
+    """The kernel of a source. Raises CompileError."""
+    module = simulator.RawModule(code=source, options=OPTIONS, name_expressions=(entry,), arch=arch)
+    return module.get_function(entry)
+
+
+def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
+    """Launch on a case under the sanitizer, and say what came of it."""
+    setup, printed = problem.prepare(case), io.StringIO()
+    names = tuple(parameter.name for parameter in kernel.compiled.parameters)
+    try:
+        with (
+            redirect_stdout(printed),
+            simulator.sanitize("report", max_instructions=MAX_INSTRUCTIONS) as reports,
+        ):
+            for _ in range(case.launches):
+                launch(kernel, setup)
+    except SimulatorError as stopped:
+        return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
+    return Outcome(case, setup.output, setup.expected, None, combined(reports), printed.getvalue(), names)
+
+
+def record(
+    kernel: simulator.Kernel,
+    setup: Setup,
+    *,
+    level: str = "ptx",
+    blocks: Any = "all",
+    only_traced: bool = False,
+    checks: str = "off",
+) -> simulator.Recording:
+    """One launch with the addresses of these blocks, whatever the sanitizer thinks of it. Raises SimulatorError."""
+    with (
+        redirect_stdout(io.StringIO()),
+        simulator.record(
+            level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
+        ) as recording,
+    ):
+        launch(kernel, setup)
+    return recording
+
+
+def output_name(kernel: simulator.Kernel, setup: Setup) -> str:
+    """What the learner's kernel calls the array that is judged."""
+    return kernel.compiled.parameters[setup.position].name
+
+
+def launch(kernel: Any, setup: Setup) -> None:
+    """Launch a function of the simulator's or of CuPy's."""
+    if setup.shared_bytes:
+        kernel.max_dynamic_shared_size_bytes = setup.shared_bytes
+    kernel(setup.grid, setup.block, setup.args, shared_mem=setup.shared_bytes)
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Who wrote an element last, and with which line of the source."""
+
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    line: int
+
+
+def writer(kernel: simulator.Kernel, problem: Problem, case: Case, element: int) -> Writer | None:
+    """Who stored the element with this linear index of the output last; None if nobody did."""
+    try:
+        recording = record(kernel, problem.prepare(case))
+    except SimulatorError:
+        return None
+    launch = recording.launches[-1]
+    setup = problem.prepare(case)
+    name = output_name(kernel, setup)
+    found = None
+    for trace in sorted(launch.traces, key=lambda trace: trace.step):
+        if trace.space != "global" or trace.op == "ld" or trace.array != name:
+            continue
+        first = (trace.addresses - trace.base) // 4
+        hit = (first <= element) & (element < first + max(trace.width // 4, 1))
+        if trace.active is not None:
+            hit &= trace.active
+        for thread in np.flatnonzero(hit)[-1:].tolist():
+            x, y, _ = launch.facts.block
+            index = (thread % x, thread // x % y, thread // (x * y))
+            found = Writer(trace.block, index, launch.program.instructions[trace.instruction].line)
+    return found

@@ -1,0 +1,199 @@
+"""Exercises of notebook 02, threads and indices: which thread, which warp, which element, and the whole formula."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.exercises.framework import slips
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap, only
+from helpers.exercises.framework.pictures import ThreadMapOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.thread_indices import PLACE_IN_LINE, WHOLE_LAUNCH
+
+
+def _thread(i: MapInputs) -> tuple[np.ndarray, np.ndarray]:
+    """threadIdx.x and threadIdx.y of the thread that owns each element."""
+    return i.col % i.block[0], i.row % i.block[1]
+
+
+def _block(i: MapInputs) -> np.ndarray:
+    """The linear number of the block that owns each element."""
+    return i.col // i.block[0] + i.grid[0] * (i.row // i.block[1])
+
+
+def _linear(i: MapInputs) -> np.ndarray:
+    x, y = _thread(i)
+    return x + i.block[0] * y
+
+
+def _shapes(*shapes: tuple[int, int, tuple[int, int]]) -> tuple[Case, ...]:
+    return tuple(Case({"M": M, "N": N}, block=block) for M, N, block in shapes)
+
+
+W_SLIPS = {
+    "threads": MapSlip("This is the number of the thread; a warp is 32 of them.", _linear),
+    "lanes": MapSlip("This is the lane, the thread's place in its warp (% 32); the warp's number is / 32.",
+                     lambda i: _linear(i) % 32),
+    "y_first": MapSlip("Threads are counted along x first, then along y; here y comes first.",
+                       lambda i: (_thread(i)[1] + i.block[1] * _thread(i)[0]) // 32),
+    "rows_of_block_y": MapSlip("A step in y skips a row of the block, which is blockDim.x threads; blockDim.y is the "
+                               "number of rows.",
+                               lambda i: (_thread(i)[0] + i.block[1] * _thread(i)[1]) // 32),
+    "rounded_up": MapSlip("This counts rounded up; the first warp has the number 0.",
+                          lambda i: (_linear(i) + 31) // 32),
+    "without_y": MapSlip("y is missing: a block of 16 × 16 threads has 8 warps, not one.",
+                         lambda i: _thread(i)[0] // 32 + 0 * i.row),
+    "without_x": MapSlip("x is missing: only whole rows of the block are counted.",
+                         lambda i: i.block[0] * _thread(i)[1] // 32 + 0 * i.col),
+    "whole_grid": MapSlip("This is a number in the whole grid; warps are counted anew in every block.",
+                          lambda i: (_linear(i) + i.block[0] * i.block[1] * _block(i)) // 32),
+    "block": MapSlip("This is the block's number in the grid, not the warp's in its block.", lambda i: _block(i)),
+}  # fmt: skip
+
+WARP_NUMBERS = KernelExercise(
+    name="warp_numbers",
+    notebook="02",
+    title="Which warp am I in?",
+    difficulty=1,
+    task="Every thread writes the number of its warp inside its block to its element of W. The kernel is right for "
+    "blocks that are one row of threads. Make it right for every two-dimensional block.",
+    hints=(
+        "Warps are cut from the threads of a block in the order of their linear number, 32 at a time.",
+        "The linear number counts along x first; each step in y skips a whole row of the block: blockDim.x threads.",
+        "thread = threadIdx.x + blockDim.x * threadIdx.y, and its warp is thread / 32.",
+    ),
+    problem=MatrixMap(
+        "warp_numbers",
+        _shapes(
+            (4, 128, (128, 1)),
+            (16, 32, (32, 8)),
+            (32, 48, (16, 16)),
+            (24, 24, (8, 8)),
+            (19, 37, (16, 8)),
+            (50, 3, (2, 64)),
+            (1, 70, (64, 2)),
+            (7, 1, (5, 7)),
+        ),
+        lambda i: _linear(i) // 32,
+        tuple(W_SLIPS.values()),
+        output="W",
+        reads=False,
+    ),
+    picture=ThreadMapOf("W", Case({"M": 32, "N": 48}, block=(16, 16)), "your kernel", thread=37),
+    wrong=tuple(
+        Wrong(name, W_SLIPS[name].sentence)
+        for name in ("lanes", "threads", "y_first", "rows_of_block_y", "rounded_up", "whole_grid")
+    ),
+)  # fmt: skip
+
+
+def _scaled(i: MapInputs) -> np.ndarray:
+    return i.case.alpha * i.source
+
+
+X_ALONG_ROWS = MapSlip(
+    "Blocks run along x for N columns and along y for M rows, but rows are taken from x: rows beyond the blocks along "
+    "x, and columns beyond those along y, have no thread.",
+    only(lambda i: (i.row < i.grid[0] * i.block[0]) & (i.col < i.grid[1] * i.block[1]), _scaled),
+)
+
+ROWS_AND_COLUMNS = KernelExercise(
+    name="rows_and_columns",
+    notebook="02",
+    title="Bug hunt: it worked for square matrices",
+    difficulty=2,
+    task="B = alpha · A, one element for each thread. The grid was made for x along the columns. The author tried "
+    "64 × 64 only. Make it right for every M and N, and let neighbouring lanes have neighbouring columns.",
+    hints=(
+        "Look at the picture: which part of B does nobody write, and how many rows and columns do the blocks cover?",
+        "The launch has enough blocks along x for N columns, and enough along y for M rows.",
+        "row must come from the y members of blockIdx, blockDim and threadIdx, col from the x members.",
+    ),
+    problem=MatrixMap(
+        "scale_matrix",
+        tuple(
+            Case({"M": M, "N": N}, alpha=1.25)
+            for M, N in ((16, 16), (64, 64), (8, 64), (64, 16), (19, 37), (50, 21), (1, 40), (30, 1), (1, 1))
+        ),
+        _scaled,
+        (
+            X_ALONG_ROWS,
+            MapSlip(slips.sentence("last_row_unwritten").replace(" of C", " of B"),
+                    only(lambda i: i.row < i.case.sizes["M"] - 1, _scaled)),
+            MapSlip(slips.sentence("last_column_unwritten").replace(" of C", " of B"),
+                    only(lambda i: i.col < i.case.sizes["N"] - 1, _scaled)),
+            MapSlip("alpha is missing.", lambda i: i.source),
+        ),
+        scaled=True,
+    ),
+    picture=ThreadMapOf("B", Case({"M": 19, "N": 37}), "your kernel", thread=5),
+    wrong=(
+        Wrong("starter", X_ALONG_ROWS.sentence),
+        Wrong("guard_swapped", slips.sentence("guards_swapped")),
+        Wrong("pitch_M", "A row of A and of B is N elements long, so the element's place is row * N + col."),
+        Wrong("one_row_too_many", "The rows are 0 to M − 1 and the columns 0 to N − 1: compare with <, not with <=."),
+        Wrong("no_guard", "The grid is rounded up to whole blocks, so that some threads have no element: the guard "
+              "must keep all of them from writing beyond B."),
+        Wrong("both_from_y", "row and col both come from the y members: only the diagonal is written."),
+    ),
+)  # fmt: skip
+
+
+BETA = KernelExercise(
+    name="beta",
+    notebook="02",
+    title="The whole formula: C = alpha · A · B + beta · C",
+    difficulty=2,
+    task="The kernel leaves alpha · A · B in C. Add beta · C, for every beta. With beta = 0 the old C may "
+    "hold anything, even NaN, and must not be read.",
+    hints=(
+        "What is 0 · NaN? Try it in Python: 0 * float('nan').",
+        "The old C must be read in one branch only, the one where beta is not 0.",
+        "alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col])",
+    ),
+    problem=Gemm("sgemm_naive", (16, 8), (8, 16), Tiles(BM=8, BN=16)),
+    picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=5),
+    wrong=(
+        Wrong("starter", slips.sentence("beta_ignored")),
+        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
+        Wrong("beta_is_1", slips.sentence("beta_taken_for_1")),
+        Wrong("alpha_on_both", slips.sentence("alpha_on_both")),
+        Wrong("in_the_loop", "beta · C is added in every round of the loop, K times, and then multiplied by alpha: it "
+              "belongs after the loop."),
+        Wrong("product_lost", slips.sentence("nothing_added")),
+    ),
+)  # fmt: skip
+
+SIXTEEN_ROWS = (
+    "This makes 16 rows of 8 columns: the tile has 8 rows of 16. Rows reach into the next block's tile, and half of "
+    "the columns have no thread."
+)
+
+FLAT_BLOCK = KernelExercise(
+    name="flat_block",
+    notebook="02",
+    title="Stretch: a block in one dimension",
+    difficulty=3,
+    task="The block is now 128 threads in one row, but its tile of C is still 8 rows of 16 columns. Compute each "
+    "thread's row and column in the tile from threadIdx.x alone; neighbouring threads have neighbouring columns.",
+    hints=(
+        "Number the elements of the tile along its rows: 0 to 15 in the first row, 16 to 31 in the second.",
+        "Which arithmetic takes the number 37 apart into row 2 and column 5, if a row has 16?",
+        "y = threadIdx.x / 16 and x = threadIdx.x % 16.",
+    ),
+    problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),
+    picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=37),
+    wrong=(
+        Wrong("starter", SIXTEEN_ROWS),
+        Wrong("traded", SIXTEEN_ROWS),
+        Wrong("mask", "x & 7 keeps three bits, columns 0 to 7: a row of the tile has 16."),
+        Wrong("both_remainders", "row and column are both remainders, so that most of the tile has no thread."),
+        Wrong("tile_not_scaled", "A block's tile begins at blockIdx.y * 8 and blockIdx.x * 16; here blocks begin one "
+              "row or one column apart."),
+    ),
+)  # fmt: skip
+
+EXERCISES = (PLACE_IN_LINE, WARP_NUMBERS, WHOLE_LAUNCH, ROWS_AND_COLUMNS, BETA, FLAT_BLOCK)

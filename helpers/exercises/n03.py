@@ -1,0 +1,191 @@
+"""Exercises of notebook 03, coalescing: sectors by hand, a block that helps, a kernel for column-major matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import get
+from helpers.draw import theme
+from helpers.draw.access import warp_access
+from helpers.draw.sectors import sectors_figure
+from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import SectorsOf
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.explore import launches
+from helpers.simulator.recording import counting
+
+
+def predict_naive_load() -> Prediction:
+    """How many sectors does the naive kernel's load of A cost a warp? The answer comes from a recording."""
+    run = launches.record_launch(get("naive"), block=(32, 32), M=1024, N=1024, K=1024)
+    return predict(
+        "Sectors for one load of A by one warp of the naive kernel:",
+        reasons={
+            1: "That needs all 32 lanes to read floats of the same 32 bytes.",
+            4: "32 floats are 128 bytes, and 128 / 32 = 4: that needs the 32 floats to be neighbours in memory.",
+            16: "That needs the lanes to share sectors in pairs.",
+            32: "The lanes' floats are a whole row of A apart, so no two of them lie in the same sector.",
+        },
+        answer=warp_access(run, "A").sectors,
+        picture=lambda: sectors_figure(launches.gemm_accesses(run), "naive, block (32, 32): warp 0, k = 0"),
+    )
+
+
+# --- sectors by hand: lane i reads the float with index FIRST + STRIDE * i
+
+FIRST, STRIDE = 3, 2
+_ADDRESSES = 4 * (FIRST + STRIDE * np.arange(32, dtype=np.int64))
+STRIDED = int(counting.sectors(_ADDRESSES[None, :], np.ones((1, 32), bool), 4)[0])
+_LAST = int(_ADDRESSES[-1]) + 3
+BECAUSE_STRIDED = (
+    f"The lanes' bytes reach from {_ADDRESSES[0]} to {_LAST}, which is from sector {_ADDRESSES[0] // 32} to sector "
+    f"{_LAST // 32}, and none in between is left out."
+)
+STRIDED_SLIPS = (
+    Slip(32, "Neighbouring lanes are so close that several of them share a sector."),
+    Slip(4, "That would be 32 floats without holes; here every second float is skipped."),
+    Slip(8, "Every second float of 8 whole sectors would do, but where does the first one stand?"),
+    Slip(16, "Two lanes to a sector? A sector has eight floats, and every second one is read: four lanes share it."),
+)
+
+STRIDED_SECTORS = ValueExercise(
+    name="strided_sectors",
+    notebook="03",
+    title="Sectors by hand",
+    difficulty=1,
+    task="Every lane of a warp loads one float: lane i reads the float with index 3 + 2 · i of an array that begins at "
+    "a multiple of 128 bytes. How many sectors does the request cost?",
+    hints=(
+        "A sector holds eight floats: indices 0 to 7, 8 to 15, and so on.",
+        "Which index does lane 0 read, and which lane 31? In which sectors do these two lie?",
+        "Lane 31 reads index 65. Are there sectors between the first and the last that no lane reads?",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=STRIDED,
+    because=BECAUSE_STRIDED,
+    judge=lambda answer: check_number(
+        answer, STRIDED, unit="sectors", because=BECAUSE_STRIDED, slips=STRIDED_SLIPS
+    ),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in STRIDED_SLIPS),
+)  # fmt: skip
+
+
+# --- a block for the naive kernel
+
+WIDTH = 1024  # columns of the matrices on which a block shape is judged
+MEASURED_AT = 2048
+MOST_SECTORS = 2.6
+NAIVE = get("naive")
+
+
+def _judge_block(block: Any) -> Verdict:
+    """Does the naive kernel, launched with this block, cost at most MOST_SECTORS a load request?"""
+    if not isinstance(block, Sequence) or len(block) != 2 or any(not isinstance(b, int) or b < 1 for b in block):
+        return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
+    if block[0] * block[1] < 32:
+        threads = block[0] * block[1]
+        idle = f"{theme.plural(threads, 'thread')} leave {32 - threads} lanes of the warp idle"
+        return Verdict(False, f"{idle}: use 32 or more.")
+    shape = launches.block_shape(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
+    cost = (
+        f"{NAIVE.name} with block {shape.label} costs {theme.thousands(shape.sectors_per_request, 1)} sectors a request"
+    )
+    if shape.gflops is not None:
+        cost += f" and reached {theme.thousands(shape.gflops)} GFLOPS at {theme.thousands(MEASURED_AT)}³ when recorded"
+    goal = f"the goal is at most {MOST_SECTORS:g}"
+    if shape.sectors_per_request <= MOST_SECTORS:
+        return Verdict(True, f"{cost}: {goal}, done.")
+    lanes = min(block[0], 32)
+    why = f"{lanes} neighbouring lanes lie along x, each in a row of its own" if lanes > 1 else ""
+    return Verdict(False, f"{cost}; {goal}. {why[:1].upper()}{why[1:]}.")
+
+
+def _sectors_of_block(block: tuple[int, int]) -> theme.Figure:
+    """What warp 0 of the naive kernel asks for."""
+    run = launches.record_launch(NAIVE, block, M=WIDTH, N=WIDTH, K=launches.SHORT_K)
+    return sectors_figure(launches.gemm_accesses(run), f"naive, block ({block[0]}, {block[1]}): warp 0, k = 0")
+
+
+NARROW_BLOCK = ValueExercise(
+    name="narrow_block",
+    notebook="03",
+    title="A block that helps",
+    difficulty=2,
+    task="Someone insists on the naive kernel, with x down the rows. Choose the block so that its loads cost at most "
+    "2.6 sectors a request.",
+    hints=(
+        "A warp is 32 threads in the order of their linear number, x first. How many of them lie along x?",
+        "Lanes with the same x share a row of A, and their columns of B are neighbours.",
+        "A block that is one thread wide in x: then the lanes lie along y, which is the columns.",
+    ),
+    variable="block",
+    starter=(32, 32),
+    solved=(1, 32),
+    because="With one thread along x, the 32 lanes lie along y: they share the float of A and read 32 neighbours of B.",
+    judge=_judge_block,
+    wrong=(
+        WrongValue((16, 16), "16 neighbouring lanes lie along x, each in a row of its own."),
+        WrongValue((8, 32), "8 neighbouring lanes lie along x, each in a row of its own."),
+        WrongValue((64, 64), "4096 threads"),
+        WrongValue((1, 8), "24 lanes of the warp idle"),
+        WrongValue((1, 0), "at least 1, not (1, 0)"),
+        WrongValue(32, "at least 1, not 32"),
+    ),
+    picture=_sectors_of_block,
+)
+
+
+# --- a kernel for column-major matrices
+
+COLUMN_MAJOR = KernelExercise(
+    name="column_major",
+    notebook="03",
+    title="Column-major matrices",
+    difficulty=2,
+    task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. This kernel "
+    "multiplies column-major matrices. It is right, x runs along the columns as in our good kernel, and it is slow. "
+    "Change it until its loads cost at most 2.6 sectors a request.",
+    hints=(
+        "Which of the two indices, row or col, must grow by one from lane to lane so that A[row + k * M] grows by one?",
+        "Neighbouring lanes differ in threadIdx.x.",
+        "The rule is not: x along the columns. It is: x along the axis whose neighbours are neighbours in memory. Let "
+        "row come from the x members and col from the y members.",
+    ),
+    problem=Gemm(
+        "sgemm_columns", (32, 8), (8, 32), Tiles(), scaled=False, rows_along="either", column_major=True,
+        shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 3), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
+    ),
+    picture=SectorsOf(
+        ((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 128, "N": 128, "K": 32}),
+        "sgemm_columns, column-major, block (32, 8)",
+    ),
+    goals=(goals.sectors_a_load(2.6),),
+    judged=Case({"M": 128, "N": 128, "K": 32}),
+    wrong=(
+        Wrong("starter", "col comes from x, so neighbouring lanes are in neighbouring columns, M elements apart in "
+              "memory. Which index is contiguous here?"),
+        Wrong("stores_rows", "C is right if it is read row by row: the store writes row-major, C[row * N + col], "
+              "but C is column-major: C[row + col * M]."),
+        Wrong("reads_rows_of_B", "B is read as if it were row-major, B[k * N + col]; it is column-major: "
+              "B[k + col * K]."),
+        Wrong("reads_rows_of_A", "A is read as if it were row-major, A[row * K + k]; it is column-major: "
+              "A[row + k * M]."),
+        Wrong("row_major", "This kernel treats the matrices as row-major. The layout is given; what may change is "
+              "which thread computes which element."),
+        Wrong("last_k", slips.sentence("last_k_missing")),
+        Wrong("no_guard", "The grid is rounded up to whole blocks: threads without an element must not read or "
+              "write."),
+    ),
+)  # fmt: skip
+
+EXERCISES = (STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)

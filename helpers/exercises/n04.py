@@ -1,0 +1,119 @@
+"""Exercises of notebook 04, shared memory: barriers, edges, more reuse."""
+
+from __future__ import annotations
+
+from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import TilePhasesOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+
+T = 16
+WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
+
+NOBODY_WAITS = (
+    "In each round of the loop, nobody waits between the last read of a tile and the next load over it. (A barrier "
+    "after the loop comes too late.)"
+)
+
+BARRIERS = KernelExercise(
+    name="barriers",
+    notebook="04",
+    title="Bug hunt: right by luck",
+    difficulty=1,
+    task="This tiled kernel passed every test that its author ran. On a GPU it is sometimes wrong. Find out what may "
+    "happen in the wrong order, and forbid it.",
+    hints=(
+        "A block has 8 warps, and they do not march in step: one may be a whole round of the loop ahead of another.",
+        "Which threads still read As and Bs while a fast warp is already back at the top of the loop?",
+        "Two orders must be forced in each round: all loads before the first read, and all reads before the next load.",
+    ),
+    problem=Gemm("sgemm_barriers", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
+    picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
+    wrong=(
+        Wrong(
+            "only_second",
+            "The barrier between loading and multiplying is missing: a thread reads elements that others have not "
+            "stored yet.",
+        ),
+        Wrong("after_loop", NOBODY_WAITS),
+        Wrong("starter", NOBODY_WAITS),
+        Wrong(
+            "inside_branch",
+            "Every thread of the block must reach the barrier, also those whose element lies outside C: keep the "
+            "barrier out of the if.",
+        ),
+        Wrong(
+            "returns_early",
+            "Threads outside C must not leave before the loop: they load elements that others need, and the barrier "
+            "waits for them.",
+        ),
+        Wrong(
+            "only_warps",
+            "__syncwarp() holds the 32 threads of a warp together, but a tile is loaded by 8 warps: only "
+            "__syncthreads() waits for them all.",
+        ),
+    ),
+)
+
+TILE_EDGES = KernelExercise(
+    name="tile_edges",
+    notebook="04",
+    title="Edges",
+    difficulty=2,
+    task="The kernel is right where T divides M, N and K, and leaves the arrays everywhere else. Make it right for "
+    "every size. All threads of a block must still load, and reach both barriers.",
+    hints=(
+        "A tile may stick out of A in two directions, out of B in two directions, and out of C in two directions.",
+        "Which number, put into a tile in place of an element that does not exist, adds nothing to any sum?",
+        "As: row < M && k0 + x < K. Bs: k0 + y < K && col < N. C: row < M && col < N.",
+    ),
+    problem=Gemm("sgemm_edges", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
+    picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
+    wrong=(
+        Wrong("starter", "Nothing asks whether row, col or k is still inside the matrices: tiles at the edges "
+              "stick out."),
+        Wrong("store_unguarded", "The loads are guarded, the store is not, or not enough: threads whose element lies "
+              "outside C must not write it."),
+        Wrong("k_unguarded", "Rows of A and columns of B are guarded, but not k: the last tile sticks out of A to the "
+              "right and out of B at the bottom."),
+        Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
+        Wrong("nothing_instead", "What lies outside must become 0. Not storing anything leaves in the tile what was "
+              "there before: anything in the first round, the tile before in the others."),
+        Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
+        Wrong("ones", "What lies outside must add nothing to the sum: 1 · 1 adds 1, 0 · 0 adds nothing."),
+        Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
+        Wrong("one_short", slips.sentence("last_row_and_column_unwritten")),
+    ),
+)  # fmt: skip
+
+TWO_TILES = KernelExercise(
+    name="two_tiles",
+    notebook="04",
+    title="Stretch: load A once for two tiles of B",
+    difficulty=3,
+    task="Each block computes two tiles of C side by side, first one, then the other, and loads the same tile of A for "
+    "both. It is right. Load each tile of A once: at most 12 288 floats for M = N = 64 and K = 32.",
+    hints=(
+        "The loop over the halves stands around the loop over k. What if it stood inside?",
+        "In each round of k, load one tile of A and two of B (Bs has room for 2 · T columns), then add to both sums.",
+        "Bs[y][x + half * T] for half = 0 and 1; a barrier; acc[half] += As[y][k] * Bs[k][x + half * T]; a barrier.",
+    ),
+    problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T)),
+    picture=TilePhasesOf(Case({"M": 2 * T, "N": 4 * T, "K": 2 * T}), "your kernel", phase=0),
+    goals=(goals.floats_loaded(12288),),
+    judged=Case({"M": 64, "N": 64, "K": 32}),
+    wrong=(
+        Wrong("starter", "The loop over the halves runs around the loop over k, so that every tile of A is loaded "
+              "twice."),
+        Wrong("same_tile_twice", "Both sums are made from the first tile of B: the second half needs its own, T "
+              "columns further."),
+        Wrong("second_half_unloaded", "The second half of Bs is read, but no thread stores it."),
+        Wrong("one_guard_for_both", "Both loads of B ask whether col is inside: the second one is at col + T."),
+        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
+        Wrong("first_acc_twice", "Both halves are added to the same sum, acc[0]."),
+    ),
+)  # fmt: skip
+
+EXERCISES = (BARRIERS, TILE_EDGES, TWO_TILES)

@@ -1,0 +1,156 @@
+"""Exercises of notebook 06, register tiling: one column a thread, a patch a thread, and tile sizes that pay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gemm_kernels import get
+from helpers import devices
+from helpers.compiler import compile as compile_kernel
+from helpers.draw import theme
+from helpers.draw.register_tile import register_tile_figure
+from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import TilePhasesOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.values import ValueExercise, WrongValue, written
+from helpers.explore import register_tile
+from helpers.models.traffic import shared_loads_per_fma
+from helpers.occupancy import occupancy
+
+COLUMN_CASE = Case({"M": 64, "N": 64, "K": 16})
+
+THREAD_COLUMN = KernelExercise(
+    name="thread_column",
+    notebook="06",
+    title="Four results for one thread",
+    difficulty=1,
+    task="Each thread computes four elements of one column of C, one after the other, and each of them goes through "
+    "all tiles anew: two loads from shared memory for every FMA. Compute the four together, with at most 1.3 loads "
+    "for an FMA.",
+    hints=(
+        "For one k, the four elements need four different elements of As, and the same element of Bs.",
+        "Keep four sums, float acc[TM], and let the loop over y be the innermost: inside k, inside k0.",
+        "for k: for y: acc[y] += As[row + y][k] * Bs[k][col]; after the last tile, a loop over y stores them all.",
+    ),
+    problem=Gemm("sgemm_column", (256,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4)),
+    picture=TilePhasesOf(COLUMN_CASE, "your kernel", phase=0),
+    goals=(goals.shared_loads_per_fma(1.3),),
+    judged=COLUMN_CASE,
+    wrong=(
+        Wrong("starter", "The loop over y runs around the loop over the tiles, so that nothing is shared between the "
+              "four elements: each product loads its element of Bs anew."),
+        Wrong("one_row_of_A", slips.sentence("one_row_of_A")),
+        Wrong("one_element_stored", slips.sentence("one_row_of_patch")),
+        Wrong("one_sum", "All four rows are added to the same sum, acc[0]."),
+        Wrong("rows_apart", "The rows that are read lie BM / TM apart, the rows that are stored are neighbours: a "
+              "thread must store the rows that it has computed."),
+        Wrong("guard_of_first_row", "Only the first of the four rows is compared with M: at the lower edge the others "
+              "stick out."),
+        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
+    ),
+)  # fmt: skip
+
+PATCH_CASE = Case({"M": 32, "N": 32, "K": 8})
+
+OUTER_PRODUCT = KernelExercise(
+    name="outer_product",
+    notebook="06",
+    title="Bug hunt: whose column is it?",
+    difficulty=2,
+    task="Each thread computes a patch of 4 × 4 elements. Most of C is wrong, and none of it is out of bounds. Find "
+    "the line.",
+    hints=(
+        "Look at the error map: which columns of each patch are right?",
+        "The thread stores columns tile_col + col + x. Which columns does it read from Bs?",
+        "Both must be the same columns: b_frag[x] = Bs[k][col + x].",
+    ),
+    problem=Gemm("sgemm_patch", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4)),
+    picture=TilePhasesOf(PATCH_CASE, "your kernel", block=(0, 0, 0), phase=0, thread=10),
+    wrong=(
+        Wrong("starter", "The fragment of B begins at the thread's number, one column after the neighbour's; its patch "
+              "begins at col, TN columns after the neighbour's."),
+        Wrong("columns_apart", "The columns that are read lie BN / TN apart, the columns that are stored are "
+              "neighbours: both must be the same."),
+        Wrong("a_stands_still", slips.sentence("one_row_of_A")),
+        Wrong("b_stands_still", slips.sentence("one_column_of_B")),
+        Wrong("traded", slips.sentence("patch_flipped")),
+        Wrong("diagonal", "acc[y][x] takes the element of B that belongs to y: a_frag goes with y, b_frag with x."),
+        Wrong("replaced", "Only the last product of each tile is there: each k replaces the sum (=) instead of adding "
+              "to it (+=)."),
+    ),
+)  # fmt: skip
+
+
+# --- tile sizes
+
+LADDER_KERNEL = "block_tile_2d"
+H200 = devices.get("NVIDIA H200")
+MOST_LOADS, LEAST_OCCUPANCY = 0.25, 0.25
+GUESS = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
+
+
+def _judge_tiles(params: Any) -> Verdict:
+    """Few loads for an FMA, no spills, and enough warps on an SM."""
+    if not isinstance(params, Mapping) or any(not isinstance(name, str) for name in params):
+        return Verdict(False, f"The tile sizes are a dict such as {written(GUESS)}, not {params!r}.")
+    if not params:
+        return Verdict(False, f"Name the tile sizes, such as {written(GUESS)}.")
+    kernel = get(LADDER_KERNEL, **params)
+    loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
+    compiled = compile_kernel(kernel.source, kernel.entry)
+    fraction = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes).fraction
+    text = (
+        f"{loads:.2f} loads per FMA (at most {MOST_LOADS:g}); {compiled.registers} registers, {kernel.threads} "
+        f"threads a block: {100 * fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
+    )
+    if compiled.local_bytes:
+        return Verdict(
+            False, f"{text}; {compiled.local_bytes} bytes a thread do not fit into registers and go to memory."
+        )
+    if loads > MOST_LOADS:
+        return Verdict(False, f"{text}. A larger patch uses each loaded element more often.")
+    if fraction < LEAST_OCCUPANCY:
+        return Verdict(False, f"{text}. The patch takes so many registers that few warps fit on the SM.")
+    return Verdict(True, f"{text}: done.")
+
+
+def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
+    """What a thread with these tile sizes reads and computes in one step."""
+    kernel = get(LADDER_KERNEL, **params)
+    return register_tile_figure(register_tile.tile_of(register_tile.Tiled.of(kernel), 0))
+
+
+PATCH_SIZE = ValueExercise(
+    name="patch_size",
+    notebook="06",
+    title="Stretch: the largest patch that pays",
+    difficulty=3,
+    task="Choose the tile sizes of block_tile_2d: at most 0.25 loads from shared memory for an FMA, and still at least "
+    "25 % occupancy on an H200.",
+    hints=(
+        "For one k a thread loads TM + TN elements and does TM · TN FMAs.",
+        "(TM + TN) / (TM · TN) is 0.25 for a square patch of 8 × 8.",
+        "The patch of sums alone takes TM · TN registers of each thread: 64 leave room for two blocks of 256 threads.",
+    ),
+    variable="tiles",
+    starter=GUESS,
+    solved={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
+    because="8 × 8: 16 loads for 64 FMAs, and about a hundred registers a thread.",
+    judge=_judge_tiles,
+    wrong=(
+        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 4}, "0.38 loads per FMA"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 loads per FMA"),
+        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "few warps fit on the SM"),
+        WrongValue({"BM": 100, "BN": 128, "BK": 8, "TM": 8, "TN": 8}, "BM must be a multiple of TM"),
+        WrongValue({"BM": 256, "BN": 256, "BK": 8, "TM": 4, "TN": 4}, "must be at most 1024"),
+        WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 8, "WN": 8}, "has no parameter WN"),
+    ),
+    picture=_tile_picture,
+)  # fmt: skip
+
+EXERCISES = (THREAD_COLUMN, OUTER_PRODUCT, PATCH_SIZE)

@@ -1,0 +1,190 @@
+"""Exercises of notebook 07, bank conflicts: wavefronts by hand, padding, a transposition, a swizzle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.answers import Slip, check_number
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.maps import MapInputs, MatrixMap
+from helpers.exercises.framework.pictures import BankBoardOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.simulator.recording import counting
+
+# --- wavefronts by hand: lane i stores one float to row i % DOWN, column i // DOWN of a tile with rows of PITCH floats
+
+DOWN, PITCH = 8, 72
+_WORDS = np.arange(32) % DOWN * PITCH + np.arange(32) // DOWN
+WAVEFRONTS = int(counting.wavefronts(4 * _WORDS[None, :].astype(np.int64), np.ones((1, 32), bool), 4)[0])
+BECAUSE_WAVEFRONTS = (
+    f"Row r begins in bank {PITCH} · r % 32, which is {PITCH % 32} · r % 32: the rows r and r + {32 // (PITCH % 32)} "
+    "begin in the same bank, and no third one does."
+)
+WAVEFRONT_SLIPS = (
+    Slip(1, "That needs 32 lanes in 32 different banks. In which banks do rows 0 and 4 begin?"),
+    Slip(8, "All rows would begin in the same bank if their length were a multiple of 32; 72 is not."),
+    Slip(4, "The four columns of a row lie in neighbouring banks; they do not wait for each other."),
+    Slip(32, "That is one wavefront for each lane, as if all words were in one bank."),
+    Slip(3, "Count the lanes of the busiest bank: how many rows begin there?"),
+)
+
+WAVEFRONTS_BY_HAND = ValueExercise(
+    name="wavefronts_by_hand",
+    notebook="07",
+    title="Wavefronts by hand",
+    difficulty=1,
+    task="A warp stores a tile: lane i writes one float to row i % 8 and column i / 8 of a shared array whose rows are "
+    "72 floats long. How many wavefronts does the store take?",
+    hints=(
+        "Word w lies in bank w % 32. Lane i writes word 72 · (i % 8) + i / 8.",
+        "In which banks do the eight rows begin? 72 % 32 is 8.",
+        "Rows 0 and 4 both begin in bank 0, rows 1 and 5 in bank 8, and so on.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=WAVEFRONTS,
+    because=BECAUSE_WAVEFRONTS,
+    judge=lambda answer: check_number(
+        answer, WAVEFRONTS, unit="wavefronts", because=BECAUSE_WAVEFRONTS, slips=WAVEFRONT_SLIPS
+    ),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in WAVEFRONT_SLIPS),
+)  # fmt: skip
+
+
+# --- padding
+
+BM, BN, BK = 64, 32, 8
+ONE_TILE = Case({"M": BM, "N": BN, "K": BK})
+
+NOT_A_MULTIPLE_OF_FOUR = (
+    "A row must be a multiple of four floats long: the 128-bit load of a fragment needs an address that is a multiple "
+    "of 16 bytes, in every row."
+)
+
+PADDING = KernelExercise(
+    name="padding",
+    notebook="07",
+    title="How many unused floats?",
+    difficulty=1,
+    task="The A tile is stored transposed, and its store has bank conflicts. Choose PAD so that there are none, and "
+    "the block needs at most 3 200 bytes of shared memory. Fragments are loaded 128 bits at a time.",
+    hints=(
+        "A warp stores eight rows of As at four columns. In which banks do the rows begin if a row has 64 + PAD "
+        "floats?",
+        "The four columns of a row take four neighbouring banks, so rows should begin four banks apart.",
+        "A 128-bit load needs an address that is a multiple of 16 bytes: a row must be a multiple of four floats long.",
+    ),
+    problem=Gemm("sgemm_padding", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
+    picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
+    goals=(goals.conflicts("st"), goals.shared_bytes(3200)),
+    judged=ONE_TILE,
+    wrong=(
+        Wrong("starter", "A row of 64 floats is twice the 32 banks, so that all eight rows begin in bank 0."),
+        Wrong("one", NOT_A_MULTIPLE_OF_FOUR),
+        Wrong("two", NOT_A_MULTIPLE_OF_FOUR),
+        Wrong("eight", "With eight floats the rows begin 8 banks apart: rows 0 and 4 meet in bank 0."),
+        Wrong("whole_row_of_banks", "32 floats are one whole row of banks: every row still begins in bank 0."),
+    ),
+)  # fmt: skip
+
+
+# --- a transposition
+
+TRANSPOSE_CASE = Case({"M": 64, "N": 96})
+
+
+def _transposed(i: MapInputs) -> np.ndarray:
+    return i.source.T
+
+
+ROWS_OF_32 = (
+    "Rows of 32 floats: lane x and lane x + 1 read words that are 32 apart, all of them in one bank. (Another row at "
+    "the end changes nothing: it is the length of a row that decides where the next one begins.)"
+)
+
+TRANSPOSE_TILE = KernelExercise(
+    name="transpose_tile",
+    notebook="07",
+    title="A transposition without waiting",
+    difficulty=2,
+    task="B is the transpose of A. The kernel reads and writes global memory in whole sectors, and its lanes queue up "
+    "at one bank when they read the tile. Remove all bank conflicts, and keep stores coalesced: at most 192 requests "
+    "and 768 sectors for 64 × 96 elements.",
+    hints=(
+        "Lane x reads tile[x][y]: how many floats lie between the words of neighbouring lanes?",
+        "Rows of 32 floats put a column into a single bank. Which row length gives neighbouring rows neighbouring "
+        "banks?",
+        "One unused float at the end of each row: tile[T][T + 1].",
+    ),
+    problem=MatrixMap(
+        "transpose",
+        tuple(Case({"M": M, "N": N}) for M, N in ((32, 64), (64, 32), (35, 70), (70, 35), (1, 40), (33, 1), (1, 1))),
+        _transposed,
+        block=(32, 8),
+        block_tile=(32, 32),
+        transposed=True,
+    ),
+    picture=BankBoardOf(TRANSPOSE_CASE, "your kernel", op="ld"),
+    goals=(goals.conflicts(), goals.store_sectors(768)),
+    judged=TRANSPOSE_CASE,
+    wrong=(
+        Wrong("starter", ROWS_OF_32),
+        Wrong("wrong_end", ROWS_OF_32),
+        Wrong("even_pad", "Two unused floats put neighbouring rows two banks apart: lanes x and x + 16 meet."),
+        Wrong("uncoalesced", "The conflicts are gone because the lanes now read along the tile's rows, but they store "
+              "down a column of B: every lane touches a sector of its own."),
+        Wrong("no_barrier", "Lanes read what other warps have loaded: wait for them with __syncthreads()."),
+        Wrong("not_transposed", "The tile is stored as it was loaded, tile[y][x]: tiles trade places, their elements "
+              "do not. Lane x of row y must store tile[x][y]."),
+        Wrong("pitch_N", "A row of B is M elements long: B[row * M + col]."),
+        Wrong("block_not_transposed", "The tile at blockIdx (x, y) of A belongs to row blockIdx.x and column "
+              "blockIdx.y of the tiles of B."),
+    ),
+)  # fmt: skip
+
+
+# --- a swizzle
+
+SAME_PLACE = (
+    "A row has the same place for all eight k, and these places are whole rows of As apart, so in the same bank. Each "
+    "k needs another place."
+)
+
+SWIZZLE = KernelExercise(
+    name="swizzle",
+    notebook="07",
+    title="Stretch: no conflict, and no byte more",
+    difficulty=3,
+    task="The store of the transposed A tile has bank conflicts, and padding would cost memory. Change place(k, row) "
+    "instead, so that the store has no conflict. The block may use no more than the 3 072 bytes of its tiles.",
+    hints=(
+        "place must be a permutation of the rows, another one for each k, and loads go through it, too.",
+        "In a store of a warp k runs from 0 to 7 and row over four neighbours: they take four banks. Where should the "
+        "four of the next k go?",
+        "An exclusive or with 4 · k moves groups of four: row ^ (4 * k).",
+    ),
+    problem=Gemm("sgemm_swizzle", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
+    picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
+    goals=(goals.conflicts("st"), goals.shared_bytes(3072)),
+    judged=ONE_TILE,
+    wrong=(
+        Wrong("starter", SAME_PLACE),
+        Wrong("same_for_all_k", SAME_PLACE),
+        Wrong("by_one", "An exclusive or with k alone shuffles eight neighbours among themselves: they share eight "
+              "banks where 32 are free."),
+        Wrong("by_eight", "8 · k runs through 0, 8, … 56, of which the bank is 0, 8, 16, 24, 0, …: two k meet in a "
+              "bank."),
+        Wrong("folded", "row & ~(4 * k) keeps several rows at one place: they overwrite each other. An exclusive or "
+              "with 4 * k gives every row a place of its own."),
+        Wrong("added", "row + 4 * k leaves the row of As where row is large: the last rows of one k overwrite the "
+              "first of the next."),
+        Wrong("store_only", "The store goes through place, the load does not: it reads other rows than were stored."),
+        Wrong("padded", "Padding cures the conflicts, too, but costs 128 bytes that the swizzle does not need."),
+    ),
+)  # fmt: skip
+
+EXERCISES = (WAVEFRONTS_BY_HAND, PADDING, TRANSPOSE_TILE, SWIZZLE)

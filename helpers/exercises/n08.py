@@ -1,0 +1,146 @@
+"""Exercises of notebook 08, vectorization: four floats by one instruction, and where alignment forbids it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap
+from helpers.exercises.framework.pictures import SectorsOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+
+# --- scaling a vector
+
+LONG = Case({"N": 4099}, alpha=1.25)
+
+
+def _scaled(i: MapInputs) -> np.ndarray:
+    return i.case.alpha * i.source
+
+
+FOUR_AT_ONCE = KernelExercise(
+    name="four_at_once",
+    notebook="08",
+    title="Four floats at once",
+    difficulty=1,
+    task="y = alpha · x for N floats; x and y begin at multiples of 256 bytes. Each thread takes care of four floats, "
+    "one by one. Move four neighbours by one instruction: at most 36 load requests and 36 store requests for 4 099 "
+    "floats. N need not be a multiple of four.",
+    hints=(
+        "Which four floats should a thread take, so that they are neighbours?",
+        "Floats first + 4 · threadIdx.x and the three behind it. What if fewer than four of them are left?",
+        "if (i + 3 < N) *reinterpret_cast<float4 *>(&y[i]) = {alpha * v.x, …}; else one by one, up to N.",
+    ),
+    problem=MatrixMap(
+        "scale",
+        tuple(Case({"N": N}, alpha=1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
+        _scaled,
+        (
+            MapSlip("alpha is missing.", lambda i: i.source),
+        ),
+        output="y",
+        block=(128, 1),
+        block_tile=(1, 512),
+        scaled=True,
+    ),
+    picture=SectorsOf(((2, "ld"), (3, "st")), LONG, "your kernel"),
+    goals=(goals.load_requests(36), goals.store_requests(36)),
+    judged=LONG,
+    wrong=(
+        Wrong("starter", "Each request moves one float for each lane: four times as many requests as with float4."),
+        Wrong("tail_dropped", "The last one to three floats are not written where N is no multiple of four: what "
+              "happens to a group that is not whole?"),
+        Wrong("beyond_the_end", "The last group is not whole, and a float4 reaches beyond the end: all four floats "
+              "must exist, i + 3 < N."),
+        Wrong("next_float", "Neighbouring threads begin one float apart: their groups overlap, and most of them do "
+              "not begin at a multiple of 16 bytes. Begin four floats apart."),
+        Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
+              "groups."),
+        Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
+        Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
+    ),
+)  # fmt: skip
+
+
+# --- rows of A
+
+ALIGNED = Case({"M": 16, "N": 32, "K": 64})
+
+ALIGNED_ROWS = KernelExercise(
+    name="aligned_rows",
+    notebook="08",
+    title="When a row may be read by fours",
+    difficulty=2,
+    task="The kernel reads its row of A four floats at a time, whatever K is. Make it right for every K, and keep the "
+    "128-bit loads where they are allowed: at most 256 load requests to A for M = 16, N = 32, K = 64.",
+    hints=(
+        "A 128-bit load needs an address that is a multiple of 16 bytes. At which byte does row 1 begin if K is 10?",
+        "All rows begin at a multiple of 16 bytes only if K is a multiple of four. Which loop works for any K?",
+        "if (K % 4 == 0) the loop with float4; then a loop over what is left, one by one: all of K, or nothing.",
+    ),
+    problem=Gemm(
+        "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
+        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
+    ),
+    picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
+    goals=(goals.load_requests(256, 4, "A"),),
+    judged=ALIGNED,
+    wrong=(
+        Wrong("starter", "If K is no multiple of four, rows of A begin in the middle of 16 bytes, and a float4 may "
+              "not be read there."),
+        Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
+              "also where rows do not begin at a multiple of 16 bytes."),
+        Wrong("scalar_only", "Everything is right, and every float is a request of its own: where K is a multiple of "
+              "four, one request could bring four."),
+        Wrong("whole_groups_only", "The last K % 4 products are missing: the loop over what is left must run to K."),
+        Wrong("same_component", "All four products take v.x: the others are v.y, v.z and v.w."),
+        Wrong("same_row_of_B", "All four products take row k of B: the others belong to rows k + 1, k + 2 and k + 3."),
+        Wrong("counted_twice", "The loop over what is left begins at 0 again: where K is a multiple of four, "
+              "everything is counted twice."),
+    ),
+)  # fmt: skip
+
+
+# --- the store of C
+
+STORED = Case({"M": 32, "N": 64, "K": 4}, 1.25, -0.5)
+
+VECTOR_STORE = KernelExercise(
+    name="vector_store",
+    notebook="08",
+    title="Stretch: four results in one store",
+    difficulty=3,
+    task="Each thread computes four neighbouring elements of C and stores them one by one. Store them by one "
+    "instruction where that is allowed: at most 16 store requests for M = 32 and N = 64. Any N, any beta; with beta = "
+    "0 C is not read.",
+    hints=(
+        "The thread's first column is a multiple of four. When does its address begin at a multiple of 16 bytes?",
+        "If N is a multiple of four, every row begins at one, and no group sticks out at its end.",
+        "if (N % 4 == 0) one float4 made of alpha * acc[x] + beta * old, with old read only if beta != 0; else as "
+        "before.",
+    ),
+    problem=Gemm(
+        "sgemm_store", (8, 16), (16, 32), Tiles(BM=16, BN=32, TN=4),
+        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (32, 31, 8), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
+                (1, 1, 1)),
+    ),
+    picture=SectorsOf(((7, "st"),), STORED, "your kernel"),
+    goals=(goals.store_requests(16),),
+    judged=STORED,
+    wrong=(
+        Wrong("starter", "Four stores of one float each: four requests, where one could move all four."),
+        Wrong("always", "If N is no multiple of four, rows of C begin in the middle of 16 bytes, and a float4 may not "
+              "be stored there."),
+        Wrong("whole_groups", "col + 3 < N says that the group is whole, not that it begins at a multiple of 16 "
+              "bytes: rows do so only if N is a multiple of four."),
+        Wrong("only_if_aligned", "If N is no multiple of four, nothing is stored at all."),
+        Wrong("reads_always", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN."),
+        Wrong("beta_forgotten", "beta · C is missing where four results are stored at once."),
+        Wrong("backwards", "The four components are stored in reverse: x is the first column."),
+    ),
+)  # fmt: skip
+
+EXERCISES = (FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)

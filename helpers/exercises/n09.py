@@ -1,0 +1,116 @@
+"""Exercises of notebook 09, double buffering: two buffers, copies that nobody waits for, loads in flight."""
+
+from __future__ import annotations
+
+from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import OrderOf
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+
+T = 16
+TILE_BYTES = 4 * T * T
+WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
+TILES = Tiles(BM=T, BN=T, BK=T)
+NEXT_LOAD = "Nobody waits between the last read of a tile and the next load over it."
+
+TWO_BUFFERS = KernelExercise(
+    name="two_buffers",
+    notebook="09",
+    title="Bug hunt: two buffers and one barrier",
+    difficulty=1,
+    task="With two buffers one barrier a round is enough: while one pair of tiles is multiplied, the next is loaded "
+    "into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
+    hints=(
+        "In one round, which buffer is read in step 2, and which one is written in step 1?",
+        "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
+        "The next tiles go to 1 - buffer, which becomes buffer at the end of the round.",
+    ),
+    problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(16),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong into "
+              "the other buffer."),
+        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first round multiplies what happens "
+              "to be in the buffer."),
+        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first round reads what other threads "
+              "have not stored yet."),
+        Wrong("same_tile_again", "Each round loads the tiles that it is just multiplying: the next ones begin at k0 + "
+              "T."),
+        Wrong("never_changed", "The buffers never change places: every round multiplies the first pair of tiles, or "
+              "what is left in the other one."),
+        Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
+              "multiply."),
+        Wrong("two_barriers", "Right, but one of the two barriers in each round is not needed: with two buffers nobody "
+              "loads where others still read."),
+    ),
+)  # fmt: skip
+
+NO_WAIT = (
+    "Nothing waits for the copies of these tiles: with two groups allowed to be under way, both tiles' copies may "
+    "still be on their way when they are read. (A barrier makes threads meet, it does not make copies arrive.)"
+)
+
+ASYNC_WAIT = KernelExercise(
+    name="async_wait",
+    notebook="09",
+    title="Bug hunt: who has arrived?",
+    difficulty=2,
+    task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
+    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied?",
+    hints=(
+        "When step 1 is done, two groups have been started that matter: these tiles' and the next tiles'.",
+        "The older of the two must have arrived, the newer one may be under way.",
+        "wait<1>().",
+    ),
+    problem=Gemm("sgemm_async", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    wrong=(
+        Wrong("starter", NO_WAIT),
+        Wrong("never_waits", NO_WAIT),
+        Wrong("never_committed", "Copies that are not committed belong to no group, and waiting for groups does not "
+              "wait for them."),
+        Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
+              "barrier, too."),
+        Wrong("overwritten", "Nobody waits between the last read of a tile and the start of the copies over it."),
+        Wrong("left_over", "The copies of the round after the last are still under way when the block ends."),
+        Wrong("reads_beyond", "At the edges no bytes may be read: what is copied there belongs to another element."),
+    ),
+)  # fmt: skip
+
+NOT_IN_FLIGHT = (
+    "No load is under way during the products: it is stored, and waited for, before them, or begins only after them."
+)
+
+LOADS_IN_FLIGHT = KernelExercise(
+    name="loads_in_flight",
+    notebook="09",
+    title="Stretch: multiply while the loads are under way",
+    difficulty=3,
+    task="Each round loads its tiles and stores them at once, so that every warp stands and waits for global memory. "
+    "Start the loads of the next tiles before the products of this round, and store them after: at least 20 loads "
+    "from shared memory between a load and its store. One pair of tiles is enough.",
+    hints=(
+        "A load into a register does not wait; the first instruction that uses the register does.",
+        "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
+        "Before the loop: a_at(0), b_at(0). In it: store, barrier, load for k0 + T, multiply, barrier.",
+    ),
+    problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.reads_before_store(20, TILE_BYTES),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("starter", NOT_IN_FLIGHT),
+        Wrong("after_multiplying", NOT_IN_FLIGHT),
+        Wrong("only_A", "Only the load of A is under way during the products; that of B still comes after them."),
+        Wrong("same_tile_again", "Each round loads its own tiles again: the next ones begin at k0 + T."),
+        Wrong("B_forgotten", slips.sentence("B_stands_still")),
+        Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
+        Wrong("one_barrier", NEXT_LOAD),
+    ),
+)  # fmt: skip
+
+EXERCISES = (TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)

@@ -1,0 +1,160 @@
+"""Exercises of notebook 11, autotuning: what the rules allow, rounds of blocks, and tiles for a small matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from gemm_kernels import get
+from helpers import devices
+from helpers.draw import theme
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.values import ValueExercise, WrongValue, written
+from helpers.models.traffic import shared_loads_per_fma
+
+H200 = devices.get("NVIDIA H200")
+KERNEL = "block_tile_2d"
+
+# --- what the rules allow
+
+SIDES = (32, 64, 128, 256)
+
+
+def _legal() -> tuple[tuple[int, int], ...]:
+    """The (BM, BN) of SIDES that the kernel accepts with BK = TM = TN = 8."""
+    found = []
+    for BM, BN in product(SIDES, SIDES):
+        try:
+            get(KERNEL, BM=BM, BN=BN, BK=8, TM=8, TN=8)
+        except ValueError:
+            continue
+        found.append((BM, BN))
+    return tuple(found)
+
+
+LEGAL = len(_legal())
+BECAUSE_LEGAL = (
+    f"THREADS is BM / 8 · BN / 8, and must be a multiple of BN, the length of a row of Bs: so BM must be at least 64. "
+    f"That leaves {LEGAL} of {len(SIDES) ** 2}; none has more than 1024 threads, and all tiles fit."
+)
+LEGAL_SLIPS = (
+    Slip(16, "Not all: count the threads of 32 × 32, and how many elements a row of Bs has. Can they load it in whole "
+         "passes?"),
+    Slip(9, "That rules out BN = 32, too. What must the number of threads be a multiple of?"),
+    Slip(15, "32 × 32 is out, but it is not alone: the rule that forbids it does not depend on BN."),
+    Slip(3, "That is how many values of BM are left. With how many of BN?"),
+    Slip(8, "Two values of BM are too few for four of them: which one does the rule forbid?"),
+)  # fmt: skip
+
+LEGAL_TILES = ValueExercise(
+    name="legal_tiles",
+    notebook="11",
+    title="What do the rules leave?",
+    difficulty=1,
+    task="BM and BN are each one of 32, 64, 128 and 256, with BK = TM = TN = 8. How many of the 16 pairs does "
+    "block_tile_2d accept? Its rules are in the source, as static_asserts; a short loop may count for you.",
+    hints=(
+        "get(\"block_tile_2d\", BM=…, BN=…, BK=8, TM=8, TN=8) raises a ValueError for a pair that is not allowed.",
+        "Two rules matter here: at most 1024 threads, and whole passes over both tiles.",
+        "THREADS = BM / 8 · BN / 8 must be a multiple of BN, so BM / 64 must be a whole number.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=LEGAL,
+    because=BECAUSE_LEGAL,
+    judge=lambda answer: check_number(answer, LEGAL, unit="pairs", because=BECAUSE_LEGAL, slips=LEGAL_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in LEGAL_SLIPS),
+)  # fmt: skip
+
+
+# --- rounds of blocks
+
+SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
+BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
+ROUNDS = math.ceil(BLOCKS / H200.sms)
+BECAUSE_ROUNDS = (
+    f"{BLOCKS} blocks on {H200.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
+    f"{ROUNDS * H200.sms - BLOCKS} SMs have nothing to do."
+)
+ROUNDS_SLIPS = (
+    Slip(BLOCKS // H200.sms, "That many rounds are full. Who computes the blocks that are left?"),
+    Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
+    Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
+    Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
+    Slip(H200.sms, "That is the number of SMs, of blocks in one round."),
+)
+
+ROUNDS_OF_BLOCKS = ValueExercise(
+    name="rounds_of_blocks",
+    notebook="11",
+    title="How many rounds?",
+    difficulty=2,
+    task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
+    "rounds of blocks does an H200 with its 132 SMs need?",
+    hints=(
+        "How many tiles cover C: how many along its rows, how many along its columns?",
+        "32 · 16 = 512 blocks, of which 132 run at a time.",
+        "512 / 132 is 3.9, and there is no part of a round.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=ROUNDS,
+    because=BECAUSE_ROUNDS,
+    judge=lambda answer: check_number(answer, ROUNDS, unit="rounds", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ROUNDS_SLIPS),
+)
+
+
+# --- tiles for a small matrix
+
+SMALL, MOST_LOADS = 512, 0.5
+GUESS = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
+
+
+def _judge_small(params: Any) -> Verdict:
+    """A block for every SM, and still enough use of what is loaded."""
+    if not isinstance(params, Mapping) or not params or any(not isinstance(name, str) for name in params):
+        return Verdict(False, f"The tile sizes are a dict such as {written(GUESS)}, not {params!r}.")
+    kernel = get(KERNEL, **params)
+    x, y, _ = kernel.grid(SMALL, SMALL)
+    loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
+    text = (
+        f"{theme.plural(x * y, 'block')} for {H200.sms} SMs (at least as many), {loads:.2f} loads per FMA "
+        f"(at most {MOST_LOADS:g})"
+    )
+    if x * y < H200.sms:
+        return Verdict(False, f"{text}: {H200.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
+    if loads > MOST_LOADS:
+        return Verdict(False, f"{text}: the patch of a thread is too small, shared memory becomes the limit.")
+    return Verdict(True, f"{text}: done.")
+
+
+SMALL_MATRIX = ValueExercise(
+    name="small_matrix",
+    notebook="11",
+    title="Stretch: the best for 4096 is not the best for 512",
+    difficulty=3,
+    task="The tiles that are good at 4096 leave most of an H200 idle when C is 512 × 512. Choose tile sizes of "
+    "block_tile_2d so that all 132 SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
+    hints=(
+        "512 · 512 elements in tiles of BM × BN: how many blocks are that, and how large may a tile be?",
+        "A tile may have at most 512 · 512 / 132 = 1985 elements, so 32 × 32 will do. Which patch costs 0.5 loads?",
+        "TM = TN = 4: 8 loads for 16 FMAs, and 64 threads a block.",
+    ),
+    variable="tiles",
+    starter=GUESS,
+    solved={"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4},
+    because="256 blocks of 64 threads: nearly two for every SM, and a patch of 4 × 4 needs 0.5 loads for an FMA.",
+    judge=_judge_small,
+    wrong=(
+        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "68 SMs have nothing to do"),
+        WrongValue({"BM": 32, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "4 SMs have nothing to do"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 loads per FMA"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 8, "TN": 8}, "to load Bs in whole passes"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 3}, "BN of TN"),
+    ),
+)
+
+EXERCISES = (LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)

@@ -1,0 +1,65 @@
+"""Float64 arithmetic as a GPU does it, on whole arrays: each result is the exact value, rounded once.
+
+Rounding to nearest is NumPy's. The directed roundings ("rz", "rm", "rp") occur in the compiler's slow paths of division
+and square root alone, and are worked out with fractions, one lane at a time.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from helpers.simulator.arithmetic import float32
+
+
+def add(a, b, rounding: str = "rn"):
+    """a + b (DADD)."""
+    return np.add(a, b) if rounding == "rn" else _directed(lambda x, y: x + y, (a, b), rounding)
+
+
+def mul(a, b, rounding: str = "rn"):
+    """a * b (DMUL)."""
+    return np.multiply(a, b) if rounding == "rn" else _directed(lambda x, y: x * y, (a, b), rounding)
+
+
+def fma(a, b, c, rounding: str = "rn"):
+    """a * b + c (DFMA)."""
+    return float32.fma64(a, b, c) if rounding == "rn" else _directed(lambda x, y, z: x * y + z, (a, b, c), rounding)
+
+
+def is_minimum(a, b):
+    """Whether fmin(a, b) is a: a NaN gives way to a number, and -0 < +0."""
+    return (a < b) | ((a == b) & np.signbit(a)) | (np.isnan(b) & ~np.isnan(a))
+
+
+def is_maximum(a, b):
+    """Whether fmax(a, b) is a."""
+    return (a > b) | ((a == b) & np.signbit(b)) | (np.isnan(b) & ~np.isnan(a))
+
+
+def _directed(operation: Callable, operands: tuple, rounding: str):
+    """`operation` on exact fractions, rounded toward zero ("rz"), down ("rm") or up ("rp")."""
+    arrays = np.broadcast_arrays(*(np.float64(operand) for operand in operands))
+    lanes = zip(*(array.reshape(-1).tolist() for array in arrays), strict=True)
+    results = [_one(operation, lane, rounding) for lane in lanes]
+    return np.array(results, np.float64).reshape(arrays[0].shape)[()]
+
+
+def _one(operation: Callable, lane: tuple[float, ...], rounding: str) -> float:
+    if not all(math.isfinite(x) for x in lane):
+        return operation(*(np.float64(x) for x in lane))
+    exact = operation(*(Fraction(x) for x in lane))
+    if exact == 0:
+        return operation(*(np.float64(x) for x in lane))
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        nearest = math.inf if exact > 0 else -math.inf
+    toward = {"rm": -math.inf, "rp": math.inf, "rz": 0.0}[rounding]
+    passed = {
+        "rm": math.isinf(nearest) and nearest > 0 or not math.isinf(nearest) and Fraction(nearest) > exact,
+        "rp": math.isinf(nearest) and nearest < 0 or not math.isinf(nearest) and Fraction(nearest) < exact,
+        "rz": math.isinf(nearest) or abs(Fraction(nearest)) > abs(exact),
+    }[rounding]
+    return math.nextafter(nearest, toward) if passed else nearest

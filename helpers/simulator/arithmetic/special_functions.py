@@ -1,0 +1,89 @@
+"""The special function unit, MUFU: quick approximations of 1/x, 1/sqrt(x), 2^x, log2(x), sine and cosine.
+
+Subnormal operands count as zeros and subnormal results become zeros. NVIDIA publishes error bounds for these functions
+(PTX ISA, `rcp.approx` and its siblings), not their tables: here each is the correctly rounded value, from which the
+hardware may differ by the bound in `MAX_ERROR`. What the compiler builds from them, the division and the square root,
+corrects that error and is exact. Special values (zeros, infinities, NaN) are exact.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.simulator.arithmetic import float32
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBound:
+    """How far a result of the hardware may be from the correct value y: relative · |y| + absolute."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+
+# PTX ISA, the floating-point instructions with .approx; CUDA guide, 'Intrinsic Functions' (for LG2: absolute near 1, 2
+# ulp elsewhere)
+MAX_ERROR = {
+    "RCP": ErrorBound(relative=2**-23),
+    "RSQ": ErrorBound(relative=2**-22.9),
+    "SQRT": ErrorBound(relative=2**-23),
+    "EX2": ErrorBound(relative=2**-22),
+    "LG2": ErrorBound(relative=2**-22, absolute=2**-22),
+    "SIN": ErrorBound(absolute=2**-20.5),
+    "COS": ErrorBound(absolute=2**-20.5),
+    "TANH": ErrorBound(relative=2**-11),
+}
+
+
+def _of_normals(function):
+    return lambda a: float32.flush(function(float32.flush(a)))
+
+
+def _turns(function):
+    """SIN and COS take their argument in turns: the compiler multiplies by 1 / (2 pi) first."""
+
+    def of_turns(a):
+        turns = np.float64(a)
+        reduced = turns - np.rint(turns)
+        return np.where(np.isinf(a), float32.NAN, function(reduced * (2 * np.pi)).astype(np.float32))[()]
+
+    return of_turns
+
+
+FUNCTIONS = {
+    "RCP": _of_normals(float32.rcp_approx),
+    "RSQ": _of_normals(float32.rsqrt_approx),
+    "SQRT": _of_normals(float32.sqrt_approx),
+    "EX2": _of_normals(float32.ex2_approx),
+    "LG2": _of_normals(float32.lg2_approx),
+    "SIN": _of_normals(_turns(np.sin)),
+    "COS": _of_normals(_turns(np.cos)),
+    "TANH": float32.tanh_approx,
+}
+
+
+def _upper_half(function):
+    """RCP64H and RSQ64H: the upper 32 bits of a float64, from the upper 32 bits of another."""
+
+    def of_upper_half(a):
+        bits = np.asarray(a).view(np.int32).astype(np.int64) << np.int64(32)
+        value = function(bits.view(np.float64))
+        return (value.view(np.int64) >> np.int64(32)).astype(np.int32)[()]
+
+    return of_upper_half
+
+
+UPPER_HALVES = {"RCP64H": _upper_half(lambda x: 1 / x), "RSQ64H": _upper_half(lambda x: 1 / np.sqrt(x))}
+
+
+def division_needs_care(a, b):
+    """FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit.
+
+    The fast path takes 1 / b, corrects it by one step of Newton's, and needs the remainder a - b · q to be exact. Which
+    exponents (as stored, 0 to 255) it takes was read from an NVIDIA H200: all 65 536 pairs, with five mantissas each.
+    """
+    exponent_a = (np.asarray(a).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
+    exponent_b = (np.asarray(b).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
+    difference = exponent_a - exponent_b
+    extreme = (exponent_a < 25) | (exponent_a > 254) | (exponent_b < 2) | (exponent_b > 251)
+    return (extreme | (difference > 126) | (difference < -124))[()]

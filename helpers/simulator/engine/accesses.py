@@ -1,0 +1,342 @@
+"""Memory instructions as the engine executes them, whichever front end they come from.
+
+Each function builds the `execute(wave, registers, mask)` of one instruction from its address and values, given as
+functions of the registers. Every access is reported to the wave's recorder after it was found to be legal.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from helpers.simulator.engine.ir import Registers
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
+from helpers.simulator.errors import UnsupportedInstruction
+
+Reader = Callable[[Registers], np.ndarray]
+
+
+def space_memory(wave, space: str):
+    """The memory object of a state space of the wave."""
+    if space == "shared":
+        return wave.shared
+    if space == "local":
+        return wave.local
+    return wave.global_memory
+
+
+def _by_space(wave, addresses, mask):
+    """Split generic addresses by the window that they lie in: yields (space, addresses in that space, mask)."""
+    active = active_addresses(addresses, mask)
+    low, high = int(active.min()), int(active.max())
+    windows = (("global", 0, SHARED_WINDOW), ("shared", SHARED_WINDOW, LOCAL_WINDOW), ("local", LOCAL_WINDOW, 1 << 62))
+    first_byte = {"global": 0, "shared": SHARED_WINDOW + wave.program.shared_base, "local": LOCAL_WINDOW}
+    for space, start, stop in windows:
+        if start <= low and high < stop:
+            yield space, addresses - first_byte[space], mask
+            return
+    for space, start, stop in windows:
+        lanes = np.broadcast_to((addresses >= start) & (addresses < stop), wave.shape)
+        lanes = lanes if mask is None else lanes & mask
+        if lanes.any():
+            yield space, addresses - first_byte[space], lanes
+
+
+def load(space: str, dtype: np.dtype, count: int, address: Reader):
+    """`count` elements of `dtype`. space: "global", "shared", "local", "const" or "generic"."""
+    dtype = np.dtype(dtype)
+    width = dtype.itemsize * count
+    is_float = dtype == np.dtype(np.float32)
+
+    if space == "generic":
+
+        def execute_generic(wave, registers, mask):
+            results = None
+            for where, addresses, lanes in _by_space(wave, address(registers), mask):
+                values = space_memory(wave, where).load(wave, addresses, lanes, dtype, count)
+                if wave.recorder is not None:
+                    wave.recorder.access(wave, where, "ld", width, addresses, lanes)
+                if results is None:
+                    results = values
+                else:
+                    results = tuple(np.where(lanes, new, old) for new, old in zip(values, results, strict=True))
+            if is_float:
+                for value in results:
+                    registers.note(value)
+            return results
+
+        return execute_generic
+
+    def execute(wave, registers, mask):
+        addresses = address(registers)
+        values = space_memory(wave, space).load(wave, addresses, mask, dtype, count)
+        if is_float:
+            for value in values:
+                registers.note(value)
+        if wave.recorder is not None:
+            wave.recorder.access(wave, space, "ld", width, addresses, mask)
+        return values
+
+    return execute
+
+
+def store(space: str, address: Reader, values: Sequence[Reader]):
+    """Consecutive elements of the values' dtype."""
+
+    def execute(wave, registers, mask):
+        items = tuple(value(registers) for value in values)
+        width = items[0].dtype.itemsize * len(items)
+        addresses = address(registers)
+        pieces = _by_space(wave, addresses, mask) if space == "generic" else ((space, addresses, mask),)
+        for where, places, lanes in pieces:
+            space_memory(wave, where).store(wave, places, lanes, items)
+            if wave.recorder is not None:
+                wave.recorder.access(wave, where, "st", width, places, lanes, items)
+
+    return execute
+
+
+ATOMIC_OPERATIONS: dict[str, Callable] = {
+    "add": lambda old, value: old + value,
+    "min": lambda old, value: np.where(value < old, value, old),
+    "max": lambda old, value: np.where(value > old, value, old),
+    "and": lambda old, value: old & value,
+    "or": lambda old, value: old | value,
+    "xor": lambda old, value: old ^ value,
+    "exch": lambda old, value: value,
+    "inc": lambda old, value: np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1)),
+    "dec": lambda old, value: np.where((old == 0) | (old > value), value, old - old.dtype.type(1)),
+    "cas": lambda old, compare, value: np.where(old == compare, value, old),
+}
+
+
+def atomic(space: str, operation: str, dtype: np.dtype, address: Reader, values: Sequence[Reader], returns: bool):
+    """An atomic operation; the old value is returned where `returns`. Lanes of one address act in lane order.
+
+    On a GPU their order is not defined, which shows in floating-point sums.
+    """
+    apply = ATOMIC_OPERATIONS[operation]
+    dtype = np.dtype(dtype)
+
+    def execute(wave, registers, mask):
+        places = address(registers)
+        operands = [value(registers) for value in values]
+        pieces = _by_space(wave, places, mask) if space == "generic" else ((space, places, mask),)
+        result = np.zeros(wave.shape, dtype)
+        for where, addresses, lanes in pieces:
+            lanes = np.ones(wave.shape, bool) if lanes is None else np.broadcast_to(lanes, wave.shape)
+            active = np.broadcast_to(addresses, wave.shape)[lanes]
+            block_of, _ = np.nonzero(lanes)
+            space_memory(wave, where).check(wave, addresses, lanes, dtype.itemsize, "updated")
+            if where == "shared":
+                view, index = wave.shared.cells(active, dtype, block_of)
+            else:
+                view, index = wave.global_memory.cells(wave, active, dtype)
+            items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
+            result[lanes] = _in_lane_order(view, index, items, apply)
+            if wave.recorder is not None:
+                wave.recorder.access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes)
+        return (result,) if returns else None
+
+    return execute
+
+
+def _in_lane_order(view, index, items, apply):
+    """Apply to view[index] one lane after the other per cell: all first lanes of a cell together, then all second, …"""
+    order = np.argsort(index, kind="stable")
+    ordered = index[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    counts = np.diff(np.r_[starts, len(ordered)])
+    old = np.empty(len(index), view.dtype)
+    for turn in range(int(counts.max())):
+        lanes = order[starts[counts > turn] + turn]
+        cells = index[lanes]
+        before = view[cells]
+        old[lanes] = before
+        view[cells] = apply(before, *(item[lanes] for item in items))
+    return old
+
+
+def copy_async(size: int, destination: Reader, source: Reader, source_size: Reader | None, skip: Reader | None):
+    """cp.async: `size` bytes from global to shared memory, zeros beyond `source_size` (all zeros where `skip`).
+
+    The copy is carried out at once: forgetting to wait for it does not give wrong values here.
+    """
+    words = size // 4
+
+    def execute(wave, registers, mask):
+        to, origin = destination(registers), source(registers)
+        if source_size is None and skip is None:
+            values = wave.global_memory.load(wave, origin, mask, np.dtype(np.int32), words)
+            read = mask
+        elif source_size is None:
+            read = np.broadcast_to(np.logical_not(skip(registers)), wave.shape)
+            read = read if mask is None else read & mask
+            values = (np.int32(0),) * words
+            if read.any():
+                loaded = wave.global_memory.load(wave, origin, read, np.dtype(np.int32), words)
+                values = tuple(np.where(read, word, np.int32(0)) for word in loaded)
+        else:
+            given = source_size(registers)
+            given = given if skip is None else np.where(skip(registers), np.int64(0), given)
+            given = np.broadcast_to(given, wave.shape)
+            read = given > 0 if mask is None else (given > 0) & mask
+            parts = [np.zeros(wave.shape, np.int32) for _ in range(words)]
+            for part in range(words):
+                lanes = read & (given >= 4 * part + 4)
+                if lanes.any():
+                    (loaded,) = wave.global_memory.load(wave, origin + 4 * part, lanes, np.dtype(np.int32), 1)
+                    parts[part] = np.where(lanes, loaded, np.int32(0))
+            values = tuple(parts)
+        wave.shared.store(wave, to, mask, values)
+        if wave.recorder is not None:
+            wave.recorder.copy_async(wave, size, to, origin, mask, read)
+
+    return execute
+
+
+def copy_group(what: str, pending: int):
+    """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: the observer is told."""
+
+    def execute(wave, registers, mask):
+        if wave.recorder is not None:
+            wave.recorder.copy_group(wave, what, pending, mask)
+
+    return execute
+
+
+def fence(scope: str):
+    """A memory fence. Threads in lockstep see each other's writes at once: only the observer is told."""
+
+    def execute(wave, registers, mask):
+        if wave.recorder is not None:
+            wave.recorder.fence(wave, scope, mask)
+
+    return execute
+
+
+# ---- instructions that exchange values between the lanes of a warp
+
+
+def by_warp(wave, value):
+    """A value as an array (B, warps, 32); lanes beyond the block hold 0."""
+    full = np.broadcast_to(value, wave.shape)
+    padding = wave.warps * 32 - wave.threads
+    if padding:
+        full = np.pad(full, ((0, 0), (0, padding)))
+    return full.reshape(wave.shape[0], wave.warps, 32)
+
+
+def by_thread(wave, value):
+    """The inverse of by_warp: (B, T)."""
+    return value.reshape(wave.shape[0], wave.warps * 32)[:, : wave.threads]
+
+
+def active_lanes(wave, mask):
+    """The active lanes, bool (B, warps, 32)."""
+    return by_warp(wave, np.broadcast_to(True, wave.shape) if mask is None else mask)
+
+
+def shuffle(mode: str, value: Reader, lane: Reader, control: Reader):
+    """shfl.sync: (the value of another lane, whether that lane is in range). PTX ISA, 'shfl.sync'."""
+
+    def execute(wave, registers, mask):
+        numbers = np.arange(32, dtype=np.int64)[None, None, :]
+        source = by_warp(wave, lane(registers)).astype(np.int64) & 31
+        clamp = by_warp(wave, control(registers)).astype(np.int64)
+        segment, clamp = (clamp >> 8) & 31, clamp & 31
+        highest = (numbers & segment) | (clamp & ~segment)
+        lowest = numbers & segment
+        if mode == "up":
+            chosen = numbers - source
+            inside = chosen >= highest
+        elif mode == "down":
+            chosen = numbers + source
+            inside = chosen <= highest
+        elif mode == "bfly":
+            chosen = numbers ^ source
+            inside = chosen <= highest
+        else:
+            chosen = lowest | (source & ~segment)
+            inside = chosen <= highest
+        chosen = np.where(inside, chosen, numbers)
+        values = by_warp(wave, value(registers))
+        moved = np.take_along_axis(values, np.broadcast_to(chosen, values.shape), axis=2)
+        return by_thread(wave, moved), by_thread(wave, np.broadcast_to(inside, values.shape))
+
+    return execute
+
+
+def _lane_bits(wave, mask, condition):
+    """The ballot of each warp: uint32 (B, warps, 1)."""
+    lanes = active_lanes(wave, mask) & by_warp(wave, condition)
+    return (lanes.astype(np.uint32) << np.arange(32, dtype=np.uint32)).sum(axis=2, keepdims=True, dtype=np.uint32)
+
+
+def vote(mode: str, condition: Reader):
+    """vote.sync: all, any, uni or ballot over the active lanes."""
+
+    def execute(wave, registers, mask):
+        yes = _lane_bits(wave, mask, condition(registers))
+        everybody = _lane_bits(wave, mask, np.True_)
+        if mode == "ballot":
+            answer = yes
+        elif mode == "any":
+            answer = yes != 0
+        elif mode == "all":
+            answer = yes == everybody
+        else:
+            answer = (yes == everybody) | (yes == 0)
+        return (by_thread(wave, np.broadcast_to(answer, (wave.shape[0], wave.warps, 32))),)
+
+    return execute
+
+
+def active_mask():
+    """activemask: the ballot of 'I am here'."""
+    return vote("ballot", lambda registers: np.True_)
+
+
+REDUCTIONS = {
+    "add": (np.add, 0),
+    "min": (np.minimum, None),
+    "max": (np.maximum, None),
+    "and": (np.bitwise_and, -1),
+    "or": (np.bitwise_or, 0),
+    "xor": (np.bitwise_xor, 0),
+}
+
+
+def reduce_warp(operation: str, dtype: np.dtype, value: Reader):
+    """redux.sync: a reduction over the active lanes of each warp."""
+    function, neutral = REDUCTIONS[operation]
+    limits = np.iinfo(dtype)
+    neutral = {"min": limits.max, "max": limits.min}.get(operation, neutral)
+
+    def execute(wave, registers, mask):
+        values = by_warp(wave, value(registers))
+        neutral_value = np.array(neutral if neutral != -1 else limits.max if limits.min == 0 else -1, dtype)
+        values = np.where(active_lanes(wave, mask), values, neutral_value)
+        answer = function.reduce(values, axis=2, keepdims=True, dtype=dtype)
+        return (by_thread(wave, np.broadcast_to(answer, values.shape)),)
+
+    return execute
+
+
+def unsupported(text: str, line: int, level: str) -> UnsupportedInstruction:
+    """The error for an instruction that is not known at a level."""
+    where = f" (line {line} of your source)" if line else ""
+    return UnsupportedInstruction(
+        f"The simulator does not know the {level} instruction `{text}`{where}. "
+        'Machine code may do: record(level="sass"). Otherwise write it with ordinary arithmetic and loads. '
+        "On a machine with a GPU the same cell runs this kernel."
+    )
+
+
+def calls_a_function(name: str, line: int) -> UnsupportedInstruction:
+    """The error for a call of a function that the compiler did not inline, at PTX level."""
+    where = f"line {line} of your source calls" if line else "the kernel calls"
+    return UnsupportedInstruction(
+        f"At PTX level the simulator runs what is inlined, and {where} {name}, which is not: it is __noinline__, calls "
+        'itself, or is called through a pointer. Machine code knows calls: record(level="sass"). Otherwise remove '
+        "__noinline__ or write the recursion as a loop."
+    )

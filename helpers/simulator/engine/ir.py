@@ -1,0 +1,239 @@
+"""The form of a kernel that the engine executes, whichever front end (PTX or SASS) it came from.
+
+Registers are numbered slots. A slot holds one value for all threads that run in lockstep: a NumPy scalar if the value
+is the same for all of them, or an array of shape (1, T), (B, 1) or (B, T) for B blocks of T threads. The width of a
+slot is fixed, its dtype is not: whoever reads a slot views its bits as the type that the instruction wants.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from helpers.compiler import Parameter
+from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
+from helpers.simulator.engine.block_order import meeting_order
+
+
+def uncollected(function: Callable) -> Callable:
+    """Run a function without Python's search for unreachable cycles.
+
+    Preparing a kernel makes many thousand objects that stay; the search would look at all of them, again and again.
+    """
+
+    @wraps(function)
+    def run(*arguments):
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return function(*arguments)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return run
+
+
+class Registers(list):
+    """The values of all register slots.
+
+    `subnormal` turns True when a float32 that is not the result of flushing arithmetic (it was loaded, or made of
+    integer bits) holds a subnormal number. As long as it is False, `.ftz` instructions need not look at their operands.
+    """
+
+    __slots__ = ("subnormal",)
+
+    def __init__(self, values, subnormal: bool = False) -> None:
+        super().__init__(values)
+        self.subnormal = subnormal
+
+    def note(self, value) -> None:
+        """Look at a float32 value that enters from outside the arithmetic."""
+        if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
+            # A zero is as small, and beside a NaN the minimum says nothing. A zero without its sign, less one, is the
+            # largest integer.
+            bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
+            self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
+
+
+class Kind(Enum):
+    """How the engine treats an instruction."""
+
+    ALU = "alu"  # reads registers, writes registers: `evaluate(registers)`
+    EFFECT = "effect"  # touches memory or other lanes: `execute(wave, registers, mask)`
+    BRANCH = "branch"  # goes to `target`, or to `select(registers)`-th of `targets`
+    BARRIER = "barrier"  # waits for all threads of the block
+    WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
+    MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
+    EXIT = "exit"
+
+
+@dataclass(slots=True)
+class Instruction:
+    """One instruction.
+
+    `guard` is (slot of a predicate, negated); `writes` are the slots that receive what `evaluate` or `execute` returns
+    (one value, or a tuple of as many values as there are slots; None if nothing is written). A branch is taken where
+    `condition(wave, registers)` is true if it has one, else where its guard is. `called_from` holds the source lines
+    from which the function of `line` was called, if it was inlined.
+    """
+
+    index: int
+    text: str
+    opcode: str
+    line: int
+    kind: Kind
+    guard: tuple[int, bool] | None = None
+    reads: tuple[int, ...] = ()
+    writes: tuple[int | None, ...] = ()
+    evaluate: Callable[[Registers], Any] | None = None
+    execute: Callable[[Any, Registers, Any], Any] | None = None
+    fma: tuple[Callable, Callable, Callable] | None = None  # the operands of a fused multiply-add that may be batched
+    target: int = -1
+    targets: tuple[int, ...] = ()
+    select: Callable[[Registers], Any] | None = None
+    condition: Callable[[Any, Registers], Any] | None = None
+    called_from: tuple[int, ...] = ()
+    barrier: int = -1
+    uniform: bool = False  # writes a register that the lanes of a warp share
+
+
+@dataclass(slots=True)
+class BasicBlock:
+    """Instructions [start, stop) that are always executed together.
+
+    `keep` are the registers among those it writes that a write under a mask must leave alone in other threads: those
+    threads wait at a block where they are live.
+    """
+
+    index: int
+    start: int
+    stop: int
+    successors: tuple[int, ...] = ()
+    keep: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Program:
+    """A kernel ready to run.
+
+    `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
+    declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
+    dynamic shared memory starts at `dynamic_shared_offset`; `shared_offsets` says where each __shared__ variable starts
+    if that is known. `shared_base` is the address that the code gives to the first byte of shared memory;
+    `start(wave)`, if there is one, prepares the registers of a wave.
+    """
+
+    name: str
+    level: str
+    arch: str
+    instructions: list[Instruction]
+    initial: list[np.generic]
+    parameters: tuple[Parameter, ...]
+    shared_bytes: int = 0
+    dynamic_shared_offset: int = 0
+    local_bytes: int = 0
+    registers_per_thread: int = 0
+    max_threads: int | None = None
+    subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers
+    source_lines: tuple[str, ...] = ()
+    global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
+    blocks: list[BasicBlock] = field(default_factory=list)
+    shared_base: int = 0
+    shared_offsets: dict[str, int] = field(default_factory=dict)
+    start: Callable[[Any], None] | None = None
+    uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
+
+
+def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = False) -> list[BasicBlock]:
+    """Cut the instructions into basic blocks and find the registers that are live at the end of each.
+
+    Their order is that of the text, or one in which diverged threads meet again (`block_order`).
+    """
+    ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
+    leaders = {0}
+    for instruction in instructions:
+        if instruction.kind in ends:
+            leaders.add(instruction.index + 1)
+            leaders.update(instruction.targets or ([instruction.target] if instruction.target >= 0 else ()))
+    starts = sorted(leader for leader in leaders if leader < len(instructions))
+    block_of = {start: number for number, start in enumerate(starts)}
+    blocks = []
+    for number, start in enumerate(starts):
+        stop = starts[number + 1] if number + 1 < len(starts) else len(instructions)
+        last = instructions[stop - 1]
+        successors = []
+        if last.kind is Kind.BRANCH:
+            successors += [block_of[t] for t in (last.targets or (last.target,)) if t in block_of]
+        unconditional = last.kind in (Kind.BRANCH, Kind.EXIT) and last.guard is None and last.condition is None
+        if not unconditional and stop in block_of:
+            successors.append(block_of[stop])
+        blocks.append(BasicBlock(number, start, stop, tuple(successors)))
+    if in_meeting_order:
+        order = meeting_order([block.successors for block in blocks])
+        number_of = {old: new for new, old in enumerate(order)}
+        blocks = [
+            BasicBlock(number_of[old], blocks[old].start, blocks[old].stop,
+                       tuple(number_of[successor] for successor in blocks[old].successors))
+            for old in order
+        ]  # fmt: skip
+    _liveness(blocks, instructions)
+    return blocks
+
+
+def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> None:
+    """Backward data flow: what is live at the end of a block is what is live at the start of one of its successors.
+
+    Sets of registers are the bits of integers here: a large kernel has thousands of both.
+    """
+    used, defined = [], []
+    for block in blocks:
+        uses: set[int] = set()
+        definitions: set[int] = set()
+        for instruction in instructions[block.start : block.stop]:
+            reads = set(instruction.reads)
+            if instruction.guard is not None:
+                # A guarded write keeps the old value where the guard is false, so it reads it.
+                reads.add(instruction.guard[0])
+                reads.update(w for w in instruction.writes if w is not None)
+            uses |= reads - definitions
+            definitions.update(w for w in instruction.writes if w is not None)
+        used.append(bits(uses))
+        defined.append(definitions)
+    masks = [bits(definitions) for definitions in defined]
+    live_in, live_out = list(used), [0] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            live = 0
+            for successor in block.successors:
+                live |= live_in[successor]
+            live_out[block.index] = live
+            now = used[block.index] | (live & ~masks[block.index])
+            if now != live_in[block.index]:
+                live_in[block.index] = now
+                changed = True
+    # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
+    waits = (Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
+    kept = 0
+    behind = {block.start: block.index for block in blocks}
+    for block in blocks:
+        if instructions[block.stop - 1].kind in waits and block.stop in behind:
+            kept |= live_in[behind[block.stop]]
+    for block in reversed(blocks):
+        keep = kept | live_out[block.index]
+        block.keep = frozenset(register for register in defined[block.index] if keep >> register & 1)
+        kept |= live_in[block.index]
+
+
+def bits(registers: set[int]) -> int:
+    """A set of registers as the bits of an integer."""
+    data = bytearray(max(registers, default=0) // 8 + 1)
+    for register in registers:
+        data[register >> 3] |= 1 << (register & 7)
+    return int.from_bytes(data, "little")

@@ -1,0 +1,470 @@
+"""The address spaces of a simulated GPU: global memory made of the caller's arrays, shared and local memory.
+
+Global addresses are virtual: every array gets a base that is a multiple of 512 bytes, as CuPy's memory pool gives, and
+arrays lie far apart, so that an address outside an array never falls into the next one by accident.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from helpers.simulator.errors import Misaligned, OutOfBounds, UnsupportedInstruction, coordinates
+
+GLOBAL_BASE = 0x7F00_0000_0000
+ALIGNMENT = 512
+GAP = 1 << 20
+# Generic addresses: shared and local memory are seen through windows far above every global address.
+SHARED_WINDOW = 1 << 60
+LOCAL_WINDOW = 1 << 61
+SAME_BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+
+
+@dataclass(slots=True)
+class Allocation:
+    """A piece of global memory: the bytes of one NumPy buffer, seen by kernels at `base`.
+
+    `names` are the parameters that point into it, `owner` is the array that the buffer belongs to, and `watch` is told
+    about every access before it is carried out (helpers.simulator.sanitizer.global_checks).
+    """
+
+    base: int
+    bytes_: np.ndarray
+    name: str = ""
+    shape: tuple[int, ...] = ()
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.uint8))
+    writable: bool = True
+    owner: np.ndarray | None = None
+    names: set[str] = field(default_factory=set)
+    watch: Any = None
+    _views: dict = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        return self.base + self.bytes_.size
+
+    def view(self, dtype: np.dtype) -> np.ndarray:
+        """The bytes as a one-dimensional array of `dtype` (a last incomplete element is left out)."""
+        view = self._views.get(dtype)
+        if view is None:
+            whole = self.bytes_.size // dtype.itemsize * dtype.itemsize
+            view = self._views[dtype] = self.bytes_[:whole].view(dtype)
+        return view
+
+    def element(self, address: int) -> str:
+        """Which element an address is, in the words of the array: 'A[3, 17]', or 'A at index 70 (64 elements)'."""
+        index = (address - self.base) // self.dtype.itemsize
+        size = int(np.prod(self.shape))
+        if 0 <= index < size and len(self.shape) > 1:
+            return f"{self.name}[{', '.join(str(int(i)) for i in np.unravel_index(index, self.shape))}]"
+        if len(self.shape) == 2 and index >= 0 and self.shape[1] > 0:
+            row, column = divmod(index, self.shape[1])
+            return (
+                f"index {index} of {self.name}, as row {row}, column {column}; {self.name} has shape "
+                f"{self.shape[0]} × {self.shape[1]}, its last index is {size - 1}"
+            )
+        return f"index {index} of {self.name}, which has {size} elements"
+
+
+class GlobalMemory:
+    """All arrays that a launch can reach."""
+
+    def __init__(self) -> None:
+        self.allocations: list[Allocation] = []
+        self._bases: list[int] = []
+        self._by_buffer: dict[int, Allocation] = {}
+        self._top = GLOBAL_BASE
+
+    def add(self, array: np.ndarray, name: str) -> int:
+        """Make an array reachable; returns the address of its first element.
+
+        A view shares the allocation of the buffer that it looks into, as it would on a GPU. The first array of a buffer
+        gives the name.
+        """
+        owner = array
+        while isinstance(owner.base, np.ndarray) and (owner.base.flags.c_contiguous or owner.base.flags.f_contiguous):
+            owner = owner.base
+        start = owner.__array_interface__["data"][0]
+        allocation = self._by_buffer.get(start)
+        if allocation is None or allocation.bytes_.size < owner.nbytes:
+            plain = owner.view(np.ndarray)
+            flat = (plain if plain.flags.c_contiguous else plain.T).reshape(-1).view(np.uint8)
+            if owner.size == 0:
+                flat = np.empty(0, np.uint8)
+            allocation = Allocation(
+                self._top, flat, name, array.shape, array.dtype, writable=bool(owner.flags.writeable), owner=owner
+            )
+            self._top += -(-(flat.size + GAP) // ALIGNMENT) * ALIGNMENT
+            self.allocations.append(allocation)
+            self._bases.append(allocation.base)
+            self._by_buffer[start] = allocation
+        allocation.names.add(name)
+        return allocation.base + array.__array_interface__["data"][0] - start
+
+    def find(self, address: int) -> Allocation | None:
+        """The allocation at or before an address."""
+        position = bisect_right(self._bases, address) - 1
+        return self.allocations[position] if position >= 0 else None
+
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """Raise OutOfBounds or Misaligned if an active lane may not access `width` bytes; `verb` says what it did."""
+        active = active_addresses(addresses, mask)
+        check_alignment(wave, active, addresses, mask, width)
+        if self._inside(int(active.min()), int(active.max()), width) is None:
+            lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+            for _ in self._by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
+                pass
+
+    def _inside(self, low: int, high: int, width: int) -> Allocation | None:
+        allocation = self.find(low)
+        return allocation if allocation is not None and high + width <= allocation.end else None
+
+    def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
+        """`count` consecutive elements of `dtype` for every active lane; inactive lanes get anything.
+
+        Args: addresses int64, broadcastable to the wave's shape; mask bool or None for all lanes.
+        Returns a tuple of `count` arrays. Raises OutOfBounds and Misaligned.
+        """
+        width = dtype.itemsize * count
+        active = active_addresses(addresses, mask)
+        low, high = int(active.min()), int(active.max())
+        check_alignment(wave, active, addresses, mask, width)
+        allocation = self._inside(low, high, width)
+        if allocation is None:
+            return self._load_pieces(wave, addresses, mask, dtype, count)
+        if allocation.watch is not None:
+            allocation.watch.access(wave, "ld", addresses - allocation.base, mask, width)
+        if mask is not None:
+            addresses = np.where(mask, addresses, low)
+        index = (
+            (addresses - allocation.base) // dtype.itemsize
+            if dtype.itemsize & 1
+            else ((addresses - allocation.base) >> (dtype.itemsize.bit_length() - 1))
+        )
+        view = allocation.view(dtype)
+        if count == 1:
+            return (view.take(index),)
+        return tuple(view.take(index + part) for part in range(count))
+
+    def _load_pieces(self, wave, addresses, mask, dtype, count):
+        """The lanes of one load look into different arrays (a pointer chosen at run time), or outside all of them."""
+        width = dtype.itemsize * count
+        shape = wave.shape
+        addresses = np.broadcast_to(addresses, shape)
+        mask = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
+        results = tuple(np.zeros(shape, dtype) for _ in range(count))
+        for allocation, lanes in self._by_allocation(wave, addresses, mask, width, "read"):
+            if allocation.watch is not None:
+                allocation.watch.access(wave, "ld", addresses - allocation.base, lanes, width)
+            index = (addresses[lanes] - allocation.base) // dtype.itemsize
+            for part, result in enumerate(results):
+                result[lanes] = allocation.view(dtype)[index + part]
+        return results
+
+    def _by_allocation(self, wave, addresses, mask, width, verb):
+        """Yield (allocation, lanes) for all active lanes; OutOfBounds if one is nowhere."""
+        remaining = mask.copy()
+        for allocation in self.allocations:
+            lanes = remaining & (addresses >= allocation.base) & (addresses + width <= allocation.end)
+            if lanes.any():
+                remaining &= ~lanes
+                yield allocation, lanes
+        if remaining.any():
+            block, thread = np.argwhere(remaining)[0]
+            self._out_of_bounds(wave, int(addresses[block, thread]), width, verb, int(block), int(thread))
+
+    def _out_of_bounds(self, wave, address: int, width: int, verb: str, block: int, thread: int) -> None:
+        allocation = self.find(address)
+        following = next((a for a in self.allocations if a.base > address), None)
+        if following is not None and (allocation is None or following.base - address < address - allocation.end):
+            allocation = following
+        if address < 4096:
+            where = f"address {address:#x}: a null pointer"
+            advice = "Pass an array for every pointer that the kernel uses, or compare the pointer with nullptr first."
+        elif allocation is None or min(abs(address - allocation.base), abs(address - allocation.end)) > GAP // 2:
+            where = f"address {address & (2**64 - 1):#x}, which is far from every array of this launch"
+            advice = "Is the index too large for an int, or computed from values that were never set? Try size_t."
+        else:
+            where = allocation.element(address)
+            advice = "Compare the index with the size before the access, for example `if (row < M && col < N)`."
+        wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread)
+
+    def store(self, wave, addresses, mask, values) -> None:
+        """Write a tuple of values to consecutive elements. Of two lanes with one address, the later lane wins."""
+        dtype = np.dtype(values[0].dtype)
+        dtype = SAME_BITS[1] if dtype.kind == "b" else dtype
+        width = dtype.itemsize * len(values)
+        shape = np.broadcast_shapes(
+            np.shape(addresses), *(np.shape(v) for v in values), np.shape(mask) if mask is not None else ()
+        )
+        addresses = np.broadcast_to(addresses, shape)
+        if mask is not None:
+            mask = np.broadcast_to(mask, shape)
+            active = addresses[mask]
+        else:
+            active = addresses
+        check_alignment(wave, active, addresses, mask, width)
+        allocation = self._inside(int(active.min()), int(active.max()), width)
+        if allocation is None:
+            full = wave.shape
+            addresses = np.broadcast_to(addresses, full)
+            lanes_active = np.ones(full, bool) if mask is None else np.broadcast_to(mask, full)
+            pieces = list(self._by_allocation(wave, addresses, lanes_active, width, "wrote"))
+        else:
+            pieces = [(allocation, None)]
+        for piece, lanes in pieces:
+            if not piece.writable:
+                wave.fail(
+                    OutOfBounds,
+                    f"wrote to {piece.name}, a read-only array",
+                    "Pass a writable copy: numpy.array(x).",
+                    0,
+                    0,
+                )
+            if piece.watch is not None:
+                named = mask if lanes is None else lanes
+                piece.watch.access(wave, "st", addresses - piece.base, named, width, values)
+            view = piece.view(dtype)
+            if lanes is None:
+                index = (active - piece.base) // dtype.itemsize
+                for part, value in enumerate(values):
+                    value = np.broadcast_to(value, shape)
+                    view[index + part] = value if mask is None else value[mask]
+            else:
+                index = (addresses[lanes] - piece.base) // dtype.itemsize
+                for part, value in enumerate(values):
+                    view[index + part] = np.broadcast_to(value, addresses.shape)[lanes]
+
+    def cells(self, wave, addresses, dtype: np.dtype):
+        """For atomics: (view, indices) of legal one-dimensional addresses that lie in one array."""
+        allocation = self._inside(int(addresses.min()), int(addresses.max()), dtype.itemsize)
+        if allocation is None:
+            raise UnsupportedInstruction(
+                f"{wave.program.name}: one atomic instruction updates two arrays; the simulator cannot do that. "
+                "Use one atomic for each array."
+            )
+        return allocation.view(dtype), (addresses - allocation.base) // dtype.itemsize
+
+
+def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> None:
+    """Raise Misaligned if an active address is not a multiple of the width (CUDA guide, 'Device Memory Accesses').
+
+    `memory` is the shared or local memory that the addresses belong to, None for global memory.
+    """
+    if width == 1 or not int(np.bitwise_or.reduce(active, axis=None)) & (width - 1):
+        return
+    shape = wave.shape
+    wrong = np.broadcast_to((addresses & (width - 1)) != 0, shape)
+    if mask is not None:
+        wrong = wrong & mask
+    block, thread = (int(i) for i in np.argwhere(wrong)[0])
+    address = int(np.broadcast_to(addresses, shape)[block, thread])
+    where = wave.where(address) if memory is None else memory.where(wave, address)
+    wave.fail(
+        Misaligned,
+        f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
+        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: check the index and the "
+        "leading dimension, or use narrower accesses.",
+        block,
+        thread,
+    )
+
+
+def active_addresses(addresses, mask):
+    """The addresses of the active lanes, in any shape."""
+    if mask is None:
+        return addresses
+    shape = np.broadcast_shapes(np.shape(addresses), np.shape(mask))
+    return np.broadcast_to(addresses, shape)[np.broadcast_to(mask, shape)]
+
+
+def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
+    """Check the active lanes against a block's shared or a thread's local memory; 0 for the inactive lanes."""
+    active = active_addresses(addresses, mask)
+    check_alignment(wave, active, addresses, mask, width, memory)
+    start, stop = memory.limits(wave)
+    if int(active.min()) < start or int(active.max()) + width > stop:
+        wrong = np.broadcast_to((addresses < start) | (addresses + width > stop), wave.shape)
+        wrong = wrong if mask is None else wrong & mask
+        block, thread = (int(i) for i in np.argwhere(wrong)[0])
+        address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
+        what = f"{verb} {width} bytes {memory.outside(wave, address)}"
+        wave.fail(OutOfBounds, what, memory.advice if address >= start else memory.advice_below, block, thread)
+    return addresses if mask is None else np.where(mask, addresses, 0)
+
+
+class SharedMemory:
+    """One region of shared memory for each of the B blocks of a wave: bytes (B, size)."""
+
+    advice = "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
+    advice_below = advice
+
+    def __init__(self, blocks: int, size: int) -> None:
+        self.size = size
+        self.blocks = blocks
+        self._row = max(16, -(-size // 16) * 16)
+        self._bytes = np.zeros((blocks, self._row), np.uint8)
+        self._views: dict = {}
+
+    def _view(self, dtype: np.dtype) -> np.ndarray:
+        view = self._views.get(dtype)
+        if view is None:
+            view = self._views[dtype] = self._bytes.view(dtype)
+        return view
+
+    def limits(self, wave) -> tuple[int, int]:
+        """The bytes [start, stop) that the current instruction may access: of its array where it is known."""
+        return wave.launch.shared_names.limits(wave.instruction.index) or (0, self.size)
+
+    def where(self, wave, address: int) -> str:
+        """An address in words."""
+        name = wave.launch.shared_names.place(wave.instruction.index, address)[2]
+        return name if name.startswith("byte") else f"byte {address} of shared memory, in {name}"
+
+    def outside(self, wave, address: int) -> str:
+        """Where an address outside the limits is, in words."""
+        return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
+
+    def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
+        """As GlobalMemory.load; addresses are byte offsets in the block's shared memory."""
+        safe = private_addresses(wave, addresses, mask, dtype.itemsize * count, self, "read")
+        view = self._view(dtype)
+        index = safe // dtype.itemsize
+        if np.ndim(index) == 0:
+            return tuple(view[:, index + part : index + part + 1].copy() for part in range(count))
+        if index.shape[0] == 1:
+            return tuple(view.take(index[0] + part, axis=1) for part in range(count))
+        index = index + (np.arange(self.blocks)[:, None] * view.shape[1])
+        flat = view.reshape(-1)
+        return tuple(flat.take(index + part) for part in range(count))
+
+    def store(self, wave, addresses, mask, values) -> None:
+        """As GlobalMemory.store."""
+        dtype = np.dtype(values[0].dtype)
+        private_addresses(wave, addresses, mask, dtype.itemsize * len(values), self, "wrote")
+        view = self._view(dtype)
+        index = np.asarray(addresses // dtype.itemsize)
+        if mask is None and index.ndim == 2 and index.shape[0] == 1:
+            for part, value in enumerate(values):
+                view[:, index[0] + part] = value
+            return
+        shape = wave.shape
+        index = np.broadcast_to(index + np.arange(self.blocks)[:, None] * view.shape[1], shape)
+        flat = view.reshape(-1)
+        if mask is not None:
+            mask = np.broadcast_to(mask, shape)
+            index = index[mask]
+        for part, value in enumerate(values):
+            value = np.broadcast_to(value, shape)
+            flat[index + part] = value if mask is None else value[mask]
+
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """As GlobalMemory.check."""
+        private_addresses(wave, addresses, mask, width, self, verb)
+
+    def cells(self, addresses, dtype: np.dtype, block_of):
+        """For atomics: (flat view, indices) of one-dimensional legal addresses; `block_of` is each one's block."""
+        view = self._view(dtype)
+        return view.reshape(-1), addresses // dtype.itemsize + block_of * view.shape[1]
+
+
+class LocalMemory:
+    """Private memory of each thread, interleaved by 4-byte words as the hardware does: words (size / 4, B, T)."""
+
+    title = "its local memory"
+    advice = "Check the index into the array that the thread keeps for itself."
+    # The stack grows towards 0.
+    advice_below = f"{advice} If functions call themselves: does that end, and is it not too deep?"
+
+    def __init__(self, shape: tuple[int, int], size: int) -> None:
+        self.size = size
+        self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
+
+    def limits(self, wave) -> tuple[int, int]:
+        """As SharedMemory.limits."""
+        return 0, self.size
+
+    def where(self, wave, address: int) -> str:
+        """As SharedMemory.where."""
+        return f"byte {address} of {self.title}"
+
+    def outside(self, wave, address: int) -> str:
+        """As SharedMemory.outside."""
+        return f"at byte {address} of {self.title}, which has {self.size} bytes"
+
+    def _word(self, index):
+        if np.ndim(index) == 0:
+            return self._words[int(index)].copy()
+        shape = self._words.shape[1:]
+        lanes = np.arange(shape[0] * shape[1]).reshape(shape)
+        return self._words.reshape(-1).take(index * lanes.size + lanes)
+
+    def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
+        """As GlobalMemory.load; addresses are byte offsets in the thread's local memory."""
+        safe = private_addresses(wave, addresses, mask, dtype.itemsize * count, self, "read")
+        results = []
+        for part in range(count):
+            address = safe + part * dtype.itemsize
+            low = self._word(address >> 2)
+            if dtype.itemsize == 8:
+                high = self._word((address >> 2) + 1)
+                both = (low.astype(np.int64) & 0xFFFFFFFF) | (high.astype(np.int64) << 32)
+                results.append(both.view(dtype))
+            elif dtype.itemsize == 4:
+                results.append(low.view(dtype))
+            else:
+                shifted = low >> ((address & 3) * 8).astype(np.int32)
+                results.append(shifted.astype(SAME_BITS[dtype.itemsize]).view(dtype))
+        return tuple(results)
+
+    def check(self, wave, addresses, mask, width: int, verb: str) -> None:
+        """As GlobalMemory.check."""
+        private_addresses(wave, addresses, mask, width, self, verb)
+
+    def _put(self, index, mask, word) -> None:
+        shape = self._words.shape[1:]
+        if np.ndim(index) == 0:
+            target = self._words[int(index)]
+            if mask is None:
+                target[...] = word
+            else:
+                np.copyto(target, word, where=mask)
+            return
+        lanes = np.arange(shape[0] * shape[1]).reshape(shape)
+        flat = np.broadcast_to(index * lanes.size + lanes, shape)
+        word = np.broadcast_to(word, shape)
+        if mask is not None:
+            mask = np.broadcast_to(mask, shape)
+            flat, word = flat[mask], word[mask]
+        self._words.reshape(-1)[flat] = word
+
+    def store(self, wave, addresses, mask, values) -> None:
+        """As GlobalMemory.store."""
+        dtype = np.dtype(values[0].dtype)
+        safe = private_addresses(wave, addresses, mask, dtype.itemsize * len(values), self, "wrote")
+        for part, value in enumerate(values):
+            address = safe + part * dtype.itemsize
+            value = value.view(SAME_BITS[dtype.itemsize])
+            if dtype.itemsize == 8:
+                self._put(address >> 2, mask, value.astype(np.int32))
+                self._put((address >> 2) + 1, mask, (value >> 32).astype(np.int32))
+            elif dtype.itemsize == 4:
+                self._put(address >> 2, mask, value)
+            else:
+                shift = ((address & 3) * 8).astype(np.int32)
+                bits = np.int32((1 << 8 * dtype.itemsize) - 1)
+                old = self._word(address >> 2)
+                new = (old & ~(bits << shift)) | ((value.astype(np.int32) & bits) << shift)
+                self._put(address >> 2, mask, new)
+
+
+def lane_name(block: tuple[int, int, int], thread: tuple[int, int, int]) -> str:
+    """'thread (3, 0, 0) of block (1, 2, 0)'."""
+    return f"thread {coordinates(thread)} of block {coordinates(block)}"
+
+
+def product(values) -> int:
+    """The product of a few integers."""
+    return reduce(lambda a, b: a * int(b), values, 1)

@@ -1,0 +1,123 @@
+"""`printf`, `assert` and `__trap()` inside kernels (CUDA guide, 'Formatted Output' and 'Assertion')."""
+
+import re
+import sys
+
+import numpy as np
+
+from helpers.simulator.engine.memory import LOCAL_WINDOW
+from helpers.simulator.errors import DeviceAssertion
+
+OUTPUT_LIMIT = 1 << 20  # the size of CUDA's own printf buffer, bytes
+_FORMAT = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp]))")
+
+
+def _text(wave, address: int) -> str:
+    """The zero-terminated string at a global address."""
+    allocation = wave.global_memory.find(address)
+    data = allocation.bytes_[address - allocation.base :].tobytes()
+    return data.split(b"\0", 1)[0].decode("utf-8", "replace")
+
+
+def _call_parameter(wave, position: int) -> np.ndarray:
+    """The position-th argument of the call, in the order in which the arguments were stored."""
+    return list(wave.call_parameters.values())[position]
+
+
+def vprintf(wave, registers, mask) -> None:
+    """Print one text a thread, in the order of blocks and threads (on a GPU the order is not defined)."""
+    shape = wave.shape
+    formats = np.broadcast_to(_call_parameter(wave, 0), shape)
+    buffers = np.broadcast_to(_call_parameter(wave, 1), shape)
+    wave.call_parameters.clear()
+    active = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
+    pieces: list[str] = []
+    for address in dict.fromkeys(formats[active].view(np.int64).tolist()):
+        text = _text(wave, int(address))
+        lanes = active & (formats.view(np.int64) == address)
+        items = list(_FORMAT.finditer(text))
+        columns, offset = [], 0
+        for item in items:
+            if item[0] == "%%":
+                continue
+            for star in (item[2], item[3]):
+                if star == "*":
+                    columns.append(_argument(wave, buffers, lanes, offset, np.dtype(np.int32)))
+                    offset += 4
+            dtype = _argument_type(item)
+            offset = -(-offset // dtype.itemsize) * dtype.itemsize
+            columns.append(_argument(wave, buffers, lanes, offset, dtype))
+            offset += dtype.itemsize
+        for row in range(int(lanes.sum())):
+            pieces.append(_formatted(wave, text, [column[row] for column in columns]))
+    left = wave.launch.output_left
+    printed = "".join(pieces)
+    if len(printed) > left:
+        printed = printed[:left] + "\n… more was printed than fits into the printf buffer.\n" if left else ""
+    wave.launch.output_left = max(0, left - len(printed))
+    sys.stdout.write(printed)
+
+
+def _argument_type(item: re.Match) -> np.dtype:
+    """How the argument of a conversion lies in the buffer (C's default promotions)."""
+    length, conversion = item[4], item[5]
+    if conversion in "eEfFgGaA":
+        return np.dtype(np.float64)
+    if conversion in "sp" or length in ("l", "ll", "z", "j", "t"):
+        return np.dtype(np.int64 if conversion in "di" else np.uint64)
+    return np.dtype(np.int32 if conversion in "dic" else np.uint32)
+
+
+def _argument(wave, buffers, lanes, offset: int, dtype: np.dtype) -> np.ndarray:
+    (values,) = wave.local.load(wave, buffers.view(np.int64) - np.int64(LOCAL_WINDOW) + offset, lanes, dtype, 1)
+    return np.broadcast_to(values, wave.shape)[lanes]
+
+
+def _formatted(wave, text: str, values: list) -> str:
+    """C's printf for one thread."""
+    remaining = iter(values)
+
+    def replace(item: re.Match) -> str:
+        if item[0] == "%%":
+            return "%"
+        flags, width, precision, _, conversion = item.groups()
+        width = str(int(next(remaining))) if width == "*" else width or ""
+        precision = str(int(next(remaining))) if precision == "*" else precision
+        value = next(remaining)
+        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        if conversion == "s":
+            return (spec + "s") % _text(wave, int(value))
+        if conversion == "p":
+            return (f"%{flags}{width}s") % hex(int(value))
+        if conversion == "c":
+            return (spec + "c") % chr(int(value) & 0xFF)
+        if conversion in "aA":
+            return float(value).hex()
+        if conversion == "u":
+            conversion = "d"
+        return (spec + conversion) % (float(value) if conversion in "eEfFgG" else int(value))
+
+    return _FORMAT.sub(replace, text)
+
+
+def assert_fail(wave, registers, mask) -> None:
+    """A false `assert`: stop with its text."""
+    shape = wave.shape
+    message = int(np.broadcast_to(_call_parameter(wave, 0), shape).reshape(-1).view(np.int64)[0])
+    wave.call_parameters.clear()
+    block, thread = _first(wave, mask)
+    what = f"failed the assertion `{_text(wave, message)}`"
+    wave.fail(DeviceAssertion, what, "Print the values in it with printf to see why it is false.", block, thread)
+
+
+def trap(wave, registers, mask) -> None:
+    """`__trap()`: the kernel asked to be stopped."""
+    block, thread = _first(wave, mask)
+    advice = "__trap() marks what must not happen: look at the condition that leads to it."
+    wave.fail(DeviceAssertion, "stopped the kernel with __trap()", advice, block, thread)
+
+
+def _first(wave, mask) -> tuple[int, int]:
+    active = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+    block, thread = np.argwhere(active)[0]
+    return int(block), int(thread)

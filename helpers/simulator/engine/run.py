@@ -1,0 +1,721 @@
+"""The engine: all threads of many blocks in lockstep, one NumPy operation an instruction.
+
+A launch is cut into *waves* of blocks, about 16 000 threads each (more falls out of the CPU's cache, fewer is mostly
+Python overhead). In a wave a register is a scalar, a row (1, T) of values that depend only on the thread, a column
+(B, 1) that depend only on the block, or a full (B, T) array; NumPy's broadcasting keeps values in the smallest form.
+
+Threads that disagree on a branch are followed one group after the other: always the group with the lowest program
+counter, so that groups meet again as early as they can. This is done for whole basic blocks, with masks.
+"""
+
+from collections.abc import Callable
+from functools import cache, cached_property
+
+import numpy as np
+
+from helpers.simulator.engine.batching import batch_steps, gather
+from helpers.simulator.engine.convergence import Convergence
+from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
+from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
+from helpers.simulator.engine.observers import Observer
+from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
+from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
+
+LANES_PER_WAVE = 16384
+WARP = 32
+DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited
+SPECIAL_REGISTERS = frozenset(
+    [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + ["laneid", "warpid", "nwarpid", "dynamic_smem_size"]
+    + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
+)
+Step = Callable[["Wave", Registers], None]
+
+
+class Wave:
+    """The state of some blocks of a launch that run in lockstep: registers, masks, program counters, memories.
+
+    `mask` holds the active threads, bool (B, T), or None while all threads are active. `block_ids` are linear.
+    """
+
+    def __init__(self, launch: "Launch", first: int, count: int) -> None:
+        program = launch.program
+        self.launch = launch
+        self.program = program
+        self.block_ids = launch.block_ids[first : first + count]
+        self.threads = launch.threads
+        self.warps = -(-launch.threads // WARP)
+        self.shape = (count, launch.threads)
+        self.registers = Registers(program.initial, program.subnormal)
+        self.mask: np.ndarray | None = None
+        self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
+        self.exited: np.ndarray | None = None
+        self.waiting: np.ndarray | None = None
+        self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
+        self.barriers = 0  # how many barriers this wave has passed
+        self.instruction: Instruction | None = None  # the memory instruction being executed
+        self.global_memory = launch.global_memory
+        self.shared = SharedMemory(count, launch.shared_bytes)
+        self.local = LocalMemory(self.shape, program.local_bytes) if program.local_bytes else None
+        self.special = self._special_registers()
+        self.recorder = launch.recorder
+        self.async_copies: list = []
+
+    def _special_registers(self) -> dict[str, np.ndarray | np.generic]:
+        """threadIdx, blockIdx, … in the smallest shape that holds them."""
+        block_dim, grid_dim = self.launch.block, self.launch.grid
+        thread = np.arange(self.threads, dtype=np.int32)[None, :]
+        block = self.block_ids[:, None]
+        registers: dict = {"laneid": thread & 31, "warpid": thread >> 5}
+        stride = 1
+        for axis, size in zip("xyz", block_dim, strict=True):
+            registers[f"ntid.{axis}"] = np.int32(size)
+            registers[f"tid.{axis}"] = np.int32(0) if size == 1 else (thread // stride) % np.int32(size)
+            stride *= size
+        stride = 1
+        for axis, size in zip("xyz", grid_dim, strict=True):
+            registers[f"nctaid.{axis}"] = np.int32(size)
+            registers[f"ctaid.{axis}"] = np.int32(0) if size == 1 else ((block // stride) % size).astype(np.int32)
+            stride *= size
+        return registers
+
+    def special_value(self, name: str):
+        """The value of one of SPECIAL_REGISTERS (clocks and SM numbers have none here)."""
+        value = self.special.get(name)
+        if value is None:
+            lane = self.special["laneid"].astype(np.uint32)
+            one = np.uint32(1)
+            value = self.special[name] = {
+                "lanemask_eq": lambda: one << lane,
+                "lanemask_lt": lambda: (one << lane) - one,
+                "lanemask_le": lambda: (one << lane) | ((one << lane) - one),
+                "lanemask_gt": lambda: ~((one << lane) | ((one << lane) - one)),
+                "lanemask_ge": lambda: ~((one << lane) - one),
+                "nwarpid": lambda: np.int32(self.warps),
+                "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
+            }[name]()
+        return value
+
+    # ---- where things are, for messages
+    def block_index(self, block: int) -> tuple[int, int, int]:
+        """(x, y, z) of the wave's `block`-th block."""
+        x, y, _ = self.launch.grid
+        number = int(self.block_ids[block])
+        return number % x, number // x % y, number // (x * y)
+
+    def thread_index(self, thread: int) -> tuple[int, int, int]:
+        """(x, y, z) of a linear thread number."""
+        x, y, _ = self.launch.block
+        return thread % x, thread // x % y, thread // (x * y)
+
+    def where(self, address: int) -> str:
+        """An address in words: which element of which array."""
+        allocation = self.global_memory.find(address)
+        if allocation is None or address >= allocation.end:
+            return f"byte {address}"
+        return f"byte {address - allocation.base} of {allocation.name}, {allocation.element(address)}"
+
+    def fail(self, error: type[KernelError], what: str, advice: str, block: int, thread: int) -> None:
+        """Raise `error` for the current instruction with its source line, block and thread."""
+        lines = (self.instruction.line, *self.instruction.called_from) if self.instruction else (0,)
+        where_block, where_thread = self.block_index(block), self.thread_index(thread)
+        who = lane_name(where_block, where_thread)
+        raise error(
+            f"{self.program.name}: {who} {what}.\n{self.launch.quote(*lines)}{advice}",
+            kernel=self.program.name,
+            line=lines[0],
+            lines=lines,
+            block=where_block,
+            thread=where_thread,
+        )
+
+    def diverge(self, pc: int = 0) -> None:
+        """Give every thread a program counter of its own: `pc`, or any number if those that run soon get another."""
+        if self.pcs is None:
+            self.pcs = np.full(self.shape, pc, np.int32)
+            if self.exited is not None:
+                self.pcs[self.exited] = DONE
+            self.waiting = np.zeros(self.shape, bool)
+            if self.program.level == "sass":
+                self.groups = Convergence(self.shape, self.exited)
+
+    def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
+        """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
+        which on a GPU would come one after the other."""
+        if mask is None or self.groups is None:
+            return None if mask is None else by_warps(mask, self.shape)
+        return self.groups.whole_warps(mask)
+
+    # ---- counting of warps
+    def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
+        """Number of warps with an active thread, or of groups of threads in them where warps have diverged."""
+        if mask is None:
+            return self.shape[0] * self.warps
+        if self.groups is not None:
+            return self.groups.count(mask)
+        if mask.shape != self.shape:
+            mask = np.broadcast_to(mask, self.shape)
+        padding = self.warps * WARP - self.threads
+        if padding:
+            mask = np.pad(mask, ((0, 0), (0, padding)))
+        return int(mask.reshape(-1, WARP).any(axis=1).sum())
+
+
+def by_warps(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """`mask` extended to all lanes of the warps in which a thread is set."""
+    blocks, threads = shape
+    padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
+    padded[:, :threads] = mask
+    return padded.reshape(blocks, -1, WARP).any(axis=2).repeat(WARP, axis=1)[:, :threads]
+
+
+def combine(mask, guard) -> tuple[bool, np.ndarray | None]:
+    """(does any thread take part, the threads that do) for a guard value under a mask."""
+    if guard.ndim == 0:
+        return bool(guard), mask
+    both = guard if mask is None else guard & mask
+    if not both.any():
+        return False, both
+    if mask is None and both.all():
+        return True, None
+    return True, both
+
+
+def merge(mask, new, old):
+    """`new` where the mask is set, else `old`; the bits of `old` are taken as the type of `new`."""
+    if old.dtype != new.dtype:
+        old = old.view(new.dtype)
+    return np.where(mask, new, old)
+
+
+def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
+    slot, negated = guard
+    if negated:
+        return lambda registers: np.logical_not(registers[slot])
+    return lambda registers: registers[slot]
+
+
+def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, Step]:
+    """The two forms of an arithmetic instruction: for all threads together, and for some under a mask."""
+    evaluate, writes = instruction.evaluate, instruction.writes
+    single = len(writes) == 1 and instruction.guard is None and not instruction.uniform
+    if single:
+        target = writes[0]
+
+        def plain(wave, registers):
+            registers[target] = evaluate(registers)
+
+        def masked(wave, registers):
+            registers[target] = merge(wave.mask, evaluate(registers), registers[target])
+
+        return plain, (masked if target in keep else plain)
+
+    guard = _guard_reader(instruction.guard) if instruction.guard else None
+    uniform = instruction.uniform
+
+    def write(wave, registers, values, mask, always):
+        mask = wave.uniform_mask(mask) if uniform else mask
+        values = values if len(writes) > 1 else (values,)
+        for slot, value in zip(writes, values, strict=True):
+            if slot is not None:
+                registers[slot] = (
+                    value if mask is None or not (always or slot in keep) else merge(mask, value, registers[slot])
+                )
+
+    def plain_many(wave, registers):
+        if guard is None:
+            write(wave, registers, evaluate(registers), None, False)
+            return
+        some, mask = combine(None, guard(registers))
+        if wave.recorder is not None:
+            living = wave.mask if mask is None or wave.mask is None else mask & wave.mask
+            wave.recorder.guarded(wave, instruction, some, mask if living is None else living)
+        if some:
+            write(wave, registers, evaluate(registers), mask, True)
+
+    def masked_many(wave, registers):
+        if guard is None:
+            write(wave, registers, evaluate(registers), wave.mask, False)
+            return
+        some, mask = combine(wave.mask, guard(registers))
+        if wave.recorder is not None:
+            wave.recorder.guarded(wave, instruction, some, mask)
+        if some:
+            write(wave, registers, evaluate(registers), mask, True)
+
+    return plain_many, masked_many
+
+
+def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
+    """Memory and cross-lane instructions get the mask themselves."""
+    execute, writes = instruction.execute, instruction.writes
+    guard = _guard_reader(instruction.guard) if instruction.guard else None
+
+    def step(wave, registers, merging):
+        mask = wave.mask
+        if guard is not None:
+            some, mask = combine(mask, guard(registers))
+            if wave.recorder is not None:
+                wave.recorder.guarded(wave, instruction, some, mask)
+            if not some:
+                return
+        wave.instruction = instruction
+        # Groups of a diverged warp make their requests one after the other.
+        for layer in (mask,) if wave.groups is None or mask is None else wave.groups.layers(mask):
+            values = execute(wave, registers, layer)
+            if not writes:
+                continue
+            values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
+            keep_old = layer is not None and (merging or guard is not None)
+            layer = wave.uniform_mask(layer) if instruction.uniform else layer
+            for slot, value in zip(writes, values, strict=True):
+                if slot is not None:
+                    registers[slot] = merge(layer, value, registers[slot]) if keep_old else value
+
+    return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
+
+
+class Prepared:
+    """A program with its basic blocks turned into lists of Python closures."""
+
+    @uncollected
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.plain: list[list[Step]] = []
+        self.masked: list[list[Step]] = []
+        self.last: list[Instruction] = []
+        block_at = {block.start: block.index for block in program.blocks}
+        self.end = len(program.blocks)
+        self.targets: list[tuple[int, ...]] = []
+        self.next: list[int] = []
+        for block in program.blocks:
+            plain, masked = [], []
+            for instruction in gather(program.instructions[block.start : block.stop]):
+                if isinstance(instruction, list):
+                    both = batch_steps(instruction, block.keep, merge)
+                elif instruction.kind is Kind.ALU:
+                    both = _alu_steps(instruction, block.keep)
+                elif instruction.kind is Kind.EFFECT:
+                    both = _effect_steps(instruction)
+                else:
+                    continue
+                plain.append(both[0])
+                masked.append(both[1])
+            self.plain.append(plain)
+            self.masked.append(masked)
+            last = program.instructions[block.stop - 1]
+            self.last.append(last)
+            targets = last.targets or ((last.target,) if last.target >= 0 else ())
+            self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
+            self.next.append(block_at.get(block.stop, self.end))
+
+    # ---- where barriers are, for messages
+    @cached_property
+    def leads_to_barrier(self) -> list[bool]:
+        """By basic block: whether a barrier of the whole block may still come, in it or after it."""
+        return [
+            any(self.last[after].kind is Kind.BARRIER for after in self._after(block, {block}))
+            for block in range(self.end)
+        ]
+
+    @cached_property
+    def only_exits(self) -> list[bool]:
+        """By basic block: whether there is nothing in it but the end of the kernel."""
+        instructions = self.program.instructions
+        return [all(i.kind is Kind.EXIT for i in instructions[b.start : b.stop]) for b in self.program.blocks]
+
+    @cache  # noqa: B019 (a program is prepared once and kept)
+    def reaches(self, target: int) -> np.ndarray:
+        """By basic block (and False for the end): whether `target` may be executed from there on."""
+        return np.array([target in self._after(block, {block}) for block in range(self.end)] + [False])
+
+    def _after(self, block: int, known: set[int]) -> set[int]:
+        """The block and all that may follow it."""
+        following = [block]
+        while following:
+            for successor in self.program.blocks[following.pop()].successors:
+                if successor not in known:
+                    known.add(successor)
+                    following.append(successor)
+        return known
+
+
+class Launch:
+    """One execution of a kernel: geometry, memory, arguments and who records."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        shared_bytes: int,
+        global_memory: GlobalMemory,
+        bind: Callable[[Registers], None],
+        recorder: Observer | None = None,
+        max_instructions: int = 1_000_000,
+        only_blocks: np.ndarray | None = None,
+        shared_names: SharedNames = NO_NAMES,
+    ) -> None:
+        self.prepared = prepared
+        self.program = prepared.program
+        self.grid = grid
+        self.block = block
+        self.threads = product(block)
+        self.shared_bytes = shared_bytes
+        self.global_memory = global_memory
+        self.recorder = recorder
+        self.max_instructions = max_instructions
+        self.block_ids = np.arange(product(grid), dtype=np.int64) if only_blocks is None else only_blocks
+        self._bind = bind
+        self.shared_names = shared_names
+
+    def quote(self, line: int, *called_from: int) -> str:
+        """The source line of a message, on a line of its own, and those that its function was called from."""
+        lines = self.program.source_lines
+        texts = []
+        for number in (line, *called_from):
+            if 1 <= number <= len(lines):
+                start = "  called from line" if texts else "line"
+                texts.append(f"  {start} {number}: {lines[number - 1].strip()}\n")
+        return "".join(texts)
+
+    def run(self) -> None:
+        """Execute all blocks, wave by wave."""
+        per_wave = max(1, LANES_PER_WAVE // self.threads)
+        with np.errstate(all="ignore"):
+            for first in range(0, len(self.block_ids), per_wave):
+                wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))
+                self._bind(wave)
+                if self.recorder is not None:
+                    self.recorder.begin_wave(wave)
+                _run_wave(wave, self.prepared)
+                if self.recorder is not None:
+                    self.recorder.end_wave(wave)
+
+
+def _run_wave(wave: Wave, prepared: Prepared) -> None:
+    """Execute one wave to its end."""
+    program, registers, recorder = wave.program, wave.registers, wave.recorder
+    blocks: list[BasicBlock] = program.blocks
+    budget = wave.launch.max_instructions
+    pc = 0
+    while pc != DONE and pc < prepared.end:
+        block = blocks[pc]
+        budget -= block.stop - block.start
+        if budget < 0:
+            _too_many_steps(wave, block)
+        if recorder is not None:
+            recorder.executed(wave, pc)
+        for step in prepared.plain[pc] if wave.pcs is None else prepared.masked[pc]:
+            step(wave, registers)
+        last = prepared.last[pc]
+        kind = last.kind
+        if kind is Kind.BRANCH:
+            pc = _branch(wave, prepared, last, pc)
+        elif kind is Kind.EXIT:
+            pc = _exit(wave, prepared, last, pc)
+        elif kind is Kind.BARRIER or kind is Kind.WARP_BARRIER:
+            pc = _barrier(wave, prepared, last, pc)
+        elif kind is Kind.MEETING:
+            pc = _meeting(wave, prepared, last, pc)
+        elif wave.pcs is None:
+            pc = prepared.next[pc]
+        else:
+            wave.pcs[wave.mask] = prepared.next[pc]
+            pc = _schedule(wave)
+
+
+def _condition(wave: Wave, last: Instruction):
+    """The condition of a branch or exit as True, False or an array of the active threads that take it."""
+    if last.guard is not None and wave.recorder is not None:
+        some, lanes = combine(wave.mask, _guard_reader(last.guard)(wave.registers))
+        wave.recorder.guarded(wave, last, some, lanes)
+    if last.condition is not None:
+        value = last.condition(wave, wave.registers)
+    elif last.guard is None:
+        return True
+    else:
+        value = _guard_reader(last.guard)(wave.registers)
+    if value.ndim == 0:
+        return bool(value)
+    taken = value if wave.mask is None else value & wave.mask
+    if not taken.any():
+        return False
+    if wave.mask is None:
+        return True if taken.all() else np.broadcast_to(taken, wave.shape)
+    return True if (taken == wave.mask).all() else taken
+
+
+def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    targets, following = prepared.targets[pc], prepared.next[pc]
+    if last.select is not None:
+        choice = last.select(wave.registers)
+        destination = np.asarray(targets, np.int32)[choice]
+        if destination.ndim == 0:
+            taken: bool | np.ndarray = True
+            target = int(destination)
+        else:
+            wave.diverge(pc)
+            active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+            _go(wave, destination, active)
+            return _schedule(wave)
+    else:
+        taken, target = _condition(wave, last), targets[0]
+    if isinstance(taken, bool):
+        destination = target if taken else following
+        if wave.pcs is None:
+            return destination
+        wave.pcs[wave.mask] = destination
+        return _schedule(wave)
+    wave.diverge(pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    _go(wave, np.where(taken, np.int32(target), np.int32(following)), active)
+    return _schedule(wave)
+
+
+def _go(wave: Wave, destination: np.ndarray, active: np.ndarray) -> None:
+    """The active threads go to different places."""
+    np.copyto(wave.pcs, destination, where=active)
+    if wave.groups is not None:
+        wave.groups.split(active, destination)
+
+
+def _meeting(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """BSYNC: threads wait until all that agreed to meet there have come. Whole warps need not wait."""
+    following = prepared.next[pc]
+    if wave.pcs is None:
+        return following
+    wave.pcs[wave.mask] = following
+    wave.groups.arrive(last.barrier, wave.mask)
+    return _schedule(wave)
+
+
+def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    leaving = _condition(wave, last)
+    following = prepared.next[pc]
+    if leaving is False:
+        if wave.pcs is None:
+            return following
+        wave.pcs[wave.mask] = following
+        return _schedule(wave)
+    if leaving is True and wave.pcs is None:
+        return int(DONE)
+    wave.diverge(pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    gone = active if leaving is True else leaving
+    np.copyto(wave.pcs, np.where(gone, DONE, np.int32(following)), where=active)
+    wave.exited = gone.copy() if wave.exited is None else wave.exited | gone
+    if wave.groups is not None:
+        wave.groups.exit(gone, active, wave.pcs)
+    _release(wave, prepared)
+    return _schedule(wave)
+
+
+def _schedule(wave: Wave) -> int:
+    """Choose the lowest program counter; join all threads again when the living ones are together."""
+    pcs, waiting = wave.pcs, wave.waiting
+    groups = wave.groups
+    runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
+    pc = int(runnable.min())
+    if pc == DONE:
+        if waiting.any() or (groups is not None and groups.waiting.any()):
+            _unreached_barrier(wave)
+        return pc
+    mask = runnable == pc
+    if groups is None and waiting.any():
+        _not_around_a_barrier(wave, wave.launch.prepared, pc, mask)
+    living = pcs != DONE
+    if (mask == living).all() and (groups is None or groups.whole()):
+        wave.pcs = wave.waiting = wave.groups = None
+        wave.mask = None if living.all() else mask
+    else:
+        wave.mask = mask
+    return pc
+
+
+def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """`__syncthreads()` waits for all threads of the block that have not exited (CUDA guide, 'Synchronization');
+    `__syncwarp(mask)` for the named lanes of the warp."""
+    following = prepared.next[pc]
+    whole_block = last.kind is Kind.BARRIER
+    if last.guard is not None:
+        taken = _condition(wave, last)
+        if taken is not True:
+            return _go_past(wave, pc, following, taken)
+    if not whole_block and wave.recorder is not None:
+        wave.recorder.warp_barrier(wave, wave.mask)
+    if wave.pcs is None:
+        if whole_block:
+            wave.barriers += 1
+            if wave.recorder is not None:
+                wave.recorder.barrier(wave, None)
+        return following
+    wave.pcs[wave.mask] = following
+    if not whole_block:
+        if wave.groups is not None and last.select is not None:
+            if last.barrier >= 0:
+                wave.groups.gather(wave.mask)
+            wave.groups.arrive_at_warpsync(last.select(wave.registers), wave.mask, wave.pcs)
+        return _schedule(wave)
+    wave.waiting |= wave.mask
+    _release(wave, prepared)
+    return _schedule(wave)
+
+
+def _release(wave: Wave, prepared: Prepared) -> None:
+    """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
+    done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
+    if not done.any():
+        return
+    lowest = np.where(wave.waiting, wave.pcs, DONE).min(axis=1)
+    highest = np.where(wave.waiting, wave.pcs, -1).max(axis=1)
+    different = done & (lowest != highest)
+    if different.any():
+        _different_barriers(wave, prepared, int(different.argmax()))
+    wave.waiting[done] = False
+    if wave.recorder is not None:
+        wave.recorder.barrier(wave, done)
+
+
+def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
+    """The threads for which the guard of a barrier is false do not wait there."""
+    if taken is False:
+        if wave.pcs is None:
+            return following
+        wave.pcs[wave.mask] = following
+        return _schedule(wave)
+    wave.diverge(pc)
+    active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
+    prepared = wave.launch.prepared
+    if not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:
+        _not_apart(wave, prepared, active & ~taken, taken, following)
+    _go(wave, np.where(taken, np.int32(pc), np.int32(following)), active)
+    return _schedule(wave)
+
+
+def _threads(wave: Wave, threads: np.ndarray) -> str:
+    first = coordinates(wave.thread_index(int(threads[0])))
+    return f"thread {first}" if len(threads) == 1 else f"{len(threads)} threads (the first is {first})"
+
+
+def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
+    """Threads of one block wait at different `__syncthreads()`."""
+    waiting = np.flatnonzero(wave.waiting[block])
+    groups = []
+    for following in sorted(set(wave.pcs[block, waiting].tolist())):
+        threads = waiting[wave.pcs[block, waiting] == following]
+        groups.append((_barrier_before(prepared, following).line, threads))
+    where = wave.block_index(block)
+    lines = list(dict.fromkeys(line for line, _ in groups))
+    if len(lines) == 1:
+        text = f"do not wait at line {lines[0]} together: " + ", ".join(
+            f"{_threads(wave, threads)} in {'one' if number == 0 else 'another'} round of the loop"
+            for number, (_, threads) in enumerate(groups)
+        )
+    else:
+        text = "wait at different barriers: " + "; ".join(
+            f"{_threads(wave, threads)} at line {line}" for line, threads in groups
+        )
+    raise BarrierError(
+        f"{wave.program.name}: the threads of block {coordinates(where)} {text}.\n"
+        + "".join(wave.launch.quote(line) for line in lines)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        kernel=wave.program.name,
+        line=groups[0][0],
+        lines=tuple(lines),
+        block=where,
+        thread=wave.thread_index(int(groups[0][1][0])),
+    )
+
+
+def _barrier_before(prepared: Prepared, following: int) -> Instruction:
+    """The barrier behind which a thread goes on at the basic block `following`."""
+    return next(
+        last
+        for last, next_ in zip(prepared.last, prepared.next, strict=True)
+        if next_ == following and last.kind is Kind.BARRIER
+    )
+
+
+def _not_around_a_barrier(wave: Wave, prepared: Prepared, pc: int, mask: np.ndarray) -> None:
+    """Raise BarrierError if threads go on behind a barrier at which other threads of their warp still wait.
+
+    Threads that have nothing left to do but to exit are not waited for: compute-sanitizer's synccheck lets them pass,
+    and calls the others "divergent threads in warp".
+    """
+    if not prepared.leads_to_barrier[pc] and not prepared.only_exits[pc]:
+        left_behind = wave.waiting & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
+        _not_apart(wave, prepared, mask, left_behind, wave.pcs)
+
+
+def _not_apart(wave: Wave, prepared: Prepared, passing: np.ndarray, waiting: np.ndarray, behind) -> None:
+    """Raise BarrierError if a warp has threads that go past a barrier and threads that wait there.
+
+    `behind` is the basic block at which those that wait will go on.
+    """
+    padding = -wave.threads % WARP
+    both = [
+        np.pad(lanes, ((0, 0), (0, padding))).reshape(wave.shape[0], -1, WARP).any(axis=2)
+        for lanes in (waiting, passing)
+    ]
+    if not (both[0] & both[1]).any():
+        return
+    block, warp = (int(i) for i in np.argwhere(both[0] & both[1])[0])
+    lanes = slice(warp * WARP, (warp + 1) * WARP)
+    here = np.flatnonzero(waiting[block, lanes]) + warp * WARP
+    there = np.flatnonzero(passing[block, lanes]) + warp * WARP
+    barrier = _barrier_before(prepared, int(np.broadcast_to(behind, wave.shape)[block, here[0]]))
+    where = wave.block_index(block)
+    raise BarrierError(
+        f"{wave.program.name}: a barrier separates the threads of a warp of block {coordinates(where)}: "
+        f"{_threads(wave, here)} at line {barrier.line}; {_threads(wave, there)} beyond it. "
+        "On a GPU that is not defined, and may hang.\n"
+        + wave.launch.quote(barrier.line)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        kernel=wave.program.name,
+        line=barrier.line,
+        block=where,
+        thread=wave.thread_index(int(here[0])),
+    )
+
+
+def _unreached_barrier(wave: Wave) -> None:
+    """Nobody can run and somebody waits: at barriers, or at meetings for threads that are at barriers."""
+    stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
+    prepared = wave.launch.prepared
+    block = int(np.flatnonzero(stuck.any(axis=1))[0])
+    where = wave.block_index(block)
+    waiting = np.flatnonzero(wave.waiting[block])
+    others = np.flatnonzero(stuck[block] & ~wave.waiting[block])
+    lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
+    text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
+    if len(others):
+        text += f"{'; ' * bool(text)}{_threads(wave, others)} elsewhere, for those to come along"
+    raise BarrierError(
+        f"{wave.program.name}: the threads of block {coordinates(where)} wait for ever: {text}.\n"
+        + "".join(wave.launch.quote(line) for line in lines)
+        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        kernel=wave.program.name,
+        line=lines[0] if lines else 0,
+        lines=tuple(lines),
+        block=where,
+        thread=wave.thread_index(int((*waiting, *others)[0])),
+    )
+
+
+def _too_many_steps(wave: Wave, block: BasicBlock) -> None:
+    """An infinite loop, most likely."""
+    lines = sorted({i.line for i in wave.program.instructions[block.start : block.stop] if i.line})
+    line = lines[0] if lines else 0
+    running = wave.mask if wave.mask is not None else np.ones(wave.shape, bool)
+    where, thread = (int(i) for i in np.argwhere(running)[0])
+    raise StepLimitExceeded(
+        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} is still running "
+        f"after {wave.launch.max_instructions:,} instructions.\n{wave.launch.quote(line)}"
+        "Does the loop end? If the work is really that long, use a smaller problem, or "
+        "simulator.record(max_instructions=…).",
+        kernel=wave.program.name,
+        line=line,
+        block=wave.block_index(where),
+        thread=wave.thread_index(thread),
+    )

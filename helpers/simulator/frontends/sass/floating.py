@@ -1,0 +1,417 @@
+"""Floating-point instructions and conversions of SASS: which function of `float32` and its siblings each one is.
+
+Each function takes the operands' translator and a statement and returns (slots written, evaluate).
+
+Float32 instructions keep subnormal numbers unless they carry .FTZ. Float64 values are pairs of registers; two float16
+or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them for both places.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from helpers.compiler import sass
+from helpers.simulator.arithmetic import conversions as ptx_float
+from helpers.simulator.arithmetic import float32, float64, special_functions
+from helpers.simulator.frontends.sass.integer import COMBINE, Result, predicate_pair
+from helpers.simulator.frontends.sass.operands import F4, F8, I4, U4, Operands, Reader
+
+F2 = np.dtype(np.float16)
+ROUNDINGS = {"RM": "rm", "RP": "rp", "RZ": "rz"}
+WHOLE = {"TRUNC": "rzi", "FLOOR": "rmi", "CEIL": "rpi"}
+# The ordered comparisons are false for NaN, those that end in U are true for it.
+COMPARE: dict[str, Callable] = {
+    "LT": lambda a, b: a < b, "EQ": lambda a, b: a == b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b,
+    "NE": lambda a, b: (a < b) | (a > b), "GE": lambda a, b: a >= b,
+    "LTU": lambda a, b: ~(a >= b), "EQU": lambda a, b: ~((a < b) | (a > b)), "LEU": lambda a, b: ~(a > b),
+    "GTU": lambda a, b: ~(a <= b), "NEU": lambda a, b: a != b, "GEU": lambda a, b: ~(a < b),
+    "NUM": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "NAN": lambda a, b: np.isnan(a) | np.isnan(b),
+}  # fmt: skip
+INTEGER_TYPES = {
+    "U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16, "U32": np.uint32, "S32": np.int32,
+    "U64": np.uint64, "S64": np.int64,
+}  # fmt: skip
+
+
+def _rounding(s: sass.Statement) -> str:
+    return next((ROUNDINGS[part] for part in s.opcode if part in ROUNDINGS), "rn")
+
+
+# ---- float32
+
+
+def arithmetic(t: Operands, s: sass.Statement) -> Result:
+    """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
+    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
+    modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
+    careful = ptx_float.operation((name, *modifiers, "f32"))
+    destination, *sources = s.operands
+    readers = [t.read(source, F4) for source in sources]
+    if not s.has("FTZ"):
+        return (t.target(destination),), _applied(careful, readers)
+    quick = ptx_float.operation((name, *(m for m in modifiers if m != "ftz"), "f32"))
+
+    def evaluate(registers):
+        values = [reader(registers) for reader in readers]
+        return careful(*values) if registers.subnormal else ptx_float.flushed(quick(*values))
+
+    return (t.target(destination),), evaluate
+
+
+def _applied(function: Callable, readers: list[Reader]) -> Reader:
+    if len(readers) == 1:
+        (a,) = readers
+        return lambda registers: function(a(registers))
+    if len(readers) == 2:
+        a, b = readers
+        return lambda registers: function(a(registers), b(registers))
+    a, b, c = readers
+    return lambda registers: function(a(registers), b(registers), c(registers))
+
+
+def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
+    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger.
+
+    .XORSIGN gives the result the product of the signs that a and b have in their registers.
+    """
+    destination, a, b, condition = s.operands
+    modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
+    smaller = ptx_float.operation(("min", *modifiers, "f32"))
+    larger = ptx_float.operation(("max", *modifiers, "f32"))
+    x, y, p = t.read(a, F4), t.read(b, F4), t.truth(condition)
+
+    def evaluate(registers):
+        choice = p(registers)
+        if choice.ndim == 0:
+            return (smaller if choice else larger)(x(registers), y(registers))
+        left, right = x(registers), y(registers)
+        return np.where(choice, smaller(left, right), larger(left, right))
+
+    if not s.has("XORSIGN"):
+        return (t.target(destination),), evaluate
+    first, second = (t.read(sass.Register("R", operand.number), I4) for operand in (a, b))
+
+    def with_sign(registers):
+        value = np.abs(evaluate(registers)).view(I4)
+        return value | ((first(registers) ^ second(registers)) & np.int32(-(2**31)))
+
+    return (t.target(destination),), with_sign
+
+
+def compare(t: Operands, s: sass.Statement) -> Result:
+    """FSETP.cmp{.FTZ}.bool p, q, a, b, c: as ISETP."""
+    first, second, a, b, c = s.operands
+    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
+    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    x, y = _flushed(s, t.read(a, F4)), _flushed(s, t.read(b, F4))
+    return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c)
+
+
+def _flushed(s: sass.Statement, reader: Reader) -> Reader:
+    return (lambda registers: ptx_float.flushed(reader(registers))) if s.has("FTZ") else reader
+
+
+def compare_to_register(t: Operands, s: sass.Statement) -> Result:
+    """FSET.BF.cmp{.FTZ}.bool d, a, b, c: 1.0 (without .BF all ones) or zero."""
+    destination, a, b, c = s.operands
+    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
+    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    x, y, other = _flushed(s, t.read(a, F4)), _flushed(s, t.read(b, F4)), t.truth(c)
+    yes, no = (np.float32(1), np.float32(0)) if s.has("BF") else (np.int32(-1), np.int32(0))
+    return (t.target(destination),), lambda r: np.where(combine(function(x(r), y(r)), other(r)), yes, no)
+
+
+def check_division(t: Operands, s: sass.Statement) -> Result:
+    """FCHK p, a, b: whether a / b needs the slow path of the division."""
+    first, a, b = s.operands
+    x, y = t.read(a, F4), t.read(b, F4)
+    return (t.target(first),), lambda r: special_functions.division_needs_care(x(r), y(r))
+
+
+def special_function(t: Operands, s: sass.Statement) -> Result:
+    """MUFU.function d, a: the special function unit."""
+    destination, a = s.operands
+    name = s.opcode[1]
+    if name in special_functions.UPPER_HALVES:
+        upper = special_functions.UPPER_HALVES[name]
+        half = np.uint32(t.raw_immediate(s)).view(F4)  # an immediate is printed as the float64 that it is the half of
+        high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
+        return (t.target(destination),), lambda registers: upper(high(registers))
+    x = t.read(a, F4)
+    function = special_functions.FUNCTIONS[name]
+    return (t.target(destination),), lambda registers: function(x(registers))
+
+
+# ---- float64
+
+
+def arithmetic64(t: Operands, s: sass.Statement) -> Result:
+    """DADD, DMUL, DFMA{.RM,.RP,.RZ} on pairs of registers."""
+    destination, *sources = s.operands
+    raw = t.raw_immediate(s)
+    readers = [t.wide(source, F8, raw) for source in sources]
+    rounding = _rounding(s)
+    function = {"DADD": float64.add, "DMUL": float64.mul, "DFMA": float64.fma}[s.base]
+    if rounding != "rn":
+        rounded = function
+        function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
+    return t.split(destination, _applied(function, readers))
+
+
+def compare64(t: Operands, s: sass.Statement) -> Result:
+    """DSETP.cmp.bool p, q, a, b, c: as ISETP. .MIN and .MAX: p = a is the result of fmin or fmax, q = both are NaN."""
+    first, second, a, b, c = s.operands
+    raw = t.raw_immediate(s)
+    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    x, y = t.wide(a, F8, raw), t.wide(b, F8, raw)
+    if s.has("MIN", "MAX"):
+        if not (isinstance(c, sass.Register) and c.name == "PT" and not c.negated):
+            raise ValueError("a condition of DSETP.MIN")
+        first_wins = float64.is_minimum if s.has("MIN") else float64.is_maximum
+
+        def choose(registers):
+            left, right = x(registers), y(registers)
+            return first_wins(left, right), np.isnan(left) & np.isnan(right)
+
+        return (t.target(first), t.target(second)), choose
+    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
+    return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c)
+
+
+# ---- conversions
+
+
+def integer_to_float(t: Operands, s: sass.Statement) -> Result:
+    """I2F{.F64,.F16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
+    destination, a = s.operands
+    origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
+    to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
+    x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
+    convert = ptx_float.conversion(("cvt", _rounding(s), to, origin.lower()))
+    if to == "f64":
+        return t.split(destination, lambda registers: convert(x(registers)))
+    if to == "f16":
+        return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
+    return (t.target(destination),), lambda registers: convert(x(registers))
+
+
+def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
+    """An integer operand of 8 to 64 bits; .B1 and .H1 choose a part of the register."""
+    if dtype.itemsize == 8:
+        return t.wide(operand, dtype)
+    if dtype.itemsize == 4:
+        return t.read(operand, dtype)
+    modifiers = operand.modifiers if isinstance(operand, sass.Register | sass.Constant) else ()
+    part = next((m for m in modifiers if m[0] in "BH" and m[1:2].isdigit()), "B0")
+    shift = np.int32(int(part[1]) * (8 if part[0] == "B" else 16))
+    x = t.read(replace(operand, modifiers=()) if modifiers else operand)
+    return lambda registers: (x(registers) >> shift).astype(dtype)
+
+
+def float_to_integer(t: Operands, s: sass.Statement) -> Result:
+    """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
+    destination, a = s.operands
+    names = [part for part in s.opcode[1:] if part in INTEGER_TYPES]
+    dtype = INTEGER_TYPES[names[0]] if names else np.int32
+    whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
+    if s.has("F64"):
+        x = t.wide(a, F8, t.raw_immediate(s))
+    elif s.has("F16"):
+        x = _half(t, a)
+    else:
+        x = _flushed(s, t.read(a, F4))
+    convert = lambda registers: float32.to_integer(x(registers), dtype, whole)  # noqa: E731
+    if np.dtype(dtype).itemsize == 8:
+        return t.split(destination, convert)
+    return (t.target(destination),), lambda registers: convert(registers).astype(np.dtype(dtype)).astype(I4)
+
+
+def float_to_byte(t: Operands, s: sass.Statement) -> Result:
+    """F2IP.U8.F32.TRUNC.NTZ d, RZ, a, RZ: a as a byte; other forms put several bytes together."""
+    destination, above, a, rest = s.operands
+    if not (_is_register_zero(above) and _is_register_zero(rest)):
+        raise ValueError("several bytes in a register")
+    dtype = np.uint8 if s.has("U8") else np.int8
+    x = t.read(a, F4)
+    return (t.target(destination),), lambda r: float32.to_integer(x(r), dtype, "rzi").astype(np.uint8).astype(I4)
+
+
+def round_to_whole(t: Operands, s: sass.Statement) -> Result:
+    """FRND{.FTZ}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL} d, a."""
+    destination, a = s.operands
+    whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
+    if s.has("F64"):
+        x, function = t.wide(a, F8, t.raw_immediate(s)), ptx_float.float32_integral(whole)
+        return t.split(destination, lambda registers: function(x(registers)))
+    if s.has("F16"):
+        half, function = _half(t, a), ptx_float.float32_integral(whole)
+        return (t.target(destination),), lambda registers: _bits16(function(half(registers)))
+    x = _flushed(s, t.read(a, F4))
+    return (t.target(destination),), lambda registers: float32.to_whole(x(registers), whole)
+
+
+def float_to_float(t: Operands, s: sass.Statement) -> Result:
+    """F2F.to.from{.FTZ}{.RZ, …} d, a."""
+    destination, a = s.operands
+    to, origin = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
+    convert = ptx_float.conversion(("cvt", _rounding(s), *(["ftz"] if s.has("FTZ") else []), to, origin))
+    read = {"f64": lambda: t.wide(a, F8, t.raw_immediate(s)), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
+    x = read[origin]()
+    if to == "f64":
+        return t.split(destination, lambda registers: convert(x(registers)))
+    if to == "f32":
+        return (t.target(destination),), lambda registers: convert(x(registers))
+    return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
+
+
+def pack_halves(t: Operands, s: sass.Statement) -> Result:
+    """F2FP{.BF16,.F16}{.F32}.PACK_AB{.RZ} d, high, low: two float32 to two 16-bit floats in one register."""
+    if not s.has("PACK_AB"):
+        raise ValueError("other ways of packing")
+    destination, high, low = s.operands[:3]
+    rounding = _rounding(s)
+    narrow = float32.to_bfloat16 if s.has("BF16") else float32.to_float16
+    relu = s.has("RELU")
+    x, y = t.read(high, F4), t.read(low, F4)
+
+    def convert(value):
+        value = np.where(value > 0, value, np.where(np.isnan(value), value, F4.type(0))) if relu else value
+        return _bits16(narrow(value, rounding)).view(U4)
+
+    sixteen = np.uint32(16)
+    return (t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4)
+
+
+def _bits16(value):
+    """A float16, or bfloat16 bits as uint16, in the low half of an int32."""
+    return value.view(np.uint16).astype(I4)
+
+
+# ---- float16 and bfloat16
+
+
+def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
+    """The (low, high) 16 bits of an operand as uint16."""
+    modifiers = operand.modifiers if isinstance(operand, sass.Register | sass.Constant) else ()
+    if isinstance(operand, sass.Register) and operand.number is None:
+        zero = lambda registers: np.uint16(0)  # noqa: E731
+        return zero, zero
+    plain = t._plain(operand, U4, 0)
+    low = lambda registers: (plain(registers) & np.uint32(0xFFFF)).astype(np.uint16)  # noqa: E731
+    high = lambda registers: (plain(registers) >> np.uint32(16)).astype(np.uint16)  # noqa: E731
+    if "H0_H0" in modifiers:
+        return low, low
+    if "H1_H1" in modifiers:
+        return high, high
+    if "H1_H0" in modifiers or not modifiers:
+        return low, high
+    raise ValueError(f"the halves {modifiers}")
+
+
+def _signed(operand: sass.Operand, reader: Reader) -> Reader:
+    """|x| and -x of 16-bit floats by their sign bit."""
+    if operand.absolute:
+        plain = reader
+        reader = lambda registers: plain(registers) & np.uint16(0x7FFF)  # noqa: E731
+    if operand.negated:
+        positive = reader
+        return lambda registers: positive(registers) ^ np.uint16(0x8000)
+    return reader
+
+
+def _half(t: Operands, operand: sass.Operand) -> Reader:
+    """The low (or chosen) float16 of an operand."""
+    low = _signed(operand, _parts(t, operand)[0])
+    return lambda registers: low(registers).view(F2)
+
+
+def _sources16(t: Operands, s: sass.Statement, operands: tuple) -> list[tuple[Reader, Reader]]:
+    """(low, high) of every source; an immediate is printed as two numbers, high first, and read from the code."""
+    sources, position = [], 0
+    while position < len(operands):
+        operand = operands[position]
+        if isinstance(operand, sass.Immediate):
+            raw = t.raw_immediate(s)
+            low, high = np.uint16(raw & 0xFFFF), np.uint16(raw >> 16)
+            sources.append((lambda r, low=low: low, lambda r, high=high: high))
+            position += 2
+            continue
+        sources.append(tuple(_signed(operand, part) for part in _parts(t, operand)))
+        position += 1
+    return sources
+
+
+def arithmetic16(t: Operands, s: sass.Statement) -> Result:
+    """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
+    destination, *operands = s.operands
+    sources = _sources16(t, s, tuple(operands))
+    if s.base == "HADD2" and s.has("F32"):
+        a, b = (source[0] for source in sources)
+
+        def wide_sum(registers):
+            return float32.add(float32.from_float16(a(registers).view(F2)), float32.from_float16(b(registers).view(F2)))
+
+        return (t.target(destination),), wide_sum
+    if s.base == "HFMA2" and all(_is_register_zero(operand) for operand in operands[:2]):
+        low, high = sources[2]
+        return (t.target(destination),), lambda r: _packed(low(r), high(r))
+    name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
+    modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
+    if s.has("BF16_V2"):
+        plain = ptx_float.operation((name, *modifiers, "bf16"))
+        single = lambda *bits: plain(*bits)  # noqa: E731
+    else:
+        half = ptx_float.operation((name, *modifiers, "f16"))
+        single = lambda *bits: half(*(b.view(F2) for b in bits)).view(np.uint16)  # noqa: E731
+
+    def evaluate(registers):
+        low = single(*(source[0](registers) for source in sources))
+        high = single(*(source[1](registers) for source in sources))
+        return _packed(low, high)
+
+    return (t.target(destination),), evaluate
+
+
+def _is_register_zero(operand: sass.Operand) -> bool:
+    return isinstance(operand, sass.Register) and operand.number is None
+
+
+def _packed(low, high):
+    return (low.astype(U4) | (high.astype(U4) << np.uint32(16))).view(I4)
+
+
+def minimum_maximum16(t: Operands, s: sass.Statement) -> Result:
+    """HMNMX2 d, a, b, p."""
+    destination, a, b, condition = s.operands
+    x, y, p = _parts(t, a), _parts(t, b), t.truth(condition)
+    smaller, larger = (ptx_float.operation((name, "f16")) for name in ("min", "max"))
+
+    def evaluate(registers):
+        parts = []
+        for left, right in zip(x, y, strict=True):
+            one, other = left(registers).view(F2), right(registers).view(F2)
+            chosen = np.where(p(registers), smaller(one, other), larger(one, other))
+            parts.append(chosen.view(np.uint16))
+        return _packed(*parts)
+
+    return (t.target(destination),), evaluate
+
+
+def compare16(t: Operands, s: sass.Statement) -> Result:
+    """HSETP2.cmp.bool p, q, a, b, c: p for the low halves, q for the high ones."""
+    first, second, a, b, c = s.operands
+    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
+    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    sources = _sources16(t, s, (a, b))
+    number = float32.from_bfloat16 if s.has("BF16_V2") else (lambda bits: bits.view(F2))
+    other = t.truth(c)
+    slots = (t.target(first), t.target(second))
+
+    def evaluate(registers):
+        rest = other(registers)
+        return tuple(
+            combine(function(*(number(source[part](registers)) for source in sources)), rest) for part in (0, 1)
+        )
+
+    return slots, evaluate

@@ -1,0 +1,273 @@
+"""Operands of SASS instructions → functions of the registers, and results → register slots.
+
+A register is 32 bits: a slot holds int32 or float32, whatever was written last, and is viewed as what the reader wants.
+64-bit values are pairs of registers, R4 with R5. RZ reads as 0 and PT as true; what is written to them is lost.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.compiler import sass
+from helpers.simulator.engine.ir import Registers
+
+I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
+I8, U8, F8 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
+BOOL = np.dtype(bool)
+INFINITIES_AND_NAN = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
+Reader = Callable[[Registers], np.ndarray]
+
+
+class Operands:
+    """The registers and constants that one kernel uses, as slots.
+
+    `constants` maps (bank, offset, dtype) to the slot that a launch fills with that word; `read_now` and `written_now`
+    collect the slots of the instruction that is being translated.
+    """
+
+    def __init__(self, code: bytes = b"") -> None:
+        self.slots: dict[str, int] = {}
+        self.initial: list = []
+        self.constants: dict[tuple[int, int, np.dtype], int] = {}
+        self.read_now: set[int] = set()
+        self._pairs: dict[tuple[int, int], int] = {}
+        self._code = code
+
+    # ---- slots
+    def slot(self, name: str, initial=np.int32(0)) -> int:  # noqa: B008 (a NumPy scalar cannot change)
+        """The slot of a register by name; made when first asked for."""
+        if name not in self.slots:
+            self.slots[name] = len(self.initial)
+            self.initial.append(np.bool_(False) if name.lstrip("U").startswith("P") else initial)
+        return self.slots[name]
+
+    def target(self, operand: sass.Operand, distance: int = 0) -> int | None:
+        """The slot that a destination writes; None for RZ, PT and so on. `distance` 1 is the next register."""
+        if not isinstance(operand, sass.Register):
+            raise ValueError(f"{operand} is no destination")
+        if operand.number is None:
+            return None
+        return self.slot(operand.next(distance).name)
+
+    def targets(self, operand: sass.Operand, count: int) -> tuple[int | None, ...]:
+        """The slots of `count` consecutive registers."""
+        return tuple(self.target(operand, distance) for distance in range(count))
+
+    def guard(self, register: sass.Register | None) -> tuple[int, bool] | None:
+        """The engine's (slot, negated) of a guard; None if it is always true."""
+        if register is None or (register.number is None and not register.negated):
+            return None
+        if register.number is None:
+            return self.slot("always true", np.bool_(True)), True
+        return self.slot(register.name), register.negated
+
+    # ---- reading 32 bits
+    def read(self, operand: sass.Operand, dtype: np.dtype = I4, distance: int = 0) -> Reader:
+        """How to get an operand as int32, uint32 or float32, with its sign modifiers carried out."""
+        if isinstance(operand, sass.Immediate):
+            constant = self._immediate(operand, dtype)
+            return lambda registers: constant
+        _refuse_modifiers(operand)
+        reader = self._plain(operand, dtype, distance)
+        if operand.absolute:
+            reader = _then(np.abs, reader)
+        if operand.negated:
+            reader = _then(np.negative, reader)
+        if operand.inverted:
+            reader = _then(np.invert, reader)
+        return reader
+
+    def bits(self, operand: sass.Operand, distance: int = 0) -> Reader:
+        """An operand with whatever dtype it has: for moves and stores."""
+        if isinstance(operand, sass.Register) and not (operand.negated or operand.absolute or operand.inverted):
+            if operand.number is None:
+                return lambda registers: np.int32(0)
+            slot = self._use(operand.next(distance).name)
+            return lambda registers: registers[slot]
+        return self.read(operand, I4, distance)
+
+    def _plain(self, operand: sass.Operand, dtype: np.dtype, distance: int) -> Reader:
+        if isinstance(operand, sass.Constant) and operand.register is None:
+            slot = self.constant(operand.bank, operand.offset + 4 * distance, dtype)
+            return lambda registers: registers[slot]
+        if not isinstance(operand, sass.Register):
+            raise ValueError(f"the operand {operand} cannot be read")
+        if operand.number is None:
+            zero = dtype.type(0)
+            return lambda registers: zero
+        slot = self._use(operand.next(distance).name)
+        if dtype is F4:
+
+            def read_float(registers):
+                value = registers[slot]
+                if value.dtype is F4:
+                    return value
+                value = value.view(F4)
+                registers.note(value)
+                return value
+
+            return read_float
+
+        def read(registers):
+            value = registers[slot]
+            return value if value.dtype is dtype else value.view(dtype)
+
+        return read
+
+    def _use(self, name: str) -> int:
+        slot = self.slot(name)
+        self.read_now.add(slot)
+        return slot
+
+    def constant(self, bank: int, offset: int, dtype: np.dtype) -> int:
+        """The slot of a word of a constant bank."""
+        key = (bank, offset, dtype)
+        if key not in self.constants:
+            self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))
+        return self.constants[key]
+
+    def _immediate(self, operand: sass.Immediate, dtype: np.dtype):
+        if dtype.kind == "f":
+            return -float_immediate(operand.text) if operand.negated else float_immediate(operand.text)
+        value = operand.integer if not _is_float(operand.text) else int(float_immediate(operand.text).view(np.int32))
+        value = -value if operand.negated else ~value if operand.inverted else value
+        return np.array(value & 0xFFFFFFFF, np.uint32).view(dtype)[()]
+
+    # ---- reading predicates
+    def predicate(self, operand: sass.Operand) -> Reader | None:
+        """How to get a predicate as bool; None for PT, which is always true."""
+        if not isinstance(operand, sass.Register) or not operand.file.endswith("P"):
+            raise ValueError(f"{operand} is no predicate")
+        if operand.number is None:
+            return (lambda registers: np.False_) if operand.negated else None
+        slot = self._use(operand.name)
+        if operand.negated:
+            return lambda registers: np.logical_not(registers[slot])
+        return lambda registers: registers[slot]
+
+    def truth(self, operand: sass.Operand) -> Reader:
+        """As `predicate`, with a function for PT too."""
+        return self.predicate(operand) or (lambda registers: np.True_)
+
+    # ---- reading 64 bits
+    def wide(self, operand: sass.Operand, dtype: np.dtype = I8, raw: int | None = None) -> Reader:
+        """How to get a pair of registers, or a 64-bit constant, as int64 or float64.
+
+        `raw` holds the upper 32 bits of an immediate float64, as they stand in the machine code.
+        """
+        if isinstance(operand, sass.Immediate):
+            if dtype.kind == "f":
+                number = np.array((raw or 0) << 32, np.uint64).view(np.float64)[()]
+                number = -number if operand.negated else number
+                return lambda registers: number
+            value = dtype.type(-operand.integer if operand.negated else operand.integer)
+            return lambda registers: value
+        _refuse_modifiers(operand)
+        if isinstance(operand, sass.Constant) and operand.register is None:
+            slot = self.constant(operand.bank, operand.offset, dtype)
+            reader = lambda registers: registers[slot]  # noqa: E731
+        elif isinstance(operand, sass.Register) and operand.number is None:
+            zero = dtype.type(0)
+            reader = lambda registers: zero  # noqa: E731
+        elif isinstance(operand, sass.Register):
+            reader = self._pair(operand, dtype)
+        else:
+            raise ValueError(f"the operand {operand} has no 64 bits")
+        if operand.absolute:
+            reader = _then(np.abs, reader)
+        if operand.negated:
+            reader = _then(np.negative, reader)
+        return reader
+
+    def pair_slot(self, low: int, high: int) -> int:
+        """The slot that remembers the 64-bit value of two registers, as (low, high, value).
+
+        It is valid while the two slots hold these very arrays, which nobody changes in place.
+        """
+        if (low, high) not in self._pairs:
+            self._pairs[low, high] = len(self.initial)
+            self.initial.append((None, None, None))
+        return self._pairs[low, high]
+
+    def _pair(self, operand: sass.Register, dtype: np.dtype) -> Reader:
+        low_slot, high_slot = self._use(operand.name), self._use(operand.next(1).name)
+        memory = self.pair_slot(low_slot, high_slot)
+
+        def read(registers):
+            low, high = registers[low_slot], registers[high_slot]
+            known = registers[memory]
+            if known[0] is low and known[1] is high:
+                value = known[2]
+            else:
+                value = joined(low, high)
+                registers[memory] = (low, high, value)
+            return value if value.dtype is dtype else value.view(dtype)
+
+        return read
+
+    def split(self, operand: sass.Operand, evaluate: Reader) -> tuple[tuple[int | None, ...], Callable]:
+        """(slots, function) that writes a 64-bit result to a pair of registers and remembers it as a whole."""
+        low_slot, high_slot = self.targets(operand, 2)
+        if low_slot is None:
+            return (None, None), (lambda registers: (None, None))
+        memory = self.pair_slot(low_slot, high_slot)
+
+        def evaluate_pair(registers):
+            value = evaluate(registers)
+            low, high = halves(value)
+            registers[memory] = (low, high, value)
+            return low, high
+
+        return (low_slot, high_slot), evaluate_pair
+
+    # ---- the machine code itself
+    def raw_immediate(self, statement: sass.Statement) -> int:
+        """The 32 bits of an immediate operand: they are bits 32 to 63 of the 128 of an instruction."""
+        word = self._code[statement.address + 4 : statement.address + 8]
+        return int.from_bytes(word, "little")
+
+
+def _refuse_modifiers(operand: sass.Operand) -> None:
+    """A part of a register, a scale: what the caller does not take off first, it does not know."""
+    if isinstance(operand, sass.Register | sass.Constant) and set(operand.modifiers) - {"64"}:
+        raise ValueError(f"the operand's modifier {operand.modifiers[0]}")
+
+
+def _then(function: Callable, reader: Reader) -> Reader:
+    return lambda registers: function(reader(registers))
+
+
+def _is_float(text: str) -> bool:
+    return not text.lstrip("+-").startswith("0x") and not text.lstrip("+-").isdigit()
+
+
+def float_immediate(text: str) -> np.float32:
+    """The float32 that nvdisasm prints as `0.5`, `+INF` or `+QNAN` (which is 0x7fffffff in compiled code)."""
+    if text in INFINITIES_AND_NAN:
+        return np.float32(INFINITIES_AND_NAN[text])
+    if text.lstrip("+-") in ("QNAN", "SNAN"):
+        return np.uint32(0xFFFFFFFF if text[0] == "-" else 0x7FFFFFFF).view(np.float32)
+    if text.lstrip("-").startswith("0x"):
+        return np.uint32(int(text, 0) & 0xFFFFFFFF).view(np.float32)
+    return np.float32(text)
+
+
+def joined(low, high):
+    """The int64 of its lower and upper 32 bits."""
+    if low.ndim == 0 and high.ndim == 0:
+        return np.int64((int(high.view(I4)) << 32) | int(low.view(U4)))
+    if low.shape == high.shape:
+        value = np.empty((*low.shape, 2), I4)
+        value[..., 0] = low.view(I4)
+        value[..., 1] = high.view(I4)
+        return value.view(I8)[..., 0]
+    return low.view(U4).astype(I8) | (high.view(I4).astype(I8) << np.int64(32))
+
+
+def halves(value):
+    """(lower, upper) 32 bits of an int64 or float64, as int32 views of the same memory where it is an array."""
+    if value.ndim == 0:
+        bits = int(value.view(U8))
+        return np.uint32(bits & 0xFFFFFFFF).view(I4), np.uint32(bits >> 32).view(I4)
+    parts = np.ascontiguousarray(value).view(I4).reshape(*value.shape, 2)
+    return parts[..., 0], parts[..., 1]

@@ -1,0 +1,260 @@
+"""Counters of recorded launches under Nsight Compute's names.
+
+Each name is one that `ncu --query-metrics` knows, and counts what it counts on an NVIDIA H200: the tests hold them
+against recordings, launch by launch. What is not modelled has no entry.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers import devices
+from helpers.occupancy import Occupancy, certain_shared_limit, occupancy
+from helpers.simulator.recording.recorded import QUANTITIES, LaunchFacts
+
+FEWEST_REGISTERS = 16  # what the driver gives a thread of compute capability 9.0 at least
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """How often one instruction was executed: by warps, by threads, and by threads whose guard was true."""
+
+    opcode: str
+    line: int
+    warps: int
+    threads: int
+    predicated_on: int
+
+    @property
+    def base(self) -> str:
+        """The opcode without modifiers."""
+        return self.opcode.split(".", 1)[0]
+
+
+def executed(launch) -> Iterator[Executed]:
+    """The instructions of one recorded launch in the order of the code."""
+    instructions = launch.program.instructions
+    for block in launch.program.blocks:
+        warps, threads = int(launch.block_warps[block.index]), int(launch.block_lanes[block.index])
+        for instruction in instructions[block.start : block.stop]:
+            lanes = threads if instruction.guard is None else launch.guarded_lanes.get(instruction.index, 0)
+            yield Executed(instruction.opcode, instruction.line, warps, threads, lanes)
+
+
+# ---- classes of SASS instructions, by opcode: found by comparing with the counters of 83 launches on an NVIDIA H200
+
+# `smsp__sass_thread_inst_executed_op_<class>_pred_on`
+CLASSES: dict[str, frozenset[str]] = {
+    name: frozenset(opcodes.split())
+    for name, opcodes in {
+        "fadd": "FADD",
+        "fmul": "FMUL",
+        "ffma": "FFMA",
+        "dadd": "DADD",
+        "dmul": "DMUL",
+        "dfma": "DFMA",
+        "hadd": "HADD2",
+        "hmul": "HMUL2",
+        "hfma": "HFMA2",
+        "fp16": "HADD2 HMUL2 HFMA2 HMMA",
+        "fp32": "FADD FMUL FFMA FSETP FSET FMNMX FSEL FCHK MUFU",
+        "fp64": "DADD DMUL DFMA DSETP",
+        "integer": "IADD3 IMAD ISETP LEA LOP3 SHF VIADD VIADDMNMX VIMNMX VIMNMX3 IMNMX IABS IDP FLO POPC",
+        "bit": "BREV SEL PRMT P2R R2P PLOP3 SGXT BMSK",
+        "conversion": "F2F F2FP F2I I2F I2FP FRND",
+        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC YIELD ERRBAR CGAERRBAR",
+        "inter_thread_communication": "SHFL VOTE VOTEU REDUX MATCH",
+        # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together
+        # only, so that no launch tells which.
+        "memory": "LDG LDS LDL LD LDC STG STS STL ST ATOM ATOMG ATOMS RED REDG LDGSTS LDGDEPBAR LDSM MEMBAR CCTL",
+        "misc": "BAR CS2R DEPBAR MOV NOP R2UR S2R S2UR VABSDIFF",
+    }.items()
+}
+# `smsp__sass_inst_executed_op_<class>`, executed by warps
+WARP_CLASSES: dict[str, frozenset[str]] = {
+    name: frozenset(opcodes.split())
+    for name, opcodes in {
+        "ld": "LDG LDS LDL LD LDSM",
+        "st": "STG STS STL ST",
+        "atom": "ATOM ATOMG ATOMS",
+        "branch": "BRA BRX CALL RET",
+        "ldsm": "LDSM",
+    }.items()
+}
+# `smsp__inst_executed_pipe_<pipe>`
+PIPES: dict[str, frozenset[str]] = {
+    "fp64": frozenset(("DADD", "DMUL", "DFMA", "DSETP")),
+    "xu": frozenset(("MUFU", "FCHK", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV")),
+}
+# Asynchronous copies by the end of their counters' names: all, those through the L1 cache, those that bypass it.
+LDGSTS_WAYS: dict[str, bool | str] = {"": True, "_cache_access": "access", "_cache_bypass": "bypass"}
+MEMORY = frozenset(
+    ["LDG", "LDS", "LDL", "LD", "STG", "STS", "STL", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDGSTS", "LDSM"]
+)
+
+
+def _bits(opcode: str) -> int:
+    """The width of a memory instruction in bits a thread."""
+    parts = opcode.split(".")
+    if parts[0] == "LDSM" or "128" in parts:
+        return 128
+    widths = {"64": 64, "U8": 8, "S8": 8, "U16": 16, "S16": 16}
+    return next((widths[part] for part in parts if part in widths), 32)
+
+
+def of_sass(launches: Iterable) -> dict[str, int | float]:
+    """Counters of launches recorded at SASS level, summed; `launch__…` are the last launch's.
+
+    Exact for what a kernel does by itself. Two things are not decided by the code alone: kernels whose atomics decide
+    how often they loop; and groups of a diverged warp that come to a BSYNC within a few cycles, which the hardware lets
+    execute it as one: then `smsp__inst_executed` here is too large by some of these BSYNCs.
+    """
+    launches = tuple(launches)
+    rows = [row for launch in launches for row in executed(launch)]
+    threads, lanes = sum(row.threads for row in rows), sum(row.predicated_on for row in rows)
+    instructions = sum(row.warps for row in rows)
+    counters = {
+        "smsp__inst_executed.sum": instructions,
+        "smsp__sass_inst_executed.sum": instructions,
+        "smsp__sass_thread_inst_executed.sum": threads,
+        "smsp__sass_thread_inst_executed_pred_on.sum": lanes,
+    }
+    for name, opcodes in CLASSES.items():
+        total = sum(row.predicated_on for row in rows if row.base in opcodes)
+        counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] = total
+    for names in (("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma"), ("hadd", "hmul", "hfma")):
+        total = sum(counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] for name in names)
+        counters[f"smsp__sass_thread_inst_executed_ops_{'_'.join(names)}_pred_on.sum"] = total
+    uniform = sum(row.predicated_on for row in rows if row.opcode.startswith("U"))
+    counters["smsp__sass_thread_inst_executed_op_uniform_pred_on.sum"] = uniform
+    for name, opcodes in WARP_CLASSES.items():
+        total = sum(row.warps for row in rows if row.base in opcodes)
+        counters[f"smsp__sass_inst_executed_op_{name}.sum"] = total
+    for bits in (8, 16, 32, 64, 128):
+        total = sum(row.warps for row in rows if row.base in MEMORY and _bits(row.opcode) == bits)
+        counters[f"smsp__sass_inst_executed_op_memory_{bits}b.sum"] = total
+    for name, opcodes in PIPES.items():
+        counters[f"smsp__inst_executed_pipe_{name}.sum"] = sum(row.warps for row in rows if row.base in opcodes)
+    tensor = sum(row.warps for row in rows if row.base == "HMMA" or row.opcode.startswith("HFMA2.MMA"))
+    counters["smsp__inst_executed_pipe_tensor.sum"] = tensor
+    return counters | _memory(launches) | of_launch(launches[-1].facts)
+
+
+def _memory(launches: tuple) -> dict[str, int]:
+    totals = _Totals(launches)
+    counters = {}
+    for space, ops in (("global", ("ld", "st", "atom", "red")), ("local", ("ld", "st"))):
+        for op in ops:
+            requests = "words" if space == "local" else "requests"
+            counters[f"l1tex__t_requests_pipe_lsu_mem_{space}_op_{op}.sum"] = totals(requests, space, op)
+            if op in ("ld", "st"):  # of atomics the cache makes more accesses than their requests say
+                counters[f"l1tex__t_sectors_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("sectors", space, op)
+                counters[f"l1tex__t_set_accesses_pipe_lsu_mem_{space}_op_{op}.sum"] = totals("tags", space, op)
+            sass = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem"
+            counters[f"{sass}_{space}_op_{op}.sum"] = totals("sectors", space, op, asynchronous=False)
+            executed_ = totals("requests", space, op, asynchronous=False)
+            counters[f"smsp__sass_inst_executed_op_{space}_{op}.sum"] = executed_
+        of_space = sum(totals("requests", space, op, asynchronous=False) for op in ops)
+        counters[f"smsp__sass_inst_executed_op_{space}.sum"] = of_space
+    for suffix, way in LDGSTS_WAYS.items():
+        requests = totals("requests", "global", "ld", asynchronous=way)
+        counters[f"smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"] = requests
+        counters[f"smsp__sass_inst_executed_op_ldgsts{suffix}.sum"] = totals("requests", "shared", "copy", way)
+        if suffix == "_cache_access" or not totals.bypass:
+            sectors = totals("sectors", "global", "ld", asynchronous=way)
+            counters[f"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts{suffix}.sum"] = sectors
+    counters["smsp__sass_l1tex_tags_mem_global.sum"] = sum(
+        totals("tags", "global", op) for op in ("ld", "st", "atom", "red")
+    )
+    return counters | _shared(totals)
+
+
+def _shared(totals: "_Totals") -> dict[str, int]:
+    """Counters of shared memory; those of wavefronts are left out where the rule is not certain, and those of copies
+    that bypass L1, where Nsight Compute's own are not: it counts some in kernels that execute none."""
+    counters, wavefronts = {}, {}
+    names = {"ld": ("ld",), "st": ("st",), "atom": ("atom", "red"), "ldsm": ("ldsm",)}
+    for name, ops in names.items():
+        requests = sum(totals("requests", "shared", op) for op in ops)
+        wavefronts[name] = sum(totals("wavefronts", "shared", op) for op in ops)
+        if name in ("ld", "st", "atom"):
+            counters[f"smsp__sass_inst_executed_op_shared_{name}.sum"] = requests
+    counters["smsp__sass_inst_executed_op_shared.sum"] = sum(
+        totals("requests", "shared", op) for op in ("ld", "st", "atom", "red", "ldsm")
+    )
+    certain = totals("uncertain", "shared", "ld") == 0
+    for name, value in wavefronts.items():
+        if name != "ld" or certain:
+            counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum"] = value
+    for suffix, way in LDGSTS_WAYS.items():
+        if suffix == "_cache_access" or not totals.bypass:
+            served, ideal = (totals(what, "shared", "copy", way) for what in ("copy_wavefronts", "ideal_wavefronts"))
+            name = "pipe_lsu_mem_shared_op_ldgsts"
+            counters[f"smsp__sass_l1tex_data_bank_conflicts_{name}{suffix}.sum"] = served - ideal
+            counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{suffix}.sum"] = served
+    if certain and not totals.bypass:
+        copies = totals("copy_wavefronts", "shared", "copy")
+        counters["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum"] = sum(wavefronts.values()) + copies
+    return counters
+
+
+class _Totals:
+    """Sums over the accesses of launches, by space and op, LDGSTS apart from other loads: through L1 or past it."""
+
+    def __init__(self, launches: tuple) -> None:
+        self._sums: dict[tuple[str, str, str, str], int] = {}
+        self.bypass = any(  # whether the code has copies past L1, executed or not
+            instruction.opcode.startswith("LDGSTS") and ".BYPASS" in instruction.opcode
+            for launch in launches
+            for instruction in launch.program.instructions
+        )
+        for launch in launches:
+            for (index, space, op, _), counts in launch.counts.items():
+                opcode = launch.program.instructions[index].opcode
+                values = {quantity: getattr(counts, quantity) for quantity in QUANTITIES}
+                values["words"] = counts.requests * max(1, _bits(opcode) // 32)  # local memory is served by words
+                way = "" if not opcode.startswith("LDGSTS") else "bypass" if ".BYPASS" in opcode else "access"
+                for quantity, value in values.items():
+                    key = (quantity, space, op, way)
+                    self._sums[key] = self._sums.get(key, 0) + value
+
+    def __call__(self, quantity: str, space: str, op: str, asynchronous: bool | str | None = None) -> int:
+        """asynchronous: None for all, or whether it is LDGSTS, or its way, "access" or "bypass"."""
+        return sum(
+            value
+            for (what, where, how, way), value in self._sums.items()
+            if (what, where, how) == (quantity, space, op) and asynchronous in (None, bool(way), way)
+        )
+
+
+def of_launch(facts: LaunchFacts) -> dict[str, int | float]:
+    """What Nsight Compute says of a launch itself, and its theoretical occupancy on an SM of the architecture.
+
+    Registers are the machine code's. `launch__occupancy_limit_shared_mem` depends on how much of the L1 cache the
+    driver sets aside as shared memory, and is left out where the kernel does not decide it: `Recording.occupancy` has
+    the limit for the largest setting.
+    """
+    counters: dict[str, int | float] = {
+        "launch__registers_per_thread": max(facts.registers, FEWEST_REGISTERS),
+        "launch__block_size": int(np.prod(facts.block)),
+        "launch__grid_size": int(np.prod(facts.grid)),
+        "launch__thread_count": int(np.prod(facts.block)) * int(np.prod(facts.grid)),
+        "launch__shared_mem_per_block_static": facts.shared_bytes - facts.dynamic_shared_bytes,
+        "launch__shared_mem_per_block_dynamic": facts.dynamic_shared_bytes,
+    }
+    limits, result = devices.limits_for(facts.arch), occupancy_of(facts)
+    for resource in ("blocks", "warps", "registers"):
+        counters[f"launch__occupancy_limit_{resource}"] = result.limits[resource]
+    shared = certain_shared_limit(limits, result)
+    if shared is not None:
+        counters["launch__occupancy_limit_shared_mem"] = shared
+    percent = 100 * result.fraction
+    counters["sm__maximum_warps_per_active_cycle_pct"] = int(percent) if percent == int(percent) else percent
+    return counters
+
+
+def occupancy_of(facts: LaunchFacts) -> Occupancy:
+    """The limits on resident blocks of a launch, with all the shared memory that an SM can have."""
+    registers = max(facts.registers, FEWEST_REGISTERS)
+    return occupancy(devices.limits_for(facts.arch), int(np.prod(facts.block)), registers, facts.shared_bytes)

@@ -1,0 +1,224 @@
+"""What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from helpers import compiler
+from helpers.compiler import CompiledKernel
+from helpers.simulator.engine.ir import Program
+from helpers.simulator.errors import SimulatorError
+from helpers.simulator.recording.unique_sectors import SectorSets
+
+
+@dataclass(slots=True)
+class Counts:
+    """Sums over requests. `lanes` counts active threads; `useful_bytes` the distinct bytes that each request asks for,
+    `ideal_sectors` the sectors that they would fill if they lay side by side from the start of one.
+
+    Sectors and tags (distinct 128-byte lines) are global and local memory's, wavefronts are shared memory's;
+    `ideal_wavefronts` is the smallest number for the width and the active lanes. `uncertain` counts requests whose
+    wavefronts the hardware may count otherwise (`counting.is_certain`). `copy_wavefronts` are those of asynchronous
+    copies, reading the source included (`counting.copy_wavefronts`).
+    """
+
+    requests: int = 0
+    lanes: int = 0
+    sectors: int = 0
+    tags: int = 0
+    useful_bytes: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+    uncertain: int = 0
+    ideal_sectors: int = 0
+    copy_wavefronts: int = 0
+
+    def add(self, other: "Counts", times: int = 1) -> None:
+        """Add `times` × other."""
+        self.requests += times * other.requests
+        self.lanes += times * other.lanes
+        self.sectors += times * other.sectors
+        self.tags += times * other.tags
+        self.useful_bytes += times * other.useful_bytes
+        self.wavefronts += times * other.wavefronts
+        self.ideal_wavefronts += times * other.ideal_wavefronts
+        self.uncertain += times * other.uncertain
+        self.ideal_sectors += times * other.ideal_sectors
+        self.copy_wavefronts += times * other.copy_wavefronts
+
+
+QUANTITIES = tuple(field.name for field in fields(Counts))
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """One source line of a kernel: how many warp instructions it became and what its accesses cost."""
+
+    line: int
+    text: str
+    instructions: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over the line's accesses, of one space ("global") or op ("ld") if given."""
+        return _total(self.accesses, quantity, space, op)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCounts:
+    """One instruction of a kernel's code: `warps` that executed it, `threads`, and those of them whose guard was true.
+
+    `text` is as the compiler wrote it; `line` is the source line that it was made from, 0 if none is known.
+    """
+
+    index: int
+    text: str
+    opcode: str
+    line: int
+    warps: int
+    threads: int
+    predicated_on: int
+    accesses: dict[tuple[str, str], Counts]
+
+    def total(self, quantity: str, space: str | None = None, op: str | None = None) -> int:
+        """The sum of a quantity of `Counts` over its accesses, of one space ("global") or op ("ld") if given."""
+        return _total(self.accesses, quantity, space, op)
+
+
+def _total(accesses: dict[tuple[str, str], Counts], quantity: str, space: str | None, op: str | None) -> int:
+    return sum(
+        getattr(counts, quantity)
+        for (where, what), counts in accesses.items()
+        if space in (None, where) and op in (None, what)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One instruction's accesses by one traced block."""
+
+    step: int
+    block: tuple[int, int, int]
+    instruction: int
+    space: str
+    op: str
+    array: str
+    base: int
+    width: int
+    addresses: np.ndarray
+    active: np.ndarray | None
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """The geometry and the resources of one recorded launch, and what its kernel was compiled with.
+
+    `shared_bytes` of a block are static and dynamic together, without the ones that the system reserves. `registers` of
+    a thread are the machine code's, at PTX level too.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    registers: int
+    executed_blocks: int
+    dynamic_shared_bytes: int = 0
+    arch: str = ""
+    compiler_version: tuple[int, int] = (0, 0)
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a launch was sampled: some blocks were executed, each for a number of blocks that behave alike.
+
+    `executed` of `blocks` blocks were executed, of `kinds` kinds; `by_start` tells whether all blocks were begun to
+    find the kinds, or only their places in the grid were looked at. `doubts` say why the counts may not be exact.
+    """
+
+    blocks: int
+    executed: int
+    kinds: int
+    by_start: bool
+    doubts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The sentence for a learner."""
+        if self.executed == self.blocks:
+            return f"Sampled: all {self.blocks:,} blocks were executed, as there are few of each kind."
+        how = "their first steps and their places" if self.by_start else "their places"
+        where = f"{how} in the grid (first, between or last along an axis)"
+        kinds = (
+            f"There is 1 kind of block, as far as {where} tell."
+            if self.kinds == 1
+            else f"There are {self.kinds:,} kinds of blocks, by {where}."
+        )
+        first = (
+            f"Sampled: {self.executed:,} of {self.blocks:,} blocks were executed. {kinds} Those executed of a kind did "
+            "the same, and count for all of it. Arrays hold the results of the executed blocks alone."
+        )
+        return " ".join([first, *self.doubts])
+
+
+@dataclass(slots=True)
+class RecordedLaunch:
+    """One launch as it was recorded; `helpers.simulator.recording.file` reads and writes it.
+
+    `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
+    instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
+    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks.
+    """
+
+    program: Program
+    facts: LaunchFacts
+    traced: frozenset[int] | None
+    block_warps: np.ndarray
+    block_lanes: np.ndarray
+    guarded_lanes: dict[int, int] = field(default_factory=dict)
+    counts: dict[tuple[int, str, str, str], Counts] = field(default_factory=dict)
+    traces: list[Trace] = field(default_factory=list)
+    sampling: Sampling | None = None
+    unique: SectorSets | None = None
+    listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
+    compiled: CompiledKernel | None = None
+
+    def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
+        """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.
+
+        SimulatorError if its addresses were not kept.
+        """
+        wanted = (*block, 0, 0)[:3] if isinstance(block, Iterable) else (int(block), 0, 0)
+        grid = self.facts.grid
+        number = wanted[0] + grid[0] * (wanted[1] + grid[1] * wanted[2])
+        if self.traced is not None and number not in self.traced:
+            alone = ", only_traced=True" if self.sampling is not None else ""
+            raise SimulatorError(
+                f"The addresses of block {wanted} were not kept. Name it when recording: "
+                f"simulator.record(blocks=[{wanted}]{alone})."
+            )
+        return [trace for trace in self.traces if trace.block == wanted]
+
+    def all_listings(self) -> dict[str, dict[int, tuple[str, ...]]]:
+        """The listings that are to be had, by level: that of the machine code is missing where nvdisasm is."""
+        for level in ("ptx", "sass"):
+            with suppress(compiler.CompilerError, SimulatorError):
+                self.listing(level)
+        return self.listings
+
+    def listing(self, level: str) -> dict[int, tuple[str, ...]]:
+        """The kernel's instructions by source line, of the compiler's PTX ("ptx") or its machine code ("sass").
+
+        Raises NvdisasmMissing, or SimulatorError if the launch was saved where there was no nvdisasm.
+        """
+        if level not in self.listings:
+            if self.compiled is None:
+                raise SimulatorError(
+                    f"This recording was saved without the {level.upper()} of {self.facts.kernel}: nvdisasm was "
+                    "missing there. Record it again where `pip install nvidia-cuda-nvdisasm` was done."
+                )
+            read = {"ptx": compiler.ptx_by_line, "sass": compiler.sass_by_line}[level]
+            self.listings[level] = {line: tuple(texts) for line, texts in read(self.compiled).items()}
+        return self.listings[level]

@@ -1,0 +1,319 @@
+"""The sanitizer: what is wrong with a launch although it ran to its end, in sentences.
+
+It watches every access and reports reads of memory that nobody wrote (of shared memory, if the value is used), races in
+shared and in global memory, and asynchronous copies that are used before they are waited for, or never waited for.
+(Accesses outside the arrays, misaligned ones and barriers that not all threads reach stop a launch at once, whether the
+sanitizer is on or off.)
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
+from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
+from helpers.simulator.engine.observers import Observer
+from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead
+from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
+from helpers.simulator.sanitizer.hazard_messages import Messages
+from helpers.simulator.sanitizer.loaded_values import uses_of
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
+from helpers.simulator.sanitizer.shared_epoch import Hazard
+
+SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
+UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
+ASYNC_COPY = "asynchronous copy"
+ERRORS: dict[str, type[HazardError]] = {
+    SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
+    UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
+}  # fmt: skip
+MOST_FINDINGS = 20  # different ones; more of the same are counted
+MOST_IN_A_MESSAGE = 3
+MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
+Index = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One hazard: a pair of source lines, or one line, where it was first found.
+
+    `lines` holds the source lines concerned, the earlier access's first, each followed by the lines that its function
+    was called from; `block` and `thread` belong to the later access, `other_block` and `other_thread` to the earlier
+    one of a pair. `index` is the element of `array` (row and column for two dimensions). `count` tells how often it was
+    found.
+    """
+
+    kind: str
+    lines: tuple[int, ...]
+    block: Index
+    thread: Index
+    array: str
+    index: tuple[int, ...]
+    message: str
+    other_block: Index | None = None
+    other_thread: Index | None = None
+    count: int = 1
+
+    @property
+    def line(self) -> int:
+        """The first source line."""
+        return self.lines[0] if self.lines else 0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the sanitizer looked at in one launch, or in several, and what it found."""
+
+    kernel: str
+    findings: tuple[Finding, ...] = ()
+    shared_accesses: int = 0  # by threads: a warp's instruction counts up to 32
+    global_accesses: int = 0
+    local_accesses: int = 0
+    barriers: int = 0  # passed by blocks
+    copies: int = 0  # by threads
+    notes: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        """'0 hazards in 131,072 shared accesses …', and every finding's sentences."""
+        looked_at = [
+            f"{count:,} {name}{'' if count == 1 else 'es' if name.endswith('s') else 's'}"
+            for count, name in (
+                (self.shared_accesses, "shared access"), (self.global_accesses, "global access"),
+                (self.local_accesses, "local access"), (self.barriers, "barrier"), (self.copies, "asynchronous copy"),
+            )
+            if count or name in ("shared access", "global access")
+        ]  # fmt: skip
+        looked_at = [text.replace("copys", "copies") for text in looked_at]
+        number = len(self.findings)
+        what = f"{number} hazard{'' if number == 1 else 's'}"
+        first = f"{self.kernel}: {what} in {', '.join(looked_at[:-1])} and {looked_at[-1]}."
+        return "\n\n".join([first, *(finding.message for finding in self.findings), *self.notes])
+
+    def __add__(self, other: "Report") -> "Report":
+        names = dict.fromkeys((*self.kernel.split(", "), *other.kernel.split(", ")))
+        return Report(
+            ", ".join(name for name in names if name),
+            self.findings + other.findings,
+            self.shared_accesses + other.shared_accesses,
+            self.global_accesses + other.global_accesses,
+            self.local_accesses + other.local_accesses,
+            self.barriers + other.barriers,
+            self.copies + other.copies,
+            self.notes + other.notes,
+        )
+
+
+def combined(reports: Iterable[Report]) -> Report:
+    """One report for several launches."""
+    return sum(reports, Report(""))
+
+
+def error_for(report: Report) -> HazardError:
+    """The exception that stands for a report with findings; its type is that of the first."""
+    first = report.findings[0]
+    texts = [finding.message for finding in report.findings[:MOST_IN_A_MESSAGE]]
+    if len(report.findings) > MOST_IN_A_MESSAGE:
+        texts.append(f"… and {len(report.findings) - MOST_IN_A_MESSAGE} more: see error.report.findings.")
+    return ERRORS[first.kind](
+        "\n\n".join(texts),
+        report=report,
+        kernel=report.kernel,
+        line=first.line,
+        lines=tuple(dict.fromkeys(line for finding in report.findings for line in finding.lines)),
+        block=first.block,
+        thread=first.thread,
+    )
+
+
+class Checker(Observer):
+    """Watches one launch; `finish()` gives the report.
+
+    Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
+    that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        grid: Index,
+        block: Index,
+        memory: GlobalMemory,
+        written: frozenset[str] | None,
+        names: SharedNames,
+        patterns: Patterns | None = None,
+    ) -> None:
+        self.program = program
+        self.threads = product(block)
+        self.messages = Messages(program, grid, block)
+        self.memory = memory
+        self.written = written
+        self.names = names
+        self.found: dict[tuple, Finding] = {}
+        self.notes: list[str] = []
+        self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
+        self.shared = SharedChecks(self._shared_hazard, patterns, uses_of(program))
+        self.clock = Clock(product(grid))
+        self._mask: np.ndarray | None = None
+        self._lanes = 0
+        self._watch(memory.allocations)
+
+    def _watch(self, allocations: Iterable[Allocation]) -> None:
+        for allocation in allocations:
+            owner = allocation.owner
+            unwritten = None
+            if isinstance(owner, DeviceArray):
+                forget_written_by_host(owner)
+                unwritten = owner.unwritten
+            written = self.written is None or not self.written.isdisjoint(allocation.names)
+            if written and allocation.bytes_.size > MOST_WATCHED_BYTES:
+                written = False
+                self.notes.append(f"{allocation.name} is so large that races in it were not looked for.")
+            if written or unwritten is not None:
+                allocation.watch = GlobalWatch(allocation, unwritten, written, self.clock, self._global_hazard)
+
+    def finish(self) -> Report:
+        """What was found."""
+        for allocation in self.memory.allocations:
+            owner = allocation.owner
+            if isinstance(owner, DeviceArray) and owner.unwritten is not None and not owner.unwritten.any():
+                owner.unwritten = None
+        notes = list(self.notes)
+        if self.shared.cut:
+            notes.append(
+                f"{self.program.name} went so long without a barrier that races were looked for in "
+                f"{self.shared.cut + 1} pieces."
+            )
+        counts = self.counts
+        return Report(
+            self.program.name, tuple(self.found.values()), counts["shared"], counts["global"], counts["local"],
+            counts["barriers"], counts["copies"], tuple(notes),
+        )  # fmt: skip
+
+    # ---- the engine's reports
+    def begin_wave(self, wave) -> None:
+        self._mask = None
+        self.shared.begin(wave)
+        self.clock.begin(wave)
+
+    def end_wave(self, wave) -> None:
+        self.shared.end(wave)
+
+    def executed(self, wave, block: int) -> None:
+        self.shared.executed(block, wave.mask)
+
+    def guarded(self, wave, instruction, some: bool, mask) -> None:
+        self.shared.guarded(instruction.index, some, mask)
+
+    def barrier(self, wave, blocks) -> None:
+        self.counts["barriers"] += wave.shape[0] if blocks is None else int(blocks.sum())
+        self.shared.barrier(wave, blocks)
+        self.clock.barrier(blocks)
+
+    def warp_barrier(self, wave, mask) -> None:
+        self.shared.warp_barrier(mask)
+        self.clock.warp_barrier(wave, mask)
+
+    def fence(self, wave, scope: str, mask) -> None:
+        if scope != "block":
+            self.clock.fence(wave, mask)
+
+    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
+        self.counts[space] += self._active(wave, mask)
+        if space == "shared":
+            self.shared.access(wave, op, width, addresses, mask, values)
+        elif space == "global":
+            if op in ("atom", "red"):
+                self._atomic(wave, op, width, addresses, mask)
+            elif self.clock.is_strong(wave.instruction):
+                self.clock.atomic(wave, mask)
+
+    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
+        active = self._active(wave, mask)
+        self.counts["copies"] += active
+        self.counts["shared"] += active
+        self.counts["global"] += self._active(wave, read)
+        self.shared.copy(wave, size, to, mask)
+
+    def copy_group(self, wave, what: str, pending: int, mask) -> None:
+        self.shared.group(what, pending, mask)
+
+    def _active(self, wave, mask) -> int:
+        """Number of active threads."""
+        if mask is None:
+            return wave.shape[0] * wave.shape[1]
+        if mask is not self._mask:
+            self._mask = mask
+            self._lanes = int(np.count_nonzero(mask)) * (wave.shape[0] * wave.shape[1] // mask.size)
+        return self._lanes
+
+    def _atomic(self, wave, op: str, width: int, addresses, mask) -> None:
+        lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+        first = int(np.broadcast_to(addresses, wave.shape)[lanes].min())
+        allocation = self.memory.find(first)
+        if allocation.watch is not None:
+            allocation.watch.access(wave, op, addresses - allocation.base, mask, width)
+        self.clock.atomic(wave, mask)
+
+    # ---- findings
+    def _keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:
+        """Make a finding of the first hazard of a kind and a pair of lines, and count the others."""
+        known = self.found.get(key)
+        if known is not None:
+            self.found[key] = replace(known, count=known.count + count)
+        elif len(self.found) < MOST_FINDINGS:
+            self.found[key] = replace(make(), count=count)
+
+    def _shared_hazard(self, wave, hazard: Hazard, times: int) -> None:
+        """A hazard of shared memory becomes a finding."""
+        second = hazard.second
+        name, index, place = self.names.place(second.instruction, hazard.byte)
+        lines = self.messages.lines(second.instruction)
+        if hazard.first is not None:
+            lines = tuple(dict.fromkeys((*self.messages.lines(hazard.first.instruction), *lines)))
+        kind = {
+            "race": SHARED_RACE, "unwritten": UNWRITTEN_SHARED, "pending": ASYNC_COPY, "left over": ASYNC_COPY,
+        }[hazard.kind]  # fmt: skip
+
+        def make() -> Finding:
+            block = wave.block_index(second.row)
+            thread = self.messages.thread_index(second.thread)
+            other = None if hazard.first is None else self.messages.thread_index(hazard.first.thread)
+            write = {
+                "race": self.messages.shared_race, "unwritten": self.messages.shared_unwritten,
+                "pending": self.messages.copy_too_early, "left over": self.messages.copy_left_over,
+            }[hazard.kind]  # fmt: skip
+            message = write(hazard, place, block)
+            return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
+
+        self._keep((kind, hazard.kind, name, *lines), hazard.words * times, make)
+
+    def _global_hazard(self, wave, allocation: Allocation, hazard: GlobalHazard, count: int) -> None:
+        """A hazard of global memory becomes a finding."""
+        second, first = hazard.second, hazard.first
+        lines = self.messages.lines(second.instruction)
+        if first is not None:
+            lines = tuple(dict.fromkeys((*self.messages.lines(first.instruction), *lines)))
+        kind = GLOBAL_RACE if hazard.kind == "race" else UNWRITTEN_GLOBAL
+
+        def make() -> Finding:
+            block, thread = (
+                self.messages.block_index(second.thread // self.threads),
+                self.messages.thread_index(second.thread % self.threads),
+            )
+            element = hazard.byte // allocation.dtype.itemsize
+            size = product(allocation.shape)
+            inside = element < size and len(allocation.shape) > 1
+            index = tuple(int(i) for i in np.unravel_index(element, allocation.shape)) if inside else (element,)
+            place = f"{allocation.name}[{', '.join(map(str, index))}]"
+            if first is None:
+                message = self.messages.global_unwritten(hazard, allocation.name, place, block, thread)
+                return Finding(kind, lines, block, thread, allocation.name, index, message)
+            other_block = self.messages.block_index(first.thread // self.threads)
+            other_thread = self.messages.thread_index(first.thread % self.threads)
+            message = self.messages.global_race(hazard, place, (other_block, other_thread), (block, thread))
+            return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
+
+        self._keep((kind, allocation.name, *lines), count, make)

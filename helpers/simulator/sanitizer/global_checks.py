@@ -1,0 +1,348 @@
+"""The sanitizer's watch over global memory: reads of what nobody wrote, and races.
+
+Only arrays that the kernel may write, and arrays that still have unwritten elements, are watched. For each word (4
+bytes, or the array's smaller elements) the last writer and the last readers are kept; an access is compared with them.
+
+Two accesses of one word, one of them a store, are in order if one thread does both, or
+
+- inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
+- between blocks, or any two threads: the first block (thread) has executed `__threadfence()` since, and after that an
+  atomic operation, and so has the second one an atomic operation: that is how results are handed on, and how locks work
+  (CUDA guide, 'Memory Fence Functions'). Which atomic variable it was is not looked at.
+
+Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
+Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
+function from it begin with such a load (CUDA guide, 'Atomic Functions').
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.simulator.sanitizer.shared_epoch import is_swap
+
+WARP = 32
+STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "STRONG")
+TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
+
+
+class GlobalSide(NamedTuple):
+    """One access: `thread` is linear in the grid, blocks × threads; what: "reads", "writes" or "updates"."""
+
+    instruction: int
+    thread: int
+    what: str
+
+
+class GlobalHazard(NamedTuple):
+    """kind "race" or "unwritten"; `byte` is an offset in the array; `second` is the later access."""
+
+    kind: str
+    first: GlobalSide | None
+    second: GlobalSide
+    byte: int
+
+
+class Clock:
+    """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
+
+    Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, the others by block of
+    the wave. What a block did before the time `told` is known to those who take part in its atomic operations: a fence
+    came after it, and an atomic operation after that.
+    """
+
+    def __init__(self, blocks: int) -> None:
+        self.now = 0
+        self.fences = np.zeros(blocks, np.int64)
+        self.atomics = np.zeros(blocks, np.int64)
+        self.told = np.zeros(blocks, np.int64)
+        self.fenced = False
+        self.strong: dict[int, bool] = {}
+
+    def begin(self, wave) -> None:
+        """A new wave."""
+        self.barriers = np.zeros(wave.shape[0], np.int64)
+        self.warp_barriers = np.zeros(wave.shape, np.int64)
+        self.fences_of_threads = np.zeros(wave.shape, np.int64)
+        self.atomics_of_threads = np.zeros(wave.shape, np.int64)
+        self.told_by_threads = np.zeros(wave.shape, np.int64)
+        first = (wave.block_ids * wave.threads)[:, None]
+        self.marks = (
+            1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
+        )  # by thread, 1 + its number in the grid
+
+    def tick(self) -> int:
+        """The time of a new event."""
+        self.now += 1
+        return self.now
+
+    def barrier(self, blocks: np.ndarray | None) -> None:
+        """`__syncthreads()`."""
+        self.barriers[slice(None) if blocks is None else blocks] = self.tick()
+
+    def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
+        """`__syncwarp()`."""
+        self.warp_barriers[_lanes(wave, mask)] = self.tick()
+
+    def fence(self, wave, mask: np.ndarray | None) -> None:
+        """`__threadfence()`."""
+        self.fenced = True
+        self.fences[self._blocks(wave, mask)] = self.tick()
+        self.fences_of_threads[_lanes(wave, mask)] = self.now
+
+    def atomic(self, wave, mask: np.ndarray | None) -> None:
+        """An atomic operation on global memory, or another strong access."""
+        blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
+        self.atomics[blocks] = self.tick()
+        self.atomics_of_threads[lanes] = self.now
+        self.told[blocks] = self.fences[blocks]
+        self.told_by_threads[lanes] = self.fences_of_threads[lanes]
+
+    @staticmethod
+    def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
+        if mask is None:
+            return wave.block_ids
+        return wave.block_ids[np.broadcast_to(mask, wave.shape).any(axis=1)]
+
+    def is_strong(self, instruction) -> bool:
+        """Whether an instruction is a strong operation although it is no atomic one."""
+        known = self.strong.get(instruction.index)
+        if known is None:
+            known = self.strong[instruction.index] = any(word in instruction.opcode for word in STRONG)
+        return known
+
+
+class _Accesses:
+    """By word: a thread (0: nobody, else 1 + its number in the grid) and a stamp: when, by which instruction, how."""
+
+    def __init__(self, words: int) -> None:
+        self.words = words
+        self.used = False
+
+    def put(self, words: np.ndarray, marks, stamps) -> None:
+        """These threads accessed these words."""
+        if not self.used:
+            # Made when they are needed; zeros take no memory before they are touched.
+            self.thread, self.stamp = np.zeros(self.words, np.int64), np.zeros(self.words, np.int64)
+            self.used = True
+        self.thread[words] = marks
+        self.stamp[words] = stamps
+
+
+class GlobalWatch:
+    """Watches one array of a launch."""
+
+    def __init__(self, allocation, unwritten: np.ndarray | None, written: bool, clock: Clock, report: Callable) -> None:
+        self.allocation = allocation
+        self.unwritten = unwritten
+        self.written = written
+        self.clock = clock
+        self._report = report
+        self._item = allocation.dtype.itemsize
+        self._word = min(4, self._item)
+        self._make(self._word)
+
+    def _make(self, word: int) -> None:
+        self._word = word
+        words = -(-self.allocation.bytes_.size // word)
+        self.writer = _Accesses(words)
+        self.reader = _Accesses(words)  # the last one
+        self.neighbour = _Accesses(words)  # the last other reader of the same block
+        self.stranger = _Accesses(words)  # the last reader of another block
+
+    # ---- called for every access, before it is carried out
+    def access(self, wave, op: str, offsets, mask, width: int, values: tuple = ()) -> None:
+        """The active threads access `width` bytes at `offsets` from the start of the array."""
+        marks = self.clock.marks
+        if offsets.shape != wave.shape:
+            offsets = np.broadcast_to(offsets, wave.shape)
+        if mask is None:
+            first, marks = offsets.reshape(-1), marks.reshape(-1)
+        else:
+            mask = np.broadcast_to(mask, wave.shape)
+            first, marks = offsets[mask], marks[mask]
+        if self.unwritten is not None:
+            self._initialised(wave, op, first, marks, width)
+        if self.written:
+            if width < self._word:
+                # Narrower than the elements: from here on bytes are watched, and what was before is forgotten.
+                self._make(width)
+            self._ordered(wave, op, first, marks, mask, width, values)
+
+    def _initialised(self, wave, op: str, first, marks, width: int) -> None:
+        elements = first // self._item
+        count = -(-width // self._item)
+        if count > 1:
+            elements = (elements[:, None] + np.arange(count)).reshape(-1)
+        if op != "st":
+            missing = self.unwritten[elements]
+            if missing.any():
+                where = int(missing.argmax())
+                verb = "reads" if op == "ld" else "updates"
+                side = GlobalSide(wave.instruction.index, int(marks[where // count]) - 1, verb)
+                hazard = GlobalHazard("unwritten", None, side, int(elements[where]) * self._item)
+                self._report(wave, self.allocation, hazard, int(missing.sum()))
+                self.unwritten[elements] = False  # once is enough
+        if op != "ld":
+            self.unwritten[elements] = False
+
+    def _ordered(self, wave, op: str, first, marks, mask, width: int, values: tuple) -> None:
+        words = first >> (self._word.bit_length() - 1)
+        count = width // self._word
+        if count > 1:
+            words = (words[:, None] + np.arange(count)).reshape(-1)
+            marks = np.repeat(marks, count)
+        atomic = op in ("atom", "red")
+        strong = atomic or self.clock.is_strong(wave.instruction)
+        swap = atomic and is_swap(wave.instruction.opcode)
+        stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 2) | (swap << 1) | strong
+        new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
+        mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)
+        if op == "ld":
+            self._remember_readers(wave, words, marks, stamp)
+            return
+        for readers in () if swap else (self.reader, self.neighbour, self.stranger):
+            self._compare(wave, readers, "reads", words, marks, strong, op, None)
+        if mine:
+            # All words were theirs before, and so each word is one thread's.
+            self.writer.stamp[words] = stamp
+            return
+        self.writer.put(words, marks, stamp)
+        lost = self.writer.thread.take(words) != marks
+        if lost.any() and not strong:
+            self._same_instruction(wave, words, marks, lost, new)
+
+    def _compare(self, wave, earlier: _Accesses, what: str, words, marks, strong: bool, op: str, new) -> bool:
+        """Report the lanes whose access is in no order with an earlier one. True if all earlier ones are their own."""
+        if not earlier.used:
+            return False
+        others = earlier.thread.take(words)
+        foreign = others != marks
+        if not foreign.any():
+            return True
+        foreign &= others != 0
+        if not foreign.any():
+            return False
+        chosen = np.flatnonzero(foreign)
+        others, who, words = others[chosen] - 1, marks[chosen] - 1, words[chosen]
+        stamps = earlier.stamp.take(words)
+        racing = ~self._in_order(wave, others, who, stamps >> TIME)
+        if strong:
+            racing &= (stamps & 1) == 0
+        if op == "ld":
+            racing &= (stamps & 2) == 0
+        if new is not None and op == "st" and racing.any():
+            values = new()
+            if values is not None:
+                racing[racing] = values[chosen[racing]] != self._content(words[racing])
+        if racing.any():
+            at = int(racing.argmax())
+            instruction = int(stamps[at] & ((1 << TIME) - 1)) >> 2
+            if what == "writes" and stamps[at] & 1:
+                what = "updates"
+            first = GlobalSide(instruction, int(others[at]), what)
+            self._race(wave, first, op, int(who[at]), int(words[at]), int(racing.sum()))
+        return False
+
+    def _in_order(self, wave, others: np.ndarray, who: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether what threads `others` did at `times` comes before what `who` do now."""
+        clock, threads = self.clock, wave.threads
+        block, other_block = who // threads, others // threads
+        same = block == other_block
+        row = np.searchsorted(wave.block_ids, block)
+        ordered = same & (clock.barriers[row] > times)
+        lane, other_lane = who % threads, others % threads
+        same_warp = same & (lane // WARP == other_lane // WARP)
+        if same_warp.any():
+            both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
+            ordered |= same_warp & (both > times)
+        if clock.fenced:
+            told = clock.told[other_block] > times
+            ordered |= ~same & told & (clock.atomics[block] > times)
+            if same.any():
+                # The lanes of other blocks look at any row here, and are left out by `same`.
+                other = np.minimum(row, wave.shape[0] - 1), other_lane
+                told = clock.told_by_threads[other] > times
+                ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
+        return ordered
+
+    def _remember_readers(self, wave, words, marks, stamp: int) -> None:
+        reader, threads = self.reader, wave.threads
+        if reader.used:
+            before = reader.thread.take(words)
+            replaced = before != marks
+            if not replaced.any():
+                reader.stamp[words] = stamp
+                return
+            replaced &= before != 0
+            if replaced.any():
+                stamps = reader.stamp.take(words[replaced])
+                self._push(words[replaced], before[replaced], stamps, marks[replaced], threads)
+        reader.put(words, marks, stamp)
+        now = reader.thread.take(words)
+        lost = now != marks
+        if lost.any():
+            self._push(words[lost], marks[lost], stamp, now[lost], threads)
+
+    def _push(self, words, marks, stamps, latest, threads: int) -> None:
+        """Keep readers that are not the latest any more: of the same block as the latest, or of another one."""
+        same = (marks - 1) // threads == (latest - 1) // threads
+        for place, chosen in ((self.neighbour, same), (self.stranger, ~same)):
+            if chosen.any():
+                place.put(words[chosen], marks[chosen], stamps if np.ndim(stamps) == 0 else stamps[chosen])
+
+    def _same_instruction(self, wave, words, marks, lost, new) -> None:
+        """Several threads store into one word at once: does it matter which one is last?"""
+        concerned = np.isin(words, words[lost])
+        order = np.argsort(words[concerned], kind="stable")
+        words, who = words[concerned][order], marks[concerned][order] - 1
+        starts = np.r_[0, np.flatnonzero(np.diff(words)) + 1]
+        values = new()
+        if values is None:
+            different = np.ones(len(starts), bool)
+        else:
+            values = values[concerned][order]
+            different = np.minimum.reduceat(values, starts) != np.maximum.reduceat(values, starts)
+        if different.any():
+            group = int(different.argmax())
+            start = int(starts[group])
+            stop = int(starts[group + 1]) if group + 1 < len(starts) else len(words)
+            at = start + 1 if values is None else start + int((values[start:stop] != values[start]).argmax())
+            first = GlobalSide(wave.instruction.index, int(who[start]), "writes")
+            self._race(wave, first, "st", int(who[at]), int(words[start]), int(different.sum()))
+
+    def _race(self, wave, first: GlobalSide, op: str, thread: int, word: int, times: int) -> None:
+        what = {"ld": "reads", "st": "writes"}.get(op, "updates")
+        second = GlobalSide(wave.instruction.index, thread, what)
+        self._report(wave, self.allocation, GlobalHazard("race", first, second, word * self._word), times)
+
+    def _content(self, words: np.ndarray) -> np.ndarray:
+        """What memory holds before the access, as integers."""
+        return self.allocation.view(np.dtype(f"u{self._word}"))[words]
+
+
+def _lanes(wave, mask: np.ndarray | None):
+    """An index that selects the threads of a mask."""
+    return slice(None) if mask is None else np.broadcast_to(mask, wave.shape)
+
+
+class _Lazily:
+    """A value that is computed when it is first asked for."""
+
+    def __init__(self, compute: Callable) -> None:
+        self._compute = compute
+
+    def __call__(self):
+        if self._compute is not None:
+            self._value, self._compute = self._compute(), None
+        return self._value
+
+
+def _words_of(values: tuple, shape: tuple[int, int], mask, word: int) -> np.ndarray | None:
+    """What the active lanes store, word after word, as integers; None if it is not known."""
+    if not values:
+        return None
+    columns = [np.broadcast_to(value, shape) for value in values]
+    columns = [column.reshape(-1) if mask is None else column[mask] for column in columns]
+    return np.ascontiguousarray(np.stack(columns, axis=1)).view(np.uint8).view(f"u{word}").reshape(-1)

@@ -1,0 +1,197 @@
+"""The sanitizer's sentences: what happened, where, and what to try."""
+
+from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.memory import lane_name, product
+from helpers.simulator.errors import coordinates
+from helpers.simulator.sanitizer.global_checks import GlobalHazard
+from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
+
+WARP = 32
+CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
+Index = tuple[int, int, int]
+
+
+class Messages:
+    """Words for the hazards of one launch, of `program` on `grid` and `block`."""
+
+    def __init__(self, program: Program, grid: Index, block: Index) -> None:
+        self._program = program
+        self._grid = grid
+        self._block = block
+
+    # ---- where
+    def lines(self, instruction: int) -> tuple[int, ...]:
+        """The source line of an instruction and the lines that its function was called from."""
+        found = self._program.instructions[instruction]
+        return (found.line, *found.called_from)
+
+    def _quote(self, instruction: int, *who: str) -> str:
+        """The source line with what somebody does there; below it the lines that it was called from."""
+        lines = self._program.source_lines
+        texts = []
+        for position, line in enumerate(self.lines(instruction)):
+            if 1 <= line <= len(lines):
+                start = "  called from line" if position else "line"
+                texts.append(f"  {start} {line}: {lines[line - 1].strip()}\n")
+        return "".join([*texts[:1], *(f"    {one}\n" for one in who), *texts[1:]])
+
+    def _quote_both(self, first: int, second: int, one: str, other: str) -> str:
+        """Two source lines with what happens there; one line if they are the same."""
+        if self.lines(first) == self.lines(second):
+            return self._quote(first, one, other)
+        return self._quote(first, one) + self._quote(second, other)
+
+    def block_index(self, number: int) -> Index:
+        """(x, y, z) of a linear block number."""
+        x, y, _ = self._grid
+        return number % x, number // x % y, number // (x * y)
+
+    def thread_index(self, number: int) -> Index:
+        """(x, y, z) of a linear thread number."""
+        x, y, _ = self._block
+        return number % x, number // x % y, number // (x * y)
+
+    # ---- shared memory
+    def _does(self, side: Side, place: str) -> str:
+        """What one access of a hazard does."""
+        verb = {"updates": "updates (atomically)", "copies": "copies into"}.get(side.what, side.what)
+        return f"thread {coordinates(self.thread_index(side.thread))} {verb} {place}"
+
+    def shared_race(self, hazard: Hazard, place: str, block: Index) -> str:
+        """Two threads of a block access `place` in no order."""
+        first, second = hazard.first, hazard.second
+        follows = self._may_follow(first.instruction, second.instruction)
+        if not follows and self.lines(second.instruction)[-1] < self.lines(first.instruction)[-1]:
+            # Threads were in different branches: tell it in the order of the source.
+            first, second = second, first
+        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        text = f"{self._program.name}: race in shared memory, {where}, in block {coordinates(block)}.\n"
+        sides = (self._does(first, place), self._does(second, place))
+        text += self._quote_both(first.instruction, second.instruction, *sides)
+        both_write = first.what != "reads" and second.what != "reads"
+        same_warp = first.thread // WARP == second.thread // WARP
+        one_warp = product(self._block) <= WARP
+        barrier = "__syncwarp()" if one_warp else "__syncthreads()"
+        enough = ""
+        if same_warp and not one_warp:
+            enough = " __syncwarp() is enough only if it is always lanes of one warp that meet here."
+        if both_write and first.instruction == second.instruction:
+            return text + (
+                "Both write different values in one statement, and which of them stays is not defined. "
+                "Let one thread write, or combine the values with an atomic function such as atomicAdd."
+            )
+        if first.what == "copies" and second.what != "copies":
+            return text + (
+                "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
+                f"follows. Put cp.async.wait_group and then __syncthreads() between line {one} and line {two}."
+            )
+        order = "No barrier lies between them, so that on a GPU either may come first"
+        if same_warp:
+            order += " (the lanes of a warp need not run in step)"
+        text += order + ". "
+        if one == two:
+            if first.what == "reads" and 0 < second.instruction - first.instruction < CLOSE:
+                return text + (
+                    "If several threads update one element, use an atomic function such as atomicAdd; "
+                    f"else put {barrier} between the read and the write.{enough}"
+                )
+            return text + f"Put {barrier} between the two accesses.{enough}"
+        if one < two:
+            outside = "" if follows else ", outside of any branch that only some threads take"
+            return text + f"Put {barrier} between line {one} and line {two}{outside}.{enough}"
+        return text + f"Put {barrier} after line {one}, before line {two} is reached again.{enough}"
+
+    def _may_follow(self, first: int, second: int) -> bool:
+        """Whether one thread may execute the instruction `second` after `first`."""
+        blocks = self._program.blocks
+        start, goal = (next(b for b in blocks if b.start <= i < b.stop) for i in (first, second))
+        known: set[int] = set()
+        following = list(start.successors)
+        while following:
+            block = following.pop()
+            if block not in known:
+                known.add(block)
+                following += blocks[block].successors
+        return goal.index in known or (start is goal and first < second)
+
+    def shared_unwritten(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is read before anybody has written it."""
+        who = lane_name(block, self.thread_index(hazard.second.thread))
+        return (
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which no thread has written.\n"
+            + self._quote(hazard.second.instruction)
+            + "Shared memory holds anything at first. Store to every element that is read later, zeros too where a "
+            "tile reaches beyond the matrix."
+        )
+
+    def copy_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is used between the start of a copy and the wait for it."""
+        first, second = hazard.first, hazard.second
+        return (
+            f"{self._program.name}: {place} is used while an asynchronous copy into it is under way, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_both(
+                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
+            )
+            + "Nothing has waited for the copy between the two. Commit it (cp.async.commit_group), wait until no more "
+            "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
+        )
+
+    def copy_left_over(self, hazard: Hazard, place: str, block: Index) -> str:
+        """A copy into `place` is never waited for."""
+        who = lane_name(block, self.thread_index(hazard.second.thread))
+        return (
+            f"{self._program.name}: {who} ends with an asynchronous copy under way that nothing has waited for.\n"
+            + self._quote(hazard.second.instruction, self._does(hazard.second, place))
+            + "It may land when this shared memory belongs to another block. Wait for all copies before the end: "
+            "cp.async.wait_all."
+        )
+
+    # ---- global memory
+    def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:
+        """`place` of `array` is read before anybody has written it."""
+        who = lane_name(block, thread)
+        return (
+            f"{self._program.name}: {who} {hazard.second.what} {place}, which nobody has written.\n"
+            + self._quote(hazard.second.instruction)
+            + f"{array} was made by empty(), which leaves its elements undefined. Make it with zeros() or "
+            "full(), or write every element before it is read."
+        )
+
+    def global_race(
+        self, hazard: GlobalHazard, place: str, earlier: tuple[Index, Index], later: tuple[Index, Index]
+    ) -> str:
+        """Two threads, as (block, thread), access `place` in no order."""
+        first, second = hazard.first, hazard.second
+        one, two = self.lines(first.instruction)[-1], self.lines(second.instruction)[-1]
+        where = f"line {one}" if one == two else f"lines {one} and {two}"
+        between = earlier[0] != later[0]
+        place_of_race = "between blocks" if between else f"inside block {coordinates(later[0])}"
+        verbs = {"updates": "updates (atomically)"}
+        sides = [
+            f"{lane_name(*who)} {verbs.get(side.what, side.what)} {place}"
+            for who, side in ((earlier, first), (later, second))
+        ]
+        text = f"{self._program.name}: race in global memory, {where}, {place_of_race}.\n"
+        text += self._quote_both(first.instruction, second.instruction, *sides)
+        if first.instruction == second.instruction:
+            return text + (
+                "Both write different values, and which of them stays is not defined. Let one thread write each "
+                "element, or combine the values with an atomic function such as atomicAdd."
+            )
+        if between:
+            text += "Blocks run in any order and do not wait for each other. "
+        else:
+            text += "No barrier lies between them, so that on a GPU either may come first. "
+        if one == two:
+            return text + (
+                "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
+                "from values that no other thread changes in this launch."
+            )
+        if not between:
+            return text + f"Put __syncthreads() between line {min(one, two)} and line {max(one, two)}."
+        return text + (
+            "Write to another array than the one that is read, or do the second step in a second launch; if a counter "
+            "tells who is last, put __threadfence() between the data and the counter's atomicAdd."
+        )

@@ -1,0 +1,243 @@
+"""Whether the value of a load is ever used: reading what nobody wrote is wrong only then.
+
+A pipeline may load one time more than it multiplies, so that its last round needs no branch; what comes then may be
+anything. Most loads are used whichever way the program goes. Of the others (*doubtful* ones) a trace is kept of the
+basic blocks that come after them, and a read of unwritten memory is followed until the value is used, or is in no
+register any more. A copy into another register is no use.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from helpers.simulator.engine.ir import Instruction, Program, bits
+
+MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
+LOADS = ("ld.", "LD.", "LDS", "ldmatrix")
+COPIES = ("mov.", "MOV", "IMAD.MOV")
+NOT_SHARED = ("global", "const", "param", "local", "LDG", "LDC", "LDL")
+
+
+class _Step(NamedTuple):
+    """What an instruction does with registers, as bits; `source` is the register that it copies, or -1."""
+
+    index: int
+    reads: int
+    writes: int
+    guard: tuple[int, bool] | None
+    source: int
+
+
+def _step(instruction: Instruction) -> _Step:
+    writes = [slot for slot in instruction.writes if slot is not None]
+    copies = instruction.opcode.startswith(COPIES) and len(instruction.reads) == len(writes) == 1
+    source = instruction.reads[0] if copies else -1
+    return _Step(instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source)
+
+
+class Uses:
+    """Of a program: `doubtful` are the indices of the loads from shared memory whose value may go unused."""
+
+    def __init__(self, program: Program) -> None:
+        self.doubtful: frozenset[int] = frozenset()
+        loads = {i.index for i in program.instructions if i.writes and _from_shared(i.opcode)}
+        if not loads:
+            return
+        blocks = program.blocks
+        self._steps = [[_step(i) for i in program.instructions[block.start : block.stop]] for block in blocks]
+        certain = self._certain(program)
+        doubtful, followed = set(), 0
+        for steps, after in zip(self._steps, certain, strict=True):
+            for step in reversed(steps):
+                if step.index in loads and step.writes & ~after:
+                    doubtful.add(step.index)
+                    followed |= step.writes
+                after = _before(step, after)
+        self.doubtful = frozenset(doubtful)
+        known = 0
+        while known != followed:  # and what they are copied into
+            known = followed
+            for steps in self._steps:
+                for step in steps:
+                    if step.source >= 0 and followed >> step.source & 1:
+                        followed |= step.writes
+        for steps in self._steps:
+            steps[:] = [step for step in steps if (step.reads | step.writes) & followed]
+        self.guarded = {step.index for steps in self._steps for step in steps if step.guard is not None}
+        self._block_of = {step.index: number for number, steps in enumerate(self._steps) for step in steps}
+
+    def _certain(self, program: Program) -> list[int]:
+        """By basic block, the registers that are used behind it on every way to the end, before they are written."""
+        kill, use = [], []
+        for steps in self._steps:
+            written = used = 0
+            for step in steps:
+                if step.source < 0 and step.guard is None:
+                    used |= step.reads & ~written
+                written |= step.writes if step.guard is None else 0
+            kill.append(written)
+            use.append(used)
+        inside = [-1] * len(program.blocks)  # all registers, until a way is found on which one is not used
+        after = [0] * len(program.blocks)
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(program.blocks):
+                ends = program.instructions[block.stop - 1].kind.name == "EXIT" or not block.successors
+                certain = 0 if ends else -1
+                for successor in block.successors:
+                    certain &= inside[successor]
+                now = use[block.index] | (certain & ~kill[block.index])
+                after[block.index] = certain
+                if now != inside[block.index]:
+                    inside[block.index], changed = now, True
+        return after
+
+    def steps(self, block: int) -> list[_Step]:
+        """Those of a basic block that concern doubtful loads or what they are copied into."""
+        return self._steps[block]
+
+    def block_of(self, load: int) -> int:
+        """The basic block of a doubtful load."""
+        return self._block_of[load]
+
+
+def _from_shared(opcode: str) -> bool:
+    return opcode.startswith(LOADS) and not any(word in opcode for word in NOT_SHARED)
+
+
+def _before(step: _Step, certain: int) -> int:
+    """The registers that are certain to be used from this instruction on."""
+    if step.guard is not None:
+        return certain
+    certain &= ~step.writes
+    return certain if step.source >= 0 else certain | step.reads
+
+
+def uses_of(program: Program) -> Uses:
+    """The uses of a program, found once."""
+    if program.uses is None:
+        program.uses = Uses(program)
+    return program.uses
+
+
+@dataclass(slots=True)
+class _Passage:
+    """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none.
+
+    `mark` is the length of the log of accesses before it.
+    """
+
+    mark: int
+    block: int
+    mask: np.ndarray | None
+    guards: dict[int, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Held:
+    """A read of unwritten memory whose value has not been used yet: by lanes, the registers in which it lies.
+
+    `seen` is the passage up to whose end it was followed.
+    """
+
+    what: Any
+    parts: list[tuple[np.ndarray, int]]
+    seen: _Passage | None = None
+
+
+class LoadedValues:
+    """Follows the values of doubtful loads through a wave; `report(what)` is called for those that are used."""
+
+    def __init__(self, uses: Uses, report: Callable[[Any], None]) -> None:
+        self.uses = uses
+        self._report = report
+        self.begin()
+
+    def begin(self) -> None:
+        """A new wave: what the last one has not used by now is not used at all."""
+        self._trace: list[_Passage] = []
+        self._held: list[_Held] = []
+        self._lost = False
+
+    def executed(self, mark: int, block: int, mask: np.ndarray | None) -> None:
+        """The threads of `mask` are about to execute a basic block; `mark` is the length of the log of accesses."""
+        if self._held:
+            self._catch_up()
+        if not self.uses.steps(block):
+            return
+        if len(self._trace) == MOST_TRACED:
+            self.forget()
+            self._lost = True
+        self._trace.append(_Passage(mark, block, mask))
+
+    def guarded(self, index: int, some: bool, mask: np.ndarray | None) -> None:
+        """The threads of `mask` have a true guard at an instruction, or none unless `some`."""
+        if index in self.uses.guarded:
+            self._trace[-1].guards[index] = mask if some else False
+
+    def end(self) -> None:
+        """The wave has come to its end."""
+        if self._held:
+            self._catch_up()
+        self._held = []
+
+    def forget(self) -> None:
+        """The log of accesses starts anew, maybe inside a basic block."""
+        del self._trace[:-1]
+        for passage in self._trace:
+            passage.mark = 0
+        self._lost = False
+
+    def hold(self, what: Any, load: int, mark: int, lanes: np.ndarray) -> None:
+        """The `lanes`, bool (blocks, threads), read unwritten memory by a doubtful load, at this place in the log."""
+        block = self.uses.block_of(load)
+        passages = [n for n, passage in enumerate(self._trace) if passage.mark <= mark and passage.block == block]
+        if self._lost or not passages:
+            self._report(what)
+            return
+        written = next(step.writes for step in self.uses.steps(block) if step.index == load)
+        held = _Held(what, [(lanes, written)], self._trace[-1])
+        after = load
+        for passage in self._trace[passages[-1] :]:
+            if not self._goes_on(held, passage, after):
+                return
+            after = -1
+        self._held.append(held)
+
+    def _catch_up(self) -> None:
+        """Follow the held values through the block that was executed last."""
+        last = self._trace[-1]
+        self._held = [one for one in self._held if one.seen is last or self._goes_on(one, last)]
+        for one in self._held:
+            one.seen = last
+
+    def _goes_on(self, held: _Held, passage: _Passage, after: int = -1) -> bool:
+        """Follow a value through the instructions behind `after`; False if it was used, and reported, or is in no
+        register any more."""
+        for step in self.uses.steps(passage.block):
+            guard = None if step.guard is None else passage.guards.get(step.index, False)
+            if step.index <= after or guard is False:
+                continue
+            parts = []
+            for lanes, registers in held.parts:
+                active = lanes
+                if (step.reads | step.writes) & registers:
+                    for mask in (passage.mask, guard):
+                        active = active if mask is None else active & mask
+                    if active.any():
+                        if step.source < 0 and step.reads & registers:
+                            self._report(held.what)
+                            return False
+                        rest = lanes & ~active
+                        if rest.any():
+                            parts.append((rest, registers))
+                        copied = step.source >= 0 and registers >> step.source & 1
+                        registers = registers | step.writes if copied else registers & ~step.writes
+                        lanes = active
+                if registers:
+                    parts.append((lanes, registers))
+            held.parts = parts
+        return bool(held.parts)

@@ -1,0 +1,142 @@
+"""Which arrays a kernel's instructions may touch, read off its PTX before it runs.
+
+A pointer gets into a register from a parameter or from the name of a variable, and from there into other registers by
+arithmetic. Following that, whatever the order of execution, gives for every address the arrays that it may point into.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from helpers.compiler import CompiledKernel, ptx
+from helpers.compiler.ptx import Address, Register, Symbol, Vector
+from helpers.simulator.sanitizer.shared_arrays import SharedArray
+
+ANYTHING = "?"  # a pointer that was itself loaded from memory
+WRITES = ("st", "atom", "red")
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """`written`: the names of parameters and variables that the kernel may write through, None if it may be any.
+
+    `updated`: the names in the source of the module's variables that atomic operations may work on.
+
+    `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
+    the one array that its address is made from, where there is only one (of machine code that is not known).
+    """
+
+    written: frozenset[str] | None = frozenset()
+    shared_arrays: tuple[SharedArray, ...] = ()
+    shared: dict[int, SharedArray] = field(default_factory=dict)
+    updated: tuple[str, ...] = ()
+
+
+def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
+    """The pointers of a kernel.
+
+    `offsets` says where each of its __shared__ variables starts, in bytes; None for machine code, which may lay them
+    out in another order: then a variable is named only if it is alone.
+    """
+    module = ptx.parse(kernel.ptx)
+    function = module.functions.get(kernel.lowered_name)
+    if function is None:
+        return Pointers(written=None)
+    variables = {v.name: v for v in (*module.variables, *function.variables)}
+    located = offsets is not None
+    if not located:
+        used = {o.name for s in function.statements for o in _symbols(s)}
+        shared_names = [v.name for v in variables.values() if v.space == "shared" and v.name in used]
+        offsets = dict.fromkeys(shared_names, 0) if len(shared_names) == 1 else {}
+    arrays = {
+        name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
+    }
+    parameters = {name: place.name for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)}
+    origins = _origins(function, parameters, set(variables))
+    written: set[str] = set()
+    updated: dict[str, None] = {}
+    shared = {}
+    for index, statement in enumerate(function.statements):
+        place = next((o for o in statement.operands if isinstance(o, Address)), None)
+        if place is None or "param" in statement.opcode or statement.opcode[0] not in ("ld", "ldu", "cp", *WRITES):
+            continue
+        reached = _of(place, origins, parameters, variables)
+        touched = [arrays[name] for name in reached if name in arrays]
+        if located and len(touched) == 1 and ANYTHING not in reached and touched[0].bytes:
+            shared[index] = touched[0]
+        in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
+        if statement.opcode[0] in WRITES and not in_shared:
+            written |= reached or {ANYTHING}
+            if statement.opcode[0] != "st":
+                updated |= dict.fromkeys(name_in_source(one) for one in sorted(reached & variables.keys()))
+    if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
+        written.add(ANYTHING)  # what the called function writes is not looked at
+    ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
+    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared, tuple(updated))
+
+
+def name_in_source(variable: str) -> str:
+    """A variable's own name: `parts` for `_ZZ4workILi32EEvPfE5parts`, which is static in the function work<32>."""
+    for found in re.finditer(r"E(\d+)", variable) if variable.startswith("_ZZ") else ():
+        length, rest = int(found[1]), variable[found.end() :]
+        if re.fullmatch(r"(_\d+)?", rest[length:]) and len(rest) >= length > 0:
+            return rest[:length]
+    return variable
+
+
+def _symbols(statement: ptx.Statement):
+    for operand in statement.operands:
+        base = operand.base if isinstance(operand, Address) else operand
+        if isinstance(base, Symbol):
+            yield base
+
+
+def _harmless(call: ptx.Statement) -> bool:
+    """Whether a call is printf's or assert's."""
+    return any(symbol.name in ("vprintf", "__assertfail") for symbol in _symbols(call))
+
+
+def _of(operand, origins: dict[str, set[str]], parameters: dict[str, str], variables) -> set[str]:
+    """The arrays that an operand may carry a pointer into."""
+    if isinstance(operand, Register):
+        return origins.get(operand.name, set())
+    if isinstance(operand, Symbol):
+        return {parameters.get(operand.name, operand.name)} if operand.name in (*parameters, *variables) else set()
+    if isinstance(operand, Address):
+        return _of(operand.base, origins, parameters, variables)
+    if isinstance(operand, Vector):
+        return set().union(*(_of(item, origins, parameters, variables) for item in operand.items))
+    return set()
+
+
+def _origins(function: ptx.Function, parameters: dict[str, str], variables: set[str]) -> dict[str, set[str]]:
+    """By register, everything that may have flowed into it: a fixed point over all statements in any order."""
+    origins: dict[str, set[str]] = {}
+    flows = []
+    for statement in function.statements:
+        name, operands = statement.opcode[0], statement.operands
+        if not operands or name in ("st", "red", "bar", "barrier", "bra", "brx", "ret", "exit", "cp", "call", "setp"):
+            continue
+        targets = [r for r in _registers(operands[0]) if ptx.TYPE_BYTES.get(function.registers.get(r, ""), 0) >= 4]
+        if name in ("ld", "ldu", "atom", "shfl") and "param" not in statement.opcode:
+            loaded = {ANYTHING} if any(ptx.TYPE_BYTES[function.registers[r]] == 8 for r in targets) else set()
+            for target in targets:
+                origins.setdefault(target, set()).update(loaded)
+        elif targets:
+            flows.append((targets, operands[1:]))
+    changed = True
+    while changed:
+        changed = False
+        for targets, sources in flows:
+            reached = set().union(*(_of(source, origins, parameters, variables) for source in sources))
+            for target in targets:
+                known = origins.setdefault(target, set())
+                if not reached <= known:
+                    known |= reached
+                    changed = True
+    return origins
+
+
+def _registers(operand) -> list[str]:
+    if isinstance(operand, Vector):
+        return [name for item in operand.items for name in _registers(item)]
+    return [operand.name] if isinstance(operand, Register) else []

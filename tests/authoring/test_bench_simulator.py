@@ -1,0 +1,50 @@
+"""The benchmark of the simulator: it runs, checks what it measures, and explains what it cannot measure."""
+
+import pytest
+
+import gemm_kernels
+from helpers import simulator
+from helpers.authoring.bench import simulator as bench
+
+
+def test_a_row_gives_the_numbers_of_one_kernel():
+    row = bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1)
+    assert (
+        row.recorded_milliseconds > 0
+        and row.checked_milliseconds > 0
+        and row.first_use_milliseconds > 0
+        and row.peak_megabytes > 0
+    )
+    with simulator.record() as recording:
+        naive = gemm_kernels.get("naive")
+        bench.load(naive, naive.source)(naive.grid(16, 16), naive.block, bench.problem(16)[0])
+    assert row.instructions == recording.counters["smsp__inst_executed.sum"] > 0
+
+
+def test_a_wrong_kernel_is_not_measured(monkeypatch):
+    load = bench.load
+    monkeypatch.setattr(bench, "load", lambda kernel, source: load(kernel, source.replace("B[", "A[")))
+    with pytest.raises(simulator.SimulatorError, match="naive at ptx level computed a wrong C"):
+        bench.measure(gemm_kernels.get("naive"), 16, "ptx", 1)
+
+
+def test_the_table_has_a_row_for_each_kernel_and_says_what_it_cannot_run(monkeypatch, capsys):
+    measure = bench.measure
+
+    def only_ptx(kernel, size, level, repeats):
+        if level == "sass":
+            raise simulator.UnsupportedInstruction("The simulator does not know FROB.\nTry ordinary arithmetic.")
+        return measure(kernel, size, level, repeats)
+
+    monkeypatch.setattr(bench, "measure", only_ptx)
+    bench.main(["--size", "16", "--repeats", "1", "--kernels", "naive", "coalesced"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[2:]] == [
+        ["naive", "ptx"], ["naive", "sass"], ["coalesced", "ptx"], ["coalesced", "sass"]
+    ]  # fmt: skip
+    assert lines[3].endswith("not measured: The simulator does not know FROB.")
+
+
+def test_without_numba_the_comparison_is_a_sentence():
+    (line,) = bench.numba_lines("/no/such/python", 1)
+    assert line.startswith("No comparison with Numba: /no/such/python cannot run its CUDA simulator")

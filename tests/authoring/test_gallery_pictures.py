@@ -1,0 +1,41 @@
+"""What the gallery draws: each picture of the course at three settings."""
+
+import re
+from pathlib import Path
+
+from helpers.authoring.gallery import pictures as gallery
+from helpers.authoring.gallery import small_pictures as gallery_small
+from helpers.draw import theme
+
+
+def test_every_picture_has_three_settings_and_a_name_of_its_own():
+    names = [picture.name for picture in gallery.PICTURES]
+    assert len(names) == len(set(names)) and [name[:2] for name in names] == sorted(name[:2] for name in names)
+    for picture in gallery.PICTURES:
+        labels = [label for label, _ in picture.settings]
+        assert len(labels) - labels.count(gallery.TWIN) == 3 == len(set(labels) - {gallery.TWIN})
+        assert picture.question.endswith("?")
+
+
+def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_gallery():
+    folder = Path(gallery.__file__).parent
+    sources = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    drawing = (folder.parent / "draw").glob("*.py")
+    figures = {name for path in drawing for name in re.findall(r"^def (\w+_figure)\(", path.read_text(), re.MULTILINE)}
+    assert len(figures) > 25
+    assert {name for name in figures if f"{name}(" not in sources} == set()
+
+
+def test_the_small_pictures_state_their_numbers():
+    captions = {
+        "strip": gallery_small.strip(3, 16, 40)(),
+        "errors": gallery_small.errors(19, 37, (slice(None), slice(32, 37)))(),
+        "lanes": gallery_small.warp_fill(33)(),
+        "order": gallery_small.order("shared_memory", phases=2)(),
+    }
+    assert all(isinstance(drawn, theme.Figure) for drawn in captions.values())
+    found = {name: drawn.caption.replace("\u00a0", " ").replace("\u202f", " ") for name, drawn in captions.items()}
+    assert "8 threads wrote nothing" in found["strip"]
+    assert found["errors"] == "95 of 703 elements of C are wrong, all in columns 32 to 36."
+    assert "A block of 33 uses 52 % of the lanes" in found["lanes"]
+    assert found["order"].startswith("4 loads of warp 0")

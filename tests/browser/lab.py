@@ -1,0 +1,99 @@
+"""JupyterLab for tests in a real browser: a server on a folder of its own, and a page that runs a notebook."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+from playwright.sync_api import Page, expect, sync_playwright
+
+from helpers.authoring.notebooks import form as notebook_form
+
+TOKEN = "browser-test"
+START = 60  # seconds that a server may take to answer
+PATIENCE = 90_000  # milliseconds that a page may take for what it is waited for
+ERROR = "[data-mime-type='application/vnd.jupyter.error']"
+STDERR = "[data-mime-type='application/vnd.jupyter.stderr']"
+
+
+def put(folder: Path, name: str, notebook: NotebookNode) -> None:
+    """Write a notebook without outputs, so that what a page shows of it was computed there."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    (folder / name).write_text(notebook_form.written(notebook_form.mended(notebook)), encoding="utf-8")
+
+
+@contextmanager
+def running_lab(folder: Path) -> Iterator[Callable[[str], str]]:
+    """A JupyterLab on a folder, in the simulator, without the user's settings; gives a notebook's address there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={port}", "--ServerApp.port_retries=0"]
+    _follow_the_systems_theme(folder / ".home")
+    command += ["--allow-root", f"--IdentityProvider.token={TOKEN}", f"--ServerApp.root_dir={folder}"]
+    names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")
+    environment = {**os.environ, "GEMM_COURSE_BACKEND": "simulator", **{name: str(folder / ".home") for name in names}}
+    log = folder / "lab.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(command, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+    try:
+        _wait_for_server(f"http://127.0.0.1:{port}/api", server, log)
+        yield lambda name: f"http://127.0.0.1:{port}/lab/tree/{name}?token={TOKEN}"
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _follow_the_systems_theme(settings: Path) -> None:
+    """Light or dark as the browser says, so that a test can change it: `page.emulate_media(color_scheme="dark")`."""
+    themes = settings / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True)
+    themes.write_text(json.dumps({"adaptive-theme": True}))
+
+
+def _wait_for_server(address: str, server: subprocess.Popen, log: Path) -> None:
+    deadline = time.monotonic() + START
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                assert "version" in json.load(answer)
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@contextmanager
+def opened(address: str, chromium: str) -> Iterator[Page]:
+    """A page of a laptop's size with a notebook that begins with a heading."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(PATIENCE)
+        expect.set_options(timeout=PATIENCE)
+        page.goto(address)
+        page.locator(".jp-Notebook h1").wait_for()
+        yield page
+        browser.close()
+
+
+def choose(page: Page, menu: str, *entries: str) -> None:
+    """Choose an entry of a menu, through its submenus."""
+    page.get_by_role("menuitem", name=menu, exact=True).click()
+    for entry in entries:
+        page.get_by_role("menuitem", name=entry, exact=True).click()
+
+
+def run_all(page: Page) -> None:
+    """Run every cell; what the last one shows has to be waited for."""
+    choose(page, "Run", "Run All Cells")

@@ -1,0 +1,108 @@
+"""Explorers in JupyterLab in a real browser: moved by keyboard alone, on a light and on a dark page, interrupted."""
+
+from collections.abc import Iterator
+
+import pytest
+from nbformat import v4
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.lab import ERROR, STDERR, opened, put, run_all, running_lab
+
+SLOW = """
+import time
+from helpers.explore import live
+from helpers.explore.controls import range_slider
+
+class Slow(live.LiveExplorer):
+    def __init__(self):
+        self.seconds = range_slider("seconds", 0, 600, 0, step=600)
+        super().__init__("slow", [[self.seconds]], 100)
+
+    def is_slow(self):
+        return True
+
+    def draw(self):
+        time.sleep(self.seconds.value)
+        raise live.CannotShow("rested")
+
+Slow()
+"""
+CELLS = (
+    'from helpers.explore import bank_board\nbank_board.explore(kernel="transposed")',
+    "from helpers.explore import scheduler\nscheduler.explore()",
+    "from helpers.explore import ladder\nladder.explore()",
+    SLOW.strip(),
+    "print('reached', 'the end')",
+)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
+    """The notebook after Run All."""
+    folder = tmp_path_factory.mktemp("course")
+    put(folder, "t.ipynb", v4.new_notebook(cells=[v4.new_markdown_cell("# Explorers"), *map(v4.new_code_cell, CELLS)]))
+    with running_lab(folder) as address, opened(address("t.ipynb"), chromium) as shown:
+        run_all(shown)
+        shown.get_by_text("reached the end", exact=True).or_(shown.locator(ERROR)).first.wait_for()
+        assert shown.locator(ERROR).count() == 0, shown.locator(ERROR).first.inner_text()
+        yield shown
+
+
+def cell_of(page: Page, text: str) -> Locator:
+    cell = page.locator(".jp-CodeCell", has_text=text)
+    cell.scroll_into_view_if_needed()
+    return cell
+
+
+def frame_height(cell: Locator) -> float:
+    """CSS pixels of the frame in which an explorer's pictures and sentences follow each other."""
+    box = cell.locator(".widget-vbox:has(> .widget-image)").bounding_box()
+    assert box is not None
+    return box["height"]
+
+
+def press(page: Page, cell: Locator, control: Locator, *keys: str) -> None:
+    """Press keys on a control, and wait until the picture is another one; nothing else may have moved."""
+    picture = cell.locator("img.widget-image")
+    before, height = picture.get_attribute("src"), frame_height(cell)
+    control.focus()
+    for key in keys:
+        page.keyboard.press(key)
+    expect(picture).not_to_have_attribute("src", before or "")
+    assert frame_height(cell) == height
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_sliders_lists_buttons_and_switches_redraw_by_keyboard_on_both_pages(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true" if scheme == "light" else "false")
+    cell = cell_of(page, "scheduler.explore")
+    press(page, cell, cell.get_by_role("slider").nth(0), "ArrowRight")
+    press(page, cell, cell.get_by_role("slider").nth(1), "ArrowUp")
+
+    cell = cell_of(page, "bank_board.explore")
+    access, request = cell.get_by_label("access"), cell.locator(".widget-hslider", has_text="request")
+    chosen = access.input_value()
+    press(page, cell, access, "Tab", "Tab", "Space")  # from the list to its button ›
+    assert access.input_value() != chosen
+    press(page, cell, request.get_by_role("slider"), "End" if scheme == "light" else "Home")
+
+    cell = cell_of(page, "ladder.explore")
+    scale = "logarithmic" if scheme == "light" else "linear"
+    press(page, cell, cell.get_by_role("button", name=scale, exact=True), "Space")
+    assert page.locator(STDERR).count() == page.locator(ERROR).count() == 0
+
+
+@pytest.mark.browser
+def test_a_slow_setting_turns_a_wheel_and_two_keys_stop_it(page):
+    cell = cell_of(page, "class Slow")
+    expect(cell.get_by_text("rested", exact=True)).to_be_visible()
+    cell.get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
+    expect(cell.locator("svg animateTransform")).to_be_attached()
+    expect(cell.get_by_text("Compiling and running")).to_be_visible()
+    page.keyboard.press("i")
+    page.keyboard.press("i")
+    expect(cell.get_by_text("Interrupted. Move a control to draw again.")).to_be_visible()
+    expect(cell.locator("svg animateTransform")).to_have_count(0)

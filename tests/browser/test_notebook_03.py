@@ -1,0 +1,167 @@
+"""Notebook 03 in JupyterLab in a real browser, as a learner goes through it, and as a teacher shows it.
+
+It runs to its end; sliders redraw when keys are pressed; a wrong answer is diagnosed and a right one accepted; the deck
+goes forward with a live slider in it; and after a restart of the kernel it is remembered what was solved. The tests
+share one page and build on each other, in their order.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from helpers import exercises
+from helpers.authoring.notebooks import form as notebook_form
+from helpers.exercises.framework import progress
+from tests.browser.lab import ERROR, STDERR, opened, put, run_all, running_lab
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "03_coalescing.ipynb"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
+    """The notebook after Run All."""
+    folder = tmp_path_factory.mktemp("course")
+    put(folder, NOTEBOOK.name, notebook_form.read(NOTEBOOK.read_text(encoding="utf-8")))
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(folder / "progress.json"))
+    with monkeypatch.context(), running_lab(folder) as address, opened(address(NOTEBOOK.name), chromium) as shown:
+        run_all(shown)
+        last = shown.get_by_text(re.compile(r"At N = \d+ each float"))  # printed by the last cell
+        failed = shown.locator(ERROR)
+        last.or_(failed).first.wait_for()
+        assert failed.count() == 0, failed.first.inner_text()
+        yield shown
+
+
+def bring_into_view(page: Page, text: str) -> None:
+    """Scroll the notebook, which keeps only the cells near the window, until the cell with this code is there."""
+    cell = page.locator(".jp-CodeCell", has_text=text)
+    page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollTo(0, 0)")
+    for _ in range(80):
+        if cell.count():
+            cell.first.scroll_into_view_if_needed()
+            return
+        page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollBy(0, 500)")
+        page.wait_for_timeout(60)
+    pytest.fail(f"no cell with {text!r} in the notebook")
+
+
+def press_and_expect_a_new_picture(page: Page, cell, slider, key: str) -> None:
+    picture = cell.locator("img.widget-image")
+    before = picture.get_attribute("src")
+    slider.focus()
+    page.keyboard.press(key)
+    expect(picture).not_to_have_attribute("src", before)
+
+
+@pytest.mark.browser
+def test_run_all_leaves_no_error_and_nothing_on_stderr(page):
+    assert page.locator(STDERR).count() == 0
+    assert page.locator(ERROR).count() == 0
+
+
+@pytest.mark.browser
+def test_the_explorers_picture_follows_its_sliders_by_keyboard(page):
+    bring_into_view(page, "coalescing.explore()")
+    cell = page.locator(".jp-CodeCell", has_text="coalescing.explore()")
+    slider = cell.locator(".widget-hslider", has_text="threads along y").get_by_role("slider")
+    press_and_expect_a_new_picture(page, cell, slider, "ArrowRight")
+    expect(cell.get_by_text("naive with block (32, 2)")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_the_step_slider_moves_k_by_keyboard(page):
+    bring_into_view(page, "coalescing.explore_steps")
+    cell = page.locator(".jp-CodeCell", has_text="coalescing.explore_steps")
+    press_and_expect_a_new_picture(page, cell, cell.get_by_role("slider"), "ArrowRight")
+
+
+@pytest.mark.browser
+def test_a_prediction_is_answered_after_commit_by_keyboard(page):
+    bring_into_view(page, "predict_naive_load")
+    cell = page.locator(".jp-CodeCell", has_text="predict_naive_load")
+    cell.get_by_role("radio").nth(1).focus()
+    page.keyboard.press("Space")
+    commit, picture = cell.get_by_role("button", name="Commit"), cell.locator("img.widget-image")
+    expect(commit).to_be_enabled()
+    expect(picture).to_be_hidden()
+    commit.focus()
+    page.keyboard.press("Enter")
+    expect(cell.get_by_text("The answer is 32")).to_be_visible()
+    expect(picture).to_be_visible()
+    expect(commit).to_be_disabled()
+
+
+def answer(page: Page, check: str, source: str) -> Locator:
+    """Put source in the cell that holds `check`, run it by keyboard, and give the cell."""
+    bring_into_view(page, check)
+    cell = page.locator(".jp-CodeCell", has_text=check)
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(source)
+    page.keyboard.press("Shift+Enter")
+    return cell
+
+
+@pytest.mark.browser
+def test_a_wrong_number_is_diagnosed_in_the_notebook(page):
+    strided = exercises.get("strided_sectors")
+    wrong = strided.wrong[0]
+    cell = answer(page, "strided_sectors.check", f"my_answer = {wrong.answer}\nstrided_sectors.check(my_answer)")
+    expect(cell.locator(".jp-OutputArea")).to_contain_text(wrong.because)
+    expect(cell.locator(".jp-OutputArea")).to_contain_text("✘")
+
+
+@pytest.mark.browser
+def test_a_wrong_kernel_is_diagnosed_and_a_right_one_accepted(page):
+    exercise = exercises.get("column_major")
+    slip = exercise.wrong[1]
+    before, after = 'my_kernel = r"""', '"""\ncolumn_major.check(my_kernel)'
+    cell = answer(page, "column_major.check", before + exercise.marked.version(slip.version) + after)
+    expect(cell.locator(".jp-OutputArea")).to_contain_text(f"Why: {slip.because}")
+    cell = answer(page, "column_major.check", before + exercise.solved + after)
+    expect(cell.locator(".jp-OutputArea")).to_contain_text("✔")
+    assert page.locator(STDERR).count() == page.locator(ERROR).count() == 0
+
+
+@pytest.mark.browser
+def test_the_deck_is_entered_goes_forward_and_its_slider_is_alive(page):
+    page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollTo(0, 0)")
+    page.locator(".jp-Notebook h1").click()  # a deck begins at the selected cell
+    page.get_by_title("Toggle Deck").first.click()
+    visible = page.locator(".jp-Notebook-cell.jp-deck-mod-visible")
+    expect(visible).to_have_count(1)
+    expect(visible).to_contain_text("memory coalescing")
+    cell = visible.filter(has_text="coalescing.explore_steps")
+    for _ in range(30):
+        if cell.count():
+            break
+        shown = visible.all_inner_texts()
+        page.keyboard.press("Space")
+        page.wait_for_function(
+            "shown => { const cells = document.querySelectorAll('.jp-Notebook-cell.jp-deck-mod-visible');"
+            " return cells.length !== shown.length || cells[0].innerText !== shown[0]; }",
+            arg=shown,
+        )
+    expect(cell).to_have_count(1)
+    press_and_expect_a_new_picture(page, cell, cell.get_by_role("slider"), "ArrowRight")
+    box, window = cell.locator("img.widget-image").bounding_box(), page.viewport_size
+    assert box and window and box["x"] >= 0 and box["y"] >= 0
+    assert box["x"] + box["width"] <= window["width"] and box["y"] + box["height"] <= window["height"]
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Deck-Remote")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_what_was_solved_is_remembered_after_a_restart_of_the_kernel(page):
+    page.get_by_title("Restart the kernel", exact=True).first.click()
+    page.locator(".jp-Dialog").get_by_text("Restart", exact=True).click()
+    remembered = "from helpers import exercises\nexercises.progress_map()  # after the restart"
+    answer(page, "column_major.hint()", remembered)
+    output = page.locator(".jp-CodeCell", has_text="# after the restart").locator(".jp-OutputArea")
+    expect(output).to_contain_text("● Column-major matrices")
+    expect(output).to_contain_text("◐ Sectors by hand")
+    expect(output).to_contain_text("○ A block that helps")

@@ -1,0 +1,175 @@
+"""Picture 7: lanes and banks, wavefront by wavefront."""
+
+import numpy as np
+import pytest
+
+from helpers.draw import bank_board as picture
+from helpers.draw import theme
+from helpers.draw.bank_board import SharedAccess, bank_board_figure, bank_boards_figure, lanes_text
+from helpers.simulator.recording import counting
+
+LANES = np.arange(32)
+ALL = np.ones(32, bool)
+
+
+def access(words, width: int = 4, active=ALL, op: str = "st", name: str = "store to As", array: str = "A"):
+    return SharedAccess(name, op, width, 4 * np.broadcast_to(np.asarray(words, np.int64), 32).copy(), active, array)
+
+
+def transposed(stride: int):
+    """The store of the transposed A tile: 8 neighbouring lanes go down a column."""
+    return access(LANES % 8 * stride + LANES // 8)
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def cells(drawn, label: str) -> np.ndarray:
+    """(cells, 4) left, top, width and height in pixels of the cells of one kind."""
+    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
+    corners = [path.vertices[:4] for artist in found for path in artist.get_paths()]
+    return np.array([(*c.min(axis=0), *(c.max(axis=0) - c.min(axis=0))) for c in corners]).reshape(-1, 4)
+
+
+@pytest.mark.parametrize("op", ["ld", "st"])
+@pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
+def test_the_rows_of_the_board_are_the_wavefronts_that_the_counters_count(width, op):
+    chance = np.random.default_rng(width)
+    for _ in range(300):
+        addresses = chance.integers(0, chance.choice([1, 4, 40, 400]), 32) * width
+        distance = chance.choice([1, 2])
+        if chance.random() < 0.5:  # lanes i and i ^ 1, or i and i ^ 2, share
+            addresses = addresses[LANES & ~distance]
+        active = chance.random(32) < chance.choice([0.2, 0.9, 1.0])
+        one = SharedAccess("load", op, width, addresses, active)
+        assert len({cell.wavefront for cell in one.cells}) == one.wavefronts
+        assert one.wavefronts == counting.wavefronts(addresses[None], active[None], width, op == "st")[0]
+        served = sorted(lane for cell in one.cells for lane in cell.lanes)
+        assert served == np.flatnonzero(active).tolist()
+
+
+def test_loads_that_share_addresses_merge_their_phases_and_stores_do_not():
+    y = LANES // 2 % 4
+    assert access(4 * y, width=16, op="ld").phases == (tuple(range(16)), tuple(range(16, 32)))
+    assert len(access(4 * y, width=16, op="st").phases) == 4
+    assert access(0, width=8, op="ld").phases == (tuple(range(32)),)
+
+
+def test_no_bank_serves_two_words_in_one_wavefront():
+    chance = np.random.default_rng(0)
+    for width in (4, 8, 16):
+        one = SharedAccess("load", "ld", width, chance.integers(0, 99, 32) * width, ALL)
+        taken = [(cell.wavefront, cell.bank + n) for cell in one.cells for n in range(cell.span)]
+        assert len(taken) == len(set(taken))
+        assert all(cell.word % 32 == cell.bank for cell in one.cells)
+
+
+def test_the_transposed_store_waits_seven_times_and_four_floats_of_padding_end_it():
+    assert (transposed(128).wavefronts, transposed(128).needed) == (8, 1)
+    assert (transposed(132).wavefronts, transposed(129).wavefronts) == (1, 4)
+    waiting = cells(bank_board_figure(transposed(128), "t"), "words that wait")
+    assert len(waiting) == 28
+    assert set(waiting[:, 0]) == {picture.LEFT + picture.CELL * bank for bank in range(4)}
+    assert len(cells(bank_board_figure(transposed(132), "t"), "words that wait")) == 0
+
+
+def test_a_cell_stands_at_its_bank_and_its_wavefront():
+    drawn = bank_board_figure(transposed(128), "t")
+    first = cells(drawn, "words")
+    assert first.tolist() == [[picture.LEFT + 25 * bank, picture.BOARD_TOP, 25.0, 36.0] for bank in range(4)]
+    lowest = cells(drawn, "words that wait")[:, 1].max()
+    assert lowest == picture.BOARD_TOP + 7 * 36
+
+
+def test_32_wavefronts_fit_on_the_board():
+    waiting = cells(bank_board_figure(access(LANES * 32), "t"), "words that wait")
+    assert len(waiting) == 31
+    assert waiting[:, 1].max() + waiting[0, 3] == pytest.approx(picture.BOARD_TOP + picture.BOARD_HEIGHT)
+
+
+def test_a_broadcast_is_one_cell_with_all_lanes():
+    one = access(7, op="ld", name="load from As")
+    assert [cell.lanes for cell in one.cells] == [tuple(range(32))]
+    assert plain(picture.caption(one)) == "Load from As: 1 wavefront: one word broadcast to 32 lanes."
+
+
+def test_wide_accesses_are_served_in_phases():
+    one = access(LANES * 4, width=16, op="ld", name="load from Bs")
+    assert one.phases == tuple(tuple(range(8 * n, 8 * n + 8)) for n in range(4))
+    assert {cell.span for cell in one.cells} == {4}
+    assert plain(picture.caption(one)) == (
+        "Load from Bs: 4 wavefronts, the fewest for 128 bits a lane: one for each phase of 8 lanes."
+    )
+    drawn = bank_board_figure(one, "t")
+    assert len([a for a in drawn.axes[0].collections if a.get_label() == "phases"]) == 3
+
+
+def test_the_z_order_of_lanes_halves_the_phases_of_both_fragments():
+    y, x = LANES // 2 % 4, LANES // 8 * 2 + LANES % 2
+    straight_y, straight_x = LANES // 8, LANES % 8
+    z = [access(4 * place, width=16, op="ld") for place in (y, x)]
+    straight = [access(4 * place, width=16, op="ld") for place in (straight_y, straight_x)]
+    assert [one.wavefronts for one in z] == [2, 2]
+    assert [one.wavefronts for one in straight] == [2, 4]
+    assert "2 wavefronts where 4 are usual" in plain(picture.caption(z[1]))
+
+
+def test_lanes_that_take_no_part_are_not_drawn_on_the_board():
+    one = access(LANES, active=LANES < 3)
+    assert [cell.lanes for cell in one.cells] == [(0,), (1,), (2,)]
+    nobody = access(LANES, active=LANES < 0)
+    assert bank_board_figure(nobody, "t").caption == "Store to As: no lane takes part."
+
+
+def test_the_caption_names_the_busiest_bank():
+    assert plain(picture.caption(transposed(128))) == (
+        "Store to As: 8 wavefronts where 1 would do. Bank 0 holds 8 of the words and serves one at a time."
+    )
+    wide = access(LANES * 8, width=16, name="load from Bs", op="ld")
+    assert plain(picture.caption(wide)).startswith("Load from Bs: 8 wavefronts where 4 would do. Bank 0 holds 2")
+
+
+def test_a_ray_leads_from_every_lane_to_its_bank():
+    drawn = bank_board_figure(transposed(132), "t")
+    rays = next(a for a in drawn.axes[0].collections if a.get_label() == "rays").get_segments()
+    ends = {(round((a[0] - picture.LEFT - 12.5) / 25), round((b[0] - picture.LEFT - 12.5) / 25)) for a, b in rays}
+    assert ends == {(int(lane), int((lane % 8 * 132 + lane // 8) % 32)) for lane in LANES}
+
+
+def test_the_working_shows_the_first_lane_and_one_that_waits_for_it():
+    drawn = bank_board_figure(transposed(128), "t", "As[a_k][a_row] = x;")
+    texts = [plain(text.get_text()) for text in drawn.axes[0].texts]
+    assert any("lane 1: byte 512 is word 128, bank 128 % 32 = 0" in text for text in texts)
+    assert "As[a_k][a_row] = x;" in texts
+
+
+def test_lanes_are_listed_as_they_fit():
+    assert lanes_text([4], 22, 13.5) == "4"
+    assert lanes_text([0, 2, 4], 95, 13.5) == "0, 2, 4"
+    assert lanes_text(range(16), 95, 13.5) == "0–15"
+    assert lanes_text([0, 2, 4, 6, 8, 10, 12, 14], 60, 13.5) == "8 lanes"
+    assert lanes_text([0, 1, 2, 3], 22, 13.5) == "4×"
+
+
+def test_colours_are_the_tiles():
+    drawn = bank_board_figure(access(LANES, array="B"), "t")
+    words = next(a for a in drawn.axes[0].collections if a.get_label() == "words")
+    assert theme.matplotlib.colors.to_hex(words.get_facecolor()[0]).upper() == theme.B
+
+
+def test_small_boards_tell_the_worst_and_count_the_good_ones():
+    boards = [("one", transposed(128)), ("two", transposed(132)), ("three", access(LANES, op="ld"))]
+    drawn = bank_boards_figure(boards, "three")
+    assert plain(drawn.caption) == (
+        "Worst is the store to As of one: 8 wavefronts where 1 would do. Without a conflict: 2 of 3."
+    )
+    assert len(cells(drawn, "words that wait")) == 28
+    assert bank_boards_figure(boards[1:], "t").caption == "None of these requests has a bank conflict."
+    with pytest.raises(ValueError, match="at least one"):
+        bank_boards_figure([], "none")
+
+
+def test_a_warp_has_32_lanes():
+    with pytest.raises(ValueError, match="32 lanes"):
+        SharedAccess("load", "ld", 4, np.zeros(31, np.int64), ALL)

@@ -1,0 +1,203 @@
+"""What every exercise promises: the starter does not pass, the solution does, and known mistakes are told apart."""
+
+import difflib
+import re
+import time
+from collections import defaultdict
+from functools import cache
+
+import pytest
+
+from helpers.exercises import EXERCISES, of_notebook
+from helpers.exercises.__main__ import main as command
+from helpers.exercises.framework import contract, progress
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.values import ValueExercise
+
+KERNELS = [one for one in EXERCISES if isinstance(one, KernelExercise)]
+VALUES = [one for one in EXERCISES if isinstance(one, ValueExercise)]
+WRONG_KERNELS = [(one, wrong) for one in KERNELS for wrong in one.wrong]
+WRONG_VALUES = [(one, wrong) for one in VALUES for wrong in one.wrong]
+SECONDS = 2.0
+
+
+def named(pair) -> str:
+    exercise, wrong = pair
+    return f"{exercise.name}-{getattr(wrong, 'version', None) or getattr(wrong, 'answer', '')}"
+
+
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+
+
+@cache
+def examined(exercise: KernelExercise, version: str) -> Examination:
+    return exercise.examine(exercise.marked.version(version))
+
+
+def rewritten(source: str) -> str:
+    """The same kernel as another learner writes it: more lines, other names, other spaces."""
+    for name, other in (
+        ("acc", "total"),
+        ("As", "tile_of_A"),
+        ("Bs", "tile_of_B"),
+        ("row", "my_row"),
+        ("col", "my_col"),
+    ):
+        source = re.sub(rf"\b{name}\b", other, source)
+    return "// my own attempt\n\n" + source.replace(";\n", " ;\n\n")
+
+
+def timed(check) -> Verdict:
+    """A check within the promised time, counted in CPU time: other processes of the machine are not its fault."""
+    started = time.process_time()
+    verdict = check()
+    assert time.process_time() - started < SECONDS
+    return verdict
+
+
+# --- kernels
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_the_solution_passes_everything(exercise):
+    verdict = timed(lambda: exercise.check(rewritten(exercise.solved)))
+    assert verdict.passed is True, verdict.sentence
+    assert progress.states() == {exercise.name: progress.SOLVED}
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_the_starter_runs_and_is_not_done_and_is_not_marked_wrong(exercise):
+    verdict = timed(exercise.check)
+    assert verdict.passed is None
+    assert verdict.sentence.startswith("This is the kernel that the exercise begins with.")
+    assert examined(exercise, "starter").kernel is not None
+    assert progress.states() == {}
+
+
+@pytest.mark.parametrize(("exercise", "wrong"), WRONG_KERNELS, ids=map(named, WRONG_KERNELS))
+def test_a_known_wrong_kernel_fails_with_its_own_message(exercise, wrong):
+    verdict = timed(lambda: exercise.check(rewritten(exercise.marked.version(wrong.version))))
+    assert verdict.passed is False
+    assert verdict.sentence.endswith(f"Why: {wrong.because}"), verdict.sentence
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_at_least_four_wrong_kernels_are_known_and_every_version_of_the_source_is_one(exercise):
+    versions = {wrong.version for wrong in exercise.wrong}
+    assert len(versions - {"starter"}) >= 4
+    assert versions | {"starter", "solution"} == set(exercise.marked.versions)
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_mistakes_that_cannot_be_told_apart_have_the_same_explanation(exercise):
+    because = {wrong.version: wrong.because for wrong in exercise.wrong}
+    alike = defaultdict(set)
+    for version in exercise.marked.versions:
+        alike[examined(exercise, version).signature].add(because.get(version, version))
+    assert all(len(sentences) == 1 for sentences in alike.values()), alike.values()
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_solving_only_adds_or_changes_marked_lines(exercise):
+    regions = [part for part in exercise.marked.parts if not isinstance(part, str)]
+    marked = {line for region in regions for lines in region.values() for line in lines}
+    for version in exercise.marked.versions:
+        changes = difflib.ndiff(exercise.starter.splitlines(), exercise.marked.version(version).splitlines())
+        assert {line[2:] for line in changes if line[0] in "+-"} - {""} <= marked | {""}, version
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+@pytest.mark.parametrize("version", ["starter", "solution"])
+def test_the_picture_shows_both_ends_of_the_exercise(exercise, version):
+    picture = exercise.show(exercise.marked.version(version))
+    assert not isinstance(picture, Verdict), picture.sentence
+    assert len(picture.caption) > 40
+
+
+# --- values
+
+
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+def test_the_right_value_passes(exercise):
+    verdict = timed(lambda: exercise.check(exercise.solved))
+    assert verdict.passed is True, verdict.sentence
+
+
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+def test_the_first_value_is_not_done_and_is_not_marked_wrong(exercise):
+    assert timed(exercise.check).passed is None
+    assert exercise.judge(exercise.starter).passed is not True
+    assert progress.states() == {}
+
+
+@pytest.mark.parametrize(("exercise", "wrong"), WRONG_VALUES, ids=map(named, WRONG_VALUES))
+def test_a_known_wrong_value_fails_with_its_own_message(exercise, wrong):
+    verdict = timed(lambda: exercise.check(wrong.answer))
+    assert verdict.passed is False
+    assert wrong.because in verdict.sentence
+    assert sum(other.because in verdict.sentence for other in exercise.wrong if other.because != wrong.because) == 0
+
+
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+def test_at_least_four_wrong_values_are_known(exercise):
+    assert len(exercise.wrong) >= 4
+
+
+@pytest.mark.parametrize("answer", ["x", 1.5, (), {}, (1, 2, 3), [0], -1, True, {"BM": "8"}], ids=repr)
+@pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
+def test_nonsense_gets_a_sentence(exercise, answer):
+    verdict = exercise.check(answer)
+    assert verdict.passed is False and verdict.sentence.strip().endswith((".", "?", "²", ")"))
+    exercise.show(answer)
+
+
+# --- all
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda one: one.name)
+def test_an_exercise_has_a_task_three_hints_and_a_folded_solution(exercise):
+    assert 1 <= exercise.difficulty <= 3 and len(exercise.task) > 40
+    assert len(set(exercise.hints)) == 3
+    page = exercise.hint()._repr_mimebundle_()["text/html"]
+    assert page.count("<details>") == 4 and "open" not in re.findall(r"<details[^>]*>", page)[0]
+    assert all(exercise.hint(step) == exercise.hints[step - 1] for step in (1, 2, 3))
+    assert exercise.solution().html() in page
+
+
+def test_names_are_unique_and_every_notebook_goes_from_easy_to_hard():
+    names = [exercise.name for exercise in EXERCISES]
+    assert len(set(names)) == len(names)
+    levels = defaultdict(list)
+    for exercise in EXERCISES:
+        levels[exercise.notebook].append(exercise.difficulty)
+    assert list(levels) == sorted(levels)
+    assert all(found == sorted(found) for found in levels.values()), levels
+
+
+def test_every_notebook_from_02_to_11_has_at_least_three_exercises():
+    for number in range(2, 12):
+        assert len(of_notebook(f"{number:02}")) >= 3, number
+
+
+def test_the_table_counts_what_is_diagnosed_and_sees_what_is_not(monkeypatch):
+    exercise = next(one for one in VALUES if one.name == "strided_sectors")
+    *_, row, total = contract.table([exercise])
+    count = len(exercise.wrong)
+    assert f"| {count} | {count} | accepted | open |" in row and f"**{count}** | **{count}** |" in total
+    answers = list(contract.wrong(exercise))
+    monkeypatch.setattr(contract, "wrong", lambda _: [*answers, (exercise.solved, "It is right.")])
+    found = contract.kept(exercise)
+    assert (found.wrong, found.diagnosed) == (count + 1, count)
+
+
+def test_the_command_prints_cells_or_the_table_and_knows_no_other_names(capsys, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
+    assert command(["strided_sectors"]) == 0
+    assert capsys.readouterr().out.startswith('strided_sectors = exercises.get("strided_sectors")')
+    assert command(["--contract", "strided_sectors"]) == 0
+    assert capsys.readouterr().out.startswith("| notebook | exercise |")
+    assert command(["nobody"]) == 2

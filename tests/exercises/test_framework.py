@@ -1,0 +1,247 @@
+"""What happens to a learner's kernel: broken ones never reach the GPU, and every answer is a sentence with a place."""
+
+import re
+import time
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pytest
+
+from helpers import exercises
+from helpers.authoring.notebooks import form as notebook_form
+from helpers.exercises.framework import marked, on_gpu, problems, progress
+from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.problems import Case
+
+BETA = exercises.get("beta")
+BARRIERS = exercises.get("barriers")
+SUM = "float acc = 0.0f;"
+STORE = "C[row * N + col] = alpha"
+
+
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+
+
+@pytest.fixture
+def launched(monkeypatch) -> list[str]:
+    """The sources that got as far as the GPU."""
+    seen = []
+    answer = on_gpu.OnDevice(True, "")
+    monkeypatch.setattr(on_gpu, "run", lambda source, problem: seen.append(source) or answer)
+    return seen
+
+
+BROKEN = {
+    "endless": (SUM, f"{SUM} while (true) {{}}", "still running"),
+    "endless with a step": ("++k) acc", "k += 0) acc", "still running"),
+    "endless at a barrier": (SUM, f"{SUM} while (true) __syncthreads();", "still running"),
+    "beyond the end": (STORE, "C[row * N + col + M * N] = alpha", "outside the arrays"),
+    "far away": (STORE, "C[row * N + col + (1 << 28)] = alpha", "far from every array"),
+    "a race": (STORE, "C[0] = acc; C[row * N + col] = alpha", "race in global memory"),
+    "half a barrier": (SUM, f"{SUM} if (threadIdx.x < 3) __syncthreads();", "__syncthreads()"),
+    "a trap": (SUM, f"{SUM} if (row == 3) __trap();", "__trap()"),
+    "unaligned": (SUM, "float acc = *(double *)&C[1];", "not a multiple of 8"),
+    "nothing stored": (STORE, "acc = alpha", "was not written by any thread"),
+    "too much shared memory": (SUM, "__shared__ float s[99999]; s[row] = 1; float acc = s[col];", "49152 bytes"),
+    "no CUDA": (SUM, "float acc = lambda x: x;", "error"),
+    "another name": ("sgemm_naive", "mine", "no kernel called sgemm_naive"),
+    "other parameters": ("int K, float alpha", "float alpha, int K", "Argument"),
+    "wrong": ("k * N + col", "k + col * K", "Why: B is read as if"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_kernel_gets_a_sentence_and_never_reaches_the_gpu(what, launched):
+    old, new, sentence = BROKEN[what]
+    assert old in BETA.solved
+    verdict = BETA.check(BETA.solved.replace(old, new))
+    assert verdict.passed is False and sentence in verdict.sentence, verdict.sentence
+    assert launched == []
+    assert not isinstance(BETA.show(BETA.solved.replace(old, new)), Exception)
+
+
+def test_a_right_kernel_reaches_the_gpu_once(launched):
+    assert BETA.check(BETA.solved).passed is True
+    assert launched == [BETA.solved]
+
+
+def test_a_kernel_that_is_right_but_slow_never_reaches_the_gpu(launched):
+    slow = exercises.get("column_major")
+    assert slow.check("//\n" + slow.starter).passed is False
+    assert launched == []
+
+
+def test_a_loop_without_end_is_stopped_within_a_second_or_two():
+    started = time.perf_counter()
+    BETA.check(BETA.solved.replace(SUM, f"{SUM} while (true) {{}}"))
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("source", [3, b"x", ["a"], Case])
+def test_what_is_no_text_is_said_to_be_none(source):
+    for verdict in (BETA.check(source), BETA.show(source)):
+        assert verdict.passed is False and 'r"""' in verdict.sentence
+
+
+def test_a_wrong_element_is_named_with_its_writer_and_drawn():
+    verdict = BETA.check(BETA.solved.replace("row * K + k]", "row * K + k] * (col == 5 ? 2.0f : 1.0f)"))
+    found = re.search(r"C\[0, 5\] is (\S+), expected (\S+)\. Thread \(5, 0\) of block \(0, 0\) wrote it in line 11",
+                      verdict.sentence)  # fmt: skip
+    assert found, verdict.sentence
+    got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in found.groups())
+    assert got == pytest.approx(2 * expected, rel=1e-4)  # shown with six digits
+    assert "Why:" not in verdict.sentence
+    assert verdict.picture.caption.endswith("all in column 5.")
+
+
+def test_what_was_checked_is_said():
+    sentence = BETA.check(BETA.solved).sentence
+    assert "8\u00a0shapes, tails and single rows and columns included, also when launched twice" in sentence
+    assert "there is no race, and none is out of bounds" in sentence
+
+
+def test_what_a_kernel_prints_is_quoted_once_and_shortened():
+    out = StringIO()
+    with redirect_stdout(out):
+        verdict = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("row %d\\n", row);'))
+    assert out.getvalue() == ""
+    assert verdict.passed and verdict.sentence.count("row 0") == 12 and "lines more" in verdict.sentence
+
+
+def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):
+    monkeypatch.setattr("helpers.exercises.framework.trial.run", lambda *_: 1 / 0)
+    verdict = BETA.check(BETA.solved)
+    assert verdict.passed is False and "bug of the course, not of your kernel" in verdict.sentence
+
+
+def test_the_text_of_a_verdict_is_the_same_every_time():
+    assert {BARRIERS.check().sentence for _ in range(2)} == {BARRIERS.check().sentence}
+
+
+# --- on a GPU, without one
+
+
+class FakeGpu:
+    """A device that computes what it is told to, on the host."""
+
+    def __init__(self, answer) -> None:
+        self.answer, self.launches = answer, 0
+
+    def backend(self) -> str:
+        return "gpu"
+
+    def name(self) -> str:
+        return "NVIDIA Test"
+
+    def synchronize(self) -> None:
+        pass
+
+    array = staticmethod(np.array)
+    asnumpy = staticmethod(np.asarray)
+
+    def RawModule(self, **_):
+        return SimpleNamespace(get_function=lambda entry: self.launch)
+
+    def launch(self, grid, block, args, shared_mem=0) -> None:
+        self.launches += 1
+        M, N, K, alpha, A, B, beta, C = args
+        C[...] = self.answer(alpha * (A @ B) + (beta * C if beta else 0))
+
+
+def test_the_gpu_is_asked_for_every_case_and_says_that_it_agrees(monkeypatch):
+    device = FakeGpu(lambda C: C)
+    monkeypatch.setattr(on_gpu, "gpu", device)
+    verdict = BETA.check(BETA.solved)
+    assert verdict.passed is True and verdict.sentence.endswith("The NVIDIA Test computes the same, bit for bit.")
+    assert device.launches == sum(case.launches for case in BETA.problem.cases)
+
+
+def test_a_gpu_that_disagrees_or_refuses_is_reported(monkeypatch):
+    monkeypatch.setattr(on_gpu, "gpu", FakeGpu(lambda C: C + 1))
+    assert "NVIDIA Test" in BETA.check(BETA.solved).sentence and BETA.check(BETA.solved).passed is False
+    monkeypatch.setattr(on_gpu, "gpu", FakeGpu(lambda C: 1 / 0))
+    assert "refuses the kernel" in BETA.check(BETA.solved).sentence
+
+
+# --- sources
+
+
+def test_regions_give_each_version_its_lines():
+    text = "a\n  // <starter, other>\nb\n  // <solution>\nc\n  // <third>\n  // <end>\nd\n"
+    source = marked.parse(text)
+    assert source.versions == ("starter", "solution", "other", "third")
+    found = {name: source.version(name).split() for name in source.versions}
+    assert found == {
+        "starter": ["a", "b", "d"], "other": ["a", "b", "d"], "solution": ["a", "c", "d"], "third": ["a", "d"]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("// <end>", "line 1: <end>, but no region is open"),
+        ("// <starter>\na\n// <end>", "line 3: <end>, but the region has no <solution>"),
+        ("// <solution>\na", "not closed"),
+        ("// <solution>\n// <solution>\n// <end>", "line 2: <solution> may not stand here again"),
+    ],
+)
+def test_markers_that_do_not_fit_are_reported_with_their_line(text, sentence):
+    with pytest.raises(marked.MarkerError, match=re.escape(sentence)):
+        marked.parse(text)
+
+
+def test_no_marker_reaches_a_learner():
+    for exercise in (one for one in exercises.EXERCISES if isinstance(one, KernelExercise)):
+        for version in exercise.marked.versions:
+            assert not re.search(r"// <\w+", exercise.marked.version(version)), (exercise.name, version)
+
+
+def test_an_unknown_exercise_is_answered_with_those_there_are():
+    with pytest.raises(ValueError, match="There is no exercise 'barrier'; there are .*barriers"):
+        exercises.get("barrier")
+
+
+def test_numbers_are_small_asymmetric_and_the_same_everywhere():
+    A = problems.values(37, 19, 1)
+    assert A.dtype == np.float32 and A.shape == (37, 19) and (A != 0).all()
+    assert np.array_equal(A * 8, np.round(A * 8)) and np.abs(A).max() <= 4
+    assert len(np.unique(A, axis=0)) == 37 and not np.array_equal(A[:19], A[:19].T)
+    assert not np.array_equal(problems.values(37, 19, 2), A)
+    assert A[0, :4].tolist() == problems.values(37, 19, 1)[0, :4].tolist()
+
+
+# --- notebooks
+
+
+def checks(path: Path) -> list[tuple[str, str, str]]:
+    """(notebook, exercise, cell) for every cell that checks an exercise."""
+    cells = nbformat.read(path, as_version=4).cells
+    names = [name for cell in cells for name in re.findall(r'exercises\.get\("(\w+)"\)', cell.source)]
+    return [(path.name, name, cell.source) for cell in cells for name in names if f"{name}.check(" in cell.source]
+
+
+EMBEDDED = [found for path in sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")) for found in checks(path)]
+
+
+@pytest.mark.parametrize(("notebook", "name", "cell"), EMBEDDED, ids=[" ".join(found[:2]) for found in EMBEDDED])
+def test_a_notebook_begins_with_what_the_exercise_begins_with(notebook, name, cell):
+    exercise, checked = exercises.get(name), []
+    probe = SimpleNamespace(
+        starter=exercise.starter, show=lambda _: None, hint=lambda *_: None, check=lambda answer: checked.append(answer)
+    )
+    exec(cell, {name: probe, "display": lambda *_: None, "exercises": exercises})
+    assert checked == [exercise.starter]
+    assert notebook.startswith(exercise.notebook)
+
+
+def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
+    caption = BARRIERS.show().caption
+    assert caption.startswith("Without a barrier between them, thread (0,\u00a00) may write the next phase's float")
+    assert "C is right or wrong by chance" in caption
+    assert BARRIERS.show(BARRIERS.solved).caption.startswith("Phase 2 of 3")

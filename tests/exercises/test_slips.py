@@ -1,0 +1,107 @@
+"""A diagnosis is given when a known slip reproduces every result bit for bit, and only then."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from helpers.exercises.framework import judge, slips
+from helpers.exercises.framework.gemm import Gemm, shapes_that_tell
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.trial import Outcome
+
+PROBLEM = Gemm("sgemm", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4))
+
+
+def outcomes(name: str, problem: Gemm = PROBLEM) -> list[Outcome]:
+    """What a kernel with this slip, or with these two joined by +, would leave."""
+    chosen = list(slips.RIGHT)
+    for one in filter(None, name.split("+")):
+        slip = slips.ALL[one]
+        kind = next(n for n, some in enumerate((slips.PRODUCTS, slips.EPILOGUES, slips.STORES)) if slip in some)
+        chosen[kind] = slip
+    found = []
+    for case in problem.cases:
+        setup = problem.prepare(case)
+        try:
+            result = slips.result(chosen, problem._inputs(case), case.launches)
+        except slips.LeavesArrays:
+            found.append(Outcome(case, None, setup.expected, judge.OutOfBounds("outside")))
+        else:
+            found.append(Outcome(case, result, setup.expected))
+    return found
+
+
+def told(found: list[Outcome], problem: Gemm = PROBLEM) -> tuple[str, ...]:
+    return judge.library_slips(found, problem)
+
+
+@pytest.mark.parametrize("name", slips.ALL)
+def test_each_slip_is_recognised_by_what_it_leaves(name):
+    found = outcomes(name)
+    assert any(not outcome.passed for outcome in found)
+    assert told(found) == (slips.sentence(name),)
+
+
+def test_no_two_slips_leave_the_same_in_every_case():
+    left = {name: tuple(one.signature for one in outcomes(name)) for name in slips.ALL}
+    same = [pair for pair in itertools.combinations(left, 2) if left[pair[0]] == left[pair[1]]]
+    assert same == []
+
+
+@pytest.mark.parametrize(
+    "pair",
+    ["last_k_missing+beta_ignored", "B_transposed+alpha_twice", "tail_of_k_missing+tail_rows_unwritten",
+     "alpha_ignored+last_column_unwritten"],
+)  # fmt: skip
+def test_two_slips_together_are_both_named(pair):
+    assert told(outcomes(pair)) == tuple(slips.sentence(name) for name in pair.split("+"))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_single_element_more_that_is_wrong_and_nothing_is_claimed(seed):
+    random = np.random.default_rng(seed)
+    name = random.choice(list(slips.ALL))
+    found = outcomes(name)
+    number = int(random.choice([n for n, one in enumerate(found) if one.output is not None and one.output.size > 1]))
+    spoilt = found[number].output.copy()
+    spoilt.reshape(-1)[random.integers(spoilt.size)] += np.float32(0.125)
+    spoilt = np.where(np.isnan(spoilt), np.float32(1), spoilt) if np.isnan(spoilt).all() else spoilt
+    if np.array_equal(spoilt, found[number].output, equal_nan=True):
+        spoilt.reshape(-1)[0] = 1.0
+    found[number] = Outcome(found[number].case, spoilt, found[number].expected)
+    assert told(found) == ()
+
+
+def test_what_stopped_for_another_reason_is_not_explained_by_values():
+    found = outcomes("last_k_missing")
+    found[0] = Outcome(found[0].case, None, found[0].expected, judge.StepLimitExceeded("still running"))
+    assert told(found) == ()
+
+
+def test_a_kernel_without_tiles_cannot_have_made_a_slip_about_tiles():
+    problem = Gemm("sgemm", (16, 8), (8, 16), Tiles())
+    found = [
+        Outcome(case, problem.prepare(case).expected * 0, problem.prepare(case).expected) for case in problem.cases
+    ]
+    assert all("tile" not in sentence for sentence in told(found, problem))
+
+
+def test_every_sum_is_exact_in_float32():
+    for case in PROBLEM.cases:
+        exact = slips.RIGHT[1].formula(PROBLEM._inputs(case), slips.product(PROBLEM._inputs(case)))
+        if case.launches == 1:
+            assert np.array_equal(exact, PROBLEM.prepare(case).expected.astype(np.float64))
+        inputs = PROBLEM._inputs(case)
+        largest = np.abs(inputs.A) @ np.abs(inputs.B) * 64  # in units of the smallest product
+        assert largest.max() < 2**20  # four bits are left for alpha and beta
+
+
+def test_shapes_have_tails_single_rows_and_no_two_equal_sizes():
+    for BM, BN, BK in ((8, 16, 8), (16, 16, 16), (64, 32, 8), (32, 32, 8)):
+        shapes = shapes_that_tell(BM, BN, BK)
+        assert all(len({M, N, K}) == 3 for M, N, K in shapes if (M, N, K) != (1, 1, 1))
+        assert any(M % BM and N % BN and K % BK for M, N, K in shapes)
+        assert any(M == 1 < N for M, N, _ in shapes) and any(N == 1 < M for M, N, _ in shapes)
+        assert any(K == 1 for _, _, K in shapes) and (1, 1, 1) in shapes
+        assert any(M > N for M, N, _ in shapes) and any(M < N for M, N, _ in shapes)

@@ -1,0 +1,122 @@
+"""The explorer of banks: a tile of the learner's own, and lines of kernels."""
+
+import pytest
+
+from gemm_kernels import get
+from helpers import compiler
+from helpers.compiler import disassembly
+from helpers.explore import bank_board
+from helpers.explore.bank_board import Staged, Tile, places, tile_access
+from helpers.explore.live import CannotShow
+from helpers.explore.own import OwnKernel
+from tests.explore.driving import drive, living_figures, shown
+
+OWN_SOURCE = """
+extern "C" __global__ void
+mine(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C) {
+    __shared__ float s[32][32];
+    s[threadIdx.x][threadIdx.y] = alpha;
+    __syncthreads();
+    C[threadIdx.x] = s[threadIdx.y][threadIdx.x];
+}
+"""
+OWN = OwnKernel(OWN_SOURCE, "mine", (32, 2, 1))
+
+
+def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+    explorer = bank_board.explore(OWN)
+    explorer.staged.options = [
+        pair for pair in explorer.staged.options if pair[0] in ("kernel mine", bank_board.BY_HAND)
+    ]
+    before = living_figures()
+    seen = drive(explorer, monkeypatch, settings=120)
+    assert seen["picture"] > 90 and seen["sentence"] > 3
+    assert living_figures() <= before
+
+
+@pytest.mark.parametrize(
+    ("tile", "words"),
+    [
+        (Tile(128, 0, 8), lambda lane: lane % 8 * 128 + lane // 8),
+        (Tile(128, 4, 8), lambda lane: lane % 8 * 132 + lane // 8),
+        (Tile(2, 1, 32), lambda lane: lane * 3),
+        (Tile(128, 0, 8, swizzle=True), lambda lane: lane % 8 * 128 + ((lane // 8) ^ (4 * (lane % 8) % 32))),
+        (Tile(64, 4, 4, bits=128), lambda lane: lane % 4 * 68 + lane // 4 * 4),
+    ],
+)
+def test_the_tile_is_stored_where_its_numbers_say(tile, words):
+    access = tile_access(tile)
+    assert (access.address // 4).tolist() == [words(lane) for lane in range(32)]
+    assert 8 * access.width == tile.bits
+
+
+def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
+    explorer = bank_board.explore(tile=Tile(bits=128))
+    explorer.padding.value = 1
+    assert shown(explorer) == "sentence"
+    assert "not a multiple of 16" in explorer.stage.sentence.value
+    explorer.padding.value = 4
+    assert shown(explorer) == "picture"
+
+
+def test_a_swizzle_needs_rows_of_32():
+    with pytest.raises(CannotShow, match="within 32 neighbouring floats"):
+        tile_access(Tile(row_length=16, swizzle=True))
+
+
+def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
+    stores = {}
+    for name in ("transposed", "padded", "swizzled"):
+        place = next(place for place in places(Staged.of(get(name))) if place.name == "store to As")
+        stores[name] = [access.wavefronts for access in places(Staged.of(get(name)))[place]]
+    assert set(stores["transposed"]) == {8}
+    assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
+
+
+def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
+    loads = {}
+    for name in ("transposed", "interleaved"):
+        found = places(Staged.of(get(name)))
+        loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
+    assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one
+
+
+def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(monkeypatch):
+    def missing():
+        raise compiler.NvdisasmMissing("nvdisasm is not installed")
+
+    monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
+    explorer = bank_board.explore(OwnKernel(OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine", (32, 2, 1)))
+    assert shown(explorer) == "picture"
+    assert explorer.stage.note.value.startswith("An estimate: counted in PTX")
+
+
+def test_a_learners_kernel_comes_first_and_its_lines_are_named():
+    explorer = bank_board.explore(OWN)
+    assert shown(explorer) == "picture"
+    labels = [label for label, _ in explorer.place.options]
+    assert labels == ["line 5: store to shared memory, 32 bits", "line 7: load from shared memory, 32 bits"]
+    assert explorer.warp.max == 1
+    assert (
+        "32\u00a0wavefronts where 1 would do"
+        in bank_board.picture_of(Staged.of(OWN), explorer.place.options[0][1]).caption
+    )
+
+
+def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
+    explorer = bank_board.explore(OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 2)))
+    assert shown(explorer) == "sentence"
+    assert "makes no request to shared memory" in explorer.stage.sentence.value
+
+
+def test_only_controls_that_change_the_picture_are_free():
+    explorer = bank_board.explore()
+    assert explorer.warp.disabled and not explorer.padding.disabled
+    explorer.staged.value = explorer.staged.options[1][1]
+    assert explorer.padding.disabled and not explorer.request.disabled
+
+
+def test_the_static_twin_shows_one_conflict_among_requests_without():
+    drawn = bank_board.small_multiples(bank_board.TELLING[:3])
+    assert drawn.caption.startswith("Worst is the store to As of transposed: 8")
+    assert drawn.caption.endswith("Without a conflict: 2 of 3.")

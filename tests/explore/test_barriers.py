@@ -1,0 +1,61 @@
+"""The shared-memory kernel without one of its barriers: right by luck, and found out."""
+
+import pytest
+
+from gemm_kernels import get
+from helpers.explore import barriers
+from tests.explore.driving import drive
+
+KERNEL = get("shared_memory", T=8)
+
+
+def said(removed: int, tile: int = 8, phase: int = 0) -> str:
+    return barriers.picture_of(barriers.Choice(removed, tile, phase)).caption.replace("\u00a0", " ")
+
+
+def test_with_both_barriers_nothing_is_found():
+    found = barriers.sanitize(barriers.Program.of(KERNEL), KERNEL, 24, 16, 40)
+    assert found.right
+    assert found.report.findings == ()
+    assert found.report.shared_accesses > 0
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_without_a_barrier_the_result_is_right_by_luck_and_both_tiles_race(number):
+    found = barriers.sanitize(barriers.without(KERNEL, number), KERNEL, 24, 16, 40)
+    assert found.right  # the simulator's threads go in step
+    assert {one.array for one in found.report.findings} == {"As", "Bs"}
+
+
+def test_only_the_barriers_line_is_taken_out():
+    before, after = KERNEL.source.splitlines(), barriers.without(KERNEL, 1).source.splitlines()
+    gone = [line for line in before if line not in after]
+    assert len(before) == len(after) + 1 and len(gone) == 1 and "__syncthreads();" in gone[0]
+
+
+def test_a_kernel_without_that_many_barriers_is_answered_with_how_many_it_has():
+    with pytest.raises(ValueError, match="coalesced has 0 barriers; there is no number 1"):
+        barriers.without(get("coalesced"), 1)
+
+
+def test_without_the_first_barrier_a_read_may_come_before_the_store():
+    lines = barriers.without(KERNEL, 1).source.splitlines()
+    store = 1 + next(number for number, line in enumerate(lines) if line.strip().startswith("Bs[y][x] ="))
+    read = 1 + next(number for number, line in enumerate(lines) if "acc += As[y][k]" in line)
+    assert said(1) == (
+        f"Without the first __syncthreads(), thread (0, 0) may write the tile's B[0, 8] (line {store}) before or after "
+        f"thread (0, 7) reads it (line {read}): C is right or wrong by chance."
+    )
+
+
+def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read():
+    assert "thread (0, 0) may write the next phase's float over the tile's B[8, 8]" in said(2, phase=1)
+
+
+def test_both_barriers_in_place_show_the_phase_without_a_race():
+    assert said(0).startswith("Phase 1 of 8: 128 floats loaded")
+
+
+def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
+    shown = drive(barriers.explore(), monkeypatch, settings=25)
+    assert shown["picture"] > 25

@@ -1,0 +1,77 @@
+"""The explorer of occupancy."""
+
+import pytest
+
+from gemm_kernels import get
+from helpers import compiler, devices
+from helpers.explore import occupancy
+from helpers.explore.own import OwnKernel
+from tests.explore.driving import drive, living_figures, shown
+
+OWN = OwnKernel(
+    'extern "C" __global__ void mine(float *x) { __shared__ volatile float s[2048]; s[threadIdx.x] = *x; *x = s[0]; }',
+    "mine",
+    (128,),
+)
+
+
+def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
+    explorer = occupancy.explore(kernel="naive")
+    explorer.kernel.options = [
+        pair for pair in explorer.kernel.options if pair[0] in ("naive", "coalesced", "these numbers")
+    ]
+    explorer.device.options = [(name, devices.get(name)) for name in ("NVIDIA H200", "Tesla T4", "NVIDIA RTX A6000")]
+    before = living_figures()
+    seen = drive(explorer, monkeypatch)
+    assert seen["picture"] > 60 and seen["sentence"] > 5
+    assert living_figures() <= before
+
+
+def test_the_sliders_take_what_the_compiler_gives_the_kernel():
+    explorer = occupancy.explore(kernel="shared_memory")
+    kernel = get("shared_memory")
+    compiled = compiler.compile(kernel.source, kernel.entry, options=("-std=c++17",))
+    taken = explorer.choice.resources
+    assert (taken.threads, taken.registers, taken.shared_bytes) == (1024, compiled.registers, 2 * 32 * 32 * 4)
+
+
+def test_a_slider_leaves_the_kernels_numbers():
+    explorer = occupancy.explore(kernel="shared_memory")
+    explorer.registers.value += 1
+    assert explorer.kernel.value is None
+    assert explorer.choice.name == explorer.kernel.label == "these numbers"
+
+
+def test_a_kernel_with_more_shared_memory_than_the_gpu_has_is_answered_in_a_sentence():
+    explorer = occupancy.explore(kernel="naive")
+    explorer.device.value = devices.get("Tesla T4")
+    explorer.shared.value = explorer.shared.max
+    assert shown(explorer) == "picture"
+    explorer.threads.value, explorer.registers.value = 1024, 255
+    assert shown(explorer) == "sentence"
+    assert "registers" in explorer.stage.sentence.value
+
+
+def test_a_learners_kernel_is_compiled_for_the_chosen_gpu():
+    explorer = occupancy.explore(OWN)
+    assert explorer.choice.name == "mine"
+    assert explorer.choice.resources.shared_bytes == 8192
+    assert explorer.choice.resources.threads == 128
+
+
+def test_a_learners_mistake_is_shown_as_the_compilers_message():
+    explorer = occupancy.explore(OwnKernel('extern "C" __global__ void mine() { x = 1; }', "mine"))
+    assert shown(explorer) == "sentence"
+    assert "x" in explorer.stage.sentence.value and "undefined" in explorer.stage.sentence.value
+
+
+@pytest.mark.parametrize("arch", ["sm_86", "sm_90"])
+def test_dynamic_shared_memory_is_part_of_what_a_block_takes(arch):
+    kernel = get("async_copy")
+    taken = occupancy.resources_of(occupancy.Launch.of(kernel), arch)
+    assert taken.shared_bytes == kernel.shared_bytes
+
+
+def test_the_static_twin_covers_all_limiters_of_the_ladder():
+    drawn = occupancy.small_multiples(("naive", "shared_memory"))
+    assert drawn.caption.startswith("From")

@@ -1,0 +1,88 @@
+"""The explorer of the copy pipeline."""
+
+from gemm_kernels import get
+from helpers.explore import pipeline
+from helpers.explore.launches import record_launch
+from helpers.explore.own import OwnKernel
+from helpers.explore.pipeline import Loop, loop_of
+from helpers.models.pipeline import Pipeline, Work
+from tests.explore.driving import drive, living_figures, shown
+
+
+def named(explorer, name: str):
+    return dict(explorer.kernel.options)[f"kernel {name}"]
+
+
+def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
+    explorer = pipeline.explore()
+    loop = Loop("vectorized", Work(2, 5, 567), 1, 4)
+    monkeypatch.setattr(pipeline, "loop_of", lambda kernel: loop)
+    before = living_figures()
+    seen = drive(explorer, monkeypatch)
+    assert seen["picture"] > 110 and seen["sentence"] == 0
+    assert living_figures() <= before
+
+
+def test_a_kernel_brings_its_work_its_stages_and_its_warps():
+    explorer = pipeline.explore()
+    explorer.kernel.value = named(explorer, "double_buffered")
+    loop = loop_of(get("double_buffered"))
+    assert explorer.pipeline == Pipeline(loop.work, 2, 400, warps=loop.warps)
+    assert shown(explorer) == "picture"
+    assert "instructions of double_buffered" in explorer.stage.note.value
+
+
+def test_the_work_is_what_one_more_k_block_adds_to_the_machine_code():
+    kernel = get("double_buffered")
+    loop = loop_of(kernel)
+    depth, warps = kernel.params["BK"], kernel.threads // 32
+    rows, columns = kernel.tile
+    recordings = [record_launch(kernel, kernel.block, rows, columns, n * depth, level="sass") for n in (8, 9)]
+    more, less = (one.instructions() for one in reversed(recordings))
+    assert loop.work.copy + loop.work.store + loop.work.multiply == round((more - less) / warps)
+    floats = depth * (rows + columns)
+    assert loop.work.copy == floats // 4 // kernel.threads  # float4 loads
+    ffma = [one.instructions("FFMA") for one in recordings]
+    assert loop.work.multiply > (ffma[1] - ffma[0]) / warps == kernel.params["TM"] * kernel.params["TN"] * depth
+
+
+def test_a_slider_of_the_work_leaves_the_kernels_numbers():
+    explorer = pipeline.explore()
+    explorer.kernel.value = named(explorer, "double_buffered")
+    explorer.latency.value = 600
+    assert explorer.kernel.value.program.name == "double_buffered"
+    explorer.multiply.value += 1
+    assert explorer.kernel.value is None
+    assert "instructions of" not in explorer.stage.note.value
+
+
+def test_every_kernel_of_the_list_says_how_many_buffers_it_has():
+    explorer = pipeline.explore()
+    stages = {one.program.name: one.stages for _, one in explorer.kernel.options if one is not None}
+    assert stages == {
+        "vectorized": 1,
+        "double_buffered": 2,
+        "ping_pong": 2,
+        "async_copy": 3,
+        "warptiled": get("warptiled").params["STAGES"],
+    }
+
+
+def test_a_learners_kernel_brings_its_work_and_one_without_a_loop_over_k_is_told_so():
+    kernel = get("shared_memory").replace(T=8)
+    explorer = pipeline.explore(OwnKernel.of(kernel))
+    loop = loop_of(kernel)
+    assert shown(explorer) == "picture" and explorer.pipeline.work == loop.work and loop.work.copy == 2
+    still = 'extern "C" __global__ void still(int M, int N, int K, float a, const float *A, const float *B, float b, '
+    still += "float *C) { C[threadIdx.x] = a * A[threadIdx.x]; }"
+    explorer = pipeline.explore(OwnKernel(still, "still", (16, 16)))
+    assert shown(explorer) == "sentence" and "no loop over K" in explorer.stage.sentence.value
+
+
+def test_the_note_says_that_nothing_was_measured():
+    explorer = pipeline.explore()
+    assert explorer.stage.note.value == "A model: no time here was measured."
+
+
+def test_the_static_twin_compares_the_stages():
+    assert "double\u00a0buffer" in pipeline.small_multiples((1, 2)).caption

@@ -1,0 +1,99 @@
+"""The explorer of the roofline, and the bytes that it counts."""
+
+import json
+
+import pytest
+
+from gemm_kernels import LADDER, get
+from helpers import devices
+from helpers.explore import launches, roofline
+from helpers.explore.launches import Program
+from helpers.explore.own import OwnKernel
+from helpers.measure import recordings
+from tests.explore.driving import drive, living_figures
+
+H200 = devices.get("H200")
+COUNTERS = json.loads((recordings.FOLDER / "counters.json").read_text())["rows"]
+
+
+def counted(kernel, shape) -> int:
+    return roofline.bytes_moved(Program.of(kernel), kernel.block, kernel.tile, shape, kernel.shared_bytes)
+
+
+def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
+    monkeypatch.setattr(roofline, "LADDER", [get(name) for name in ("naive", "coalesced", "shared_memory")])
+    explorer = roofline.explore(kernels=("naive", "shared_memory"))
+    before = living_figures()
+    seen = drive(explorer, monkeypatch)
+    assert seen["sentence"] == 0 and seen["picture"] > 100
+    assert living_figures() <= before
+
+
+@pytest.mark.parametrize("name", ["naive", "coalesced", "shared_memory", "block_tile_2d", "vectorized", "async_copy"])
+def test_the_counted_bytes_are_nsight_computes_sectors(name):
+    (row,) = (row for row in COUNTERS if row["kernel"] == name and row["M"] == row["N"] == row["K"] == 1024)
+    counter = {kind: row["counters"][f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"] for kind in ("ld", "st")}
+    # There beta is not 0, so C is loaded once before it is stored, with the same sectors.
+    assert counted(get(name).replace(**row["params"]), (1024, 1024, 1024)) == 32 * counter["ld"]
+
+
+@pytest.mark.parametrize("name", ["naive", "shared_memory"])
+def test_one_block_at_two_depths_tells_the_bytes_of_the_whole_launch(name):
+    kernel = get(name)
+    whole = launches.record_whole_launch(kernel, 96, 64, 160).total("sectors", "global")
+    assert counted(kernel, (96, 64, 160)) == 32 * whole
+
+
+def test_a_matrix_smaller_than_the_tile_is_counted_as_it_is():
+    kernel = get("block_tile_2d")
+    whole = launches.record_whole_launch(kernel, 32, 64, 64).total("sectors", "global")
+    assert counted(kernel, (32, 64, 64)) == 32 * whole
+
+
+def test_a_kernel_has_its_recorded_speed_on_the_gpu_that_recorded_it_and_none_elsewhere():
+    kernel = get("shared_memory")
+    here, there = (roofline.point_of(kernel, devices.get(name), (4096,) * 3) for name in ("H200", "A100 40GB"))
+    assert here.gflops == recordings.find(kernel, 4096, 4096, 4096).gflops
+    assert there.gflops is None
+    assert here.bytes_moved == there.bytes_moved
+
+
+def test_the_last_kernel_is_explained_first_and_hiding_it_explains_the_shape():
+    explorer = roofline.explore(kernels=("naive", "shared_memory"))
+    assert explorer.choice.selected == "shared_memory"
+    explorer.kernels.value = ("naive",)
+    assert explorer.choice.selected is None
+
+
+def test_without_kernels_there_are_only_the_gpu_and_the_shape():
+    explorer = roofline.explore(kernels=())
+    assert len(explorer.controls) == 4
+    explorer.M.value = 1
+    assert "memory is the limit" in roofline.picture_of(explorer.choice).caption
+
+
+def test_a_learners_kernel_is_counted_beside_the_ladders():
+    kernel = get("shared_memory").replace(T=16)
+    own = OwnKernel(kernel.source, kernel.entry, kernel.block, kernel.tile, name="mine")
+    explorer = roofline.explore(kernels=("naive",), own=own)
+    assert explorer.choice.selected == "mine"
+    mine = roofline.roofline_of(explorer.choice).points[-1]
+    assert mine.bytes_moved == counted(kernel, (4096,) * 3)
+    assert mine.gflops is None
+
+
+@pytest.mark.parametrize("name", ["naive", "shared_memory"])
+def test_the_blocks_at_an_edge_are_counted_by_themselves(name):
+    kernel = get(name)
+    whole = launches.record_whole_launch(kernel, 40, 24, 64).total("sectors", "global")
+    assert counted(kernel, (40, 24, 64)) == 32 * whole
+
+
+def test_all_sizes_are_whole_tiles_or_smaller_than_one():
+    tiles = {size for kernel in LADDER for size in kernel.tile}
+    assert all(size % tile == 0 or size < tile for size in roofline.SIZES for tile in tiles)
+
+
+def test_the_static_twin_has_a_shape_for_each_limit():
+    caption = roofline.small_multiples().caption
+    assert "memory limits" in caption and "arithmetic limits" in caption

@@ -1,0 +1,62 @@
+"""The explorer of a scheduler, and what its pictures say."""
+
+import numpy as np
+import pytest
+
+from helpers.draw import theme
+from helpers.draw.scheduler import FIGURE_HEIGHT, schedulers_figure
+from helpers.explore import scheduler
+from helpers.explore.scheduler import MOST_WARPS, Choice
+from tests.explore.driving import drive
+
+
+def labelled(drawn, label: str) -> int:
+    """How many shapes the artist with this label has."""
+    found = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]
+    return sum(len(artist.get_paths()) for artist in found)
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def test_too_few_warps_leave_cycles_idle_and_the_caption_says_how_many_would_do():
+    drawn = scheduler.picture_of(Choice(8, 1, 30))
+    assert (labelled(drawn, "busy"), labelled(drawn, "idle")) == (16, 44)
+    assert plain(drawn.caption) == (
+        "8 warps, a result after 30 cycles: the scheduler issues in 16 of 60 cycles, 27 %. 30 warps would keep it busy."
+    )
+    assert plain(scheduler.picture_of(Choice(8, 2, 30)).caption).startswith(
+        "8 warps, 2 independent instructions each, "
+    )
+
+
+def test_a_warps_row_shows_when_it_issues_waits_and_is_not_selected():
+    drawn = scheduler.picture_of(Choice(3, 1, 4))
+    assert labelled(drawn, "warp 0 issues") == 15  # every fourth of 60 cycles
+    assert labelled(drawn, "warp 0 waits") == 45
+    assert labelled(drawn, "warp 2 ready") == 2  # cycles 0 and 1, in which warps 0 and 1 were chosen
+
+
+def test_the_explorers_picture_keeps_its_height():
+    heights = {scheduler.picture_of(Choice(warps), MOST_WARPS).css_size()[1] for warps in (1, 7, MOST_WARPS)}
+    assert heights == {FIGURE_HEIGHT}
+
+
+def test_the_twin_goes_from_an_idle_scheduler_to_a_busy_one():
+    assert plain(scheduler.small_multiples().caption) == (
+        "From 3 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
+    )
+    warps_alone = [scheduler.Choice(warps, 1) for warps in (1, 4)]
+    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 3 % of the cycles (1 warp) to 13 % (4 warps)."
+    with pytest.raises(ValueError, match="at least one"):
+        schedulers_figure([], "none")
+
+
+def test_every_setting_of_the_explorer_shows_a_picture(monkeypatch):
+    shown = drive(scheduler.explore(), monkeypatch, settings=30)
+    assert shown["sentence"] == 0 and shown["picture"] > 30
+
+
+def test_the_picture_is_of_the_courses_width():
+    assert np.isclose(scheduler.picture_of(Choice()).get_size_inches()[0], theme.WIDTH)

@@ -1,0 +1,55 @@
+"""The explorer of shared memory."""
+
+from gemm_kernels import get
+from helpers.explore import tile_phases
+from helpers.explore.own import OwnKernel
+from helpers.explore.tile_phases import Tiled
+from tests.explore.driving import drive, living_figures, shown
+
+
+def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
+    explorer = tile_phases.explore()
+    before = living_figures()
+    seen = drive(explorer, monkeypatch)
+    assert seen["sentence"] == 0 and seen["picture"] > 100
+    assert living_figures() <= before
+
+
+def test_the_phases_follow_the_tile():
+    explorer = tile_phases.explore(tile=16)
+    assert explorer.phase.max == 3
+    explorer.phase.value = 3
+    explorer.tiled.index = tile_phases.TILES.index(32)
+    assert (explorer.phase.max, explorer.phase.value, explorer.thread.max) == (1, 1, 1023)
+
+
+def test_what_is_drawn_is_what_the_kernels_traffic_formula_says():
+    for size in tile_phases.TILES:
+        data = tile_phases.phases_of(Tiled.of(get("shared_memory").replace(T=size)))
+        assert data.bytes_loaded() / len(data.tile) == 2 * tile_phases.SIZE * 4 / size
+
+
+def test_a_kernel_of_the_ladder_with_other_tiles_can_be_explored():
+    kernel = get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4)
+    explorer = tile_phases.explore(OwnKernel.of(kernel))
+    assert shown(explorer) == "picture"
+    assert explorer.phase.max == 7
+
+
+def test_the_launch_of_a_learners_kernel_may_have_any_whole_tiles():
+    explorer = tile_phases.explore(OwnKernel.of(get("shared_memory").replace(T=8), shape=(8, 24, 40)))
+    assert shown(explorer) == "picture" and explorer.phase.max == 4
+    data = tile_phases.phases_of(explorer.tiled.value)
+    assert data.block_index == (1, 0, 0) and data.shapes == {"A": (8, 40), "B": (40, 24), "C": (8, 24)}
+    assert data.bytes_loaded() == 4 * 2 * 8 * 40
+
+
+def test_a_kernel_without_tiles_is_answered_in_a_sentence():
+    kernel = get("coalesced")
+    explorer = tile_phases.explore(OwnKernel(kernel.source, kernel.entry, (8, 8)))
+    assert shown(explorer) == "sentence"
+    assert "stores nothing to shared memory" in explorer.stage.sentence.value
+
+
+def test_the_static_twin_shows_the_reuse():
+    assert tile_phases.small_multiples().caption.startswith("T = 32: each load from global memory is used 32 times")

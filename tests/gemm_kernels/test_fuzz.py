@@ -1,0 +1,73 @@
+"""Parameters at random: what Python's rules accept compiles and is right, what they reject the compiler rejects, too.
+
+Right: on the simulator, at a shape at random, every bit. Rejected: by a static_assert with the rule's own sentence; the
+rules that cannot be tried (a division by zero stops the compiler before it reads them) are in test_kernels_rules.py.
+"""
+
+import random
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from gemm_kernels.ladder import LADDER, VECTORS
+from helpers import compiler
+from tests.gemm_kernels.test_numeric import is_product, launched, random_matrices
+
+OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
+ACCEPTED, REJECTED = 3, 3  # parameter sets a kernel
+LARGEST = 90  # M, N and K
+CHOICES = {
+    "T": (1, 2, 5, 8, 12, 16, 33, 40, 64, 100),
+    "block_x": (1, 3, 20, 64, 1025),
+    "block_y": (1, 2, 7, 16, 1025),
+    "BM": (8, 16, 32, 48, 64, 128),
+    "BN": (8, 16, 32, 64, 128),
+    "BK": (2, 4, 8, 16, 32),
+    "WM": (16, 32, 64),
+    "WN": (8, 16, 32, 64),
+    "TM": (1, 2, 4, 8),
+    "TN": (1, 2, 4, 8),
+    "SLICES": (1, 2, 3, 4),
+    "STAGES": (1, 2, 3, 4),
+    "BLOCKS": (1, 2),
+    "WORKERS": (0, 1, 5, 12, 40),
+    "LOOPS": (1, 2),
+    "WARPS": (1, 2, 3, 4, 8),
+    "LOADS": (1, 2, 3),
+}
+
+
+def verdict(kernel, params):
+    """The sentence of the first broken rule, or None."""
+    return next((rule.sentence for rule in kernel.rules if not rule.holds(params)), None)
+
+
+def at_random(kernel, chance, accepted, count):
+    """So many different parameter sets that the rules accept, or reject, by trying."""
+    found = []
+    while len(found) < count:
+        params = {name: chance.choice(CHOICES[name]) for name in kernel.params}
+        if (verdict(kernel, params) is None) == accepted and params not in found:
+            found.append(params)
+    return found
+
+
+@pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)
+def test_parameters_that_the_rules_accept_compile_and_are_right(kernel):
+    chance = random.Random(f"accepted {kernel.name}")
+    for params in at_random(kernel, chance, True, ACCEPTED):
+        tried = get(kernel.name, **params)
+        M, N, K = (chance.randint(1, LARGEST) for _ in range(3))
+        A, B, C = random_matrices(M, N, K, seed=5)
+        C[:] = np.nan
+        assert is_product(tried, launched(tried, A, B, C), A, B), (tried.entry, M, N, K)
+
+
+@pytest.mark.parametrize("kernel", [one for one in OWN_SOURCE if one.template], ids=lambda kernel: kernel.name)
+def test_parameters_that_the_rules_reject_do_not_compile_and_the_compiler_says_the_same_sentence(kernel):
+    for params in at_random(kernel, random.Random(f"rejected {kernel.name}"), False, REJECTED):
+        entry = f"{kernel.function}<{', '.join(map(str, params.values()))}>"
+        with pytest.raises(compiler.CompileError) as error:
+            compiler.compile(kernel.source, entry)
+        assert verdict(kernel, params) in " ".join(str(error.value).split()), entry

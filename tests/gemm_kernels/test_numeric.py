@@ -1,0 +1,291 @@
+"""Every kernel is right for every size, alpha and beta; run on the simulator."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from gemm_kernels.ladder import LADDER, VECTORS
+from helpers import simulator
+from helpers.simulator.arithmetic import float32
+from helpers.simulator.engine import run as engine
+
+# Smaller than any tile in some dimension, larger and no multiple of it in another; the first has rows of whole float4s.
+SHAPES = [(68, 36, 20), (1, 1, 1), (33, 65, 19), (70, 131, 9)]
+SMALL = {"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4}
+SMALLER = {  # a block tile that several blocks are needed for, at no great cost
+    "naive": {"block_x": 8, "block_y": 16},
+    "coalesced": {"block_x": 16, "block_y": 8},
+    "shared_memory": {"T": 8},
+    "block_tile_1d": {"BM": 32, "BN": 32, "BK": 8, "TM": 4},
+    "warptiled": {"BM": 64, "BN": 32, "BK": 4, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "STAGES": 3},
+    "serpentine": {"BM": 32, "BN": 64, "BK": 4, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 4},
+    "wide_copies": {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 32, "TM": 4, "TN": 8, "STAGES": 2},
+    "staged_epilogue": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 3},
+    "rasterized": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 2},
+    "split_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "SLICES": 2, "STAGES": 3},
+    "tuned": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
+              "WORKERS": 6},
+    "vector_matrix": {"BN": 32, "WARPS": 4, "LOADS": 2, "WORKERS": 10},
+    "matrix_vector": {"BM": 4, "LOADS": 2, "WORKERS": 10},
+}  # fmt: skip
+OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
+NAMES = [kernel.name for kernel in OWN_SOURCE]
+
+
+def smaller(name):
+    kernel = get(name)
+    return kernel.replace(**SMALLER.get(name, {key: SMALL[key] for key in SMALL if key in kernel.params}))
+
+
+def random_matrices(M, N, K, seed=0):
+    chance = np.random.default_rng(seed)
+    return tuple(chance.standard_normal(shape).astype(np.float32) for shape in ((M, K), (K, N), (M, N)))
+
+
+def compiled(kernel, source=None, arch="sm_90"):
+    """The kernel's function on the simulator; made of another source if one is given."""
+    module = simulator.RawModule(code=source or kernel.source, name_expressions=[kernel.entry], arch=arch)
+    function = module.get_function(kernel.entry)
+    if kernel.shared_bytes > 48 * 1024:
+        function.max_dynamic_shared_size_bytes = kernel.shared_bytes
+    return function
+
+
+def launched(kernel, A, B, C, alpha=1.0, beta=0.0, function=None):
+    """C after the kernel: a copy, so that the caller's stays what it was."""
+    (M, K), N = A.shape, B.shape[1]
+    function = function or compiled(kernel)
+    result = C.copy()
+    scalars = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha))
+    function(
+        kernel.grid(M, N), kernel.block, (*scalars, A, B, np.float32(beta), result), shared_mem=kernel.shared_bytes
+    )
+    return result
+
+
+def chain(A, B, ks):
+    """The products of these k, added up as a chain of FP32 FMAs in this order."""
+    acc = np.zeros((A.shape[0], B.shape[1]), np.float32)
+    for k in ks:
+        acc = float32.fma_ftz(*np.broadcast_arrays(A[:, k : k + 1], B[k : k + 1, :]), acc)
+    return acc
+
+
+def products_in_order(kernel, A, B, aligned=True):
+    """A times B as the kernel adds it up: one chain in the order of k; with slices, the sum of one chain for each.
+
+    A slice owns its part of every tile's k. The first tile is the short one if BK does not divide K. The kernels whose
+    blocks share out the work have functions of their own. aligned: whether matrices start at 16 bytes.
+    """
+    special = {"tuned": shared_out, "vector_matrix": strips_in_order, "matrix_vector": rows_in_order}.get(kernel.file)
+    if special is not None:
+        return special(kernel, A, B, aligned)
+    K = A.shape[1]
+    return in_slices(A, B, range(K), kernel.params.get("SLICES", 1), kernel.params.get("BK", K))
+
+
+def in_slices(A, B, ks, slices, BK):
+    """The sum of a chain for each slice, of those k that are its own."""
+    if slices == 1:
+        return chain(A, B, ks)
+    K = A.shape[1]
+    short = K - (-(-K // BK) - 1) * BK
+    in_tile = [k if k < short else (k - short) % BK for k in range(K)]
+    owned = [[k for k in ks if in_tile[k] // (BK // slices) == one] for one in range(slices)]
+    return functools.reduce(np.add, (chain(A, B, ks) for ks in owned))
+
+
+def shared_out(kernel, A, B, aligned):
+    """`tuned`: whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
+
+    The rounds of BK of the shared tiles, one tile after the other, are cut into a stretch for each block.
+    """
+    p, (M, K), N = kernel.params, A.shape, B.shape[1]
+    BM, BN, BK = p["BM"], p["BN"], p["BK"]
+    down, across, rounds = -(-M // BM), -(-N // BN), -(-K // BK)
+    groups = [range(first, min(first + 8, down)) for first in range(0, down, 8)]
+    order = [(y, x) for group in groups for x in range(across) for y in group]
+    blocks, tiles = kernel.grid(M, N)[0], len(order)
+    shared = tiles % blocks if p["WORKERS"] else 0
+    if 0 < 2 * shared < blocks < tiles:
+        shared += blocks
+    lengths = [len(part) for part in np.array_split(np.arange(shared * rounds), min(blocks, max(shared * rounds, 1)))]
+    cuts = set(np.cumsum(lengths).tolist())
+    C = np.full((M, N), np.nan, np.float32)
+    for number, (y, x) in enumerate(order):
+        inner = [r for r in range(1, rounds) if number < shared and number * rounds + r in cuts]
+        edges = [0, *(K - (rounds - r) * BK for r in inner), K]
+        rows, columns = slice(y * BM, (y + 1) * BM), slice(x * BN, (x + 1) * BN)
+        C[rows, columns] = functools.reduce(
+            np.add,
+            (
+                in_slices(A[rows], B[:, columns], range(a, b), p["SLICES"], BK)
+                for a, b in zip(edges, edges[1:], strict=False)
+            ),
+        )
+    return C
+
+
+def party_sums(parties, share, K, sum_of):
+    """The sum of the parts of all parties, in their order."""
+    return functools.reduce(np.add, (sum_of(range(i * share, min((i + 1) * share, K))) for i in range(parties)))
+
+
+def halved(sums):
+    """One half added to the other until one is left."""
+    while len(sums) > 1:
+        half = len(sums) // 2
+        sums = [sums[i] + sums[half + i] for i in range(half)]
+    return sums[0]
+
+
+def strips_in_order(kernel, A, B, aligned):
+    """`vector_matrix`: a thread's k are ROWS apart, and the threads' sums are halved."""
+    p, (M, K), N = kernel.params, A.shape, B.shape[1]
+    rows = 32 * p["WARPS"] // (p["BN"] // (4 if aligned and N % 4 == 0 else 1))
+    parties = kernel.grid(M, N)[0] // (-(-N // p["BN"]) * M)
+    return party_sums(
+        parties, -(-K // parties), K, lambda ks: halved([chain(A, B, ks[own::rows]) for own in range(rows)])
+    )
+
+
+def rows_in_order(kernel, A, B, aligned):
+    """`matrix_vector`: a lane's k are groups of neighbours 32 groups apart, and the lanes' sums are halved."""
+    p, (M, K), N = kernel.params, A.shape, B.shape[1]
+    width = 4 if aligned and K % 4 == 0 else 1
+    parties = kernel.grid(M, N)[0] // (-(-M // p["BM"]) * N)
+    share = ((K - 1) // parties // (32 * width) + 1) * 32 * width
+    return party_sums(
+        parties, share, K, lambda ks: halved([chain(A, B, [k for k in ks if k // width % 32 == i]) for i in range(32)])
+    )
+
+
+def is_product(kernel, result, A, B, aligned=True):
+    """Whether these are the bits of A times B as the kernel adds it up.
+
+    Where `vector_matrix` loads B one by one, the compiler multiplies where it loads, and some products are rounded
+    before they are added: there the result is compared with float64.
+    """
+    if kernel.file == "vector_matrix" and not (aligned and B.shape[1] % 4 == 0):
+        return np.abs(result - A.astype(np.float64) @ B).max() < 1e-5 * np.sqrt(A.shape[1])
+    return np.array_equal(result, products_in_order(kernel, A, B, aligned))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_c_has_the_bits_of_fmas_in_the_order_of_k_and_what_was_in_c_does_not_matter(name):
+    kernel = smaller(name)
+    for shape in SHAPES:
+        A, B, C = random_matrices(*shape)
+        C[:] = np.nan
+        assert is_product(kernel, launched(kernel, A, B, C), A, B), shape
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_alpha_and_beta_scale_the_product_and_what_was_in_c(name):
+    A, B, C = random_matrices(45, 38, 23, seed=1)
+    expected = -1.75 * (A.astype(np.float64) @ B) + 0.3 * C.astype(np.float64)
+    error = np.abs(launched(smaller(name), A, B, C, alpha=-1.75, beta=0.3) - expected).max()
+    assert error < 1e-5 * np.sqrt(23)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_defaults_compute_the_same_bits(name):
+    A, B, C = random_matrices(130, 257, 19, seed=2)
+    assert is_product(get(name), launched(get(name), A, B, C), A, B)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
+    """Nothing that a tile loads from beyond an edge may reach an element that has no business with it."""
+    A, B, C = random_matrices(37, 41, 13, seed=3)
+    A[36, 12], B[12, 40] = np.nan, np.inf
+    with np.errstate(invalid="ignore"):
+        result, expected = launched(smaller(name), A, B, C), A @ B
+    assert np.array_equal(np.isfinite(result), np.isfinite(expected))
+    assert np.isfinite(result[:36, :40]).all() and not np.isfinite(result[36]).any()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "split_k", "tuned",
+        "vector_matrix", "matrix_vector",
+    ],
+)  # fmt: skip
+def test_a_matrix_that_does_not_start_at_16_bytes_takes_the_scalar_path(name):
+    A, B, C = random_matrices(36, 44, 20, seed=4)
+    moved = [np.concatenate([[np.float32(7)], matrix.ravel()]).astype(np.float32) for matrix in (A, B, C)]
+    kernel = smaller(name)
+    opening = (
+        kernel.source.index("{", kernel.source.index(kernel.function)) + 1
+    )  # arrays start at 512 bytes: skip a float
+    shifted = kernel.source[:opening] + "\n    A += 1, B += 1, C += 1;" + kernel.source[opening:]
+    function = compiled(kernel, shifted)
+    scalars = (np.int32(36), np.int32(44), np.int32(20), np.float32(1))
+    function(
+        kernel.grid(36, 44),
+        kernel.block,
+        (*scalars, moved[0], moved[1], np.float32(0), moved[2]),
+        shared_mem=kernel.shared_bytes,
+    )
+    assert moved[2][0] == 7
+    assert is_product(kernel, moved[2][1:].reshape(36, 44), A, B, aligned=False)
+
+
+# ---- blocks that share the work for a tile
+
+# By kernel: shapes with several parts a tile, with whole tiles beside shared ones, with fewer k than blocks could have.
+SHARED = {
+    "tuned": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (300, 20, 40)],
+    "vector_matrix": [(1, 72, 61), (1, 40, 3), (2, 36, 100), (12, 100, 20)],
+    "matrix_vector": [(7, 1, 300), (3, 2, 5), (9, 1, 259), (50, 3, 20)],
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_parts_of_a_tile_are_added_in_their_order_whoever_comes_last(name, monkeypatch):
+    """All blocks in step, or one after the other, or twice with what the first launch left behind: the same bits."""
+    kernel = smaller(name)
+    function = compiled(kernel)
+    for shape in SHARED[name]:
+        A, B, C = random_matrices(*shape, seed=6)
+        C[:] = np.nan
+        expected = products_in_order(kernel, A, B)
+        assert np.array_equal(launched(kernel, A, B, C, function=function), expected), shape
+        with monkeypatch.context() as one_by_one:
+            one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
+            assert np.array_equal(launched(kernel, A, B, C, function=function), expected), shape
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_alone(name):
+    """Else the test above would be none of the sharing."""
+    kernel = smaller(name)
+    A, B, _ = random_matrices(*SHARED[name][0], seed=6)
+    assert not np.array_equal(products_in_order(kernel, A, B), products_in_order(kernel.replace(WORKERS=1), A, B))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("tuned", ("block <= last_block; ++block", "block < last_block; ++block")),
+        ("tuned", ("if (last) arrived[tile] = 0;", "")),
+        ("tuned", ("parts[2 * blockIdx.x + (next > begin)]", "parts[2 * blockIdx.x]")),
+        ("vector_matrix", ("for (unsigned i = 0; i < parties; ++i)", "for (unsigned i = 1; i < parties; ++i)")),
+        ("vector_matrix", ("if (last) arrived[strip] = 0;", "")),
+        ("matrix_vector", ("if (last) arrived[group] = 0;", "")),
+    ],
+)
+def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):
+    kernel = smaller(name)
+    assert kernel.source.count(wrong[0]) == 1
+    function = compiled(kernel, kernel.source.replace(*wrong))
+    A, B, C = random_matrices(*SHARED[name][0], seed=6)
+    with simulator.sanitize("off"):
+        with monkeypatch.context() as one_by_one:  # first, as then no parts are there from an earlier launch
+            one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
+            results = [launched(kernel, A, B, C, function=function)]
+        results += [launched(kernel, A, B, C, function=function) for _ in range(2)]
+    assert not all(np.array_equal(one, products_in_order(kernel, A, B)) for one in results)

@@ -1,0 +1,120 @@
+"""The simulator, the models and Nsight Compute count the same launches."""
+
+import functools
+
+import pytest
+
+from gemm_kernels import LADDER, get
+from helpers import gpu
+from helpers.devices import LIMITS
+from helpers.measure import problem, recordings
+from helpers.measure.counters import FILE, SHAPES, SMALL_SHAPES
+from helpers.models.traffic import sectors_per_request
+from helpers.occupancy import occupancy
+
+ROWS = recordings.read(recordings.FOLDER / FILE)["rows"]
+IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
+SMALL = [index for index, row in enumerate(ROWS) if (row["M"], row["N"], row["K"]) in SMALL_SHAPES]
+small_launches = pytest.mark.parametrize("index", SMALL, ids=[IDS[index] for index in SMALL])
+HOPPER = LIMITS["sm_90"]
+CARVE_OUTS = [kib * 1024 for kib in (8, 16, 32, 64, 100, 132, 164, 196, 228)]  # CUDA guide, CC 9.0; 0 fits no block
+
+LOADED_SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+# What PTX already decides. How many instructions there are, and how shared loads are merged, the assembler decides.
+DECIDED_IN_PTX = (
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    LOADED_SECTORS,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+)
+
+
+@functools.cache
+def loaded(name, params):
+    """The launcher of one kernel, prepared once for all its shapes."""
+    return gpu.load(get(name).replace(**dict(params)))
+
+
+@functools.cache
+def simulated(index):
+    """The recording of one recorded launch, simulated at PTX level."""
+    row = ROWS[index]
+    M, N, K = row["M"], row["N"], row["K"]
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+    launch = loaded(row["kernel"], tuple(row["params"].items()))
+    with gpu.record(level="ptx") as recording:
+        launch(M, N, K, 1.25, A, B, row["beta"], C)
+    return recording
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+
+
+def test_every_kernel_of_the_ladder_was_profiled():
+    profiled = {(row["kernel"], row["M"], row["N"], row["K"]) for row in ROWS}
+    wanted = {(kernel.name, *shape) for kernel in LADDER for shape in SHAPES}
+    assert not wanted - profiled, "run `python -m helpers.measure record --suite counters` on a GPU"
+
+
+def split_look_ups(index):
+    """At most so many sectors and lines of global loads does a GPU look up beyond those that are simulated.
+
+    Where static shared memory pushes the dynamic off the 128-byte lines, the 16 bytes a lane that an asynchronous copy
+    of B writes lie in five lines instead of four, and the GPU looks up apart what goes to different ones.
+    """
+    row = ROWS[index]
+    if row["counters"]["launch__shared_mem_per_block_static"] % 128 == 0 or row["N"] % 4 != 0:
+        return 0
+    return 4 * simulated(index).total("requests", space="global", op="ld", array="B")
+
+
+@small_launches
+def test_simulated_global_traffic_and_arithmetic_are_nsight_computes(index):
+    counted = {name: ROWS[index]["counters"][name] for name in DECIDED_IN_PTX}
+    here = {name: simulated(index).counters.get(name, 0) for name in DECIDED_IN_PTX}
+    assert 0 <= counted[LOADED_SECTORS] - here.pop(LOADED_SECTORS) <= split_look_ups(index)
+    assert here == {name: counted[name] for name in here}
+
+
+@small_launches
+def test_simulated_lines_are_nsight_computes_tag_look_ups(index):
+    counted = ROWS[index]["counters"]
+    for op in ("ld", "st"):
+        tags = simulated(index).total("tags", space="global", op=op)
+        more = counted[f"l1tex__t_set_accesses_pipe_lsu_mem_global_op_{op}.sum"] - tags
+        assert 0 <= more <= (split_look_ups(index) if op == "ld" else 0)
+
+
+@pytest.mark.parametrize(("name", "x_along"), [("naive", "rows"), ("coalesced", "columns")])
+def test_the_sector_formula_is_what_nsight_compute_counts(name, x_along):
+    M, N, K = 1024, 1024, 1024
+    row = next(row for row in ROWS if row["kernel"] == name and (row["M"], row["N"], row["K"]) == (M, N, K))
+    sectors = sectors_per_request(row["params"]["block_x"], row["params"]["block_y"], x_along=x_along)
+    warps = M * N // 32
+    loads = (sectors.A + sectors.B) * K * warps + sectors.C * warps  # beta is not 0: C is read once
+    assert row["counters"]["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"] == loads
+    assert row["counters"]["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == sectors.C * warps
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_occupancy_limits_are_nsight_computes(row):
+    counted = row["counters"]
+    threads = get(row["kernel"]).replace(**row["params"]).threads
+    shared = counted["launch__shared_mem_per_block_static"] + counted["launch__shared_mem_per_block_dynamic"]
+    result = occupancy(HOPPER, threads, counted["launch__registers_per_thread"], shared)
+    for ours, theirs in (("blocks", "blocks"), ("warps", "warps"), ("registers", "registers")):
+        assert result.limits[ours] == counted[f"launch__occupancy_limit_{theirs}"]
+    assert 100 * result.fraction == pytest.approx(counted["sm__maximum_warps_per_active_cycle_pct"])
+    by_carve_out = {
+        carve_out: occupancy(
+            HOPPER, threads, counted["launch__registers_per_thread"], shared, shared_capacity=carve_out
+        ).limits["shared"]
+        for carve_out in CARVE_OUTS
+        if carve_out >= result.shared_bytes_per_block
+    }
+    assert counted["launch__occupancy_limit_shared_mem"] in by_carve_out.values()

@@ -1,0 +1,166 @@
+"""What a reader of any notebook can rely on: terms lead to the glossary, links to files, explorers have a twin."""
+
+import re
+from pathlib import Path
+
+import pytest
+from nbformat import NotebookNode
+
+from helpers.authoring.notebooks import course_map
+from helpers.authoring.notebooks import form as notebook_form
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+PATHS = {path.name[:2]: path for path in sorted(FOLDER.glob("*.ipynb"))}
+CELLS = {number: notebook_form.read(path.read_text(encoding="utf-8")).cells for number, path in PATHS.items()}
+ROWS = [
+    tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
+    for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("|")
+][2:]
+
+EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(")
+LINKED_TERM = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)")
+
+
+def plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def singulars(term: str) -> set[str]:
+    """A term and what it may be the plural of: 'phases' → 'phase', 'spills' → 'spill'."""
+    return {plain(term), plain(term).removesuffix("s")}
+
+
+TERMS = {plain(one) for row in ROWS for one in row[0].split(", ")}
+
+
+def markdown(number: str) -> list[str]:
+    """The Markdown cells that are for readers: all but the notes for the speaker."""
+    return [
+        cell.source
+        for cell in CELLS[number]
+        if cell.cell_type == "markdown" and not course_map.SPEAKER.search(cell.source)
+    ]
+
+
+def linked(number: str) -> set[str]:
+    found = LINKED_TERM.findall("\n".join(markdown(number)))
+    return set().union(*map(singulars, found)) if found else set()
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_a_term_is_linked_to_the_glossary_in_the_notebook_that_explains_it(number):
+    rows = [row[0] for row in ROWS if row[2] == number]
+    assert [row for row in rows if not any(singulars(term) & linked(number) for term in row.split(", "))] == []
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_a_term_of_the_glossary_that_stands_in_bold_is_a_link(number):
+    text = LINKED_TERM.sub("", "\n".join(markdown(number)))
+    bold = re.findall(r"\*\*([^*]{2,60})\*\*", text)
+    assert [term for term in bold if singulars(term) & TERMS] == []
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_every_link_to_a_file_leads_to_one(number):
+    text = "\n".join(markdown(number))
+    targets = {target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target}
+    assert {target for target in targets if not (FOLDER / target.split("#")[0]).is_file()} == set()
+
+
+def test_every_row_of_the_glossary_leads_to_its_notebook():
+    for row in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines():
+        number = re.search(r"\[(\d\d)\]\((\S+)\) \|$", row)
+        if row.startswith("|") and not row.startswith(("| Term", "|---")):
+            assert number is not None and PATHS[number[1]].name == number[2], row
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_every_picture_has_a_caption(number):
+    for cell in CELLS[number]:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                assert output.metadata["image/png"]["alt"].strip().endswith("."), cell.source
+
+
+def steps(number: str) -> list[list[NotebookNode]]:
+    """The cells of each step, the title's first."""
+    found: list[list[NotebookNode]] = [[]]
+    for cell in CELLS[number]:
+        if cell.cell_type == "markdown" and course_map.STEP.search(cell.source):
+            found.append([])
+        found[-1].append(cell)
+    return found
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
+    for step in steps(number):
+        code = [cell for cell in step if cell.cell_type == "code"]
+        if any(re.search(r"\.explore\w*\(", cell.source) for cell in code):
+            stored = [output.get("data", {}) for cell in code for output in cell.outputs]
+            assert any("image/png" in data for data in stored), step[0].source.split("\n")[0]
+
+
+OF_THE_READER = ("doctor.examine()", "exercises.progress_map()")  # cells that tell of a machine, or of who reads
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_only_what_differs_from_run_to_run_is_not_compared(number):
+    for cell in CELLS[number]:
+        if "nbval-ignore-output" in cell.metadata.get("tags", []):
+            told = "".join(str(output.get("data", output)) for output in cell.outputs)
+            widget = cell.outputs == []
+            assert widget or "measured here" in told or cell.source.endswith(OF_THE_READER), cell.source
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises(number):
+    taught = [
+        cell
+        for step in steps(number)[1:]
+        for cell in step
+        if cell.cell_type == "code"
+        and not EXERCISE.search(cell.source)
+        and "Do" not in step[0].source.split("·")[1][:4]
+    ]
+    assert len(taught) <= 25
+
+
+# Assumed: 150 words a minute, a quarter of a minute for a cell and half a one for a picture, 4 minutes an exercise.
+def estimated_minutes(number: str) -> float:
+    words = len(re.findall(r"\w+", "\n".join(markdown(number))))
+    code = [cell for cell in CELLS[number] if cell.cell_type == "code"]
+    tries = sum(bool(re.search(r"\.check\w*\(|check_\w+\(", cell.source)) for cell in code)
+    others = sum(not EXERCISE.search(cell.source) for cell in code)
+    pictures = sum("image/png" in output.get("data", {}) for cell in code for output in cell.outputs)
+    return words / 150 + others / 4 + pictures / 2 + 4 * tries
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_everything(number):
+    assert course_map.minutes_of(PATHS[number]) == pytest.approx(estimated_minutes(number), rel=0.3)
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_the_last_cell_names_its_sources_and_what_comes_next(number):
+    last = CELLS[number][-1].source
+    assert last.startswith("**Next.**") and re.search(r"^\*\*Sources\.\*\* .*\*[^*]+\*", last, re.MULTILINE | re.DOTALL)
+
+
+# Words that mean something else, or nothing special, before the notebook that makes a term of them.
+EVERYDAY = {"tag", "turn", "patch", "slice", "configuration", "architecture", "register", "thread"}
+
+
+def before_its_notebook(number: str) -> list[str]:
+    """Terms of later notebooks in this one's prose: not linked, not in italics, not where it says what is next."""
+    cells = [text for text in markdown(number) if course_map.BEGIN not in text and course_map.ROUTES_BEGIN not in text]
+    text = re.split(r"\*\*(?:Next|Sources)\.\*\*", "\n".join(cells[1:]))[0]
+    text = re.sub(r"(?<!\*)\*[^*]+\*(?!\*)|`[^`]+`", "", LINKED_TERM.sub("", text))
+    later = {term for row in ROWS if row[2] > number for term in row[0].split(", ")} - EVERYDAY - linked(number)
+    return [term for term in sorted(later) if re.search(rf"(?<![\w-]){re.escape(term)}s?\b", text, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("number", PATHS)
+def test_no_term_is_used_before_the_notebook_that_explains_it(number):
+    assert before_its_notebook(number) == []

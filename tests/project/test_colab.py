@@ -1,0 +1,128 @@
+"""The first code cell: nothing anywhere but on Colab; there it fetches the course and installs what is lacking."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers import colab
+from helpers.authoring.notebooks import form as notebook_form
+
+ROOT = Path(__file__).resolve().parents[2]
+CELL = notebook_form.colab_source(notebook_form.repository_address())
+PINS = """\
+cupy-cuda12x==14.2.0
+matplotlib==3.11.2
+nvidia-cuda-nvrtc-cu12==12.9.86
+pywin32==311 ; sys_platform == 'win32'
+"""
+
+
+def test_every_notebook_has_the_cell_after_its_title_folded_and_on_no_slide():
+    for path in sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
+        cell = notebook_form.read(path.read_text(encoding="utf-8")).cells[1]
+        assert (cell.source, cell.outputs) == (CELL, []), path.name
+        assert cell.metadata.slideshow.slide_type == "skip" and cell.metadata.jupyter.source_hidden, path.name
+
+
+def test_a_notebook_that_lost_the_cell_or_changed_it_is_mended():
+    text = sorted(notebook_form.NOTEBOOKS.glob("*.ipynb"))[0].read_text(encoding="utf-8")
+    lost, changed = notebook_form.read(text), notebook_form.read(text)
+    del lost.cells[1]
+    changed.cells[1].source += "\nprint(1)"
+    for notebook in (lost, changed):
+        told = notebook_form.problems(notebook)
+        assert (
+            "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it." in told
+        )
+        assert notebook_form.written(notebook_form.mended(notebook)) == text
+
+
+def test_anywhere_else_the_cell_does_nothing_and_takes_no_time(capsys):
+    before, path, started = os.getcwd(), list(sys.path), time.perf_counter()
+    exec(compile(CELL, "cell", "exec"), {})
+    assert time.perf_counter() - started < 0.05
+    assert (os.getcwd(), sys.path) == (before, path) and capsys.readouterr() == ("", "")
+
+
+def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_again(tmp_path):
+    origin, content = tmp_path / "origin", tmp_path / "content"
+    for name in ("helpers/__init__.py", "helpers/colab.py", "constraints.txt", "notebooks/glossary.md"):
+        (origin / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, origin / name)
+    (origin / "pyproject.toml").write_text('[project]\ndependencies = ["numpy"]\n')
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@y", "-C", str(origin)]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        subprocess.run([*git, *command], check=True)
+    content.mkdir()
+    run_twice = (
+        "import sys, types\nsys.modules['google.colab'] = types.ModuleType('google.colab')\n"
+        f"cell = {CELL.replace('/content/', f'{content}/')!r}\n"
+        "for _ in range(2): exec(cell, {})\n"
+        "import os, helpers\nprint(helpers.__file__)\nprint(os.getcwd())\n"
+    )
+    environment = {**os.environ, "GEMM_COURSE_ADDRESS": origin.as_uri()}
+    ran = subprocess.run(
+        [sys.executable, "-c", run_twice], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    course = content / "gemm-course"
+    said = f"The course is in {course}; installed: nothing, all was there."
+    assert ran.stdout.splitlines() == [said, said, f"{course}/helpers/__init__.py", f"{course}/notebooks"], ran.stderr
+
+
+def test_the_address_stands_in_one_place_and_without_one_the_cell_asks(tmp_path):
+    project = tmp_path / "pyproject.toml"
+    project.write_text("[project]\n")
+    assert notebook_form.repository_address(project) == ""
+    assert "names no public address" in notebook_form.colab_source("")
+    project.write_text('[project.urls]\nRepository = "https://example.org/course"\n')
+    known = notebook_form.colab_source(notebook_form.repository_address(project))
+    assert 'address = address or "https://example.org/course"\n' in known and "input(" not in known
+
+
+@pytest.mark.parametrize("address", ["", "https://example.org/somebody/a-course-with-a-long-name.git"])
+def test_the_cell_fits_on_a_slide_and_on_a_line(address):
+    lines = notebook_form.colab_source(address).splitlines()
+    assert len(lines) <= notebook_form.MAX_CODE_LINES and max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        ({"numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, []),
+        ({"numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.4"}, ["nvidia-cuda-nvrtc-cu12==12.9.86"]),
+        ({"cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["numpy"]),
+        ({"numpy": "1", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["cupy-cuda12x==14.2.0"]),
+        ({"numpy": "1", "cupy-cuda13x": "14.0", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, []),
+        (
+            {"matplotlib": "3.10.0", "numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"},
+            ["matplotlib==3.11.2"],
+        ),
+    ],
+)
+def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version(installed, expected):
+    needed = ["cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
+    found = {"matplotlib": "3.11.2", **installed}
+    assert colab.wanted(needed, PINS, found.get) == expected
+
+
+def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys):
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["no-such-package-of-the-course"]\n')
+    (tmp_path / "constraints.txt").write_text(PINS)
+    commands, loaded = [], []
+    colab.set_up(tmp_path, lambda command, **_: commands.append(command), lambda: loaded.append("compiler"))
+    assert loaded == ["compiler"]
+    assert commands == [
+        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "no-such-package-of-the-course"]
+    ]
+    assert "installed: no-such-package-of-the-course." in capsys.readouterr().out
+
+    def fails(command, **_):
+        raise subprocess.CalledProcessError(1, command, stderr="a\nERROR: no network\n")
+
+    with pytest.raises(RuntimeError, match=r"could not install no-such-package-of-the-course:\na\nERROR: no network\n"):
+        colab.set_up(tmp_path, fails)

@@ -1,0 +1,116 @@
+"""helpers.doctor: what it finds on a sound machine, and the sentence for each thing that may be missing."""
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import compiler, doctor, gpu
+from helpers.compiler import cache
+from helpers.doctor import BROKEN, NOT_HERE, WORKS, Finding, Report
+from helpers.measure import recordings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def finding(what: str) -> Finding:
+    return next(one for one in doctor.examine().findings if one.what == what)
+
+
+def test_where_the_tests_run_nothing_is_broken_and_every_part_was_looked_at():
+    report = doctor.examine()
+    assert report.healthy, report.text()
+    states = {one.what: one.state for one in report.findings}
+    needed = ("Python", "packages", "widgets", "compiler", "simulator", "recordings")
+    assert all(states[what] == WORKS for what in needed)
+    assert list(states) == [*needed[:4], "disassembler", "simulator", "GPU", "recordings", "cache"]
+
+
+def test_a_python_without_any_package_gets_a_report_and_exit_status_1():
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"]
+    command[-1] += "from helpers import doctor; sys.exit(doctor.main())"
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and done.stderr == ""
+    assert "✔ Python" in done.stdout
+    assert "numpy" in done.stdout and "Run `make lab`" in done.stdout
+    assert done.stdout.strip().endswith("Begin with the first ✘; the others may follow from it.")
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name == "pillow":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    packages = finding("packages")
+    assert packages.state == BROKEN and "1 of" in packages.found and "pillow" in packages.found
+
+
+def test_another_version_than_the_pinned_one_is_told_and_is_no_failure(monkeypatch):
+    monkeypatch.setattr(doctor, "_pins", lambda: {"numpy": {"1.0"}})
+    packages = finding("packages")
+    assert packages.state == WORKS and "(tested with 1.0)" in packages.found
+
+
+def test_a_setting_that_cannot_be_satisfied_is_answered_by_the_doors_own_sentence(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "abacus")
+    found = finding("GPU")
+    assert found.state == BROKEN
+    assert found.sentence == f"{gpu.BACKEND_VARIABLE}='abacus' is not known: choose auto, gpu or simulator."
+
+
+def test_a_wrong_result_of_the_simulator_is_noticed(monkeypatch):
+    monkeypatch.setattr(doctor, "PROBE", doctor.PROBE.replace("+ 1.0f", "+ 2.0f"))
+    assert finding("simulator").state == BROKEN
+
+
+def test_a_missing_disassembler_is_no_failure(monkeypatch):
+    def missing(kernel: compiler.CompiledKernel) -> str:
+        raise compiler.NvdisasmMissing("nvdisasm is not installed.")
+
+    monkeypatch.setattr(compiler, "disassemble", missing)
+    found = finding("disassembler")
+    assert found.state == NOT_HERE and found.sentence == "nvdisasm is not installed."
+
+
+def test_no_recordings_are_a_failure(monkeypatch):
+    monkeypatch.setattr(recordings, "gpus", lambda: [])
+    assert finding("recordings").state == BROKEN
+
+
+@pytest.mark.parametrize(
+    ("folder", "sentence"), [("off", "every kernel is compiled anew"), ("{}/file", "cannot be kept")]
+)
+def test_a_cache_that_is_off_or_cannot_be_written_is_told(monkeypatch, tmp_path, folder, sentence):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, folder.format(tmp_path))
+    found = finding("cache")
+    assert found.state == NOT_HERE and sentence in found.found
+
+
+def test_one_broken_check_stops_no_other_and_says_what_was_raised(monkeypatch):
+    def breaks() -> Finding:
+        raise RuntimeError("the disk is upside down\nsecond line")
+
+    monkeypatch.setattr(doctor, "_compiler", breaks)
+    report = doctor.examine()
+    assert not report.healthy
+    broken = [one for one in report.findings if one.state == BROKEN]
+    assert [one.sentence for one in broken] == [f"RuntimeError: the disk is upside down. {doctor.SET_UP}"]
+
+
+def test_the_report_reads_the_same_as_text_and_as_html():
+    report = Report((Finding("a <b>", BROKEN, "It fails.", "Do this."), Finding("c", WORKS, "Fine.")))
+    assert report.text().splitlines() == [
+        "✘ a <b>  It fails. Do this.",
+        "✔ c      Fine.",
+        "1 of 2 checks failed. Begin with the first ✘; the others may follow from it.",
+    ]
+    shown = report._repr_mimebundle_()
+    assert shown["text/plain"] == report.text()
+    assert "a &lt;b&gt;" in shown["text/html"] and "It fails. Do this." in shown["text/html"]

@@ -1,0 +1,115 @@
+"""The files that say what is installed agree: pyproject.toml, constraints.txt, the two environment.yml, and here."""
+
+import ast
+import re
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from helpers.authoring import setup_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+REQUIREMENTS = [Requirement(one) for group in (PROJECT["dependencies"], *EXTRAS.values()) for one in group]
+PIN_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+PINS = [Requirement(line) for line in PIN_LINES]
+
+
+def conda(name: str) -> tuple[list[str], list[str]]:
+    """The conda packages and the pip lines of an environment.yml."""
+    environment = yaml.safe_load((ROOT / name).read_text())
+    assert environment["name"] == PROJECT["name"]
+    assert environment["channels"] == ["conda-forge"]
+    *packages, last = environment["dependencies"]
+    assert list(last) == ["pip"]
+    return packages, last["pip"]
+
+
+@pytest.mark.parametrize(
+    ("name", "to_root", "extras"), [("environment.yml", ".", "[gpu]"), (".binder/environment.yml", "..", "")]
+)
+def test_an_environment_file_adds_python_and_pip_and_leaves_the_rest_to_pyproject(name, to_root, extras):
+    (python, pip), lines = conda(name)
+    assert pip == "pip"
+    minor = re.fullmatch(r"python=(\d+\.\d+)", python)
+    assert minor
+    assert f"Programming Language :: Python :: {minor.group(1)}" in PROJECT["classifiers"]
+    constraints = "constraints.txt" if to_root == "." else f"{to_root}/constraints.txt"
+    assert lines == [f"-c {constraints}", f"-e {to_root}{extras}"]
+    folder = (ROOT / name).parent
+    assert (folder / constraints).resolve() == ROOT / "constraints.txt"
+    assert (folder / to_root).resolve() == ROOT
+    assert not extras or extras.strip("[]") in EXTRAS
+
+
+def test_both_environment_files_have_the_same_python():
+    assert conda("environment.yml")[0] == conda(".binder/environment.yml")[0]
+
+
+def test_the_classifiers_begin_with_the_oldest_python_that_the_project_allows():
+    versions = setup_environment.supported_versions((ROOT / "pyproject.toml").read_text())
+    assert versions == sorted(versions)
+    allowed = SpecifierSet(PROJECT["requires-python"])
+    major, minor = versions[0]
+    assert allowed.contains(f"{major}.{minor}")
+    assert not allowed.contains(f"{major}.{minor - 1}")
+
+
+def test_every_requirement_is_pinned_to_one_version():
+    pinned = {canonicalize_name(pin.name) for pin in PINS}
+    assert {canonicalize_name(one.name) for one in REQUIREMENTS} <= pinned
+    for pin in PINS:
+        assert re.fullmatch(r"==[\w.]+", str(pin.specifier)), f"{pin} is not one version"
+
+
+def test_the_pins_name_no_index_no_address_and_no_path():
+    for line in PIN_LINES:
+        assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( ; .+)?", line), line
+
+
+def test_what_is_installed_here_is_what_is_pinned():
+    wrong = []
+    for pin in PINS:
+        if pin.marker is not None and not pin.marker.evaluate():
+            continue
+        try:
+            installed = metadata.version(pin.name)
+        except metadata.PackageNotFoundError:
+            continue  # of another extra
+        if not pin.specifier.contains(installed, prereleases=True):
+            wrong.append(f"{pin.name} {installed}, pinned {pin.specifier}")
+    assert not wrong, f"{wrong}: run make test, which sets up from constraints.txt"
+
+
+def test_the_base_packages_need_no_gpu_and_no_test_tool():
+    base = {canonicalize_name(Requirement(one).name) for one in PROJECT["dependencies"]}
+    for extra in ("gpu", "test"):
+        assert not base & {canonicalize_name(Requirement(one).name) for one in EXTRAS[extra]}
+
+
+def test_every_package_that_the_code_imports_is_declared():
+    groups = (PROJECT["dependencies"], EXTRAS["tune"], EXTRAS["slides"])
+    declared = {canonicalize_name(Requirement(one).name) for group in groups for one in group}
+    distributions = metadata.packages_distributions()
+    undeclared = []
+    for path in [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("gemm_kernels/**/*.py")]:
+        if path.name == "bench_numba.py":
+            continue  # runs in a Python of its own, which has Numba
+        if path.match("slides/check.py"):
+            continue  # `make slides CHECK=1` installs what tests need
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.append(str(node.module))
+            for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"helpers", "gemm_kernels"}:
+                if not {canonicalize_name(one) for one in distributions.get(top, [top])} & declared:
+                    undeclared.append(f"{path.relative_to(ROOT)}:{node.lineno} imports {top}")
+    assert not undeclared

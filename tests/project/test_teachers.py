@@ -1,0 +1,49 @@
+"""The page for teachers: its routes are those of notebook 00, and what it names exists."""
+
+import os
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+from helpers.authoring.notebooks import course_map
+from helpers.authoring.readme import notebooks as readme_table
+
+ROOT = Path(__file__).resolve().parents[2]
+PATH = ROOT / "notebooks" / "teachers.md"
+PAGE = PATH.read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_routes_are_those_that_the_speakers_notes_add_up_to():
+    assert readme_table.wanted_texts(ROOT)[PATH] == PAGE, "run `make format`"
+    for route in course_map.ROUTES:
+        assert f"({course_map.route_minutes(route, ROOT / 'notebooks')} minutes)" in PAGE
+
+
+def test_every_link_leads_to_a_file():
+    links = [link for link in re.findall(r"\]\(([^)#]+)", PAGE) if "://" not in link]
+    assert "../README.md" in links and "03_coalescing.ipynb" in links
+    assert not [link for link in links if not (PATH.parent / link).exists()]
+
+
+def test_every_make_target_it_names_exists():
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    named = set(re.findall(r"(?:^|`|make lab` \| |sudo )make ([a-z-]+)", PAGE, re.MULTILINE))
+    assert {"lab", "slides", "wheelhouse", "setup"} <= named <= targets
+
+
+def commands(target: str, *settings: str) -> str:
+    """What make would run, as from a terminal: also where make runs the tests."""
+    own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return subprocess.run(
+        ["make", "-n", target, *settings], cwd=ROOT, env=own, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_the_wheelhouse_holds_what_builds_the_project_too():
+    (needed,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    asked = commands("wheelhouse", "GPU=yes")
+    assert f'"{needed}"' in asked and "editables" in asked and '".[gpu,slides]"' in asked
+    without = commands("wheelhouse", "GPU=no")
+    assert '".[slides]"' in without and "GPU=no" in without.splitlines()[-1]

@@ -1,0 +1,602 @@
+"""The sanitizer: every planted bug found with its line, no correct kernel blamed, and what a report says."""
+
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import gemm_kernels
+from gemm_kernels.ladder import LADDER, VECTORS
+from helpers import simulator
+from helpers.simulator.sanitizer import checks, shared_checks
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
+from helpers.simulator.sanitizer.shared_epoch import Epoch
+from tests.simulator import kernel_launches
+from tests.simulator.kernel_launches import SHARING
+from tests.simulator.planted import bugs, verdict_table
+
+F32, I32 = np.float32, np.int32
+# The names and limits of __shared__ arrays are known at PTX level only.
+ONLY_AT_PTX_LEVEL = {"into_next_array", "tile_row_too_many"}
+
+
+def ids(planted: bugs.Planted) -> str:
+    return planted.kernel
+
+
+def kernel(parameters: str, body: str, name: str = "kernel") -> simulator.Kernel:
+    source = f'extern "C" __global__ void {name}({parameters}) {{\n{body}\n}}\n'
+    return simulator.RawModule(code=source).get_function(name)
+
+
+# ---- planted bugs and correct kernels
+
+
+@pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
+def test_a_planted_bug_is_found_at_its_lines_and_nothing_else_is(planted):
+    error, _ = verdict_table.simulate(planted)
+    kinds, lines = verdict_table.kinds_and_lines(error)
+    assert kinds == {planted.kind}
+    assert planted.lines and planted.lines <= lines
+    text = bugs.source(planted.file).splitlines()
+    for line in lines - planted.lines:  # the body of an inlined function, called from the marked line
+        assert "asm volatile" in text[line - 1] or "asm volatile" in text[line - 2]
+    assert str(error).startswith(f"{planted.kernel}: ")
+
+
+@pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
+def test_a_planted_bug_is_found_in_machine_code_too(planted):
+    kinds, lines = verdict_table.kinds_and_lines(verdict_table.simulate(planted, "sass")[0])
+    if planted.kernel in ONLY_AT_PTX_LEVEL:
+        assert not kinds & {bugs.SHARED_RACE, bugs.UNWRITTEN_SHARED}
+    else:
+        assert planted.kind in kinds and lines
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+@pytest.mark.parametrize("planted", bugs.CORRECT, ids=ids)
+def test_a_correct_kernel_is_not_blamed(planted, level):
+    error, recording = verdict_table.simulate(planted, level)
+    assert error is None
+    assert recording.checks.findings == ()
+    assert recording.checks.global_accesses > 0
+
+
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + VECTORS])
+def test_no_kernel_of_the_ladder_is_blamed_at_an_odd_shape_with_c_empty(name):
+    step = gemm_kernels.get(name)
+    M, N, K = 35, 41, 37
+    rng = np.random.default_rng(1)
+    A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
+    C = simulator.empty((M, N), F32)
+    module = simulator.RawModule(code=step.source, options=("-std=c++17",), name_expressions=[step.entry])
+    function = module.get_function(step.entry)
+    function.max_dynamic_shared_size_bytes = max(step.shared_bytes, function.max_dynamic_shared_size_bytes)
+    with simulator.sanitize() as reports:
+        arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), C)
+        function(step.grid(M, N), step.block, arguments, shared_mem=step.shared_bytes)
+    assert np.allclose(C, A.astype(np.float64) @ B, atol=1e-4)
+    assert C.unwritten is None
+    assert reports[0].findings == ()
+    assert reports[0].global_accesses >= M * N
+
+
+def share(name: str, source: str, shape: tuple[int, int, int], level: str = "ptx") -> checks.Report:
+    """What the sanitizer says of a kernel whose blocks share tiles."""
+    step, (M, N, K) = gemm_kernels.get(name, **SHARING[name][0]), shape
+    rng = np.random.default_rng(2)
+    A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
+    function = simulator.RawModule(code=source, name_expressions=[step.entry]).get_function(step.entry)
+    with simulator.record(level=level, checks="report") as recording:
+        arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), simulator.empty((M, N), F32))
+        function(step.grid(M, N), step.block, arguments, shared_mem=step.shared_bytes)
+    return recording.checks
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+@pytest.mark.parametrize("name", SHARING)
+def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
+    for shape in SHARING[name][1]:
+        assert share(name, gemm_kernels.get(name).source, shape, level).findings == (), shape
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+@pytest.mark.parametrize("name", SHARING)
+def test_without_the_fence_before_the_counter_the_parts_race(name, level):
+    source = gemm_kernels.get(name).source
+    fence = "__threadfence();   // my sums are there for all before I count as arrived"
+    assert source.count(fence) == 1
+    findings = share(name, source.replace(fence, ""), SHARING[name][1][0], level).findings
+    assert {finding.kind for finding in findings} == {checks.GLOBAL_RACE}
+    assert {finding.array for finding in findings} == {"parts"}  # by its name in the source
+    assert "parts[" in findings[0].message and "_Z" not in findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "barrier"),
+    [
+        ("tuned", "__syncthreads();   // every thread has read the sums before the next tiles are copied over them"),
+        ("tuned", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
+        ("vector_matrix", "__syncthreads();   // one half is added to the other before that is halved itself"),
+        ("matrix_vector", "__syncthreads();   // every warp's sum is there"),
+    ],
+)  # fmt: skip
+def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier):
+    source = gemm_kernels.get(name).source
+    assert source.count(barrier) == 1
+    wrong = source.replace(barrier, barrier.removeprefix("__syncthreads();"))
+    kinds = {finding.kind for finding in share(name, wrong, SHARING[name][1][0]).findings}
+    assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
+
+
+# ---- loads whose value nobody uses
+
+AHEAD = """extern "C" __global__ void kernel(int rounds, const int *length, const int *x, int *y) {
+    __shared__ int s[4][64];
+    int sum = 0;
+    for (int i = 0; i < rounds; ++i) s[i][threadIdx.x] = x[64 * i + threadIdx.x];
+    __syncthreads();
+    const unsigned start = unsigned(__cvta_generic_to_shared(&s[0][63 - threadIdx.x]));
+    int next, mine = length[blockIdx.x];
+    asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(next) : "r"(start));
+    for (int i = 1; i <= mine; ++i) {
+        const int now = next;
+        asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(next) : "r"(start + 256 * i));
+        __syncthreads();
+        sum = sum * 3 + now;
+    }
+    y[64 * blockIdx.x + threadIdx.x] = sum LAST;
+}"""
+
+
+def loads_ahead(rounds: int, length: list[int], last: str = "", level: str = "ptx") -> checks.Report:
+    """A loop that loads one time more than it needs; the blocks' loops have these lengths."""
+    function = simulator.RawModule(code=AHEAD.replace("LAST", last)).get_function("kernel")
+    x, y = np.arange(256, dtype=I32), np.zeros(64 * len(length), I32)
+    with simulator.record(level=level, checks="report") as recording:
+        function(len(length), 64, (I32(rounds), np.array(length, I32), x, y))
+    return recording.checks
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+def test_reading_what_nobody_wrote_is_wrong_only_if_the_value_is_used(level):
+    assert loads_ahead(2, [2], level=level).findings == ()
+    assert loads_ahead(2, [2, 1, 2, 0], level=level).findings == ()
+    (finding,) = loads_ahead(2, [2], "+ next", level).findings
+    assert finding.kind == checks.UNWRITTEN_SHARED
+    assert finding.line == 11 and finding.count == 64
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+def test_of_blocks_that_run_in_step_the_one_that_uses_the_value_is_found(level):
+    """The others load the same at the same time and go no further."""
+    (finding,) = loads_ahead(2, [2, 2, 3, 1], level=level).findings
+    assert (finding.kind, finding.lines) == (checks.UNWRITTEN_SHARED, (11,))
+
+
+def test_no_ordinary_kernel_of_the_tests_is_blamed():
+    blamed, launches = {}, 0
+    for launch in kernel_launches.ordinary():
+        names = [launch.entry] if "<" in launch.entry else None
+        module = simulator.RawModule(code=launch.source, options=("-std=c++17",), name_expressions=names)
+        try:
+            function = module.get_function(launch.entry)
+            function.prepared("ptx")
+        except (simulator.UnsupportedInstruction, KeyError):
+            continue  # runs at SASS level only
+        with simulator.sanitize("report") as reports:
+            function(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
+        launches += 1
+        if reports[0].findings:
+            blamed[launch.name] = {finding.kind for finding in reports[0].findings}
+    assert launches > 100
+    assert blamed == {}
+
+
+# ---- beside compute-sanitizer
+
+
+def test_every_verdict_was_recorded_for_the_kernel_as_it_is_now():
+    recorded = verdict_table.recorded()
+    stale = [p.kernel for p in (*bugs.PLANTED, *bugs.CORRECT) if recorded.get(p.kernel, {}).get("key") != p.key]
+    assert not stale, "run tests/planted/record_verdicts.py on a GPU"
+    assert all(set(row["verdicts"]) == set(verdict_table.TOOLS) for row in recorded.values())
+
+
+def test_what_compute_sanitizer_finds_is_planted_and_on_the_marked_lines():
+    for planted in (*bugs.PLANTED, *bugs.CORRECT):
+        for tool, verdict in verdict_table.recorded()[planted.kernel]["verdicts"].items():
+            if verdict_table.tool_verdict(verdict) == "found":
+                lines = {planted.span.start + line for line in verdict["lines"]}
+                assert lines & planted.lines, (planted.kernel, tool)
+
+
+def test_the_simulator_finds_all_planted_bugs_and_the_four_tools_two_thirds():
+    assert verdict_table.table(bugs.PLANTED)[-1] == (
+        "found of 72: simulator 72, memcheck 19, racecheck 23, initcheck 4, synccheck 2, any tool 48"
+    )
+
+
+# ---- a finding, its message and its report
+
+
+def test_a_race_names_both_lines_both_threads_the_element_and_the_missing_barrier():
+    function = kernel(
+        "const float *x, float *y",
+        "__shared__ float tile[2][40];\n"
+        "tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * 40 + threadIdx.x];\n"
+        "y[threadIdx.y * 40 + threadIdx.x] = tile[1 - threadIdx.y][threadIdx.x];",
+    )
+    x, y = np.arange(80, dtype=F32), np.zeros(80, F32)
+    with pytest.raises(simulator.RaceError) as caught:
+        function((3,), (40, 2), (x, y))
+    assert str(caught.value) == (
+        "kernel: race in shared memory, lines 3 and 4, in block (0, 0, 0).\n"
+        "  line 3: tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * 40 + threadIdx.x];\n"
+        "    thread (0, 0, 0) writes tile[0][0]\n"
+        "  line 4: y[threadIdx.y * 40 + threadIdx.x] = tile[1 - threadIdx.y][threadIdx.x];\n"
+        "    thread (0, 1, 0) reads tile[0][0]\n"
+        "No barrier lies between them, so that on a GPU either may come first. "
+        "Put __syncthreads() between line 3 and line 4."
+    )
+    (finding,) = caught.value.report.findings
+    assert (finding.kind, finding.lines, finding.array, finding.index) == (bugs.SHARED_RACE, (3, 4), "tile", (0, 0))
+    assert (finding.block, finding.thread, finding.other_thread) == ((0, 0, 0), (0, 1, 0), (0, 0, 0))
+    assert finding.count == 3 * 80
+    assert caught.value.line == 3 and caught.value.lines == (3, 4)
+    # The lanes ran in step here: the results are there, and right by chance.
+    assert y.tolist() == np.r_[x[40:], x[:40]].tolist()
+
+
+def test_a_race_inside_a_warp_asks_for_syncwarp_if_the_block_has_no_other_warp():
+    function = kernel(
+        "int *y", "__shared__ int s[64];\ns[threadIdx.x] = threadIdx.x;\ny[threadIdx.x] = s[threadIdx.x ^ 31];"
+    )
+    with pytest.raises(simulator.RaceError) as caught:
+        function(1, 32, (np.zeros(32, I32),))
+    assert str(caught.value).endswith(
+        "(the lanes of a warp need not run in step). Put __syncwarp() between line 3 and line 4."
+    )
+    with pytest.raises(simulator.RaceError) as caught:
+        function(1, 64, (np.zeros(64, I32),))
+    assert str(caught.value).endswith(
+        "Put __syncthreads() between line 3 and line 4. __syncwarp() is enough only if it is always lanes of one warp "
+        "that meet here."
+    )
+
+
+def test_the_sanitizer_takes_a_limit_of_instructions():
+    function = kernel("int *y", "for (int i = 0; i < y[1]; ++i) y[0] += i & y[2];")
+    arguments = (np.array([0, 2_000, 1], I32),)
+    with simulator.sanitize(max_instructions=2_000):
+        with pytest.raises(simulator.StepLimitExceeded, match="2,000"):
+            function(1, 1, arguments)
+        with simulator.record(), pytest.raises(simulator.StepLimitExceeded, match="2,000"):
+            function(1, 1, arguments)
+        with simulator.record(max_instructions=20_000):
+            function(1, 1, arguments)
+    function(1, 1, arguments)
+
+
+def test_a_race_between_blocks_names_both_blocks():
+    function = kernel("int *sum", "if (threadIdx.x == 0) sum[0] += blockIdx.x;")
+    with pytest.raises(simulator.RaceError) as caught:
+        function((4, 2), 32, (np.zeros(1, I32),))
+    assert str(caught.value) == (
+        "kernel: race in global memory, line 2, between blocks.\n"
+        "  line 2: if (threadIdx.x == 0) sum[0] += blockIdx.x;\n"
+        "    thread (0, 0, 0) of block (3, 1, 0) reads sum[0]\n"
+        "    thread (0, 0, 0) of block (0, 0, 0) writes sum[0]\n"
+        "Blocks run in any order and do not wait for each other. If several threads add to one element, use atomicAdd; "
+        "else let each element be written by one thread, from values that no other thread changes in this launch."
+    )
+
+
+def test_reading_an_empty_matrix_names_row_and_column():
+    function = kernel("int N, const float *A, float *C", "int i = blockIdx.x * N + threadIdx.x;\nC[i] += A[i];")
+    A, C = np.ones((3, 5), F32), simulator.empty((3, 5), F32)
+    C[0] = 0
+    C[1, :4] = 0
+    with pytest.raises(simulator.UninitializedRead) as caught:
+        function(3, 5, (I32(5), A, C))
+    assert str(caught.value) == (
+        "kernel: thread (4, 0, 0) of block (1, 0, 0) reads C[1, 4], which nobody has written.\n"
+        "  line 3: C[i] += A[i];\n"
+        "C was made by empty(), which leaves its elements undefined. Make it with zeros() or full(), or write every "
+        "element before it is read."
+    )
+    assert caught.value.report.findings[0].count == 6
+    assert C[0].tolist() == [1] * 5 and np.isnan(C[2]).all()
+
+
+def test_reading_shared_memory_that_nobody_wrote_names_the_element():
+    function = kernel(
+        "int *y",
+        "__shared__ int s[64];\nif (threadIdx.x < 60) s[threadIdx.x] = 1;\n__syncthreads();\n"
+        "y[threadIdx.x] = s[63 - threadIdx.x];",
+    )
+    with pytest.raises(simulator.UninitializedRead) as caught:
+        function(2, 64, (np.zeros(64, I32),))
+    assert str(caught.value).startswith(
+        "kernel: thread (0, 0, 0) of block (0, 0, 0) reads s[63], which no thread has written.\n"
+        "  line 5: y[threadIdx.x] = s[63 - threadIdx.x];\nShared memory holds anything at first. "
+    )
+    assert caught.value.report.findings[0].count == 8
+
+
+def test_a_report_says_what_was_looked_at():
+    function = kernel(
+        "const float *x, float *y",
+        "__shared__ float s[64];\ns[threadIdx.x] = x[threadIdx.x];\n__syncthreads();\n"
+        "y[threadIdx.x] = s[63 - threadIdx.x];",
+    )
+    with simulator.record() as recording:
+        function(1024, 64, (np.ones(64, F32), np.zeros(64, F32)))
+    assert str(recording.checks) == (
+        "kernel: 0 hazards in 131,072 shared accesses, 131,072 global accesses and 1,024 barriers."
+    )
+    assert str(recording.checks + recording.checks).startswith("kernel: 0 hazards in 262,144 shared accesses")
+
+
+def test_masked_threads_and_copies_are_counted_one_by_one():
+    planted = next(p for p in bugs.CORRECT if p.kernel == "three_stages")
+    report = verdict_table.simulate(planted)[1].checks
+    assert report.copies == 5 * 64
+    assert report.shared_accesses == 5 * 64 + 5 * 64 * 64
+    assert report.global_accesses == 5 * 64 + 64
+    assert "5 barriers and 320 asynchronous copies." in str(report)
+
+
+def test_many_findings_are_shortened_in_the_message_and_kept_in_the_report():
+    body = "__shared__ int s[8][64];\n" + "\n".join(
+        f"s[{i}][threadIdx.x] = i + {i};\ny[threadIdx.x] += s[{i}][63 - threadIdx.x];" for i in range(5)
+    )
+    function = kernel("int i, int *y", body)
+    with pytest.raises(simulator.RaceError, match=r"… and 2 more: see error.report.findings\.$") as caught:
+        function(1, 64, (I32(1), np.zeros(64, I32)))
+    assert [finding.lines for finding in caught.value.report.findings] == [(3 + 2 * i, 4 + 2 * i) for i in range(5)]
+
+
+# ---- how it is switched
+
+
+RACY = ("int *y", "__shared__ int s[32];\ns[0] = threadIdx.x;\ny[0] = s[0];")
+
+
+def test_reports_can_be_collected_instead_of_raised():
+    function = kernel(*RACY)
+    y = np.zeros(1, I32)
+    with simulator.sanitize("report") as reports:
+        function(1, 32, (y,))
+        function(1, 32, (y,))
+    assert [len(report.findings) > 0 for report in reports] == [True, True]
+    assert reports[0].findings == reports[1].findings  # also when its patterns are known already
+
+
+def test_the_sanitizer_can_be_switched_off():
+    function = kernel(*RACY)
+    y = np.zeros(1, I32)
+    with simulator.sanitize("off") as reports:
+        function(1, 32, (y,))
+    assert reports == []
+    with simulator.record(checks=False) as recording:
+        function(1, 32, (y,))
+    with pytest.raises(simulator.SimulatorError, match="The sanitizer was off"):
+        _ = recording.checks
+    with pytest.raises(simulator.SimulatorError, match=r"checks='loud': choose True \('raise'\), 'report' or False"):
+        simulator.sanitize("loud").__enter__()
+
+
+def test_it_is_on_by_default_and_a_recording_is_complete_although_it_raises():
+    function = kernel(*RACY)
+    with simulator.record() as recording, pytest.raises(simulator.RaceError):
+        function(1, 32, (np.zeros(1, I32),))
+    assert recording.total("requests", "global", "st") == 1
+    assert recording.checks.findings
+
+
+def test_hazards_found_before_a_kernel_is_stopped_are_notes_of_its_error():
+    function = kernel(
+        "int n, int *y",
+        "__shared__ int s[64];\ns[threadIdx.x] = 1;\ny[threadIdx.x] = s[63 - threadIdx.x];\n__syncthreads();\n"
+        "y[threadIdx.x + n] = 0;",
+    )
+    with pytest.raises(simulator.OutOfBounds) as caught:
+        function(1, 64, (I32(1), np.zeros(64, I32)))
+    (note,) = caught.value.__notes__
+    assert note.startswith("Before that: kernel: race in shared memory, lines 3 and 4, in block (0, 0, 0).")
+
+
+# ---- what it costs
+
+
+def test_a_loop_over_tiles_is_analysed_once_and_not_once_a_tile(monkeypatch):
+    analysed = []
+    analyse = Epoch.analyse
+    monkeypatch.setattr(Epoch, "analyse", lambda epoch: analysed.append(epoch) or analyse(epoch))
+    function = kernel(
+        "int tiles, const float *x, float *y",
+        "__shared__ float tile[64];\nfloat sum = 0;\n#pragma unroll 1\nfor (int t = 0; t < tiles; ++t) {\n"
+        "tile[threadIdx.x] = x[64 * t + threadIdx.x];\n__syncthreads();\n"
+        "for (int k = 0; k < 64; ++k) sum += tile[k];\n__syncthreads();\n}\ny[threadIdx.x] = sum;",
+    )
+    y = np.zeros(64, F32)
+    for _ in range(2):
+        function((3,), 64, (I32(100), np.ones(6400, F32), y))
+    assert (y == 6400).all()
+    # The first store finds memory that nobody has written, the later ones do not; then there are the loads.
+    assert len(analysed) == 3
+
+
+def test_arrays_too_large_to_be_watched_are_named(monkeypatch):
+    monkeypatch.setattr(checks, "MOST_WATCHED_BYTES", 64)
+    function = kernel("int *small, int *large", "small[threadIdx.x] = 1;\nlarge[threadIdx.x] = 1;")
+    with simulator.sanitize() as reports:
+        function(1, 16, (np.zeros(16, I32), np.zeros(17, I32)))
+    assert reports[0].notes == ("large is so large that races in it were not looked for.",)
+    assert str(reports[0]).endswith("\n\nlarge is so large that races in it were not looked for.")
+
+
+def test_a_log_without_a_barrier_is_cut_and_the_report_says_so(monkeypatch):
+    monkeypatch.setattr(shared_checks, "MOST_ENTRIES", 100)
+    function = kernel(
+        "int n, int *y",
+        "__shared__ volatile int s[32];\ns[threadIdx.x] = 0;\n"
+        "for (int i = 0; i < n; ++i) s[threadIdx.x] += i;\ny[threadIdx.x] = s[threadIdx.x];",
+    )
+    with simulator.sanitize() as reports:
+        function(1, 32, (I32(200), np.zeros(32, I32)))
+    assert "kernel went so long without a barrier that races were looked for in 4 pieces." in reports[0].notes
+
+
+# ---- arrays that nobody has written
+
+
+def test_an_empty_array_knows_what_the_host_and_kernels_have_written():
+    C = simulator.empty((2, 4), F32)
+    assert np.isnan(C).all() and C.unwritten.all()
+    fill = kernel("int n, float *C", "if (threadIdx.x < n) C[threadIdx.x] = threadIdx.x;")
+    fill(1, 32, (I32(3), C))
+    assert C.unwritten.tolist() == [False] * 3 + [True] * 5
+    copy = kernel("const float *C, float *out", "out[threadIdx.x] = C[threadIdx.x];")
+    with pytest.raises(simulator.UninitializedRead, match=r"reads C\[0, 3\]"):
+        copy(1, 8, (C, np.zeros(8, F32)))
+    np.copyto(C[0, 3:], 9)  # by whatever way the host writes
+    C.flat[4:] = 1
+    out = np.zeros(8, F32)
+    copy(1, 8, (C, out))
+    assert out.tolist() == [0, 1, 2, 9, 1, 1, 1, 1]
+    assert C.unwritten is None
+
+
+def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
+    C = simulator.empty(64, I32)
+    copy = kernel("const int *part, int *out", "out[threadIdx.x] = part[threadIdx.x];")
+    C[32:40] = 5
+    out = np.zeros(8, I32)
+    copy(1, 8, (C[32:], out))
+    assert (out == 5).all()
+    with pytest.raises(simulator.UninitializedRead):
+        copy(1, 8, (C[33:], out))
+
+
+def test_small_elements_are_not_watched():
+    assert simulator.empty(8, np.uint8).unwritten is None
+    assert simulator.empty(0, F32).unwritten.size == 0
+
+
+# ---- the rules, against a slow oracle
+
+
+class FakeWave:
+    """As much of a wave as shared memory's checks look at."""
+
+    def __init__(self, shape: tuple[int, int], size: int) -> None:
+        self.shape, self.threads = shape, shape[1]
+        self.shared = SimpleNamespace(size=size)
+        self.exited = None
+        self.instruction = SimpleNamespace(index=0, opcode="")
+
+
+def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int) -> list[tuple]:
+    """A random history of a wave: ("ld" | "st" | "atom" | "cas", words, mask, values), "warp" and "barrier"."""
+    events = []
+    for _ in range(int(rng.integers(3, 12))):
+        what = rng.choice(("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier"))
+        rows = shape[0] if rng.random() < 0.4 else 1
+        mask = None
+        if rng.random() < 0.6:
+            mask = rng.random((shape[0] if rng.random() < 0.5 else 1, shape[1])) < rng.choice((0.02, 0.05, 0.5))
+            mask[0, 0] = True
+        if what == "warp":
+            lanes = np.repeat(rng.random((shape[0], shape[1] // 32)) < 0.7, 32, axis=1)
+            lanes[0, :32] = True
+            events.append((what, None, None if rng.random() < 0.4 else lanes, None))
+        elif what == "barrier":
+            blocks = None if rng.random() < 0.6 else np.array([True, False]) ^ (rng.random() < 0.5)
+            events.append((what, None, blocks, None))
+        else:
+            mostly_own = np.broadcast_to(np.arange(shape[1]) % words, (rows, shape[1]))
+            places = np.where(rng.random((rows, shape[1])) < 0.05, rng.integers(0, words, (rows, shape[1])), mostly_own)
+            values = rng.integers(0, 2, shape).astype(I32) if rng.random() < 0.5 else np.broadcast_to(I32(7), shape)
+            events.append((what, places.astype(np.int64), mask, values))
+    return events
+
+
+def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
+    """The pairs of events that race, by SharedChecks; every word was written before."""
+    pairs = set()
+
+    def report(wave, hazard, times) -> None:
+        assert hazard.kind == "race"
+        pairs.add((hazard.first.instruction, hazard.second.instruction))
+
+    checks, wave = SharedChecks(report, patterns), FakeWave(shape, 4 * words)
+    checks.begin(wave)
+    everywhere = np.arange(shape[1], dtype=np.int64)[None, :]
+    checks.access(wave, "st", 4, 4 * everywhere, everywhere < words, (np.zeros((1, 1), I32),))
+    checks.barrier(wave, None)
+    for time, (what, places, mask, values) in enumerate(events):
+        if what == "barrier":
+            checks.barrier(wave, mask)
+        elif what == "warp":
+            checks.warp_barrier(mask)
+        else:
+            wave.instruction = SimpleNamespace(index=time, opcode=f"atom.shared.{what}.b32")
+            op = "atom" if what == "cas" else what
+            checks.access(wave, op, 4, 4 * places, mask, (values,) if what == "st" else ())
+    checks.end(wave)
+    return pairs
+
+
+def found_by_oracle(events, shape) -> set[tuple[int, int]]:
+    """The same, by comparing every access with every other one."""
+    history: dict[tuple[int, int], list[tuple]] = {}
+    epoch = np.zeros(shape[0], int)
+    synchronised = np.full(shape, -1)
+    pairs = set()
+    for time, (what, places, mask, values) in enumerate(events):
+        if what == "barrier":
+            epoch[slice(None) if mask is None else mask] += 1
+        elif what == "warp":
+            synchronised[np.broadcast_to(True if mask is None else mask, shape)] = time
+        else:
+            active = np.broadcast_to(True if mask is None else mask, shape)
+            word = np.broadcast_to(places, shape)
+            for block, thread in np.argwhere(active).tolist():
+                entry = (time, thread, what, int(values[block, thread]), int(synchronised[block, thread]))
+                history.setdefault((block, int(epoch[block]), int(word[block, thread])), []).append(entry)
+    for accesses in history.values():
+        for (t1, thread1, what1, value1, sync1), (t2, thread2, what2, value2, sync2) in combinations(accesses, 2):
+            if thread1 == thread2 or (thread1 // 32 == thread2 // 32 and sync1 != sync2):
+                continue
+            kinds = {what1, what2}
+            if kinds == {"st"} and value1 == value2:
+                continue
+            if "st" in kinds or kinds == {"ld", "atom"}:
+                pairs.add((t1, t2))
+    return pairs
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_races_are_those_of_an_oracle_that_compares_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    shape, words = (2, 64), int(rng.choice((4, 24, 64)))
+    events = random_events(rng, shape, words)
+    expected = found_by_oracle(events, shape)
+    patterns = Patterns()
+    found = found_by_checks(events, shape, words, patterns)
+    assert found <= expected
+    assert bool(found) == bool(expected)
+    # A second launch looks most of it up.
+    assert found_by_checks(events, shape, words, patterns) == found
+
+
+def test_the_random_histories_are_both_racy_and_clean():
+    racy = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        shape, words = (2, 64), int(rng.choice((4, 24, 64)))
+        racy += bool(found_by_oracle(random_events(rng, shape, words), shape))
+    assert 30 < racy < 120

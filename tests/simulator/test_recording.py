@@ -1,0 +1,92 @@
+"""What can be asked of a recording."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.compiler import NvdisasmMissing
+from tests.simulator import kernel_launches
+
+SCALE = 'extern "C" __global__ void scale(int n, float *y) {\n  if (threadIdx.x < n) y[threadIdx.x] *= 2.0f;\n}'
+
+
+def scaled(times: int = 1, **options) -> simulator.Recording:
+    kernel = simulator.RawModule(code=SCALE, options=("-std=c++17",)).get_function("scale")
+    with simulator.record(**options) as recording:
+        for _ in range(times):
+            kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
+    return recording
+
+
+@pytest.mark.parametrize("name", ["local_array", "rms_norm_vectorized", "partial_warps", "reduce_shuffle"])
+def test_the_costs_of_all_requests_are_the_launch_s_totals(name):
+    launch = next(one for one in kernel_launches.ordinary() if name in (one.name, one.entry))
+    kernel = simulator.RawModule(code=launch.source, name_expressions=[launch.entry]).get_function(launch.entry)
+    with simulator.record(level="sass", blocks="all", checks="off") as recording:
+        kernel(launch.grid, launch.block, tuple(launch.make_arguments()))
+    blocks = np.stack(np.meshgrid(*map(range, launch.grid), indexing="ij"), axis=-1).reshape(-1, 3).tolist()
+    for quantity in ("sectors", "tags", "wavefronts"):
+        costs = sum(int(recording.requests(block=block, warp=None)[quantity].sum()) for block in blocks)
+        assert costs == recording.total(quantity)
+    assert recording.total("sectors") > 0
+
+
+def test_a_recording_is_described_by_its_launches():
+    assert repr(simulator.Recording("ptx")) == "<Recording at PTX level: no launch>"
+    assert (
+        repr(scaled())
+        == "<Recording at PTX level: scale for sm_90 on a grid of 1 × 1 × 1 blocks of 64 × 1 × 1 threads>"
+    )
+    assert "SASS level: 3 times scale for sm_90" in repr(scaled(3, level="sass"))
+    assert scaled().sampled is None
+
+
+def test_every_instruction_has_its_counts():
+    recording = scaled(level="sass")
+    rows = recording.by_instruction()
+    assert [row.index for row in rows] == list(range(len(rows)))
+    load = next(row for row in rows if row.opcode.startswith("LDG"))
+    assert (load.line, load.warps, load.total("requests"), load.total("lanes", "global", "ld")) == (2, 2, 2, 40)
+    leave = next(row for row in rows if row.opcode == "EXIT" and row.predicated_on < row.threads)
+    assert (leave.threads, leave.predicated_on) == (64, 24)
+    assert "EXIT" in leave.text and leave.accesses == {}
+    assert sum(row.warps for row in rows) == recording.instructions()
+    assert sum(row.predicated_on for row in rows) == recording.counters["smsp__sass_thread_inst_executed_pred_on.sum"]
+    for line in recording.by_line():
+        of_line = [row for row in rows if row.line == line.line]
+        assert sum(row.warps for row in of_line) == line.instructions
+        assert sum(row.total("sectors") for row in of_line) == line.total("sectors")
+
+
+def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blocks():
+    recording = scaled()
+    program = recording.launches[-1].program
+    before = recording.by_instruction()
+    changed = dataclasses.replace(program, blocks=program.blocks[::-1])
+    recording.launches[-1].program = changed
+    recording.launches[-1].block_warps = recording.launches[-1].block_warps[::-1].copy()
+    recording.launches[-1].block_lanes = recording.launches[-1].block_lanes[::-1].copy()
+    changed.blocks = [dataclasses.replace(block, index=index) for index, block in enumerate(changed.blocks)]
+    assert recording.by_instruction() == before
+    assert [row.text for row in before] == [instruction.text for instruction in program.instructions]
+
+
+def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():
+    recording = scaled()
+    assert recording.source == SCALE
+    assert any(one.startswith("ld.global") for one in recording.listing()[2])
+    assert any(one.startswith("LDG") for one in recording.listing("sass")[2])
+    assert recording.listings.keys() == {"ptx", "sass"}
+
+
+def test_where_nvdisasm_is_missing_the_ptx_is_listed(monkeypatch):
+    def missing():
+        raise NvdisasmMissing("nvdisasm is not installed")
+
+    recording = scaled()
+    monkeypatch.setattr("helpers.compiler.disassembly.find_nvdisasm", missing)
+    assert recording.listings.keys() == {"ptx"}
+    with pytest.raises(NvdisasmMissing, match="nvdisasm is not installed"):
+        recording.listing("sass")

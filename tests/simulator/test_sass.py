@@ -1,0 +1,352 @@
+"""Kernels at SASS level: the same bits as at PTX level, on all architecture families; sentences for what is unknown."""
+
+import functools
+import hashlib
+import re
+
+import numpy as np
+import pytest
+
+from helpers import compiler, devices, simulator
+from helpers.compiler import sass
+from tests.simulator import kernel_launches, sass_goldens
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
+# What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
+SINCE_AMPERE = frozenset(("products", "reduction"))
+# What only the SASS level knows: tensor cores, MATCH, calls of functions.
+SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "elections", "calls"))
+# The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
+APPROXIMATE = frozenset(("softmax", "fast_math"))
+
+
+@functools.lru_cache(maxsize=2)  # a prepared kernel takes up to 30 MB: those of one file at a time
+def module(file: str, arch: str) -> simulator.RawModule:
+    launches = kernel_launches.ladder() + kernel_launches.sharing() + kernel_launches.ordinary()
+    entries = sorted({launch.entry for launch in launches if launch.file == file})
+    return simulator.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=arch)
+
+
+def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
+    """The arguments after the launch."""
+    kernel = module(launch.file, arch).get_function(launch.entry)
+    kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
+    arguments = launch.make_arguments()
+    with simulator.record(level=level, checks="off"):
+        kernel(launch.grid, launch.block, tuple(arguments), shared_mem=launch.shared_bytes)
+    return arguments
+
+
+def runs_on(launch: kernel_launches.Launch, arch: str) -> bool:
+    """Whether an architecture has what a launch needs."""
+    old = arch == "sm_75" and (launch.file in SINCE_AMPERE or "cp.async" in launch.source)
+    return not old and launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
+
+
+def code_of(kernel: simulator.Kernel, level: str) -> str:
+    """What is executed, without the name of the architecture: many architectures share it."""
+    if level == "sass":
+        return sass_goldens.record.sass_digest(kernel.compiled)
+    return hashlib.sha256(re.sub(r"(?m)^\.target .*$", "", kernel.compiled.ptx).encode()).hexdigest()
+
+
+BITS: dict[tuple[str, str, str], list[bytes]] = {}
+
+
+def bits_after(launch: kernel_launches.Launch, arch: str, level: str) -> list[bytes]:
+    """The arguments' bytes after the launch; code that was executed for another architecture is not executed again."""
+    key = (launch.name, level, code_of(module(launch.file, arch).get_function(launch.entry), level))
+    if key not in BITS:
+        BITS[key] = [np.asarray(argument).tobytes() for argument in results(launch, arch, level)]
+    return BITS[key]
+
+
+def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
+    assert bits_after(launch, arch, "ptx") == bits_after(launch, arch, "sass")
+
+
+@pytest.mark.parametrize(
+    ("launch", "arch"),
+    [
+        pytest.param(launch, arch, id=f"{launch.file}-{arch}")
+        for launch in kernel_launches.ladder(((33, 65, 17),))
+        for arch in ARCHITECTURES
+        if runs_on(launch, arch)
+    ],
+)
+def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+@pytest.mark.parametrize(
+    ("launch", "arch"),
+    [
+        pytest.param(launch, arch, id=f"{launch.name}-{arch}")
+        for arch in ARCHITECTURES
+        for launch in kernel_launches.sharing()
+        if runs_on(launch, arch)
+    ],
+)
+def test_blocks_that_share_tiles_give_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+def is_one_of_many(launch: kernel_launches.Launch) -> bool:
+    """Whether other launches run the same kernel with nothing but other addresses."""
+    return launch.entry.startswith("shared_skew") and launch.name.split()[1] not in ("0", "1", "17")
+
+
+@pytest.mark.parametrize(
+    ("launch", "arch"),
+    [
+        pytest.param(launch, arch, id=f"{launch.name}-{arch}")
+        for arch in ("sm_75", "sm_80", "sm_90")
+        for launch in kernel_launches.ordinary()
+        if runs_on(launch, arch) and launch.entry not in SASS_ONLY | APPROXIMATE and not is_one_of_many(launch)
+    ],
+)
+def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
+    assert_levels_agree(launch, arch)
+
+
+@pytest.mark.parametrize("name", sorted(SASS_ONLY))
+def test_what_only_machine_code_knows_says_so_at_the_ptx_level(name):
+    launch = next(launch for launch in kernel_launches.ordinary() if launch.entry == name)
+    with pytest.raises(simulator.UnsupportedInstruction, match='record\\(level="sass"\\)'):
+        results(launch, "sm_90", "ptx")
+    recorded, plain = results(launch, "sm_90", "sass"), launch.make_arguments()
+    kernel = module(launch.file, "sm_90").get_function(launch.entry)
+    kernel(launch.grid, launch.block, tuple(plain))  # takes the machine code of its own accord
+    assert [np.asarray(x).tobytes() for x in plain] == [np.asarray(x).tobytes() for x in recorded]
+
+
+def test_softmax_agrees_within_the_ulps_of_the_special_functions():
+    launch = next(launch for launch in kernel_launches.ordinary() if launch.name == "softmax")
+    ptx, machine = (results(launch, "sm_90", level)[1] for level in ("ptx", "sass"))
+    np.testing.assert_allclose(machine, ptx, rtol=1e-6)
+
+
+# ---- what is no arithmetic
+
+
+def run(source: str, *arguments, grid=1, block=32, arch="sm_90", name="kernel") -> None:
+    kernel = simulator.RawModule(code=source, arch=arch).get_function(name)
+    with simulator.record(level="sass", checks="off"):
+        kernel((grid,), (block,), arguments)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_generic_pointers_lead_to_shared_local_and_global_memory(arch):
+    source = """
+    __device__ __noinline__ float twice(const float *p, int i) { return p[i] * 2.0f; }
+    extern "C" __global__ void kernel(float *out, int k) {
+        __shared__ float s[32];
+        float l[32];
+        s[threadIdx.x] = threadIdx.x;
+        for (int i = 0; i < 32; ++i) l[i] = i * k;
+        __syncthreads();
+        const float *p = k == 1 ? s : k == 2 ? l : out + 32;
+        out[threadIdx.x] = twice(p, threadIdx.x ^ 1);
+    }"""
+    i = np.arange(32, dtype=np.float32)
+    neighbours = np.arange(32) ^ 1
+    for k, expected in ((1, i), (2, 2 * i), (3, 100 + i)):
+        out = np.concatenate([np.zeros(32, np.float32), 100 + i])
+        run(source, out, np.int32(k), arch=arch)
+        np.testing.assert_array_equal(out[:32], 2 * expected[neighbours])
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_variables_of_the_module_keep_their_values(arch):
+    source = """
+    __device__ int counter = 5;
+    __device__ float table[4] = {1, 2, 3, 4};
+    __constant__ float weights[4] = {10, 20, 30, 40};
+    extern "C" __global__ void kernel(float *out, int k) {
+        out[threadIdx.x] = table[k] + weights[threadIdx.x % 4] + weights[2];
+        table[k] = out[threadIdx.x];
+        if (threadIdx.x == 0) out[0] = atomicAdd(&counter, 1);
+    }"""
+    kernel = simulator.RawModule(code=source, arch=arch).get_function("kernel")
+    out = np.zeros(4, np.float32)
+    for first in (5, 6):
+        with simulator.record(level="sass", checks="off"):
+            kernel((1,), (4,), (out, np.int32(1)))
+        assert out[0] == first
+    np.testing.assert_array_equal(out[1:], [72 + 50, 72 + 60, 72 + 70])
+
+
+def test_printf_prints_its_arguments(capsys):
+    source = r"""extern "C" __global__ void kernel(float x) {
+        if (threadIdx.x < 2) printf("%d: %.2f %s\n", threadIdx.x, x * 2, "fast");
+    }"""
+    run(source, np.float32(1.5))
+    assert capsys.readouterr().out == "0: 3.00 fast\n1: 3.00 fast\n"
+
+
+def test_an_assertion_that_fails_names_its_line():
+    source = """extern "C" __global__ void kernel(int k) {
+        assert(k != 5);
+    }"""
+    run(source, np.int32(4))
+    with pytest.raises(simulator.SimulatorError, match="line 2"):
+        run(source, np.int32(5))
+
+
+def test_a_trap_stops_the_kernel():
+    with pytest.raises(simulator.SimulatorError, match="line 2"):
+        run('extern "C" __global__ void kernel(int k) {\n if (k == 1) __trap(); \n}', np.int32(1))
+
+
+# ---- calls of functions
+
+CALLS = {
+    "a function": """
+    __device__ __noinline__ int twice(int x) { return 2 * x; }
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = twice(threadIdx.x);
+    }""",
+    "itself": """
+    __device__ int count(int n) { return n < 1 ? 0 : n < 2 ? 2 : count(n - 1) + 2 * (count(n - 2) == 2 * n - 4); }
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = count(threadIdx.x);
+    }""",
+    "through a pointer": """
+    __device__ int even(int x) { return 2 * x; }
+    __device__ int odd(int x) { return x + x; }
+    __device__ int (*functions[2])(int) = {even, odd};
+    extern "C" __global__ void kernel(int *out) {
+        out[threadIdx.x] = functions[threadIdx.x % 2](threadIdx.x);
+    }""",
+}
+
+
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
+@pytest.mark.parametrize("source", CALLS.values(), ids=CALLS)
+def test_functions_are_called(source, arch):
+    out = np.zeros(12, np.int32)
+    run(source, out, block=12, arch=arch)
+    np.testing.assert_array_equal(out, 2 * np.arange(12))
+
+
+def test_a_call_at_ptx_level_names_the_function_the_line_and_the_way_out():
+    kernel = simulator.RawModule(code=CALLS["itself"]).get_function("kernel")
+    with (
+        pytest.raises(
+            simulator.UnsupportedInstruction, match="line 4 of your source calls count, which is not"
+        ) as caught,
+        simulator.record(level="ptx"),
+    ):
+        kernel((1,), (12,), (np.zeros(12, np.int32),))
+    assert 'record(level="sass")' in str(caught.value)
+    assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
+
+
+def test_outside_a_recording_a_call_takes_the_machine_code():
+    out = np.zeros(12, np.int32)
+    simulator.RawModule(code=CALLS["itself"]).get_function("kernel")((1,), (12,), (out,))
+    np.testing.assert_array_equal(out, 2 * np.arange(12))
+
+
+def test_a_recursion_without_end_runs_out_of_its_stack():
+    source = """
+    __device__ int deeper(int n) { return n < 0 ? 0 : 1 + deeper(n + 1) * n; }
+    extern "C" __global__ void kernel(int *out) { out[0] = deeper(3); }"""
+    with pytest.raises(simulator.OutOfBounds, match="local memory.*1024 bytes.*\n.*line 2(.|\n)*does that end"):
+        run(source, np.zeros(1, np.int32), block=1)
+
+
+# ---- what is unknown
+
+THREE = 'extern "C" __global__ void kernel(int *p) { *p = 3; }'
+
+
+def runs_at_ptx_level(arch: str) -> bool:
+    out = np.zeros(1, np.int32)
+    with simulator.record(level="ptx"):
+        simulator.RawModule(code=THREE, arch=arch).get_function("kernel")((1,), (1,), (out,))
+    return out[0] == 3
+
+
+def test_an_unknown_architecture_is_refused_with_a_way_out_and_ptx_goes_on():
+    with pytest.raises(simulator.UnsupportedInstruction) as caught:
+        run(THREE, np.zeros(1, np.int32), arch="sm_100")
+    assert "sm_100" in str(caught.value) and 'arch="sm_90"' in str(caught.value)
+    assert 'record(level="ptx")' in str(caught.value)
+    assert runs_at_ptx_level("sm_100")
+
+
+def test_an_unknown_instruction_is_named_with_its_line():
+    source = """extern "C" __global__ void kernel(long long *out) {
+        out[0] = clock64();
+    }"""
+    with pytest.raises(simulator.UnsupportedInstruction, match=r"CS2R.*line 2 of your source.*record\(level=\"ptx\"\)"):
+        run(source, np.zeros(1, np.int64))
+
+
+def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
+    source = """extern "C" __global__ void kernel(long long *out) {
+        if (threadIdx.x > 5000) return;
+        out[0] = 7;
+    }"""
+    out = np.zeros(1, np.int64)
+    run(source, out)
+    assert out[0] == 7
+
+
+def test_without_nvdisasm_a_sentence_says_what_works_and_ptx_goes_on(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+    with pytest.raises(compiler.NvdisasmMissing, match=r'nvdisasm.*is not installed.*record\(level="ptx"\)'):
+        run(THREE, np.zeros(1, np.int32))
+    assert runs_at_ptx_level("sm_90")
+
+
+# ---- text
+
+
+@pytest.mark.parametrize(
+    ("text", "operand"),
+    [
+        ("R5.reuse", sass.Register("R", 5)),
+        ("-|R5|", sass.Register("R", 5, negated=True, absolute=True)),
+        ("RZ", sass.Register("R", None)),
+        ("!UP3", sass.Register("UP", 3, negated=True)),
+        ("~R4", sass.Register("R", 4, inverted=True)),
+        ("R7.H0_H0", sass.Register("R", 7, modifiers=("H0_H0",))),
+        ("-0x10", sass.Immediate("-0x10")),
+        ("-QNAN", sass.Immediate("-QNAN")),
+        ("c[0x0][0x160]", sass.Constant(0, 0x160)),
+        ("-c[0x3][R0+0x10]", sass.Constant(3, 0x10, sass.Register("R", 0), negated=True)),
+        ("[R2.64+0x10]", sass.Address((sass.Register("R", 2, modifiers=("64",)),), 16)),
+        ("desc[UR4][R2.64+-0x8]", sass.Address((sass.Register("R", 2, modifiers=("64",)),), -8)),
+        ("[UR4+R3.X4+0x80]", sass.Address((sass.Register("UR", 4), sass.Register("R", 3, modifiers=("X4",))), 128)),
+        ("SR_TID.X", sass.Special("SR_TID.X")),
+        ("`(.L_x_1)", sass.Label(".L_x_1")),
+    ],
+)
+def test_operands_are_read(text, operand):
+    assert sass.parse_operand(text) == operand
+
+
+def test_a_statement_has_a_guard_modifiers_and_the_lines_of_its_calls():
+    text = """.text.kernel:
+	//## File "head.cuh", line 90 inlined at "k.cu", line 2
+	//## File "k.cu", line 2 inlined at "k.cu", line 7
+	//## File "k.cu", line 7
+        /*0010*/              @!P1 LEA.HI.X R9, R14, R9.reuse, -R25, 0x2, P2 ;
+.L_x_3:
+        /*0020*/                   BRX R4 -0x30 (*"BRANCH_TARGETS .L_x_3, .L_x_4"*);
+"""
+    function = sass.parse(text, "k.cu")
+    lea, branch = function.statements
+    assert (lea.address, lea.base, lea.line, lea.called_from) == (16, "LEA", 2, (7,))
+    assert lea.guard == sass.Register("P", 1, negated=True)
+    assert lea.has("X") and not lea.has("U32") and len(lea.operands) == 6
+    assert branch.targets == (".L_x_3", ".L_x_4")
+    assert function.labels == {".text.kernel": 0, ".L_x_3": 1}
+
+
+def test_what_is_no_operand_is_named():
+    with pytest.raises(ValueError, match=r"FADD R0, R1, @@: the operand @@"):
+        sass.parse("        /*0000*/                   FADD R0, R1, @@ ;", "k.cu")

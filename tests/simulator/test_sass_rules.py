@@ -1,0 +1,397 @@
+"""Operand rules of SASS instructions, one by one, against arithmetic on Python's unbounded integers and fractions."""
+
+import math
+import struct
+
+import numpy as np
+import pytest
+
+from helpers.compiler import sass
+from helpers.simulator.engine.ir import Registers
+from helpers.simulator.frontends.sass.opcodes import ARITHMETIC, UNIFORM, refuse_unknown_modifiers
+from helpers.simulator.frontends.sass.operands import Operands
+from tests.simulator import exact
+
+M32, M64 = 2**32 - 1, 2**64 - 1
+RANDOM = np.random.default_rng(5)
+LANES = 200
+CORNERS = [0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFF0000, 0x3F800000, 0x55555555]
+
+
+def words() -> np.ndarray:
+    """Registers full of corner cases and random bits, uint32."""
+    values = RANDOM.integers(0, 2**32, LANES, dtype=np.uint32)
+    chosen = RANDOM.random(LANES) < 0.3
+    values[chosen] = RANDOM.choice(CORNERS, int(chosen.sum()))
+    return values
+
+
+def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
+    """The registers that one instruction writes, uint32 or bool; `registers` gives its sources by name."""
+    (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
+    operands = Operands(code)
+    refuse_unknown_modifiers(statement)
+    slots, evaluate = ARITHMETIC[UNIFORM.get(statement.base, statement.base)](operands, statement)
+    values = Registers(operands.initial, subnormal=True)
+    for name, value in registers.items():
+        if name in operands.slots:
+            values[operands.slots[name]] = value.view(np.int32) if value.dtype == np.uint32 else value
+    results = evaluate(values)
+    results = results if isinstance(results, tuple) else (results,)
+    names = {slot: name for name, slot in operands.slots.items()}
+    written = {names[slot]: result for slot, result in zip(slots, results, strict=False) if slot is not None}
+    return {
+        name: np.broadcast_to(value if value.dtype == bool else np.asarray(value).view(np.uint32), LANES)
+        for name, value in written.items()
+    }
+
+
+def signed(x: int, bits: int = 32) -> int:
+    return x - (1 << bits) if x >> (bits - 1) else x
+
+
+def lanes(*arrays):
+    return zip(*(array.tolist() for array in arrays), strict=True)
+
+
+# ---- addition
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("IADD3 R0, R1, R2, R3", lambda a, b, c: a + b + c),
+        ("IADD3 R0, -R1, R2, -R3", lambda a, b, c: -a + b - c),
+        ("IADD3 R0, R1, -0x5, RZ", lambda a, b, c: a - 5),
+        ("VIADD R0, R1, 0xfffffffe", lambda a, b, c: a - 2),
+        ("UIADD3 UR0, UR1, UR2, URZ", lambda a, b, c: a + b),
+        ("IMAD R0, R1, R2, R3", lambda a, b, c: a * b + c),
+        ("IMAD.MOV R0, RZ, RZ, -R3", lambda a, b, c: -c),
+        ("IMAD.IADD R0, R1, 0x1, -R2", lambda a, b, c: a - b),
+        ("IMAD.SHL.U32 R0, R1, 0x10, RZ", lambda a, b, c: a << 4),
+        ("IMAD.HI.U32 R0, R1, R2, RZ", lambda a, b, c: a * b >> 32),
+        ("IMAD.HI R0, R1, R2, RZ", lambda a, b, c: signed(a) * signed(b) >> 32),
+        ("LEA R0, R1, R2, 0x5", lambda a, b, c: (a << 5) + b),
+        ("LEA.HI R0, R1, R2, R3, 0x5", lambda a, b, c: ((c << 32 | a) << 5 >> 32) + b),
+        ("LEA.HI R0, R1, R2, RZ, 0x1b", lambda a, b, c: (a >> 5) + b),
+        ("LEA.HI.SX32 R0, R1, R2, 0x1e", lambda a, b, c: (signed(a) >> 2) + b),
+        ("IABS R0, R1", lambda a, b, c: abs(signed(a))),
+        ("VABSDIFF R0, R1, R2, R3", lambda a, b, c: abs(signed(a) - signed(b)) + c),
+        ("IMNMX R0, R1, R2, PT", lambda a, b, c: min(signed(a), signed(b))),
+        ("VIMNMX3 R0, R1, R2, R3, PT", lambda a, b, c: min(signed(a), signed(b), signed(c))),
+        ("VIMNMX3.U32 R0, R1, 0x64, R3, !PT", lambda a, b, c: max(a, 100, c)),
+        ("VIMNMX.U32 R0, R1, R2, !PT", lambda a, b, c: max(a, b)),
+        ("VIADDMNMX R0, R1, R2, R3, !PT", lambda a, b, c: max(signed((a + b) & M32), signed(c))),
+    ],
+)
+def test_integer_arithmetic(text, rule):
+    a, b, c = words(), words(), words()
+    name = "UR" if text.startswith("U") else "R"
+    (result,) = execute(text, **{f"{name}1": a, f"{name}2": b, f"{name}3": c}).values()
+    assert result.tolist() == [rule(*lane) & M32 for lane in lanes(a, b, c)]
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_carries_make_a_64_bit_addition_of_two_32_bit_ones(sign):
+    low_a, high_a, low_b, high_b = words(), words(), words(), words()
+    first = execute(f"IADD3 R0, P0, R1, {sign}R2, RZ", R1=low_a, R2=low_b)
+    inverted = "~" if sign else ""
+    second = execute(f"IADD3.X R0, R1, {inverted}R2, RZ, P0, !PT", R1=high_a, R2=high_b, P0=first["P0"])
+    also = execute(f"IMAD.X R0, R1, 0x1, {inverted}R2, P0", R1=high_a, R2=high_b, P0=first["P0"])
+    both = first["R0"].astype(np.uint64) | (second["R0"].astype(np.uint64) << np.uint64(32))
+    factor = -1 if sign else 1
+    expected = [(h << 32 | n) + factor * (k << 32 | m) & M64 for n, h, m, k in lanes(low_a, high_a, low_b, high_b)]
+    assert both.tolist() == expected
+    assert also["R0"].tolist() == second["R0"].tolist()
+
+
+def test_three_numbers_have_two_carries():
+    a, b, c = words(), words(), words()
+    result = execute("IADD3 R0, P0, P1, R1, R2, R3", R1=a, R2=b, R3=c)
+    carries = result["P0"].astype(int) + result["P1"].astype(int)
+    assert (result["R0"].astype(np.uint64) + (carries.astype(np.uint64) << np.uint64(32))).tolist() == [
+        x + y + z for x, y, z in lanes(a, b, c)
+    ]
+
+
+def test_a_shifted_addition_carries():
+    a, b = words(), words()
+    result = execute("LEA R0, P0, R1, R2, 0x2", R1=a, R2=b)
+    assert result["P0"].tolist() == [((x << 2 & M32) + y) >> 32 == 1 for x, y in lanes(a, b)]
+
+
+@pytest.mark.parametrize(("form", "kind"), [("IMAD.WIDE.U32", lambda x: x), ("IMAD.WIDE", signed)])
+def test_a_wide_multiplication_has_64_bits(form, kind):
+    a, b, low, high = words(), words(), words(), words()
+    result = execute(f"{form} R6, R1, R2, R4", R1=a, R2=b, R4=low, R5=high)
+    both = result["R6"].astype(np.uint64) | (result["R7"].astype(np.uint64) << np.uint64(32))
+    assert both.tolist() == [kind(x) * kind(y) + (h << 32 | k) & M64 for x, y, k, h in lanes(a, b, low, high)]
+
+
+def test_the_upper_half_of_a_product_takes_a_64_bit_addend():
+    a, b, low, high = words(), words(), words(), words()
+    result = execute("IMAD.HI.U32 R0, P0, R1, R2, R4", R1=a, R2=b, R4=low, R5=high)
+    sums = [x * y + (h << 32 | k) for x, y, k, h in lanes(a, b, low, high)]
+    assert result["R0"].tolist() == [total >> 32 & M32 for total in sums]
+    assert result["P0"].tolist() == [total >> 64 == 1 for total in sums]
+
+
+# ---- bits
+
+
+def funnel(low: int, high: int, amount: int, left: bool, upper: bool, wraps: bool, width: int, kind) -> int:
+    amount = amount % width if wraps else min(amount, width)
+    both = high << 32 | low
+    moved = both << amount if left else kind(both) >> amount
+    return moved >> 32 & M32 if upper else moved & M32
+
+
+@pytest.mark.parametrize("by", ["R2", "0x5", "0x0", "0x1f", "0x20"])
+@pytest.mark.parametrize(
+    ("form", "low", "high", "options"),
+    [
+        ("SHF.L.U32", "R1", "RZ", (True, False, False, 32, lambda x: x)),
+        ("SHF.L.W.U32.HI", "R1", "R3", (True, True, True, 32, lambda x: x)),
+        ("SHF.L.U64.HI", "R1", "R3", (True, True, False, 64, lambda x: x)),
+        ("SHF.R.U32.HI", "RZ", "R3", (False, True, False, 32, lambda x: x)),
+        ("SHF.R.S32.HI", "RZ", "R3", (False, True, False, 32, lambda x: signed(x, 64))),
+        ("SHF.R.U64", "R1", "R3", (False, False, False, 64, lambda x: x)),
+        ("SHF.R.S64", "R1", "R3", (False, False, False, 64, lambda x: signed(x, 64))),
+        ("SHF.R.W.U32", "R1", "R3", (False, False, True, 32, lambda x: x)),
+    ],
+)
+def test_funnel_shifts(form, low, high, options, by):
+    a, amount, c = words(), words(), words()
+    amount[::2] %= 70
+    (result,) = execute(f"{form} R0, {low}, {by}, {high}", R1=a, R2=amount, R3=c).values()
+    left, upper, wraps, width, kind = options
+    if by != "R2":
+        amount = np.full(LANES, int(by, 0), np.uint32)
+    a, c = (a if low == "R1" else np.zeros_like(a)), (c if high == "R3" else np.zeros_like(c))
+    assert result.tolist() == [funnel(x, z, n, left, upper, wraps, width, kind) for x, n, z in lanes(a, amount, c)]
+
+
+@pytest.mark.parametrize("table", [*range(0, 256, 7), 0xC0, 0xFC, 0x3C, 0xF8, 0x96, 0xE2, 0x48, 0x33])
+def test_every_table_of_a_three_input_function(table):
+    a, b, c = words(), words(), words()
+    result = execute(f"LOP3.LUT P0, R0, R1, R2, R3, {table:#x}, !PT", R1=a, R2=b, R3=c)
+    expected = [
+        sum((table >> ((x >> i & 1) * 4 + (y >> i & 1) * 2 + (z >> i & 1)) & 1) << i for i in range(32))
+        for x, y, z in lanes(a, b, c)
+    ]
+    assert result["R0"].tolist() == expected
+    assert result["P0"].tolist() == [value != 0 for value in expected]
+
+
+@pytest.mark.parametrize("table", [0x80, 0xA8, 0x2A, 0xFE, 0x3C, 0x08])
+def test_predicates_have_tables_too(table):
+    p, q, r = (RANDOM.random(LANES) < 0.5 for _ in range(3))
+    result = execute(f"PLOP3.LUT P0, P4, P1, !P2, P3, {table:#x}, 0x1", P1=p, P2=q, P3=r)
+    assert result["P0"].tolist() == [bool(table >> (x * 4 + (not y) * 2 + z) & 1) for x, y, z in lanes(p, q, r)]
+    assert result["P4"].tolist() == [not x and y and not z for x, y, z in lanes(p, q, r)]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("POPC R0, R1", lambda a, b, c: a.bit_count()),
+        ("FLO.U32 R0, R1", lambda a, b, c: a.bit_length() - 1),
+        ("FLO.U32.SH R0, R1", lambda a, b, c: 32 - a.bit_length() if a else -1),
+        ("BREV R0, R1", lambda a, b, c: int(f"{a:032b}"[::-1], 2)),
+        ("SGXT R0, R1, 0x5", lambda a, b, c: signed(a & 31, 5)),
+        ("SGXT.U32 R0, R1, 0x9", lambda a, b, c: a & 511),
+        ("BMSK R0, 0x3, 0x7", lambda a, b, c: 0x7F << 3),
+        ("MOV R0, R2", lambda a, b, c: b),
+        ("PRMT R0, R1, 0x3715, R2", lambda a, b, c: sum(
+            ((b << 32 | a) >> 8 * n & 255) << 8 * i for i, n in enumerate((5, 1, 7, 3)))),
+        ("PRMT R0, R1, 0x8880, RZ", lambda a, b, c: (a & 255) | (0xFFFFFF00 if a & 128 else 0)),
+        ("IDP.4A.U8.U8 R0, R1, R2, R3", lambda a, b, c: sum(
+            (a >> s & 255) * (b >> s & 255) for s in (0, 8, 16, 24)) + c),
+    ],
+)  # fmt: skip
+def test_bits(text, rule):
+    a, b, c = words(), words(), words()
+    (result,) = execute(text, R1=a, R2=b, R3=c).values()
+    assert result.tolist() == [rule(*lane) & M32 for lane in lanes(a, b, c)]
+
+
+def test_predicates_are_packed_into_a_register_and_back():
+    flags = {f"P{n}": RANDOM.random(LANES) < 0.5 for n in (0, 2, 5)}
+    before = words()
+    packed = execute("P2R.B1 R0, PR, R1, 0x25", R1=before, **flags)["R0"]
+    expected = [
+        x & ~0x2500 | (p << 8 | q << 10 | r << 13)
+        for x, p, q, r in lanes(before, flags["P0"], flags["P2"], flags["P5"])
+    ]
+    assert packed.tolist() == expected
+    back = execute("R2P PR, R0.B1, 0x25", R0=packed)
+    assert all((back[name] == value).all() for name, value in flags.items())
+
+
+# ---- comparison
+
+
+@pytest.mark.parametrize("comparison", ["LT", "EQ", "LE", "GT", "NE", "GE"])
+@pytest.mark.parametrize("unsigned", [True, False])
+def test_two_comparisons_make_a_64_bit_one(comparison, unsigned):
+    a, b = (RANDOM.integers(0, 2**64, LANES, dtype=np.uint64) for _ in range(2))
+    a[::3] = b[::3]
+    a[1::3] = b[1::3] ^ np.uint64(1 << 31)
+    halves = {
+        "R2": a.astype(np.uint32), "R3": (a >> np.uint64(32)).astype(np.uint32),
+        "R4": b.astype(np.uint32), "R5": (b >> np.uint64(32)).astype(np.uint32),
+    }  # fmt: skip
+    kind = ".U32" if unsigned else ""
+    low = execute(f"ISETP.{comparison}.U32.AND P0, PT, R2, R4, PT", **halves)
+    high = execute(f"ISETP.{comparison}{kind}.AND.EX P1, P2, R3, R5, PT, P0", P0=low["P0"], **halves)
+    read = (lambda x: x) if unsigned else (lambda x: signed(x, 64))
+    compare = {
+        "LT": int.__lt__,
+        "EQ": int.__eq__,
+        "LE": int.__le__,
+        "GT": int.__gt__,
+        "NE": int.__ne__,
+        "GE": int.__ge__,
+    }
+    expected = [compare[comparison](read(x), read(y)) for x, y in lanes(a, b)]
+    assert high["P1"].tolist() == expected
+    assert high["P2"].tolist() == [not yes for yes in expected]
+
+
+@pytest.mark.parametrize(("combine", "rule"), [("AND", "and"), ("OR", "or"), ("XOR", "!=")])
+def test_a_comparison_is_combined_with_a_predicate(combine, rule):
+    a, b, p = words(), words(), RANDOM.random(LANES) < 0.5
+    result = execute(f"ISETP.GT.{combine} P0, PT, R1, R2, !P1", R1=a, R2=b, P1=p)
+    python = {"and": lambda x, y: x and y, "or": lambda x, y: x or y, "!=": lambda x, y: x != y}[rule]
+    assert result["P0"].tolist() == [python(signed(x) > signed(y), not q) for x, y, q in lanes(a, b, p)]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "of_nan"), [("LT", False), ("GE", False), ("NE", False), ("NEU", True), ("GEU", True), ("LTU", True)]
+)
+def test_only_unordered_comparisons_are_true_for_nan(comparison, of_nan):
+    a = np.full(LANES, np.nan, np.float32)
+    b = np.ones(LANES, np.float32)
+    assert execute(f"FSETP.{comparison}.AND P0, PT, R1, R2, PT", R1=a, R2=b)["P0"].tolist() == [of_nan] * LANES
+    assert execute(f"FSETP.{comparison}.AND P0, PT, R1, R2, PT", R1=b, R2=b)["P0"][0] == (comparison in ("GE", "GEU"))
+
+
+# ---- floating point
+
+
+def floats(scale: int = 40) -> np.ndarray:
+    values = RANDOM.choice([-1.0, 1.0], LANES) * np.exp2(RANDOM.uniform(-scale, scale, LANES))
+    values[:6] = 0.0, -0.0, np.inf, 1e-40, -3e-39, 1.0
+    return values.astype(np.float32)
+
+
+def bits(value: float) -> int:
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+@pytest.mark.parametrize(("suffix", "mode"), [("", "rn"), (".RZ", "rz"), (".RM", "rm"), (".RP", "rp")])
+def test_ffma_rounds_once_in_every_mode(suffix, mode):
+    a, b, c = floats(), floats(), floats()
+    c[10:] = -(a[10:].astype(np.float64) * b[10:]).astype(np.float32)  # cancellation leaves the product's last bits
+    a[:6], b[:6] = 1.5, 2.5
+    result = execute(f"FFMA{suffix} R0, R1, -R2, R3", R1=a, R2=b, R3=c)["R0"]
+    expected = [exact.fma(x, -y, z, "f32", mode) for x, y, z in lanes(a, b, c)]
+    assert [x for x in result.tolist()] == [0x7FFFFFFF if math.isnan(x) else bits(x) for x in expected]
+
+
+def test_only_ftz_flushes_subnormal_numbers():
+    tiny = np.full(LANES, 1e-40, np.float32)
+    assert execute("FADD R0, R1, -RZ", R1=tiny)["R0"][0] == bits(1e-40)
+    assert execute("FADD.FTZ R0, |R1|, -RZ", R1=-tiny)["R0"][0] == 0
+    assert execute("FMUL.FTZ R0, R1, 1024", R1=tiny)["R0"][0] == 0
+
+
+def test_float64_is_a_pair_of_registers():
+    a, b = RANDOM.uniform(-9, 9, LANES), RANDOM.uniform(-9, 9, LANES)
+    halves = {f"R{2 + n}": part for n, part in enumerate(np.stack([a, b]).view(np.uint32).reshape(2, -1, 2)
+              .transpose(0, 2, 1).reshape(4, -1))}  # fmt: skip
+    result = execute("DFMA R6, R2, -R4, R2", **halves)
+    both = (result["R6"].astype(np.uint64) | (result["R7"].astype(np.uint64) << np.uint64(32))).view(np.float64)
+    assert both.tolist() == [exact.fma(x, -y, x, "f64") for x, y in lanes(a, b)]
+    less = execute("DSETP.LT.AND P0, PT, R2, |R4|, PT", **halves)["P0"]
+    assert less.tolist() == (a < np.abs(b)).tolist()
+
+
+def test_an_immediate_float64_is_read_from_the_machine_code():
+    code = struct.pack("<IIQ", 0, struct.unpack("<Q", struct.pack("<d", 0.1))[0] >> 32, 0)
+    halves = np.full(LANES, 2.0).view(np.uint32).reshape(-1, 2)
+    result = execute("DMUL R0, R2, 0.0999999642372131", code, R2=halves[:, 0].copy(), R3=halves[:, 1].copy())
+    product = (result["R0"].astype(np.uint64) | (result["R1"].astype(np.uint64) << np.uint64(32))).view(np.float64)
+    upper_half = struct.unpack("<d", struct.pack("<Q", struct.unpack("<Q", struct.pack("<d", 0.1))[0] >> 32 << 32))[0]
+    assert product[0] == 2 * upper_half
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("F2I.TRUNC.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, math.trunc(x)))),
+        ("F2I.U32.TRUNC.NTZ R0, R1", lambda x: max(0, min(2**32 - 1, math.trunc(x)))),
+        ("F2I.FLOOR.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, math.floor(x)))),
+        ("F2I.NTZ R0, R1", lambda x: max(-(2**31), min(2**31 - 1, round(x)))),
+    ],
+)
+def test_floats_become_integers_within_their_range(text, rule):
+    a = np.where(np.isfinite(floats()), floats(), np.float32(1.5)).astype(np.float32)
+    a[:4] = 0.5, 1.5, 2.5, -2.5
+    a = np.where(np.isinf(a), np.float32(7), a)
+    assert execute(text, R1=a)["R0"].tolist() == [rule(x) & M32 for x in a.tolist()]
+
+
+@pytest.mark.parametrize(("suffix", "mode"), [("", "rn"), (".RP", "rp"), (".RZ", "rz")])
+def test_integers_become_floats_rounded_once(suffix, mode):
+    a = words()
+    result = execute(f"I2F.U32{suffix} R0, R1", R1=a)["R0"]
+    assert result.tolist() == [bits(exact.rounded(exact.Fraction(x), "f32", mode) if x else 0.0) for x in a.tolist()]
+
+
+def test_bytes_of_a_register_become_floats():
+    a = words()
+    assert execute("I2F.U8 R0, R1.B2", R1=a)["R0"].tolist() == [bits(x >> 16 & 255) for x in a.tolist()]
+
+
+def test_two_halves_share_a_register():
+    a, b = (RANDOM.uniform(-2, 2, (LANES, 2)).astype(np.float16) for _ in range(2))
+    packed = {"R1": a.view(np.uint32)[:, 0].copy(), "R2": b.view(np.uint32)[:, 0].copy()}
+    both = execute("HFMA2 R0, R1, R2, -R1.H1_H1", **packed)["R0"]
+    expected = [
+        [exact.fma(float(x[i]), float(y[i]), -float(x[1]), "f16") for i in (0, 1)] for x, y in zip(a, b, strict=True)
+    ]
+    assert np.ascontiguousarray(both).view(np.float16).reshape(-1, 2).tolist() == expected
+    wide = execute("HADD2.F32 R0, -RZ, R1.H1_H1", **packed)["R0"]
+    assert np.ascontiguousarray(wide).view(np.float32).tolist() == a[:, 1].astype(float).tolist()
+    code = struct.pack("<IIQ", 0, 0x3FF99D4E, 0)
+    assert execute("HFMA2.MMA R0, -RZ, RZ, 1.9931640625, -0.00518035888671875", code)["R0"][0] == 0x3FF99D4E
+
+
+def test_floats_are_packed_high_first():
+    a, b = np.full(LANES, 1.0, np.float32), np.full(LANES, -2.0, np.float32)
+    assert execute("F2FP.F16.F32.PACK_AB R0, R1, R2", R1=a, R2=b)["R0"][0] == 0x3C00C000
+    assert execute("F2FP.BF16.F32.PACK_AB R0, RZ, R2", R1=a, R2=b)["R0"][0] == 0x0000C000
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "careful"),
+    [
+        (1.0, 3.0, False),
+        (0.0, 3.0, True),
+        (1.0, 0.0, True),
+        (1e-38, 1e10, True),
+        (1.0, np.inf, True),
+        (1e38, 1.0, False),
+        (3e38, 1.0, True),
+    ],
+)
+def test_a_division_near_the_limits_takes_the_slow_path(a, b, careful):
+    values = {"R1": np.full(LANES, a, np.float32), "R2": np.full(LANES, b, np.float32)}
+    assert execute("FCHK P0, R1, R2", **values)["P0"][0] == careful
+
+
+def test_the_modes_that_are_not_known_are_refused():
+    for text in ("PRMT.F4E R0, R1, R2, R3", "FADD.DENORM R0, R1, R2", "IDP.2A R0, R1, R2, R3", "CS2R R0, SR_CLOCKLO"):
+        with pytest.raises((ValueError, KeyError)):
+            execute(text)
