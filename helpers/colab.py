@@ -1,7 +1,7 @@
 """Google Colab: install what it lacks of the course's packages, and leave alone what it has.
 
-The first code cell of every notebook (helpers.authoring.notebooks.form writes it) fetches the course there and calls `set_up`.
-Anywhere else that cell does nothing, and this module is not loaded.
+The first code cell of every notebook (helpers.authoring.notebooks.form writes it) fetches the course there and calls
+`set_up`. Anywhere else that cell does nothing, and this module is not loaded.
 """
 
 from __future__ import annotations

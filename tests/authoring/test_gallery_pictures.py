@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from helpers import draw
 from helpers.authoring.gallery import pictures as gallery
 from helpers.authoring.gallery import small_pictures as gallery_small
 from helpers.draw import theme
@@ -19,8 +20,11 @@ def test_every_picture_has_three_settings_and_a_name_of_its_own():
 
 def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_gallery():
     folder = Path(gallery.__file__).parent
-    sources = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
-    drawing = (folder.parent / "draw").glob("*.py")
+    house = Path(draw.__file__).parents[1]
+    sources = "".join(
+        path.read_text(encoding="utf-8") for room in (folder, house / "explore") for path in room.glob("*.py")
+    )
+    drawing = (house / "draw").glob("*.py")
     figures = {name for path in drawing for name in re.findall(r"^def (\w+_figure)\(", path.read_text(), re.MULTILINE)}
     assert len(figures) > 25
     assert {name for name in figures if f"{name}(" not in sources} == set()

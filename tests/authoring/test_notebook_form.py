@@ -1,4 +1,4 @@
-"""helpers.authoring.notebooks.form: each rule is noticed by a sentence with the cell's number, mended or left to the author."""
+"""The form of notebooks: each rule is noticed by a sentence with the cell's number, mended or left to the author."""
 
 import base64
 import copy

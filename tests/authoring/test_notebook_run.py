@@ -1,4 +1,4 @@
-"""helpers.authoring.notebooks.run: a fresh run in the simulator, stored in canonical form, the same bytes every time."""
+"""Running notebooks: a fresh run in the simulator, stored in canonical form, the same bytes every time."""
 
 import json
 import sys

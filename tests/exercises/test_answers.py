@@ -2,8 +2,7 @@
 
 import pytest
 
-from helpers.exercises import Slip, check_number
-from helpers.exercises.framework import predict
+from helpers.exercises import Slip, check_number, predict
 from helpers.exercises.n03 import predict_naive_load
 
 # --- numbers

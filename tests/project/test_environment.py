@@ -101,7 +101,7 @@ def test_every_package_that_the_code_imports_is_declared():
     distributions = metadata.packages_distributions()
     undeclared = []
     for path in [*ROOT.glob("helpers/**/*.py"), *ROOT.glob("gemm_kernels/**/*.py")]:
-        if path.name == "bench_numba.py":
+        if path.name == "numba_simulator.py":
             continue  # runs in a Python of its own, which has Numba
         if path.match("slides/check.py"):
             continue  # `make slides CHECK=1` installs what tests need

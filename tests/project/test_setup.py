@@ -1,4 +1,4 @@
-"""helpers.authoring.setup_environment: which Python, which packages, and a sentence for everything that can go wrong."""
+"""Set-up: which Python, which packages, and a sentence for everything that can go wrong."""
 
 import ast
 import json

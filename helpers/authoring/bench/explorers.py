@@ -1,7 +1,7 @@
 """From moving a control to the new picture: how long does each explorer take, and does it survive any setting?
 
     python -m helpers.authoring.bench.explorers [explorer …]              every control over its range, timed
-    python -m helpers.authoring.bench.explorers --random 500 [explorer …]  settings at random: what was shown, and memory
+    python -m helpers.authoring.bench.explorers --random 500 [explorer …]   random settings: what was shown, memory
 
 Every move is timed as the learner feels it without the browser: new value in, compile and simulate if the launch is a
 new one, draw, PNG out. Launches that are kept from earlier moves are forgotten first, and the compiler's disk cache is

@@ -19,7 +19,7 @@ from helpers.exercises.framework.problems import Case, Problem
 from helpers.simulator import Kernel
 from helpers.simulator.errors import SimulatorError
 
-SOURCES = Path(__file__).parent / "sources"
+SOURCES = Path(__file__).parents[1] / "sources"
 Picture = Callable[[Kernel, Problem], theme.Figure]
 
 

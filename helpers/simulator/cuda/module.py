@@ -80,8 +80,8 @@ def record(
         blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
             everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
             are too big to execute: some blocks of every kind are executed, and counted for all of their kind
-            (`helpers.simulator.recording.sampling`); no addresses are kept, and the other blocks write nothing. SimulatorError if
-            blocks do not behave alike, or meet at variables of the module.
+            (`helpers.simulator.recording.sampling`); no addresses are kept, and the other blocks write nothing.
+            SimulatorError if blocks do not behave alike, or meet at variables of the module.
             `Recording.sampled` says what was done.
         only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
         unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.

@@ -176,7 +176,7 @@ class Recording:
     def counters(self) -> dict[str, int | float]:
         """The launches' counters under Nsight Compute's names, summed; `launch__…` are the last launch's.
 
-        At SASS level they are the hardware's own (`helpers.simulator.recording.counters`); at PTX level a few of them, counted on
+        At SASS level they are the hardware's own (`recording.counters`); at PTX level a few of them, counted on
         what the compiler's first half made. `launch__…` and the occupancy are the machine code's at both levels.
         """
         launches = self._launches()
