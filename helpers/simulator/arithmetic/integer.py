@@ -154,6 +154,21 @@ def permute_bytes(a, b, selector):
     return result
 
 
+def dot4(a, b, c, signed: tuple[bool, bool]):
+    """dp4a, IDP.4A: the products of the four bytes of a and b, added to c, modulo 2^32.
+
+    a, b and c are 32 bits wide; `signed` says of a and of b whether their bytes are; the result has the dtype of c.
+    0x01020304 · 0x01010101 + 5 is 15.
+    """
+    kinds = [np.int8 if is_signed else np.uint8 for is_signed in signed]
+    total = c
+    for shift in (0, 8, 16, 24):
+        left = (a >> a.dtype.type(shift)).astype(np.uint8).view(kinds[0]).astype(c.dtype)
+        right = (b >> b.dtype.type(shift)).astype(np.uint8).view(kinds[1]).astype(c.dtype)
+        total = total + left * right
+    return total
+
+
 def lop3(a, b, c, table: int):
     """Any logical function of three inputs: bit i of `table` is its value at (a, b, c) = the bits of i."""
     result = a.dtype.type(0)
