@@ -64,9 +64,11 @@ def sanitize(program: Program, kernel: Kernel | OwnKernel, M: int, N: int, K: in
     B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
     C = np.full((M, N), np.nan, np.float32)
     module = simulator.RawModule(code=program.source, options=KERNEL_OPTIONS, name_expressions=[program.entry])
+    function = module.get_function(program.entry)
+    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
     args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
     with simulator.sanitize("report") as reports:
-        module.get_function(program.entry)(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
+        function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
     return Sanitized(C, A @ B, reports[0])
 
 

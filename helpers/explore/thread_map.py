@@ -37,6 +37,7 @@ class Choice:
     """One position of the explorer's controls.
 
     program: the kernel.  shape: (M, N) of C.  block, grid: the launch.  selected_block, thread: linear numbers.
+    shared_bytes: dynamic shared memory.
     """
 
     program: Program
@@ -45,6 +46,7 @@ class Choice:
     grid: Dims
     selected_block: int = 0
     thread: int = 0
+    shared_bytes: int = 0
 
 
 def covering_grid(program: Program, block: Dims, shape: tuple[int, int], own: OwnKernel | None = None) -> Dims:
@@ -61,16 +63,16 @@ def covering_grid(program: Program, block: Dims, shape: tuple[int, int], own: Ow
 
 def picture_of(choice: Choice) -> theme.Figure:
     """Who computes C. Raises the simulator's and the compiler's errors."""
-    data = map_of(choice.program, choice.shape, choice.block, choice.grid)
+    data = map_of(choice.program, choice.shape, choice.block, choice.grid, choice.shared_bytes)
     return thread_map_figure(data, choice.selected_block, choice.thread)
 
 
 @lru_cache(maxsize=16)
-def map_of(program: Program, shape: tuple[int, int], block: Dims, grid: Dims) -> ThreadMap:
+def map_of(program: Program, shape: tuple[int, int], block: Dims, grid: Dims, shared_bytes: int = 0) -> ThreadMap:
     """Who stored what, from the recorded stores of every block."""
     (M, N), (x, y, z) = shape, grid
     every = tuple(product(range(x), range(y), range(z)))
-    recording = launches.record_launch(program, block, M, N, DEPTH, blocks=every)
+    recording = launches.record_launch(program, block, M, N, DEPTH, blocks=every, shared_bytes=shared_bytes)
     return thread_map(recording, shape, program.name)
 
 
@@ -106,7 +108,9 @@ class ThreadMapExplorer(LiveExplorer):
         """What the controls say now."""
         x, y, z = (dim.value for dim in self.dims)
         grid = (self.grid_x.value, self.grid_y.value, 1)
-        return Choice(self.kernel.value, self.shape.value, (x, y, z), grid, self.block.value, self.thread.value)
+        program, own = self.kernel.value, self.own
+        shared_bytes = own.shared_bytes if own is not None and program == own.program else 0
+        return Choice(program, self.shape.value, (x, y, z), grid, self.block.value, self.thread.value, shared_bytes)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """A new block or shape gets the grid that covers C; the selection stays inside the launch."""

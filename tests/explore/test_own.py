@@ -41,6 +41,15 @@ extern "C" __global__ void mine(int M, int N, int K, float alpha, const float *A
 """
 OUTSIDE = SOURCE.replace("A[row * K + k]", "A[row * K + k + (1 << 28)]")
 TILED = get("shared_memory").replace(T=8)
+# The shared-memory kernel with its tiles in dynamic shared memory, more of it than a launch may have unasked.
+DYNAMIC_BYTES = 60_000
+DYNAMIC = OwnKernel(
+    TILED.source.replace(
+        "__shared__ float As[T][T];", "extern __shared__ float tiles[];\n    float(*As)[T] = (float(*)[T])tiles;"
+    )
+    .replace("__shared__ float Bs[T][T];", "float(*Bs)[T] = (float(*)[T])(tiles + T * T);"),
+    TILED.entry, (8, 8), depth=8, shape=(24, 16, 24), shared_bytes=DYNAMIC_BYTES,
+)  # fmt: skip
 EXPLORERS = {
     module.__name__.rsplit(".", 1)[-1]: module
     for module in (
@@ -70,6 +79,18 @@ def sentence(explorer) -> str:
 @pytest.mark.parametrize("name", EXPLORERS)
 def test_a_kernel_with_tiles_is_shown_by_every_explorer(name):
     assert shown(explored(name, OwnKernel.of(TILED, shape=(24, 16, 24)))) == "picture"
+
+
+@pytest.mark.parametrize("name", EXPLORERS)
+def test_a_kernel_keeps_its_dynamic_shared_memory_in_every_explorer(name):
+    assert "extern __shared__" in DYNAMIC.source and DYNAMIC.source.count("__shared__") == 1
+    assert shown(explored(name, DYNAMIC)) == "picture"
+
+
+def test_the_sanitizer_launches_a_kernel_with_its_dynamic_shared_memory():
+    explorer = barriers.explore(DYNAMIC)
+    explorer.removed.value = 1
+    assert shown(explorer) == "picture"
 
 
 @pytest.mark.parametrize("shape", [(33, 17, 9), (1, 1, 1)])
