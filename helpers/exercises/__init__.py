@@ -22,12 +22,20 @@ number, a block or a set of parameters have the same `show`, `check` and `hint`.
 `exercises.progress_map()` shows what is open, tried and solved, `exercises.progress.reset()` forgets it; tag cells with
 the map `nbval-ignore-output`. Learners keep their own files in a folder my/, which git ignores.
 
-How an exercise is made
------------------------
-One file, sources/<name>.cu, holds the starter, the solution and known wrong solutions, which differ in marked lines
-only (`marked`); `notebook_NN.py` says the rest: task, hints, problem (what is computed, on which shapes), picture,
-goals, and what a learner is told who made the very mistake of a known wrong solution. A test holds every exercise to
-that: tests/exercises/test_contract.py.
+How an exercise is added
+------------------------
+To the module of its notebook, `n03.py` for notebook 03 (or the package `n02`, where a file would be too long). Every
+such module is found by its name and declares three tuples, in the order in which the notebook asks:
+
+    PREDICTIONS    functions that return a `predict(…)`: questions that come before a picture
+    QUESTIONS      functions decorated with `question(name, title)`: they judge an answer given in a cell of their own
+    EXERCISES      `KernelExercise`s and `ValueExercise`s, from easy to hard
+
+For a kernel, sources/<name>.cu holds the starter, the solution and known wrong solutions, which differ in marked lines
+only (`framework.marked`); the module says the rest: task, hints, problem (what is computed, on which shapes), picture,
+goals, and what a learner is told who made the very mistake of a known wrong solution. Then paste the cells that
+`python -m helpers.exercises NAME` prints into the notebook. tests/exercises/test_contract.py holds every exercise to
+its promises without being told of it.
 """
 
 from helpers.exercises.framework import progress

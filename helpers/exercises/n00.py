@@ -16,7 +16,7 @@ from helpers.draw import theme
 from helpers.draw.elements import Strip, strip
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.progress import noted
+from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import first_launch
 from helpers.explore.live import CannotShow
@@ -132,8 +132,6 @@ HOW_MANY_BLOCKS = ValueExercise(
     wrong=tuple(WrongValue(slip.answer, slip.because) for slip in BLOCKS_SLIPS),
 )
 
-EXERCISES = (HOW_MANY_BLOCKS,)
-
 
 # --- a kernel with a wrong index
 
@@ -143,7 +141,7 @@ def show(source: str = START) -> theme.Figure:
     return first_launch.picture(source, *SHOWN)
 
 
-@noted("every_element")
+@question("every_element", "Every element, once")
 def check(source: str) -> Verdict:
     """Is every element scaled exactly once, for every launch of SHAPES?"""
     for number, (grid, block, elements) in enumerate(SHAPES):
@@ -210,3 +208,8 @@ def _diagnosis(written: Strip) -> str:
     if np.flatnonzero(written.writers != 1).tolist() == [written.elements - 1]:
         return "All the others are right: what does your condition say when index is N - 1?"
     return ""
+
+
+PREDICTIONS = (predict_last_threads, predict_blocks)
+QUESTIONS = (check,)
+EXERCISES = (HOW_MANY_BLOCKS,)

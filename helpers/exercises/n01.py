@@ -193,4 +193,7 @@ SMALLEST_SQUARE = ValueExercise(
     wrong=tuple(WrongValue(slip.answer, slip.because) for slip in SMALLEST_SLIPS),
 )
 
+
+PREDICTIONS = (predict_flops, predict_lines)
+QUESTIONS = ()
 EXERCISES = (ORDER_OF_LOOPS, LEAST_TIME, SMALLEST_SQUARE)

@@ -188,4 +188,7 @@ COLUMN_MAJOR = KernelExercise(
     ),
 )  # fmt: skip
 
+
+PREDICTIONS = (predict_naive_load,)
+QUESTIONS = ()
 EXERCISES = (STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)

@@ -234,4 +234,7 @@ DEEP_TILES = KernelExercise(
     ),
 )  # fmt: skip
 
+
+PREDICTIONS = (predict_blocks,)
+QUESTIONS = ()
 EXERCISES = (LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)

@@ -9,8 +9,30 @@ from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap
 from helpers.exercises.framework.pictures import SectorsOf
+from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
+from helpers.explore import vector_width
+
+SCALAR, AT_ONCE = vector_width.WIDTHS[0], vector_width.WIDTHS[-1]
+
+
+def predict_sectors() -> Prediction:
+    """Sectors of a warp's copy of 128 floats with float4, where four passes of float take 16. From a recording."""
+    copy = vector_width.Copy()
+    before, after = (vector_width.way_of(width, copy) for width in (SCALAR, AT_ONCE))
+    return predict(
+        f"Sectors for one request of float4, where {before.requests} requests of float cost {before.cost} together:",
+        reasons={
+            4: "That is one request of float. But this request moves four times as many bytes.",
+            8: "That would be half of the bytes. All 512 are needed.",
+            16: "512 bytes are 16 times 32, in how many requests they may be asked for.",
+            64: "That would be four times the bytes: a sector would be delivered for every two floats.",
+        },
+        answer=after.cost,
+        picture=lambda: vector_width.picture_of(AT_ONCE, copy),
+    )
+
 
 # --- scaling a vector
 
@@ -143,4 +165,7 @@ VECTOR_STORE = KernelExercise(
     ),
 )  # fmt: skip
 
+
+PREDICTIONS = (predict_sectors,)
+QUESTIONS = ()
 EXERCISES = (FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)

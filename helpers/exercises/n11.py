@@ -1,4 +1,4 @@
-"""Exercises of notebook 11, autotuning: what the rules allow, rounds of blocks, and tiles for a small matrix."""
+"""Exercises of notebook 11, autotuning: what the rules allow, good configurations, rounds of blocks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,54 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.draw import theme
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
+from helpers.explore import tuning
+from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
+from helpers.models.tuning import predict as predicted
 
-H200 = devices.get("NVIDIA H200")
+DEVICE = devices.get(recordings.DEFAULT_GPU)
+OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
+
+
+def predict_legal() -> Prediction:
+    """How much of the space obeys the kernel's rules. The answer is counted."""
+    share = sum(not one.broken for one in tuning.space()) / len(tuning.space())
+    options = {
+        "nearly all": "The rules are many, and most of them say that one number divides another.",
+        "about a half": "A single rule, 32 lanes in a warp's tile, already forbids more than a half.",
+        "about a quarter": "That is what is left after one or two of the rules. There are more.",
+        "less than a tenth": "Each rule halves what is left, or worse: a warp has 32 lanes, tiles must divide tiles, "
+        "and all threads must have something to load.",
+    }
+    answer = next(name for name, least in zip(options, (0.75, 0.375, 0.1, 0.0), strict=True) if share >= least)
+    return predict("How much of the space is legal?", options, answer)
+
+
+@question("legal_configuration", "A configuration that keeps the rules")
+def check_configuration(**params: int) -> Verdict:
+    """Parameters that obey the rules and are predicted to reach both goals."""
+    try:
+        kernel = get(tuning.KERNEL).replace(**params)
+    except ValueError as error:
+        return Verdict(None if params == START else False, str(error))
+    found = predicted(DEVICE, kernel)
+    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats a FMA, "
+    told += f"limited by {found.limiter}."
+    if found.spills:
+        return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
+    if found.occupancy < OCCUPANCY:
+        return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
+    if found.floats_a_fma > FLOATS:
+        return Verdict(False, f"{told} At most {FLOATS:.2f} floats a FMA are wanted: larger warp tiles read less.")
+    return Verdict(True, told)
+
+
+START = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 8, "TN": 8, "SLICES": 1, "STAGES": 2, "BLOCKS": 1}
+
+
 KERNEL = "block_tile_2d"
 
 # --- what the rules allow
@@ -73,17 +117,17 @@ LEGAL_TILES = ValueExercise(
 
 SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
 BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
-ROUNDS = math.ceil(BLOCKS / H200.sms)
+ROUNDS = math.ceil(BLOCKS / DEVICE.sms)
 BECAUSE_ROUNDS = (
-    f"{BLOCKS} blocks on {H200.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
-    f"{ROUNDS * H200.sms - BLOCKS} SMs have nothing to do."
+    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
+    f"{ROUNDS * DEVICE.sms - BLOCKS} SMs have nothing to do."
 )
 ROUNDS_SLIPS = (
-    Slip(BLOCKS // H200.sms, "That many rounds are full. Who computes the blocks that are left?"),
+    Slip(BLOCKS // DEVICE.sms, "That many rounds are full. Who computes the blocks that are left?"),
     Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
     Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
     Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
-    Slip(H200.sms, "That is the number of SMs, of blocks in one round."),
+    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one round."),
 )
 
 ROUNDS_OF_BLOCKS = ValueExercise(
@@ -121,11 +165,11 @@ def _judge_small(params: Any) -> Verdict:
     x, y, _ = kernel.grid(SMALL, SMALL)
     loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
     text = (
-        f"{theme.plural(x * y, 'block')} for {H200.sms} SMs (at least as many), {loads:.2f} loads per FMA "
+        f"{theme.plural(x * y, 'block')} for {DEVICE.sms} SMs (at least as many), {loads:.2f} loads per FMA "
         f"(at most {MOST_LOADS:g})"
     )
-    if x * y < H200.sms:
-        return Verdict(False, f"{text}: {H200.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
+    if x * y < DEVICE.sms:
+        return Verdict(False, f"{text}: {DEVICE.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
     if loads > MOST_LOADS:
         return Verdict(False, f"{text}: the patch of a thread is too small, shared memory becomes the limit.")
     return Verdict(True, f"{text}: done.")
@@ -157,4 +201,7 @@ SMALL_MATRIX = ValueExercise(
     ),
 )
 
+
+PREDICTIONS = (predict_legal,)
+QUESTIONS = (check_configuration,)
 EXERCISES = (LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)

@@ -3,7 +3,6 @@
 import pytest
 
 from helpers.exercises import Slip, check_number, predict
-from helpers.exercises.n03 import predict_naive_load
 
 # --- numbers
 
@@ -62,9 +61,3 @@ def test_committing_without_a_choice_asks_for_one():
 def test_an_answer_that_is_no_option_is_refused():
     with pytest.raises(ValueError, match="none of the options 1, 4"):
         predict("How many?", {1: "one", 4: "four"}, answer=5)
-
-
-def test_the_prediction_of_notebook_03_takes_its_answer_from_a_recording():
-    question = predict_naive_load()
-    assert question.answer == 32 and list(question.reasons) == [1, 4, 16, 32]
-    assert repr(question).startswith("Predict. Sectors for one load of A")

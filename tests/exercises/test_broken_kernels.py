@@ -8,7 +8,7 @@ from helpers.exercises.framework.exercise import KernelExercise
 from tests.exercises.broken_kernels import FAULTS, Door, broken, submit_all
 
 KERNELS = [one for one in exercises.EXERCISES if isinstance(one, KernelExercise)]
-# test_exercises_framework.py tries as much on the simulator; here the counting itself is held.
+# test_kernel_exercises.py tries as much on the simulator; here the counting itself is held.
 SUBMITTED = KERNELS if gpu.backend() == "gpu" else [exercises.get("padding")]
 TRIED = FAULTS if gpu.backend() == "gpu" else ("a store far away", "a race", "NaN", "a compile error")
 

@@ -5,10 +5,11 @@ import re
 import time
 from collections import defaultdict
 from functools import cache
+from importlib import import_module
 
 import pytest
 
-from helpers.exercises import EXERCISES, of_notebook
+from helpers.exercises import EXERCISES, QUESTIONS, of_notebook
 from helpers.exercises.__main__ import main as command
 from helpers.exercises.framework import contract, progress
 from helpers.exercises.framework.answers import Verdict
@@ -176,6 +177,13 @@ def test_names_are_unique_and_every_notebook_goes_from_easy_to_hard():
         levels[exercise.notebook].append(exercise.difficulty)
     assert list(levels) == sorted(levels)
     assert all(found == sorted(found) for found in levels.values()), levels
+
+
+def test_an_exercise_lies_in_the_module_of_its_notebook():
+    for number in QUESTIONS:
+        module = import_module(f"helpers.exercises.n{number}")
+        assert all(one.notebook == number for one in module.EXERCISES), number
+        assert of_notebook(number) == tuple(module.EXERCISES)
 
 
 def test_every_notebook_from_02_to_11_has_at_least_three_exercises():

@@ -5,7 +5,7 @@ import re
 import pytest
 from nbformat import reads
 
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.exercises import PREDICTIONS
 from helpers.exercises.framework.predict import Prediction, predict
 
@@ -16,7 +16,7 @@ WITHOUT_PICTURE = {("00", "predict_blocks"), ("01", "predict_flops"), ("11", "pr
 
 
 def notebook(number: str):
-    (path,) = notebook_form.NOTEBOOKS.glob(f"{number}_*.ipynb")
+    (path,) = form.NOTEBOOKS.glob(f"{number}_*.ipynb")
     return reads(path.read_text(encoding="utf-8"), as_version=4)
 
 

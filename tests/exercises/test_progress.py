@@ -1,14 +1,12 @@
 """Progress: kept in a small file, shown as a map, forgotten by one call, and never in the way."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
 from helpers import exercises
-from helpers.authoring.notebooks import form as notebook_form
-from helpers.exercises import beating
+from helpers.authoring.notebooks import form
+from helpers.exercises import n12
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.progress import Row, progress_map
 
@@ -96,30 +94,26 @@ def test_the_map_shows_each_exercise_with_its_mark(file):
 def test_the_courses_map_has_every_exercise(file):
     shown = exercises.progress_map()
     names = [name for row in shown.rows for name, _ in row.exercises]
-    asked = [name for questions in exercises.QUESTIONS.values() for name, _ in questions]
+    asked = [one.name for questions in exercises.QUESTIONS.values() for one in questions]
     assert sorted(names) == sorted([*(one.name for one in exercises.EXERCISES), *asked])
     assert len(set(names)) == len(names)
     assert [row.notebook for row in shown.rows] == [f"{number:02}" for number in range(13)]
 
 
 def test_a_question_is_remembered_by_its_name_once_it_is_answered(file):
-    assert beating.check_full(None).passed is None
+    assert n12.check_full(None).passed is None
     assert progress.states() == {}
-    beating.check_full(3)
+    n12.check_full(3)
     assert progress.states() == {"block_for_every_sm": "tried"}
-    assert beating.check_full(beating.smallest_full()).passed
+    assert n12.check_full(n12.smallest_full()).passed
     assert progress.states() == {"block_for_every_sm": "solved"}
 
 
-def test_every_question_of_the_map_is_one_that_a_notebook_asks():
-    """The names stand in decorators of the functions that notebooks call, and in the catalogue."""
-    sources = "".join(path.read_text(encoding="utf-8") for path in Path(exercises.__file__).parent.glob("*.py"))
-    remembered = dict(re.findall(r'@noted\("(\w+)"\)\ndef (\w+)\(', sources))
-    asked = {name: number for number, questions in exercises.QUESTIONS.items() for name, _ in questions}
-    assert set(remembered) == set(asked)
-    for name, function in remembered.items():
-        (path,) = notebook_form.NOTEBOOKS.glob(f"{asked[name]}_*.ipynb")
-        assert f".{function}(" in path.read_text(encoding="utf-8"), name
+@pytest.mark.parametrize("number", exercises.QUESTIONS)
+def test_a_question_of_the_map_is_one_that_its_notebook_asks(number):
+    (path,) = form.NOTEBOOKS.glob(f"{number}_*.ipynb")
+    for question in exercises.QUESTIONS[number]:
+        assert f"n{number}.{question.__name__}(" in path.read_text(encoding="utf-8"), question.name
 
 
 def test_the_map_names_the_file_as_its_owner_writes_it(monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ from gemm_kernels import LADDER, autotuned, get
 from helpers import devices, exercises
 from helpers.authoring.notebooks import form as notebook_form
 from helpers.draw.block_shapes import rank_correlation
-from helpers.exercises import beating, lane_maps, search_space
+from helpers.exercises import n10, n11, n12
 from helpers.explore import hierarchy, ladder, tuning
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
 from helpers.measure import profiles, recordings
@@ -67,17 +67,17 @@ def test_the_terms_that_a_notebook_explains_are_linked_to_the_glossary(number, t
     ("number", "call", "before", "after"),
     [
         ("10", "warp_reads.check", "my_answer = None", "my_answer = 96"),
-        ("10", "lane_maps.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
-        ("10", "lane_maps.check_wavefronts", "my_answer = None", "my_answer = 6"),
+        ("10", "n10.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
+        ("10", "n10.check_wavefronts", "my_answer = None", "my_answer = 6"),
         ("10", "warp_place.check", "warp_row = warp % (BM / WM)", "warp_row = warp / (BN / WN)"),
         ("10", "lane_map.check", "lane / 8, lane_x = lane % 8", "lane / 2 % 4, lane_x = lane / 8 * 2 + lane % 2"),
         ("11", "legal_tiles.check", "my_answer = None", "my_answer = 12"),
         ("11", "rounds_of_blocks.check", "my_answer = None", "my_answer = 4"),
         ("11", "small_matrix.check", "BM=128, BN=128, BK=8, TM=8, TN=8", "BM=32, BN=32, BK=8, TM=4, TN=4"),
         ("11", "check_configuration", '"WM": 64, "WN": 64, "TM": 8, "TN": 8}', '"WM": 32, "WN": 32, "TM": 8, "TN": 4}'),
-        ("12", "beating.check_share", "my_answer = None", "my_answer = 51.4"),
-        ("12", "beating.check_full", "my_answer = None", "my_answer = 2304"),
-        ("12", "beating.check_group", "rows_together = None", "rows_together = 16"),
+        ("12", "n12.check_share", "my_answer = None", "my_answer = 51.4"),
+        ("12", "n12.check_full", "my_answer = None", "my_answer = 2304"),
+        ("12", "n12.check_group", "rows_together = None", "rows_together = 16"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(number, call, before, after):
@@ -85,7 +85,7 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(numb
     assert source.count(before) == 1
     graded = ("warp_reads", "warp_place", "lane_map", "legal_tiles", "rounds_of_blocks", "small_matrix")
     names = {one: exercises.get(one) for one in graded}
-    names |= {"lane_maps": lane_maps, "beating": beating, "search_space": search_space}
+    names |= {"n10": n10, "n12": n12, "n11": n11}
     shown = []
     lines = source.replace(before, after).split("\n")
     checked = next(number for number, line in enumerate(lines) if f"{call}(" in line)
@@ -101,7 +101,7 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(numb
 @pytest.fixture(scope="module")
 def wavefronts():
     """(lane map or kernel) -> wavefronts of a load of As and of Bs, counted in the machine code."""
-    tile = Tiled.of(lane_maps.TILE)
+    tile = Tiled.of(n10.TILE)
     kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS} | {"strip": Tiled.of(get("async_copy"))}
     return {
         name: tuple(hierarchy.levels_of(one)[0].loads[0][tile].each for tile in ("As", "Bs"))
@@ -127,9 +127,9 @@ def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
 
 
 def test_the_other_lane_map_that_the_notebook_gives_away_passes():
-    assert lane_maps.TILE.params["WM"] // lane_maps.TILE.params["TM"] == 8
+    assert n10.TILE.params["WM"] // n10.TILE.params["TM"] == 8
     told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("10"))
-    assert told and lane_maps.check_lane_map(*told.groups()).passed
+    assert told and n10.check_lane_map(*told.groups()).passed
 
 
 def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain_a_few_per_cent():
@@ -246,7 +246,7 @@ def test_small_tiles_win_at_small_sizes_and_large_ones_at_large_sizes():
 
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the ladder's best over cuBLAS, with the squares that only the search has timed."""
-    found = beating.shares()
+    found = n12.shares()
     for one in recordings.load(H200.name, "finals"):
         shape = (one.M, one.N, one.K)
         if shape not in (*SQUARES.shapes, *OTHERS.shapes):

@@ -1,92 +1,38 @@
-"""All exercises, by name and by notebook."""
+"""All exercises, by name and by notebook, found in the modules beside this package: nNN is notebook NN's."""
 
 from __future__ import annotations
 
+import pkgutil
+import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 
-from helpers.exercises import (
-    bank_waits,
-    beating,
-    lane_maps,
-    latency_hiding,
-    register_reuse,
-    search_space,
-    thread_indices,
-    tile_reuse,
-    vector_moves,
-)
-from helpers.exercises import n00 as notebook_00
-from helpers.exercises import n01 as notebook_01
-from helpers.exercises import n02 as notebook_02
-from helpers.exercises import n03 as notebook_03
-from helpers.exercises import n04 as notebook_04
-from helpers.exercises import n05 as notebook_05
-from helpers.exercises import n06 as notebook_06
-from helpers.exercises import n07 as notebook_07
-from helpers.exercises import n08 as notebook_08
-from helpers.exercises import n09 as notebook_09
-from helpers.exercises import n10 as notebook_10
-from helpers.exercises import n11 as notebook_11
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.exercise import Exercise
 from helpers.exercises.framework.predict import Prediction
+from helpers.exercises.framework.questions import Question
 
-EXERCISES: tuple[Exercise, ...] = tuple(
-    exercise
-    for notebook in (
-        notebook_00,
-        notebook_01,
-        notebook_02,
-        notebook_03,
-        notebook_04,
-        notebook_05,
-        notebook_06,
-        notebook_07,
-        notebook_08,
-        notebook_09,
-        notebook_10,
-        notebook_11,
-    )
-    for exercise in notebook.EXERCISES
-)
+PACKAGE, _, _ = __package__.rpartition(".")
+FOLDER = Path(__file__).parents[1]
 
-# The questions that come before a picture, notebook by notebook, in their order.
+
+def _modules() -> dict[str, ModuleType]:
+    """Number of a notebook -> the module n03.py, or the package n03, that says what notebook 03 asks."""
+    names = sorted(found.name for found in pkgutil.iter_modules([str(FOLDER)]) if re.fullmatch(r"n\d\d", found.name))
+    return {name[1:]: import_module(f"{PACKAGE}.{name}") for name in names}
+
+
+_MODULES = _modules()
+
+# Each notebook's, in the order in which it asks them: questions that come before a picture, questions with a check of
+# their own, exercises.
 PREDICTIONS: Mapping[str, tuple[Callable[..., Prediction], ...]] = {
-    "00": (notebook_00.predict_last_threads, notebook_00.predict_blocks),
-    "01": (notebook_01.predict_flops, notebook_01.predict_lines),
-    "02": (thread_indices.predict_owner, thread_indices.predict_idle_lanes),
-    "03": (notebook_03.predict_naive_load,),
-    "04": (tile_reuse.predict_uses,),
-    "05": (notebook_05.predict_blocks,),
-    "06": (register_reuse.predict_loads,),
-    "07": (bank_waits.predict_store,),
-    "08": (vector_moves.predict_sectors,),
-    "09": (latency_hiding.predict_idle,),
-    "10": (lane_maps.predict_floats,),
-    "11": (search_space.predict_legal,),
-    "12": (beating.predict_wins,),
+    number: module.PREDICTIONS for number, module in _MODULES.items()
 }
-
-# What notebooks ask beside their exercises: (name in the progress, title).
-QUESTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "00": (("every_element", "Every element, once"),),
-    "04": (("bytes_of_tiles", "Bytes with tiles"),),
-    "09": (
-        ("bytes_of_buffers", "Bytes of two buffers"),
-        ("stages_that_never_wait", "Stages that never wait"),
-    ),
-    "10": (
-        ("cheapest_warp_tile", "The cheapest warp tile"),
-        ("wavefronts_row_by_row", "Wavefronts, row by row"),
-        ("own_lane_map", "A lane map of your own"),
-    ),
-    "11": (("legal_configuration", "A configuration that keeps the rules"),),
-    "12": (
-        ("share_of_the_peak", "What 4.0 ms are worth"),
-        ("block_for_every_sm", "A block for every SM"),
-        ("rows_together", "Rows of tiles together"),
-    ),
-}
+QUESTIONS: Mapping[str, tuple[Question, ...]] = {number: module.QUESTIONS for number, module in _MODULES.items()}
+EXERCISES: tuple[Exercise, ...] = tuple(exercise for module in _MODULES.values() for exercise in module.EXERCISES)
 
 
 def get(name: str) -> Exercise:
@@ -103,12 +49,8 @@ def of_notebook(notebook: str) -> tuple[Exercise, ...]:
 
 
 def progress_map() -> progress.ProgressMap:
-    """What is open, tried and solved."""
-    notebooks = dict.fromkeys([*(exercise.notebook for exercise in EXERCISES), *QUESTIONS])
-    rows = [
-        progress.Row(
-            notebook, (*QUESTIONS.get(notebook, ()), *((one.name, one.title) for one in of_notebook(notebook)))
-        )
-        for notebook in notebooks
-    ]
-    return progress.progress_map(rows)
+    """What is open, tried and solved: a row for each notebook, its questions before its exercises."""
+    asked = {number: (*QUESTIONS[number], *of_notebook(number)) for number in _MODULES}
+    return progress.progress_map(
+        [progress.Row(number, tuple((one.name, one.title) for one in some)) for number, some in asked.items() if some]
+    )

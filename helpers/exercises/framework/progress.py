@@ -11,15 +11,12 @@ import html
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import platformdirs
-
-from helpers.exercises.framework.answers import Verdict
 
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_PROGRESS"
 TRIED, SOLVED = "tried", "solved"
@@ -59,25 +56,6 @@ def note(name: str, *, solved: bool) -> None:
     now[name] = state
     if not _write(now):
         _memory[name] = state
-
-
-def noted(name: str) -> Callable[[Callable[..., Verdict]], Callable[..., Verdict]]:
-    """Makes a question, a function that answers with a Verdict, remember under this name that it was tried or solved.
-
-    An answer that is none yet is not remembered.
-    """
-
-    def remembering(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
-        @wraps(check)
-        def checked(*answer: Any, **answers: Any) -> Verdict:
-            verdict = check(*answer, **answers)
-            if verdict.passed is not None:
-                note(name, solved=verdict.passed)
-            return verdict
-
-        return checked
-
-    return remembering
 
 
 def reset() -> str:

@@ -1,4 +1,4 @@
-"""Exercises of notebook 02, threads and indices: which thread, which warp, which element, and the whole formula."""
+"""Exercises of notebook 02 whose answer is a kernel: which warp, which element, and the whole formula."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap, only
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.thread_indices import PLACE_IN_LINE, WHOLE_LAUNCH
 
 
 def _thread(i: MapInputs) -> tuple[np.ndarray, np.ndarray]:
@@ -195,5 +194,3 @@ FLAT_BLOCK = KernelExercise(
               "row or one column apart."),
     ),
 )  # fmt: skip
-
-EXERCISES = (PLACE_IN_LINE, WARP_NUMBERS, WHOLE_LAUNCH, ROWS_AND_COLUMNS, BETA, FLAT_BLOCK)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from helpers.exercises import search_space
+from helpers.exercises import n11
 from helpers.explore import tuning
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():
     legal = sum(not one.broken for one in tuning.space()) / len(tuning.space())
     assert legal < 0.1
-    assert search_space.predict_legal().answer == "less than a tenth"
+    assert n11.predict_legal().answer == "less than a tenth"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,6 @@ def test_the_predicted_share_is_that_of_the_counted_space():
     ],
 )
 def test_a_configuration_is_answered_with_its_broken_rule_or_its_prediction(changed, passed, told):
-    verdict = search_space.check_configuration(**{**search_space.START, **changed})
+    verdict = n11.check_configuration(**{**n11.START, **changed})
     assert verdict.passed is passed
     assert told in verdict.sentence

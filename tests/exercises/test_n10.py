@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.exercises import lane_maps
+from helpers.exercises import n10
 
 ZIGZAG = ("lane / 2 % LANES_Y", "lane / 2 / LANES_Y * 2 + lane % 2")
 OTHER_ZIGZAG = ("lane / 2 / LANES_X * 2 + lane % 2", "lane / 2 % LANES_X")
@@ -10,33 +10,33 @@ ROW_BY_ROW = ("lane / LANES_X", "lane % LANES_X")
 
 
 def test_the_prediction_s_answer_is_counted_and_every_option_has_a_reason():
-    prediction = lane_maps.predict_floats()
+    prediction = n10.predict_floats()
     assert prediction.answer == 64 + 32
     assert all(prediction.reasons.values())
 
 
 @pytest.mark.parametrize(("WM", "WN", "passed"), [(None, None, None), (64, 32, True), (32, 64, True), (16, 128, False)])
 def test_the_square_like_warp_tiles_need_the_fewest_floats(WM, WN, passed):
-    assert lane_maps.check_floats(WM, WN).passed is passed
+    assert n10.check_floats(WM, WN).passed is passed
 
 
 @pytest.mark.parametrize(("WM", "WN", "told"), [(64, 64, "32 lanes"), (12, 8, "whole patches"), (True, 8, "WM = True")])
 def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, told):
-    verdict = lane_maps.check_floats(WM, WN)
+    verdict = n10.check_floats(WM, WN)
     assert verdict.passed is False
     assert told in verdict.sentence
 
 
 def test_row_by_row_takes_six_wavefronts_and_known_slips_are_told_apart():
-    assert lane_maps.check_wavefronts(6).passed
-    told = [lane_maps.check_wavefronts(answer).sentence for answer in (4, 8, 2)]
+    assert n10.check_wavefronts(6).passed
+    told = [n10.check_wavefronts(answer).sentence for answer in (4, 8, 2)]
     assert len(set(told)) == 3
     assert "zigzag" in told[0] and "without any merging" in told[1]
 
 
 @pytest.mark.parametrize(("formulas", "passed"), [(ZIGZAG, True), (OTHER_ZIGZAG, True), (ROW_BY_ROW, None)])
 def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
-    assert lane_maps.check_lane_map(*formulas).passed is passed
+    assert n10.check_lane_map(*formulas).passed is passed
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,6 @@ def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
     [(("0", "lane % LANES_X"), "by nobody"), (("lan / 4", "lane % 4"), "undefined"), ((1, 2), "as text")],
 )
 def test_a_lane_map_that_does_not_work_is_answered_with_the_reason(formulas, told):
-    verdict = lane_maps.check_lane_map(*formulas)
+    verdict = n10.check_lane_map(*formulas)
     assert verdict.passed is False
     assert told in verdict.sentence

@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers.exercises import n05 as notebook_05
+from helpers.exercises import n05
 from helpers.exercises.n05 import DEEP_TILES, LIMITS_BY_HAND, THREADS_OF_A_BLOCK
 
 
 def test_the_prediction_is_answered_by_the_model_and_its_slips_have_reasons():
-    asked = notebook_05.predict_blocks()
+    asked = n05.predict_blocks()
     assert asked.answer == 1
     assert "64 warps" in asked.reasons[1] and "room for 48" in asked.reasons[1]
     assert set(asked.reasons) == {1, 2, 5, 11}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.exercises import n00 as notebook_00
+from helpers.exercises import n00
 from helpers.exercises.n00 import START
 
 RIGHT = START.replace("threadIdx.x;", "blockIdx.x * blockDim.x + threadIdx.x;")
@@ -13,7 +13,7 @@ def index(expression: str) -> str:
 
 
 def test_the_kernel_that_it_begins_with_runs_is_wrong_and_gets_no_hint():
-    verdict = notebook_00.check(START)
+    verdict = n00.check(START)
     assert verdict.passed is None
     assert "A[0] should be written by one thread, but 3 threads wrote it." in verdict.sentence
     assert "which block" not in verdict.sentence
@@ -29,7 +29,7 @@ def test_the_kernel_that_it_begins_with_runs_is_wrong_and_gets_no_hint():
     ],
 )
 def test_every_right_kernel_passes(kernel):
-    verdict = notebook_00.check(kernel)
+    verdict = n00.check(kernel)
     assert verdict.passed is True and "in 4 launches" in verdict.sentence
 
 
@@ -53,26 +53,26 @@ def test_every_right_kernel_passes(kernel):
     ],
 )
 def test_each_wrong_kernel_is_told_what_is_wrong(kernel, sentence):
-    verdict = notebook_00.check(kernel)
+    verdict = n00.check(kernel)
     assert verdict.passed is False and sentence in verdict.sentence
 
 
 def test_a_mistake_that_no_slip_explains_gets_the_element_and_no_guess():
-    verdict = notebook_00.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)"))
+    verdict = n00.check(index("2 * (blockIdx.x * blockDim.x + threadIdx.x)"))
     assert verdict.sentence == (
         "With 3\u00a0blocks of 16 and N = 40: A[1] should be written by one thread, but no thread wrote it."
     )
 
 
 def test_two_of_the_four_blocks_can_be_launched():
-    question = notebook_00.predict_blocks()
+    question = n00.predict_blocks()
     assert question.answer == 2 and list(question.reasons) == [1, 2, 3, 4]
 
 
 def test_what_the_last_threads_do_is_read_from_a_recording():
-    assert notebook_00.predict_last_threads(RIGHT).answer == "nothing"
+    assert n00.predict_last_threads(RIGHT).answer == "nothing"
 
 
 def test_the_picture_shows_the_kernel_as_it_stands():
-    assert "nobody wrote 24\u00a0elements" in notebook_00.show(START).caption
-    assert "8\u00a0threads wrote nothing" in notebook_00.show(RIGHT).caption
+    assert "nobody wrote 24\u00a0elements" in n00.show(START).caption
+    assert "8\u00a0threads wrote nothing" in n00.show(RIGHT).caption

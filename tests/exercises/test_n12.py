@@ -2,39 +2,39 @@
 
 import pytest
 
-from helpers.exercises import beating
+from helpers.exercises import n12
 
 
 def test_the_prediction_s_answer_agrees_with_the_counted_wins():
-    prediction = beating.predict_wins()
-    won = sum(share > 1 for share in beating.shares().values())
+    prediction = n12.predict_wins()
+    won = sum(share > 1 for share in n12.shares().values())
     assert str(won) in prediction.reasons[prediction.answer]
     assert (prediction.answer == "at none") is (won == 0)
 
 
 @pytest.mark.parametrize(("answer", "passed"), [(None, None), (51.4, True), (51, True), (26, False), (103, False)])
 def test_the_share_of_the_peak_is_asked_for_to_within_half_a_per_cent(answer, passed):
-    assert beating.check_share(answer).passed is passed
+    assert n12.check_share(answer).passed is passed
 
 
 def test_one_step_below_the_smallest_full_size_an_sm_is_idle():
-    size = beating.smallest_full()
-    rows, columns = beating.KERNEL.tile
-    assert beating.check_full(size).passed
-    assert beating.check_full(size - 256).passed is False
-    assert (size - 256) // rows * ((size - 256) // columns) < beating.DEVICE.sms
+    size = n12.smallest_full()
+    rows, columns = n12.KERNEL.tile
+    assert n12.check_full(size).passed
+    assert n12.check_full(size - 256).passed is False
+    assert (size - 256) // rows * ((size - 256) // columns) < n12.DEVICE.sms
 
 
 def test_every_order_takes_each_tile_once():
     for rows in (1, 3, 8, 64):
-        tiles = list(beating.in_groups(rows))
-        assert len(tiles) == len(set(tiles)) == beating.TILES[0] * beating.TILES[1]
+        tiles = list(n12.in_groups(rows))
+        assert len(tiles) == len(set(tiles)) == n12.TILES[0] * n12.TILES[1]
 
 
 def test_one_row_at_a_time_is_the_order_of_the_grid():
-    assert list(beating.in_groups(1, 2, 3)) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert list(n12.in_groups(1, 2, 3)) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(("rows", "passed"), [(None, None), (1, False), (4, False), (16, True), (65, False)])
 def test_rows_that_make_the_running_blocks_nearly_square_pass(rows, passed):
-    assert beating.check_group(rows).passed is passed
+    assert n12.check_group(rows).passed is passed

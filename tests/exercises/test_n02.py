@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.draw import theme
-from helpers.exercises import thread_indices
+from helpers.exercises import n02
 from helpers.exercises.framework import progress
 
 
@@ -13,26 +13,26 @@ def no_progress_of_the_user(tmp_path, monkeypatch):
 
 
 def test_the_predictions_take_their_answers_from_recordings():
-    owner, idle = thread_indices.predict_owner(), thread_indices.predict_idle_lanes()
+    owner, idle = n02.predict_owner(), n02.predict_idle_lanes()
     assert owner.answer == "C[3, 33]" and idle.answer == 16
     assert len(owner.reasons) == len(idle.reasons) == 4
 
 
 @pytest.mark.parametrize(("threads", "lanes"), [(1, [1]), (32, [32]), (33, [32, 1]), (100, [32, 32, 32, 4])])
 def test_lanes_that_take_part_are_counted_in_a_recording(threads, lanes):
-    assert [int(warp.sum()) for warp in thread_indices.active_lanes(threads)] == lanes
+    assert [int(warp.sum()) for warp in n02.active_lanes(threads)] == lanes
 
 
 def test_the_place_in_the_line_is_that_of_the_formula():
-    assert thread_indices.PLACE_IN_LINE.solved == 5 + 8 * (2 + 4 * 1) == 53
-    assert "warp 1, lane 21" in thread_indices.PLACE_IN_LINE.check(53).sentence
+    assert n02.PLACE_IN_LINE.solved == 5 + 8 * (2 + 4 * 1) == 53
+    assert "warp 1, lane 21" in n02.PLACE_IN_LINE.check(53).sentence
 
 
 @pytest.mark.parametrize(
     ("block", "grid"), [((32, 8), (3, 5)), ((16, 2), (6, 20)), ((96, 1), (1, 40)), ([32, 1, 1], [3, 40, 1])]
 )
 def test_every_launch_that_wastes_nothing_passes(block, grid):
-    verdict = thread_indices.WHOLE_LAUNCH.check({"block": block, "grid": grid})
+    verdict = n02.WHOLE_LAUNCH.check({"block": block, "grid": grid})
     assert verdict.passed is True and "all 3\u202f840 elements" in verdict.sentence
 
 
@@ -46,13 +46,13 @@ def test_every_launch_that_wastes_nothing_passes(block, grid):
     ],
 )
 def test_what_is_no_launch_is_said_to_be_none(launch, sentence):
-    verdict = thread_indices.WHOLE_LAUNCH.check(launch)
+    verdict = n02.WHOLE_LAUNCH.check(launch)
     assert verdict.passed is False and sentence in verdict.sentence
-    assert sentence in thread_indices.WHOLE_LAUNCH.show(launch).sentence
+    assert sentence in n02.WHOLE_LAUNCH.show(launch).sentence
 
 
 def test_the_launch_that_it_begins_with_is_right_and_wasteful_and_no_failure():
-    verdict = thread_indices.WHOLE_LAUNCH.check()
+    verdict = n02.WHOLE_LAUNCH.check()
     assert verdict.passed is None and "768\u00a0threads lie outside C" in verdict.sentence
-    shown = thread_indices.WHOLE_LAUNCH.show()
+    shown = n02.WHOLE_LAUNCH.show()
     assert isinstance(shown, theme.Figure) and "768 of 4\u202f608 threads lie outside C" in shown.caption

@@ -1,4 +1,4 @@
-"""Questions of notebook 02: who computes what, linear ids, idle lanes, and a launch that wastes nothing."""
+"""Exercises of notebook 02 without a kernel: who computes what, linear ids, idle lanes, a launch without waste."""
 
 from __future__ import annotations
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from helpers.exercises import tile_reuse
-from helpers.exercises.tile_reuse import check_bytes
+from helpers.exercises import n04
+from helpers.exercises.n04 import check_bytes
 
 
 def test_the_prediction_is_answered_by_the_recording():
-    assert tile_reuse.predict_uses().answer == 32
+    assert n04.predict_uses().answer == 32
 
 
 def test_the_bytes_are_those_of_both_matrices_divided_by_the_tile():

@@ -9,7 +9,7 @@ from helpers import devices
 from helpers.draw.ladder import shape_label
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.progress import noted
+from helpers.exercises.framework.questions import question
 from helpers.explore import ladder
 from helpers.measure import recordings
 
@@ -66,7 +66,7 @@ def predict_wins() -> Prediction:
     )
 
 
-@noted("share_of_the_peak")
+@question("share_of_the_peak", "What 4.0 ms are worth")
 def check_share(answer: float | None) -> Verdict:
     """Percent of the H200's peak that a multiplication of MULTIPLICATION reaches, to a tenth."""
     size, milliseconds = MULTIPLICATION
@@ -97,7 +97,7 @@ def smallest_full() -> int:
     return size
 
 
-@noted("block_for_every_sm")
+@question("block_for_every_sm", "A block for every SM")
 def check_full(answer: float | None) -> Verdict:
     """The smallest M = N, a multiple of 256, at which every SM has a block."""
     rows, columns = KERNEL.tile
@@ -128,7 +128,7 @@ def floats_a_step(rows: int) -> int:
     return tile_rows * len({row for row, _ in running}) + tile_columns * len({column for _, column in running})
 
 
-@noted("rows_together")
+@question("rows_together", "Rows of tiles together")
 def check_group(rows: int | None) -> Verdict:
     """How many rows of tiles blocks should take together."""
     if rows is None:
@@ -143,3 +143,8 @@ def check_group(rows: int | None) -> Verdict:
     if counted[rows] <= CLOSE * fewest:
         return Verdict(True, f"{told} The fewest of all numbers is {fewest}.")
     return Verdict(False, f"{told} Another number needs fewer: the running blocks should form nearly a square of C.")
+
+
+PREDICTIONS = (predict_wins,)
+QUESTIONS = (check_share, check_full, check_group)
+EXERCISES = ()

@@ -1,0 +1,9 @@
+"""The prediction of notebook 08."""
+
+from helpers.exercises import n08
+
+
+def test_a_request_of_float4_takes_sixteen_sectors_and_every_other_option_is_explained():
+    prediction = n08.predict_sectors()
+    assert prediction.answer == 16
+    assert set(prediction.reasons) == {4, 8, 16, 64}
