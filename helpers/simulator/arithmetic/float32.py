@@ -23,7 +23,8 @@ ONE = np.float32(1)
 _EXTRA_BITS = (1 << 29) - 1
 _HALF_WAY = 1 << 28
 
-_INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+# Rounding to a whole number that stays a float of its type: to nearest even, towards zero, down, up.
+TO_WHOLE = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 
 
 # ---- add, multiply, divide ----------------------------------------------------------------------------------------
@@ -105,9 +106,12 @@ def sqrt(a, rounding: str = "rn"):
 
 
 def flush(a):
-    """a with subnormal numbers replaced by a zero of their sign."""
+    """a, not empty, with subnormal numbers replaced by a zero of their sign.
+
+    One cheap reduction tells the usual case, that there is nothing to flush; 2^-130 becomes 0, -2^-130 becomes -0.
+    """
     magnitude = np.abs(a)
-    if np.minimum.reduce(magnitude, axis=None, initial=np.inf) >= SMALLEST_NORMAL:
+    if np.minimum.reduce(magnitude, axis=None) >= SMALLEST_NORMAL:
         return a
     return np.where(magnitude < SMALLEST_NORMAL, np.copysign(np.float32(0), a), a)[()]
 
@@ -129,6 +133,11 @@ def saturate(a):
 def fma_ftz(a, b, c, rounding: str = "rn"):
     """`fma.rn.ftz.f32`: `ftz(fma)` under a name of its own, since compilers write it often."""
     return flush(fma(flush(a), flush(b), flush(c), rounding))
+
+
+def fma_of_normals(a, b, c):
+    """`fma.rn.ftz.f32` of operands without subnormal numbers."""
+    return flush(fma(a, b, c))
 
 
 # ---- compare and select -------------------------------------------------------------------------------------------
@@ -165,7 +174,7 @@ def to_integer(a, dtype: type[np.integer], rounding: str = "rzi"):
     NaN becomes 0; with a float64 or a 64-bit integer, the integer with only its top bit set (PTX ISA, cvt).
     """
     limits = np.iinfo(dtype)
-    whole = _INTEGRAL[rounding](np.float64(a))
+    whole = TO_WHOLE[rounding](np.float64(a))
     above, below = whole >= float(int(limits.max) + 1), whole < float(limits.min)
     integer = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
     integer = np.where(above, dtype(limits.max), np.where(below, dtype(limits.min), integer))
@@ -176,7 +185,7 @@ def to_integer(a, dtype: type[np.integer], rounding: str = "rzi"):
 
 def to_whole(a, rounding: str):
     """a rounded to an integer that stays a float32 (`cvt.rni.f32.f32`); the sign of a zero is kept."""
-    return _canonical(_INTEGRAL[rounding](a))
+    return _canonical(TO_WHOLE[rounding](a))
 
 
 def from_integer(a, rounding: str = "rn"):

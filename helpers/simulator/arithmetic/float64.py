@@ -38,6 +38,16 @@ def is_maximum(a, b):
     return (a > b) | ((a == b) & np.signbit(b)) | (np.isnan(b) & ~np.isnan(a))
 
 
+def fmin(a, b):
+    """The smaller of a and b (`min.f64`): a NaN gives way to a number, and -0 < +0; two NaN give NaN."""
+    return np.where(is_minimum(a, b), a, b)[()]
+
+
+def fmax(a, b):
+    """The larger of a and b (`max.f64`): a NaN gives way to a number, and -0 < +0; two NaN give NaN."""
+    return np.where(is_maximum(a, b), a, b)[()]
+
+
 def _directed(operation: Callable, operands: tuple, rounding: str):
     """`operation` on exact fractions, rounded toward zero ("rz"), down ("rm") or up ("rp")."""
     arrays = np.broadcast_arrays(*(np.float64(operand) for operand in operands))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from helpers.simulator.arithmetic.conversions import fma_ftz, fma_of_normals
+from helpers.simulator.arithmetic.float32 import fma_ftz, fma_of_normals
 from helpers.simulator.engine.ir import Instruction, Registers
 
 BATCH_LANES = 16384  # beyond, arithmetic is most of the time and stacking only copies

@@ -15,13 +15,15 @@ import numpy as np
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Statement, Symbol, Vector
-from helpers.simulator.arithmetic import conversions as ptx_float
 from helpers.simulator.arithmetic import float32, integer
+from helpers.simulator.arithmetic.conversions import conversion
+from helpers.simulator.arithmetic.operations import operation
 from helpers.simulator.engine import accesses, printf
 from helpers.simulator.engine.accesses import calls_a_function, unsupported
 from helpers.simulator.engine.ir import Instruction, Kind, Program, Registers, basic_blocks, uncollected
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.engine.run import SPECIAL_REGISTERS
+from helpers.simulator.errors import Unknown
 
 DTYPES = {
     "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
@@ -299,7 +301,7 @@ def translate(kernel: CompiledKernel) -> Program:
     for index, statement in enumerate(function.statements):
         try:
             instruction = _instruction(translator, statement, index)
-        except (KeyError, ValueError, IndexError, AttributeError) as error:
+        except (Unknown, KeyError, ValueError, IndexError, AttributeError) as error:
             if called := _called_function(statement):
                 raise calls_a_function(called, statement.line) from None
             raise unsupported(statement.text, statement.line, "PTX") from error
@@ -622,17 +624,17 @@ def _arithmetic(t: Translator, opcode: tuple[str, ...], operands: tuple):
         return (operands[0],), _flushing(opcode, readers), DTYPES[type_]
     if type_ == "f32" and name not in ("neg", "abs", "min", "max", "copysign"):
         t.subnormal = True
-    return (operands[0],), _apply(ptx_float.operation(opcode), readers), DTYPES[type_]
+    return (operands[0],), _apply(operation(opcode[0], opcode[1:-1], opcode[-1]), readers), DTYPES[type_]
 
 
 def _flushing(opcode: tuple[str, ...], readers: list[Callable]) -> Callable[[Registers], np.ndarray]:
     """A `.ftz` instruction: its operands are looked at only if a subnormal number was seen since the launch."""
-    careful = ptx_float.operation(opcode)
-    quick = ptx_float.operation(tuple(part for part in opcode if part != "ftz"))
+    careful = operation(opcode[0], opcode[1:-1], opcode[-1])
+    quick = operation(opcode[0], [part for part in opcode[1:-1] if part != "ftz"], opcode[-1])
 
     def evaluate(registers):
         values = [reader(registers) for reader in readers]
-        return careful(*values) if registers.subnormal else ptx_float.flushed(quick(*values))
+        return careful(*values) if registers.subnormal else float32.flush(quick(*values))
 
     return evaluate
 
@@ -779,7 +781,7 @@ def _convert(t, opcode, operands):
     to, origin = opcode[-2], opcode[-1]
     if to in ("bf16x2", "f16x2"):
         high, low = t.read(operands[1], origin), t.read(operands[2], origin)
-        narrow = ptx_float.conversion((*opcode[:-2], to.removesuffix("x2"), origin))
+        narrow = conversion(to.removesuffix("x2"), origin, opcode[1:-2])
 
         def pack(registers):
             bits = [narrow(half(registers)).view(np.uint16).astype(np.uint32) for half in (low, high)]
@@ -790,7 +792,7 @@ def _convert(t, opcode, operands):
     if to[0] in "us" and origin[0] in "us":
         result, saturate = DTYPES[to], "sat" in opcode
         return (operands[0],), (lambda registers: integer.convert(a(registers), result, saturate)), result
-    function = ptx_float.conversion(opcode)
+    function = conversion(to, origin, opcode[1:-2])
     t.subnormal |= to == "f32" and origin == "f64" and "ftz" not in opcode
     return (operands[0],), (lambda registers: function(a(registers))), DTYPES[to]
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.arithmetic import conversions as ptx_float
 from helpers.simulator.arithmetic import float32, float64, special_functions
+from helpers.simulator.arithmetic.conversions import conversion
+from helpers.simulator.arithmetic.operations import operation
 from helpers.simulator.frontends.sass.integer import COMBINE, Result, predicate_pair
 from helpers.simulator.frontends.sass.operands import F4, F8, I4, U4, Operands, Reader
 
@@ -45,16 +46,16 @@ def arithmetic(t: Operands, s: sass.Statement) -> Result:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
-    careful = ptx_float.operation((name, *modifiers, "f32"))
+    careful = operation(name, modifiers, "f32")
     destination, *sources = s.operands
     readers = [t.read(source, F4) for source in sources]
     if not s.has("FTZ"):
         return (t.target(destination),), _applied(careful, readers)
-    quick = ptx_float.operation((name, *(m for m in modifiers if m != "ftz"), "f32"))
+    quick = operation(name, [m for m in modifiers if m != "ftz"], "f32")
 
     def evaluate(registers):
         values = [reader(registers) for reader in readers]
-        return careful(*values) if registers.subnormal else ptx_float.flushed(quick(*values))
+        return careful(*values) if registers.subnormal else float32.flush(quick(*values))
 
     return (t.target(destination),), evaluate
 
@@ -77,8 +78,8 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
     """
     destination, a, b, condition = s.operands
     modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
-    smaller = ptx_float.operation(("min", *modifiers, "f32"))
-    larger = ptx_float.operation(("max", *modifiers, "f32"))
+    smaller = operation("min", modifiers, "f32")
+    larger = operation("max", modifiers, "f32")
     x, y, p = t.read(a, F4), t.read(b, F4), t.truth(condition)
 
     def evaluate(registers):
@@ -109,7 +110,7 @@ def compare(t: Operands, s: sass.Statement) -> Result:
 
 
 def _flushed(s: sass.Statement, reader: Reader) -> Reader:
-    return (lambda registers: ptx_float.flushed(reader(registers))) if s.has("FTZ") else reader
+    return (lambda registers: float32.flush(reader(registers))) if s.has("FTZ") else reader
 
 
 def compare_to_register(t: Operands, s: sass.Statement) -> Result:
@@ -188,7 +189,7 @@ def integer_to_float(t: Operands, s: sass.Statement) -> Result:
     origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
     to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
     x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
-    convert = ptx_float.conversion(("cvt", _rounding(s), to, origin.lower()))
+    convert = conversion(to, origin.lower(), [_rounding(s)])
     if to == "f64":
         return t.split(destination, lambda registers: convert(x(registers)))
     if to == "f16":
@@ -242,10 +243,10 @@ def round_to_whole(t: Operands, s: sass.Statement) -> Result:
     destination, a = s.operands
     whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
     if s.has("F64"):
-        x, function = t.wide(a, F8, t.raw_immediate(s)), ptx_float.float32_integral(whole)
+        x, function = t.wide(a, F8, t.raw_immediate(s)), float32.TO_WHOLE[whole]
         return t.split(destination, lambda registers: function(x(registers)))
     if s.has("F16"):
-        half, function = _half(t, a), ptx_float.float32_integral(whole)
+        half, function = _half(t, a), float32.TO_WHOLE[whole]
         return (t.target(destination),), lambda registers: _bits16(function(half(registers)))
     x = _flushed(s, t.read(a, F4))
     return (t.target(destination),), lambda registers: float32.to_whole(x(registers), whole)
@@ -255,7 +256,7 @@ def float_to_float(t: Operands, s: sass.Statement) -> Result:
     """F2F.to.from{.FTZ}{.RZ, …} d, a."""
     destination, a = s.operands
     to, origin = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
-    convert = ptx_float.conversion(("cvt", _rounding(s), *(["ftz"] if s.has("FTZ") else []), to, origin))
+    convert = conversion(to, origin, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])])
     read = {"f64": lambda: t.wide(a, F8, t.raw_immediate(s)), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
     x = read[origin]()
     if to == "f64":
@@ -359,10 +360,10 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Result:
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
     modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
     if s.has("BF16_V2"):
-        plain = ptx_float.operation((name, *modifiers, "bf16"))
+        plain = operation(name, modifiers, "bf16")
         single = lambda *bits: plain(*bits)  # noqa: E731
     else:
-        half = ptx_float.operation((name, *modifiers, "f16"))
+        half = operation(name, modifiers, "f16")
         single = lambda *bits: half(*(b.view(F2) for b in bits)).view(np.uint16)  # noqa: E731
 
     def evaluate(registers):
@@ -385,7 +386,7 @@ def minimum_maximum16(t: Operands, s: sass.Statement) -> Result:
     """HMNMX2 d, a, b, p."""
     destination, a, b, condition = s.operands
     x, y, p = _parts(t, a), _parts(t, b), t.truth(condition)
-    smaller, larger = (ptx_float.operation((name, "f16")) for name in ("min", "max"))
+    smaller, larger = (operation(name, (), "f16") for name in ("min", "max"))
 
     def evaluate(registers):
         parts = []

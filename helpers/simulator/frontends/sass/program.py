@@ -20,7 +20,7 @@ from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
-from helpers.simulator.errors import UnsupportedInstruction
+from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.sass import integer as integers
 from helpers.simulator.frontends.sass import memory
 from helpers.simulator.frontends.sass.control import Code
@@ -188,7 +188,7 @@ def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> 
             instruction.writes, instruction.evaluate = ARITHMETIC[base](t, s)
             if instruction.opcode == "FFMA.FTZ":
                 instruction.fma = tuple(t.read(operand, F4) for operand in s.operands[1:])
-    except (KeyError, ValueError, IndexError, AttributeError, StopIteration, TypeError) as error:
+    except (Unknown, KeyError, ValueError, IndexError, AttributeError, StopIteration, TypeError) as error:
         _unknown(t, s, instruction, error)
     instruction.reads = tuple(t.read_now)
     first = s.operands[0] if s.operands else None

@@ -1,0 +1,92 @@
+"""Arithmetic of the 16-bit formats, float16 and bfloat16, alone and in pairs: computed wider, and rounded once.
+
+A float16 is an array of NumPy's dtype; a bfloat16, which NumPy does not have, is its bits as uint16; a pair is a uint32
+with the first number in its low half (PTX's f16x2 and bf16x2). Shapes broadcast. Reference: PTX ISA, 'Half Precision
+Floating Point Instructions'.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.simulator.arithmetic import float32
+from helpers.simulator.errors import Unknown
+
+LOW_HALF = np.uint32(0xFFFF)
+HALF_NAN = np.uint16(0x7FFF).view(np.float16)
+
+
+def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
+    """The function of `name`.f16 on float16 arrays, with .sat or .relu; Unknown if there is none."""
+    function = _wide_function(name)
+
+    def rounded(*operands):
+        return function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16)[()]
+
+    if "sat" in modifiers:
+        # NaN and -0 become +0, as for float32.
+        return lambda *operands: float32.saturate(rounded(*operands).astype(np.float32)).astype(np.float16)
+    if "relu" in modifiers:
+        return lambda *operands: _not_negative(rounded(*operands))
+    return rounded
+
+
+def brain(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
+    """The function of `name`.bf16 on bits held as uint16, with .relu; Unknown if there is none."""
+    function = _wide_function(name)
+
+    def exact(*operands):
+        return _to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
+
+    if "relu" in modifiers:
+        return lambda *operands: float32.to_bfloat16(_not_negative(exact(*operands)))
+    return lambda *operands: float32.to_bfloat16(exact(*operands))
+
+
+def pair(name: str, modifiers: tuple[str, ...], type_: str) -> Callable:
+    """The function of `name`.f16x2 or `name`.bf16x2 on uint32 arrays: each half by itself."""
+    if type_ == "f16x2":
+        of_numbers = half(name, modifiers)
+        single = lambda *bits: of_numbers(*(b.view(np.float16) for b in bits)).view(np.uint16)  # noqa: E731
+    else:
+        single = brain(name, modifiers)
+
+    def both(*operands):
+        low = single(*(np.asarray(o & LOW_HALF).astype(np.uint16) for o in operands))
+        high = single(*(np.asarray(o >> np.uint32(16)).astype(np.uint16) for o in operands))
+        return low.astype(np.uint32) | (high.astype(np.uint32) << np.uint32(16))
+
+    return both
+
+
+def _wide_function(name: str) -> Callable:
+    """An operation on 16-bit numbers held as float32, as a float64 from which one rounding gives the right result."""
+    one, zero = np.float32(1), np.float32(-0.0)
+    functions: dict[str, Callable] = {
+        "add": lambda a, b: float32.fma_to_odd(a, one, b), "sub": lambda a, b: float32.fma_to_odd(a, one, -b),
+        "mul": lambda a, b: float32.fma_to_odd(a, b, zero), "fma": float32.fma_to_odd,
+        "min": lambda a, b: float32.fmin(a, b).astype(np.float64),
+        "max": lambda a, b: float32.fmax(a, b).astype(np.float64),
+        "ex2": lambda a: np.exp2(a.astype(np.float64)), "tanh": lambda a: np.tanh(a.astype(np.float64)),
+    }  # fmt: skip
+    if name not in functions:
+        raise Unknown(f"{name} of 16-bit floating-point numbers")
+    return functions[name]
+
+
+def _not_negative(a):
+    """.relu of float16 or float32: negative numbers become +0, NaN the canonical NaN (PTX ISA, `fma`)."""
+    nan = HALF_NAN if a.dtype == np.float16 else float32.NAN
+    return np.where(np.isnan(a), nan, np.where(a > 0, a, a.dtype.type(0)))[()]
+
+
+def _to_odd_float32(wide):
+    """Float64 → float32 such that rounding once more to 8 bits is right: an inexact result gets an odd last bit.
+
+    1 + 2^-8 + 2^-40 is no float32. Cut to 1 + 2^-8 it lies half-way between two bfloat16 numbers, and would be rounded
+    down to 1; its last bit set, 1 + 2^-8 + 2^-23 is rounded up, as the number itself is.
+    """
+    narrow = np.asarray(wide).astype(np.float32)
+    toward_zero = np.where(np.abs(narrow) > np.abs(wide), np.nextafter(narrow, np.float32(0)), narrow)
+    inexact = (toward_zero.astype(np.float64) != wide) & np.isfinite(wide)
+    return (toward_zero.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)[()]

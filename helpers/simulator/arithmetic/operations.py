@@ -1,0 +1,122 @@
+"""Floating-point operations by PTX's names: ("fma", ("rn", "ftz"), "f32") → the function that computes it.
+
+Machine code asks under the same names. The functions of float32 are those of `float32`, of float64 NumPy's and those of
+`float64`, of the 16-bit formats those of `float16`. Approximate instructions say in `float32` how near to the hardware
+they are. Reference: PTX ISA, 'Floating Point Instructions' and 'Half Precision Floating Point Instructions'.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from helpers.simulator.arithmetic import float16, float32, float64
+from helpers.simulator.errors import Unknown
+
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+ROUNDED = {"add": float32.add, "sub": float32.sub, "mul": float32.mul, "fma": float32.fma, "mad": float32.fma,
+           "div": float32.div, "rcp": float32.rcp, "sqrt": float32.sqrt}  # fmt: skip
+APPROXIMATE = {
+    "div.approx": float32.div_approx, "div.full": float32.div_full, "rcp.approx": float32.rcp_approx,
+    "sqrt.approx": float32.sqrt_approx, "rsqrt.approx": float32.rsqrt_approx, "ex2.approx": float32.ex2_approx,
+    "lg2.approx": float32.lg2_approx, "sin.approx": float32.sin_approx, "cos.approx": float32.cos_approx,
+    "tanh.approx": float32.tanh_approx,
+}  # fmt: skip
+EXTREMES = {
+    "min": float32.fmin, "max": float32.fmax, "min.NaN": float32.fmin_nan, "max.NaN": float32.fmax_nan,
+}  # fmt: skip
+FLOAT64 = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "fma": float64.fma, "mad": float64.fma, "min": float64.fmin, "max": float64.fmax,
+    "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt, "rsqrt": lambda a: 1.0 / np.sqrt(a),
+}  # fmt: skip
+SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
+SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
+# By type, the modifiers that the functions here take into account.
+MODIFIERS = {
+    "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
+    "f64": {"rn"},
+    "f16": {"rn", "sat", "relu"},
+    "bf16": {"rn", "relu"},
+    "f16x2": {"rn", "sat", "relu"},
+    "bf16x2": {"rn", "relu"},
+}
+
+
+def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
+    """The function of a floating-point instruction, of arrays of its type whose shapes broadcast.
+
+    Arrays of bf16 hold bits as uint16, those of f16x2 and bf16x2 as uint32.
+    Raises Unknown for a name, a type or a modifier that is not modelled.
+    """
+    modifiers = tuple(modifiers)
+    refuse_unknown(modifiers, MODIFIERS.get(type_, ()))
+    if name in ("neg", "abs"):
+        function = sign_function(name, type_)
+        return float32.ftz(function) if "ftz" in modifiers else function
+    if name == "copysign":
+        return copy_sign
+    if type_ == "f32":
+        return _float32(name, modifiers)
+    if type_ == "f64":
+        return _found(FLOAT64, name, type_)
+    if type_ == "f16":
+        return float16.half(name, modifiers)
+    if type_ == "bf16":
+        return float16.brain(name, modifiers)
+    if type_ in ("f16x2", "bf16x2"):
+        return float16.pair(name, modifiers, type_)
+    raise Unknown(f"{name} of {type_} numbers")
+
+
+def refuse_unknown(modifiers: Sequence[str], known) -> None:
+    """Raise Unknown for the first modifier that is not among the known ones."""
+    for modifier in modifiers:
+        if modifier not in known:
+            raise Unknown(f"the modifier .{modifier}")
+
+
+def sign_function(name: str, type_: str) -> Callable:
+    """neg or abs: the sign bit flipped or cleared, of NaN too."""
+    if type_ in ("f16x2", "bf16x2"):
+        return (lambda a: a ^ SIGN_BITS_OF_PAIR) if name == "neg" else (lambda a: a & ~SIGN_BITS_OF_PAIR)
+    return _negate if name == "neg" else _absolute
+
+
+def _negate(a):
+    bits = f"u{a.dtype.itemsize}"
+    return (a.view(bits) ^ SIGN_BIT[a.dtype.itemsize]).view(a.dtype)
+
+
+def _absolute(a):
+    bits = f"u{a.dtype.itemsize}"
+    return (a.view(bits) & ~SIGN_BIT[a.dtype.itemsize]).view(a.dtype)
+
+
+def copy_sign(sign, magnitude):
+    """copysign d, a, b: the magnitude of b with the sign of a. PTX names the sign first, NumPy the magnitude."""
+    return np.copysign(magnitude, sign)
+
+
+def _float32(name: str, modifiers: tuple[str, ...]) -> Callable:
+    if name in ("min", "max"):
+        function = EXTREMES[f"{name}.NaN" if "NaN" in modifiers else name]
+    elif (key := f"{name}.{modifiers[0]}" if modifiers else name) in APPROXIMATE:
+        function = APPROXIMATE[key]
+    else:
+        function = _found(ROUNDED, name, "f32")
+        rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
+        if rounding != "rn":
+            rounded = function
+            function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
+    if "ftz" in modifiers:
+        function = float32.fma_ftz if function is float32.fma else float32.ftz(function)
+    if "sat" in modifiers:
+        unlimited = function
+        return lambda *operands: float32.saturate(unlimited(*operands))
+    return function
+
+
+def _found(functions: dict[str, Callable], name: str, type_: str) -> Callable:
+    if name not in functions:
+        raise Unknown(f"{name}.{type_}")
+    return functions[name]

@@ -1,0 +1,78 @@
+"""Floating-point operations by name: what NumPy does not answer as a GPU does, and what is not modelled."""
+
+import numpy as np
+import pytest
+
+from helpers.simulator.arithmetic import comparisons, integer
+from helpers.simulator.arithmetic.conversions import conversion
+from helpers.simulator.arithmetic.operations import operation
+from helpers.simulator.errors import Unknown
+
+ZEROS = np.array([0.0, -0.0, 0.0, -0.0])
+
+
+def test_of_two_zeros_of_float64_the_negative_one_is_the_smaller():
+    other = ZEROS[[1, 0, 0, 1]]
+    assert np.signbit(operation("min", (), "f64")(ZEROS, other)).tolist() == [True, True, False, True]
+    assert np.signbit(operation("max", (), "f64")(ZEROS, other)).tolist() == [False, False, False, True]
+    assert np.signbit(operation("min", (), "f64")(np.float64(0.0), np.float64(-0.0)))
+    assert not np.signbit(operation("max", (), "f64")(np.float64(-0.0), np.float64(0.0)))
+
+
+def test_a_nan_of_float64_gives_way_to_a_number():
+    a, b = np.array([np.nan, 3.0, np.nan]), np.array([2.0, np.nan, np.nan])
+    for name in ("min", "max"):
+        np.testing.assert_array_equal(operation(name, (), "f64")(a, b), [2.0, 3.0, np.nan])
+
+
+def test_relu_makes_negative_numbers_zero_and_keeps_nan():
+    with np.errstate(all="ignore"):
+        a, one, zero = np.array([np.inf, -2.0, 2.0, -0.0], np.float16), np.float16(1), np.float16(0)
+        product = operation("fma", ("rn", "relu"), "f16")(a, np.array([0, 1, 1, 1], np.float16), zero)
+        assert product.view(np.uint16).tolist() == [0x7FFF, 0, 0x4000, 0]
+        brains = np.array([0x7FC0, 0xC000, 0x4000, 0x8000], np.uint16)  # NaN, -2, 2, -0
+        assert operation("fma", ("rn", "relu"), "bf16")(brains, np.uint16(0x3F80), np.uint16(0)).tolist() == [
+            0x7FFF, 0, 0x4000, 0,
+        ]  # fmt: skip
+        assert operation("add", (), "f16")(one, one) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "modifiers", "type_"),
+    [("fma", ("rz",), "f64"), ("min", ("xorsign", "abs"), "f32"), ("rcp", (), "f16"), ("mul", ("ftz",), "f16"),
+     ("frob", (), "f32"), ("add", (), "e4m3")],
+)  # fmt: skip
+def test_what_is_not_modelled_is_said(name, modifiers, type_):
+    with pytest.raises(Unknown):
+        operation(name, modifiers, type_)
+
+
+@pytest.mark.parametrize(
+    ("to", "origin", "modifiers"),
+    [("e4m3x2", "f32", ()), ("f16", "f32", ("relu",)), ("f16", "f32", ("sat",)), ("bf16", "s32", ()),
+     ("f32", "f16", ("rni",))],
+)  # fmt: skip
+def test_a_conversion_that_is_not_modelled_is_said(to, origin, modifiers):
+    with pytest.raises(Unknown):
+        conversion(to, origin, modifiers)
+
+
+def test_comparisons_tell_ordered_from_unordered():
+    a, b = np.array([1.0, np.nan, 2.0]), np.array([2.0, 1.0, 2.0])
+    assert comparisons.FLOAT["ne"](a, b).tolist() == [True, False, False]
+    assert comparisons.FLOAT["neu"](a, b).tolist() == [True, True, False]
+    assert comparisons.FLOAT["geu"](a, b).tolist() == [False, True, True]
+    assert comparisons.FLOAT["nan"](a, b).tolist() == [False, True, False]
+
+
+def test_the_choice_of_all_threads_is_the_operand_itself():
+    a, b = np.arange(3), np.zeros(3, int)
+    assert comparisons.select(np.True_, a, b) is a
+    assert comparisons.select(np.array([True, False, True]), a, b).tolist() == [0, 0, 2]
+
+
+def test_a_dot_product_of_bytes_takes_the_sign_of_each_side():
+    assert integer.dot4(np.uint32(0x01020304), np.uint32(0x01010101), np.uint32(5), (True, True)) == 15
+    a = np.array([-1, 2], np.int32)  # four bytes of 255 or -1; a 2
+    assert integer.dot4(a, np.int32(0x01FF01FF), np.int32(5), (False, True)).tolist() == [5, 3]
+    assert integer.dot4(a, np.int32(0x01FF01FF), np.int32(5), (True, False)).tolist() == [-507, 515]
