@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 KIB = 1024
-WARP = 32
+# The same on every GPU of the course (CUDA C++ Best Practices Guide, "Device Memory Spaces").
+WARP = 32  # lanes
+FLOAT_BYTES = 4
+SECTOR_BYTES = 32  # what global memory delivers: a quarter of a line
+LINE_BYTES = 128  # what one tag of the cache stands for
+BANKS = 32  # of shared memory: word w lies in bank w % 32, and a bank serves one word in a wavefront
+WORD_BYTES = 4  # of a bank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,6 +395,12 @@ def _product(dimensions: Sequence[int]) -> int:
 
 def _times(block: Sequence[int]) -> str:
     return " × ".join(str(int(size)) for size in (*block, 1, 1)[:3])
+
+
+def unravel(number: int, dims: Sequence[int]) -> tuple[int, int, int]:
+    """(x, y, z) of a linear number, x first: of a block in a grid of `dims`, of a thread in a block of `dims`."""
+    x, y = dims[:2]
+    return number % x, number // x % y, number // (x * y)
 
 
 def _round_up(number: int, step: int) -> int:

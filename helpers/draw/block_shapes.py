@@ -3,71 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
+from helpers.analysis.block_shapes import BlockShape, Cost, exceptions, rank_correlation
 from helpers.draw import theme
 
 MARKERS = ("s", "o")
 COLOURS = (theme.SPEED, theme.REFERENCE)
-FAR_APART = 1.25  # shapes of one cost whose GFLOPS differ by more than this factor are labelled
 TICKS = (0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 8, 12, 16, 24, 32)
 
-Cost = Literal["sectors", "tags"]
 AXIS = {
     "sectors": "32-byte sectors a request, mean over the loads of A and B (counted)",
     "tags": "128-byte lines looked up a request, mean over the loads of A and B (counted)",
 }
 UNITS = {"sectors": "sectors", "tags": "lines"}
-
-
-@dataclass(frozen=True)
-class BlockShape:
-    """One kernel launched with one block shape.
-
-    kernel: its name.  block: threads along x and y.  sectors_per_request: mean over its global loads, counted.
-    tags_per_request: 128-byte lines, likewise.  gflops: 10⁹ floating-point operations a second; None if not measured.
-    """
-
-    kernel: str
-    block: tuple[int, int]
-    sectors_per_request: float
-    tags_per_request: float
-    gflops: float | None = None
-
-    @property
-    def label(self) -> str:
-        """'(16, 16)', with a no-break space."""
-        return f"({self.block[0]},\u00a0{self.block[1]})"
-
-    def cost(self, kind: Cost) -> float:
-        """Sectors or tags a request."""
-        return self.sectors_per_request if kind == "sectors" else self.tags_per_request
-
-
-def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:
-    """Spearman's rank correlation, −1 … 1: the correlation of the ranks, ties sharing the mean of their ranks."""
-    if len(x) < 3 or len(set(x)) < 2 or len(set(y)) < 2:
-        raise ValueError("A rank correlation needs three points, and two different values along each axis.")
-    return float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
-
-
-def exceptions(shapes: Sequence[BlockShape], kind: Cost) -> list[tuple[BlockShape, BlockShape]]:
-    """Pairs (slowest, fastest) of equal cost whose GFLOPS lie far apart: what the cost alone does not explain.
-
-    The pair that is farthest apart comes first.
-    """
-    pairs = []
-    for cost in sorted({shape.cost(kind) for shape in shapes}):
-        alike = sorted((shape for shape in shapes if shape.cost(kind) == cost), key=_speed)
-        if _speed(alike[-1]) > FAR_APART * _speed(alike[0]):
-            pairs.append((alike[0], alike[-1]))
-    return sorted(pairs, key=lambda pair: -_speed(pair[1]) / _speed(pair[0]))
 
 
 def scatter_figure(
@@ -100,19 +53,15 @@ def scatter_figure(
         kernels = list(dict.fromkeys(shape.kernel for shape in measured))
         for kernel, colour, marker in zip(kernels, COLOURS, MARKERS, strict=True):
             of_kernel = [shape for shape in measured if shape.kernel == kernel]
-            x, y = [shape.cost(cost) for shape in of_kernel], [_speed(shape) for shape in of_kernel]
+            x, y = [shape.cost(cost) for shape in of_kernel], [shape.speed for shape in of_kernel]
             axes.plot(x, y, marker, color=colour, markeredgecolor=theme.INK, markersize=9, alpha=0.85, label=kernel)
-        _ticks(axes, [shape.cost(cost) for shape in measured], [_speed(shape) for shape in measured])
+        _ticks(axes, [shape.cost(cost) for shape in measured], [shape.speed for shape in measured])
         if limit is not None:
             ends = np.array(axes.get_xlim())
             axes.plot(ends, limit / ends, "--", color=theme.INK, linewidth=1.3, label=limit_name, zorder=1)
         axes.legend(loc="upper right", frameon=False)
         _label(axes, odd, cost)
     return drawn
-
-
-def _speed(shape: BlockShape) -> float:
-    return shape.gflops or 0.0
 
 
 def _ticks(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
@@ -130,7 +79,7 @@ def _ticks(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
 
 def _label(axes: Axes, pairs: Sequence[tuple[BlockShape, BlockShape]], cost: Cost) -> None:
     for shape in (shape for pair in pairs for shape in pair):
-        place = (shape.cost(cost), _speed(shape))
+        place = (shape.cost(cost), shape.speed)
         name = axes.annotate(shape.label, place, xytext=(9, -4), textcoords="offset points", fontsize=theme.SMALL)
         name.set_path_effects([withStroke(linewidth=7, foreground=theme.PAPER)])  # readable across a line
 
@@ -142,7 +91,7 @@ def _caption(
     source: str,
     limit: float | None,
 ) -> str:
-    correlation = rank_correlation([shape.cost(cost) for shape in shapes], [_speed(shape) for shape in shapes])
+    correlation = rank_correlation([shape.cost(cost) for shape in shapes], [shape.speed for shape in shapes])
     towards = "fewer" if correlation < 0 else "more"
     units = UNITS[cost]
     text = (
@@ -151,21 +100,15 @@ def _caption(
     )
     if odd and limit is None:
         slow, fast = odd[0]
-        low, high = theme.thousands(_speed(slow)), theme.thousands(_speed(fast))
+        low, high = theme.thousands(slow.speed), theme.thousands(fast.speed)
         text += (
             f" But {theme.thousands(fast.cost(cost), 1)} {units} a request can mean {low} GFLOPS "
             f"({slow.kernel}, block {slow.label}) or {high} ({fast.kernel}, block {fast.label})."
         )
     if limit is not None:
-        shares = [_speed(shape) * shape.cost(cost) / limit for shape in shapes]
+        shares = [shape.speed * shape.cost(cost) / limit for shape in shapes]
         text += (
             f" The line is {theme.thousands(limit)} GFLOPS divided by the {units}; "
             f"the launches reach {100 * min(shares):.0f} to {100 * max(shares):.0f} % of it."
         )
     return text
-
-
-def _ranks(values: Sequence[float]) -> np.ndarray:
-    """Ranks from 0, ties at their mean."""
-    _, group, size = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(size) - (size + 1) / 2)[group]

@@ -7,16 +7,13 @@ as recorded. Threads that wrote nothing are hatched grey, elements that nobody w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from helpers.analysis.elements import Strip
 from helpers.draw import page, theme
-from helpers.draw.thread_map import FLOAT_BYTES, TINTS
-from helpers.draw.threads import accesses_by_block
+from helpers.draw.thread_map import TINTS
 
 MOST = 64  # threads or elements side by side: more could not be told apart
 AT_ONCE = 4
@@ -28,60 +25,16 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEAD + STRIP, CAPTION_LINES)
 
 
-@dataclass(frozen=True, eq=False)
-class Strip:
-    """One launch over a one-dimensional array.
-
-    label: what is written above it.  array: the array's name.  blocks, block: of the grid, and threads of each.
-    elements: of the array.  writes: (n, 2) int64, (thread of the launch, element) of every store, as executed.
-    """
-
-    label: str
-    array: str
-    blocks: int
-    block: int
-    elements: int
-    writes: np.ndarray
-
-    def __post_init__(self) -> None:
-        if max(self.threads, self.elements) > MOST:
-            raise ValueError(
-                f"{self.threads} threads over {theme.plural(self.elements, 'element')}: a strip has room for {MOST}; "
-                "take fewer blocks, smaller blocks or a shorter array."
-            )
-
-    @property
-    def threads(self) -> int:
-        """Threads of the whole launch."""
-        return self.blocks * self.block
-
-    @cached_property
-    def idle(self) -> np.ndarray:
-        """(threads,) bool: wrote nothing."""
-        return np.bincount(self.writes[:, 0], minlength=self.threads) == 0
-
-    @cached_property
-    def writers(self) -> np.ndarray:
-        """(elements,) how many stores each element received."""
-        return np.bincount(self.writes[:, 1], minlength=self.elements)
-
-
-def strip(recording: Any, elements: int, label: str, array: str) -> Strip:
-    """The stores of the last launch of a recording that traced every block of a one-dimensional grid."""
-    facts = recording.launches[-1].facts
-    block = int(np.prod(facts.block))
-    writes = [np.empty((0, 2), np.int64)]
-    for (number, *_), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
-        for store in stores:
-            threads = np.flatnonzero(store.active)
-            writes.append(np.stack([number * block + threads, store.offset[threads] // FLOAT_BYTES], axis=1))
-    return Strip(label, array, int(np.prod(facts.grid)), block, elements, np.concatenate(writes))
-
-
 def strips_figure(strips: Sequence[Strip], title: str) -> theme.Figure:
     """One to four launches, one below the other, on one scale."""
     if not 1 <= len(strips) <= AT_ONCE:
         raise ValueError(f"Between 1 and {AT_ONCE} launches fit below each other, but {len(strips)} were given.")
+    for one in strips:
+        if max(one.threads, one.elements) > MOST:
+            raise ValueError(
+                f"{one.threads} threads over {theme.plural(one.elements, 'element')}: a strip has room for {MOST}; "
+                "take fewer blocks, smaller blocks or a shorter array."
+            )
     longest = max(max(one.threads, one.elements) for one in strips)
     step = min((page.WIDTH - LEFT - page.MARGIN) / longest, 26.0)
     sentence = caption(strips[0]) if len(strips) == 1 else _comparison(strips)

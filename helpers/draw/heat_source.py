@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from helpers.analysis.lines import LineCost, SourceCosts
+from helpers.analysis.moves import is_move, merged
 from helpers.draw import theme
-from helpers.draw.moves import is_move, merged, translations
+from helpers.draw.moves import translations
 
 MOST_INSTRUCTIONS = 24  # of a line that are listed
 FOLD = "⋮"
-WASTE = 2  # times the sectors that are needed: rows that start inside a sector alone cost less
 LONGEST_RUN = 3  # lines without instructions that are shown; longer runs are folded
 # Half-transparent, so that the page's own text stays readable on a light and on a dark background.
 _BAR = "rgba(120, 135, 155, 0.8)"
@@ -30,41 +31,8 @@ _COLUMN = "flex: 1 1 0; min-width: 0; overflow-wrap: break-word; margin: 4px 24p
 _CELL = "padding: 1px 8px; text-align: right; white-space: nowrap; vertical-align: top; font-size: 12px;"
 _LINES = "line-height: 1.35;"  # a widget's own lines are as high as its buttons
 _BAR_WIDTH = 64  # CSS pixels of the longest bar
-_LEVELS = {"sass": "machine code", "ptx": "PTX"}
 # What stands before a parameter's and a shared array's own name: the kernel's, as the linker knows it.
 _LONG_NAME = re.compile(r"\w{6,}_(?=param_)|_ZZ\w+E\d+(?=[A-Za-z_])")
-
-
-@dataclass(frozen=True)
-class HeatLine:
-    """A line of the source and what it did.
-
-    instructions: executed by warps.  global_requests, sectors, needed_sectors: of global memory, and the sectors that
-    the bytes asked for would fill.  shared_requests, wavefronts, needed: of shared memory, and the wavefronts without
-    conflicts.  ptx, sass: the line's instructions.
-    """
-
-    line: int
-    text: str
-    instructions: int = 0
-    global_requests: int = 0
-    sectors: int = 0
-    needed_sectors: int = 0
-    shared_requests: int = 0
-    wavefronts: int = 0
-    needed: int = 0
-    ptx: tuple[str, ...] = ()
-    sass: tuple[str, ...] = ()
-
-    @property
-    def conflicts(self) -> int:
-        """Wavefronts beyond those that are needed."""
-        return max(0, self.wavefronts - self.needed)
-
-    @property
-    def wasteful(self) -> bool:
-        """Whether at least half of the sectors are more than the bytes asked for need."""
-        return self.sectors >= WASTE * self.needed_sectors > 0
 
 
 @dataclass(frozen=True)
@@ -72,7 +40,7 @@ class HeatSource:
     """A kernel's source with its counts. what: where they were counted, for the caption."""
 
     name: str
-    lines: tuple[HeatLine, ...]
+    lines: tuple[LineCost, ...]
     what: str
 
     @property
@@ -121,7 +89,7 @@ class HeatSource:
         text = "; ".join(parts) or "No line became an instruction"
         return f"{text[0].upper()}{text[1:]} ({self.what})."
 
-    def shown(self) -> Iterator[HeatLine | int]:
+    def shown(self) -> Iterator[LineCost | int]:
         """The lines, with long runs of those that became no instruction folded to their number."""
         for idle, run in groupby(self.lines, lambda line: not (line.instructions or line.ptx or line.sass)):
             lines = list(run)
@@ -156,7 +124,7 @@ class HeatSource:
         table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>"
         return f'<div style="{_LINES}">{caption}\n{table}</div>'
 
-    def _row(self, line: HeatLine, most: int) -> str:
+    def _row(self, line: LineCost, most: int) -> str:
         bar = ""
         if line.instructions:
             width = max(1, round(_BAR_WIDTH * line.instructions / most))
@@ -181,64 +149,24 @@ class HeatSource:
         return {"text/html": self.html(), "text/plain": self.text()}
 
 
-def heat_source(
-    by_line: Sequence[Any],
-    source: str,
-    name: str,
-    what: str,
-    ptx: Mapping[int, Sequence[str]] | None = None,
-    sass: Mapping[int, Sequence[str]] | None = None,
-) -> HeatSource:
-    """A source with the counts of a recording.
+def heat_source(costs: SourceCosts, what: str = "") -> HeatSource:
+    """A source with its counts, as a page shows it.
 
-    by_line: `recording.by_line()`.  what: where they were counted: "one block, K = 64, machine code".  ptx, sass:
-    instructions by line, as `helpers.compiler.ptx_by_line` and `sass_by_line` give them.
+    what: where they were counted, "counted on one block with K = 64, in machine code"; by default as `costs` says.
     """
-    counted = {line.line: line for line in by_line}
-    ptx, sass = ptx or {}, sass or {}
-    lines = []
-    for number, text in enumerate(source.splitlines(), 1):
-        instructions = tuple(ptx.get(number, ())), tuple(sass.get(number, ()))
-        found = counted.get(number)
-        if found is None:
-            lines.append(HeatLine(number, text.rstrip(), ptx=instructions[0], sass=instructions[1]))
-            continue
-        lines.append(
-            HeatLine(
-                number,
-                text.rstrip(),
-                found.instructions,
-                found.total("requests", "global"),
-                found.total("sectors", "global"),
-                found.total("ideal_sectors", "global"),
-                found.total("requests", "shared"),
-                found.total("wavefronts", "shared"),
-                found.total("ideal_wavefronts", "shared"),
-                *instructions,
-            )
-        )
-    return HeatSource(name, tuple(lines), what)
+    return HeatSource(costs.name, costs.lines, what or _where(costs))
 
 
-def annotated(recording: Any, name: str | None = None) -> HeatSource:
-    """A recording's source with its counts: `annotated(recording)` as the last line of a cell.
-
-    recording: a `simulator.Recording`, fresh or loaded, of launches of one kernel.  name: of the kernel, for a title.
-    """
-    facts = recording.launches[-1].facts
-    blocks = facts.grid[0] * facts.grid[1] * facts.grid[2]
-    code = _LEVELS[recording.level]
-    if recording.launches[-1].sampling is not None:
-        what = f"counted for all {theme.plural(blocks, 'block')} by executing {facts.executed_blocks}, in {code}"
-    elif facts.executed_blocks < blocks:
-        what = f"counted on {facts.executed_blocks} of {theme.plural(blocks, 'block')}, in {code}"
+def _where(costs: SourceCosts) -> str:
+    """'counted on all 4 blocks, in machine code'."""
+    blocks = theme.plural(costs.blocks, "block")
+    if costs.sampled:
+        where = f"for all {blocks} by executing {costs.executed}"
+    elif costs.executed < costs.blocks:
+        where = f"on {costs.executed} of {blocks}"
     else:
-        what = f"counted on {'the only' if blocks == 1 else 'all ' + theme.thousands(blocks)} block"
-        what += f"{'' if blocks == 1 else 's'}, in {code}"
-    listings = recording.listings
-    return heat_source(
-        recording.by_line(), recording.source, name or facts.kernel, what, listings.get("ptx"), listings.get("sass")
-    )
+        where = "on the only block" if costs.blocks == 1 else f"on all {theme.thousands(costs.blocks)} blocks"
+    return f"counted {where}, in {theme.LEVELS[costs.level]}"
 
 
 def _folded(lines: int) -> str:
@@ -251,7 +179,7 @@ def _fold_row(lines: int) -> str:
     return f'<tr>{number}<td style="{style} text-align: left;">{_folded(lines)}</td></tr>'
 
 
-def _share(line: HeatLine, total: int) -> str:
+def _share(line: LineCost, total: int) -> str:
     return _percent(line.instructions / total) if line.instructions else ""
 
 
@@ -282,19 +210,19 @@ def _each(cost: int, requests: int) -> str:
     return f"{theme.thousands(requests)} × {_number(cost / requests)}" if requests else ""
 
 
-def _sectors(line: HeatLine) -> str:
+def _sectors(line: LineCost) -> str:
     """'4 096 × 32 (4)': with what would be needed, if at least half is waste."""
     text = _each(line.sectors, line.global_requests)
     return f"{text} ({_number(line.needed_sectors / line.global_requests)})" if line.wasteful else text
 
 
-def _fronts(line: HeatLine) -> str:
+def _fronts(line: LineCost) -> str:
     """'512 × 8 (1)': with what would be needed, if there are conflicts."""
     text = _each(line.wavefronts, line.shared_requests)
     return f"{text} ({_number(line.needed / line.shared_requests)})" if line.conflicts else text
 
 
-def _instructions(line: HeatLine) -> str:
+def _instructions(line: LineCost) -> str:
     """The PTX and the machine code of a line beside each other, and what became of its loads and stores."""
     columns = []
     for name, instructions in (("PTX", line.ptx), ("machine code", line.sass)):

@@ -6,21 +6,17 @@ Along the edges lie the parts of A and of B that they need at one k, in the colo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.image import AxesImage
 
+from helpers.analysis.hierarchy import NOBODY, Hierarchy, Loads
+from helpers.devices import WARP
 from helpers.draw import page, theme
-from helpers.draw.bank_board import shared_accesses
-from helpers.draw.threads import block_accesses
 
-LANES, FLOAT_BYTES, NOBODY = 32, 4, -1
 TINTS = ("#E9DFEF", "#D3BEDF")  # neighbouring warps, neighbouring lanes
 FAINT_A, FAINT_B = "#B3D1E4", "#F5D899"  # what other lanes of the warp need
 
@@ -37,96 +33,10 @@ FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 128.0, 196.0, 222.0, 4
 
 
-@dataclass(frozen=True)
-class Loads:
-    """What a warp's loads of one tile from shared memory cost at one k: requests, and the wavefronts of all of them."""
-
-    requests: float
-    wavefronts: float
-
-    @property
-    def each(self) -> float:
-        """Wavefronts of a request."""
-        return self.wavefronts / self.requests
-
-
-@dataclass(frozen=True, eq=False)
-class Hierarchy:
-    """Who stores each element of one block's tile of C, and what the warps load from shared memory at one k.
-
-    name: the kernel's.  shape: (M, N) of C.  origin: (row, column) of the tile in C.  owner: (rows, columns) number of
-    the thread that stores the element, NOBODY where none does.  loads: for each warp, by tile: {"As": …, "Bs": …}.
-    """
-
-    name: str
-    shape: tuple[int, int]
-    origin: tuple[int, int]
-    owner: np.ndarray
-    loads: tuple[Mapping[str, Loads], ...]
-
-    @property
-    def tile(self) -> tuple[int, int]:
-        """(rows, columns) of the block's tile."""
-        return self.owner.shape
-
-    @cached_property
-    def threads(self) -> int:
-        """Threads that store something, counted to the last one."""
-        return int(self.owner.max()) + 1
-
-    @property
-    def warps(self) -> int:
-        return -(-self.threads // LANES)
-
-    def window(self, warp: int) -> tuple[slice, slice]:
-        """The rows and columns of the tile in which a warp's elements lie."""
-        rows, columns = np.nonzero(self.owner // LANES == warp)
-        return slice(int(rows.min()), int(rows.max()) + 1), slice(int(columns.min()), int(columns.max()) + 1)
-
-    def needs(self, warp: int, lane: int | None = None) -> tuple[int, int]:
-        """(rows of A, columns of B) that a warp, or one of its lanes, needs at one k."""
-        mine = self.owner // LANES == warp if lane is None else self.owner == warp * LANES + lane
-        return int(mine.any(axis=1).sum()), int(mine.any(axis=0).sum())
-
-    def elements(self, warp: int) -> int:
-        """Elements of C that a warp computes."""
-        return int((self.owner // LANES == warp).sum())
-
-
-def hierarchy(recording: Any, shape: tuple[int, int], depth: int, name: str) -> Hierarchy:
-    """Who stores what in block (0, 0), and what its warps load at one k.
-
-    shape: (M, N) of C.  depth: K of the launch.  Raises LookupError if the block stores nothing to C.
-    """
-    stores = block_accesses(recording, (0, 0, 0), space="global", op="st", array="C")
-    if not stores:
-        raise LookupError(f"Block (0, 0) of {name} stores nothing to an array called C, so there is nothing to draw.")
-    owner = np.full(shape[0] * shape[1], NOBODY, np.int64)
-    for store in stores:
-        threads = np.flatnonzero(store.active)
-        for word in range(store.width // FLOAT_BYTES):
-            owner[store.offset[threads] // FLOAT_BYTES + word] = threads
-    whole = owner.reshape(shape)
-    rows, columns = np.nonzero(whole != NOBODY)
-    tile = whole[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
-    warps = -(-(int(tile.max()) + 1) // LANES)
-    loads = tuple(_loads(recording, warp, depth) for warp in range(warps))
-    return Hierarchy(name, shape, (int(rows.min()), int(columns.min())), tile, loads)
-
-
-def _loads(recording: Any, warp: int, depth: int) -> dict[str, Loads]:
-    """By tile ("As", "Bs", or "shared memory" where a line names neither): the loads of a warp at one k."""
-    found: dict[str, list[int]] = {}
-    for _, access in shared_accesses(recording, warp=warp):
-        if access.op == "ld":
-            found.setdefault(access.name.removeprefix("load from "), []).append(access.wavefronts)
-    return {tile: Loads(len(fronts) / depth, sum(fronts) / depth) for tile, fronts in sorted(found.items())}
-
-
 def hierarchy_figure(data: Hierarchy, warp: int = 0, lane: int = 0, lane_map: str = "") -> theme.Figure:
     """The three zooms. lane_map: what the order of the lanes is called."""
-    if not 0 <= warp < data.warps or not 0 <= lane < LANES:
-        raise ValueError(f"There is no lane {lane} of warp {warp}: the block has {data.warps} warps of {LANES} lanes.")
+    if not 0 <= warp < data.warps or not 0 <= lane < WARP:
+        raise ValueError(f"There is no lane {lane} of warp {warp}: the block has {data.warps} warps of {WARP} lanes.")
     title = f"{data.name}: block, warp, thread" + (f", lanes {lane_map}" if lane_map else "")
     drawn, axes = page.page(HEIGHT, title, caption(data, warp), CAPTION_LINES)
     with theme.style():
@@ -207,7 +117,7 @@ def _block(axes: Axes, data: Hierarchy, warp: int) -> None:
     """The block's tile, warp by warp, and what the selected warp needs along its edges."""
     width, height = _size(data.tile, BLOCK_SIZE)
     scale = width / data.tile[1]
-    numbers = data.owner // LANES
+    numbers = data.owner // WARP
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, numbers)]
     image[numbers == warp] = to_rgb(theme.WARP)
     image[data.owner == NOBODY] = to_rgb(theme.WASTE_FILL)
@@ -226,13 +136,13 @@ def _block(axes: Axes, data: Hierarchy, warp: int) -> None:
 
 def needed_rows(data: Hierarchy, warp: int, lane: int | None = None) -> np.ndarray:
     """Rows of the tile in which a warp, or one of its lanes, has elements."""
-    mine = data.owner // LANES == warp if lane is None else data.owner == warp * LANES + lane
+    mine = data.owner // WARP == warp if lane is None else data.owner == warp * WARP + lane
     return np.flatnonzero(mine.any(axis=1))
 
 
 def needed_columns(data: Hierarchy, warp: int, lane: int | None = None) -> np.ndarray:
     """Columns of the tile in which a warp, or one of its lanes, has elements."""
-    mine = data.owner // LANES == warp if lane is None else data.owner == warp * LANES + lane
+    mine = data.owner // WARP == warp if lane is None else data.owner == warp * WARP + lane
     return np.flatnonzero(mine.any(axis=0))
 
 
@@ -249,7 +159,7 @@ def _warp(axes: Axes, data: Hierarchy, warp: int, lane: int, left: float, top: f
     """The warp's tile, lane by lane, and what the selected lane needs along its edges."""
     down, across = data.window(warp)
     owner = data.owner[down, across]
-    lanes = np.where(owner // LANES == warp, owner % LANES, NOBODY)
+    lanes = np.where(owner // WARP == warp, owner % WARP, NOBODY)
     width, height = _size(owner.shape, most)
     scale = width / owner.shape[1]
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, lanes)]

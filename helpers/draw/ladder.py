@@ -6,23 +6,20 @@ ceiling. Beside it the chosen size as a list, fastest first, in percent of cuBLA
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter, NullLocator
 
+from helpers.analysis.ladder import Ladder, Shape
 from helpers.draw import page, theme
 
 CUBLAS = "cuBLAS"
 OTHERS = "#B4BDC9"  # slate, pale: the kernels that are not selected
 Scale = Literal["linear", "log"]
-Shape = tuple[int, int, int]
 
 # CSS pixels
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 70.0, 66.0, 430.0, 348.0
@@ -34,72 +31,6 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 COLUMNS_Y, COLUMNS_ROW, COLUMNS_NAME, COLUMNS_NUMBER = 84.0, 25.0, 140.0, 62.0
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # TFLOPS
-
-
-@dataclass(frozen=True)
-class Point:
-    """A kernel at one shape (M, N, K): GFLOPS, and cuBLAS's in the same run."""
-
-    shape: Shape
-    gflops: float
-    cublas: float
-
-    @property
-    def of_cublas(self) -> float:
-        """The kernel's speed over that of cuBLAS in the same run: cuBLAS differs by some per cent from run to run."""
-        return self.gflops / self.cublas
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """Kernels in the ladder's order, measured on one GPU at the same shapes.
-
-    peak_gflops: the GPU's FP32 peak by its specification.  source: where the numbers come from, "recorded on …".
-    lines: kernel -> its points.
-    """
-
-    gpu: str
-    peak_gflops: float
-    source: str
-    lines: dict[str, tuple[Point, ...]]
-
-    @cached_property
-    def shapes(self) -> tuple[Shape, ...]:
-        """All shapes, by their number of operations."""
-        found = {point.shape for points in self.lines.values() for point in points}
-        return tuple(sorted(found, key=_by_operations))
-
-    @property
-    def square(self) -> bool:
-        """M = N = K for every shape."""
-        return all(len(set(shape)) == 1 for shape in self.shapes)
-
-    def at(self, shape: Shape) -> dict[str, Point]:
-        """kernel -> its point at a shape."""
-        return {kernel: point for kernel, points in self.lines.items() for point in points if point.shape == shape}
-
-    def cublas(self, shape: Shape) -> float:
-        """cuBLAS's GFLOPS at a shape: the median over the runs."""
-        return statistics.median(point.cublas for point in self.at(shape).values())
-
-
-def ladder(measurements: Iterable[Any], gpu: str, peak_gflops: float) -> Ladder:
-    """A ladder from recorded Measurements, kernels in the order of their first one. ValueError if there is none."""
-    lines: dict[str, list[Point]] = {}
-    source = ""
-    for one in measurements:
-        lines.setdefault(one.kernel, []).append(Point((one.M, one.N, one.K), one.gflops, one.cublas_gflops))
-        source = one.label
-    if not lines:
-        raise ValueError("There is no measurement to draw: record some, or choose another suite.")
-    ordered = {
-        kernel: tuple(sorted(points, key=lambda point: _by_operations(point.shape))) for kernel, points in lines.items()
-    }
-    return Ladder(gpu, peak_gflops, source, ordered)
-
-
-def _by_operations(shape: Shape) -> tuple[int, Shape]:
-    return shape[0] * shape[1] * shape[2], shape
 
 
 def shape_label(shape: Shape) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from helpers.devices import WARP
 from helpers.draw import page, theme
 
-LANES = 32
 TINTS = ("#D3BEDF", "#F0E8F4", "#B692C9", "#DCD0E6")  # purples: neighbouring warps differ
 TOP, LEFT, GAP, CELL_HEIGHT = 84.0, 52.0, 40.0, 27.0  # CSS pixels
 MOST_X, MOST_THREADS = 32, 256
@@ -26,7 +26,7 @@ def numbering_figure(ids: np.ndarray, title: str) -> theme.Figure:
     bottom = TOP + height * CELL_HEIGHT + 14
     drawn, axes = page.page(bottom, title, _caption(ids))
     with theme.style():
-        warps = int(ids.max()) // LANES + 1
+        warps = int(ids.max()) // WARP + 1
         keys = [page.Key(TINTS[warp % len(TINTS)], f"warp {warp}") for warp in range(min(warps, 8))]
         page.legend(axes, 46, keys)
         for z in range(depth):
@@ -39,7 +39,7 @@ def _layer(axes: Axes, ids: np.ndarray, z: int, left: float, cell: float) -> Non
     height, width = ids.shape
     row, col = np.mgrid[:height, :width]
     corners = page.boxes(left + col.ravel() * cell, TOP + row.ravel() * CELL_HEIGHT, cell, CELL_HEIGHT)
-    colours = [TINTS[int(one) // LANES % len(TINTS)] for one in ids.ravel()]
+    colours = [TINTS[int(one) // WARP % len(TINTS)] for one in ids.ravel()]
     page.fill(axes, corners, colours, edge=theme.PAPER, line=1.2, label=f"layer {z}")
     page.labels(
         axes, [str(int(one)) for one in ids.ravel()], left + (col.ravel() + 0.5) * cell,
@@ -58,7 +58,7 @@ def _caption(ids: np.ndarray) -> str:
         steps.append(f"{abs(int(ids[0, 1, 0] - ids[0, 0, 0]))} along y")
     if depth > 1:
         steps.append(f"{abs(int(ids[1, 0, 0] - ids[0, 0, 0]))} along z")
-    warps = int(ids.max()) // LANES + 1
+    warps = int(ids.max()) // WARP + 1
     return (
         f"A block of {width} × {height} × {depth} is {theme.plural(ids.size, 'thread')} in "
         f"{theme.plural(warps, 'warp')}; the linear id grows by {', '.join(steps) or '0'}."

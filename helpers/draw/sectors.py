@@ -19,15 +19,15 @@ from matplotlib.path import Path
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D
 
+from helpers.analysis.access import WarpAccess
+from helpers.devices import FLOAT_BYTES, LINE_BYTES, SECTOR_BYTES, WARP
 from helpers.draw import theme
-from helpers.draw.access import FLOAT_BYTES, LANES, WarpAccess
-from helpers.simulator.recording.counting import LINE_BYTES, SECTOR_BYTES
 
 # Everything is placed in CSS pixels of a figure theme.WIDTH wide; y runs down.
 PAGE = theme.WIDTH * theme.CSS_DPI
 MARGIN = 14.0
 BREAK = 5.0  # between sectors that are not neighbours in memory
-SECTOR = (PAGE - 2 * MARGIN - (LANES - 1) * BREAK) / LANES  # so that 32 scattered sectors just fit
+SECTOR = (PAGE - 2 * MARGIN - (WARP - 1) * BREAK) / WARP  # so that 32 scattered sectors just fit
 LANE = 13.0
 HEAD, PANEL = 58.0, 124.0
 TITLE_Y = 13.0  # the following lie within a panel
@@ -155,7 +155,7 @@ def boxes(left: np.ndarray, top: float, width: float, height: float) -> np.ndarr
 
 def _lane_left() -> np.ndarray:
     """(32,) pixels: the left edge of each lane in the warp's bar."""
-    return (PAGE - LANES * LANE) / 2 + LANE * np.arange(LANES)
+    return (PAGE - WARP * LANE) / 2 + LANE * np.arange(WARP)
 
 
 @cache

@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Rectangle
 
+from helpers.analysis.access import WarpAccess
+from helpers.analysis.block_shapes import BlockShape
+from helpers.devices import SECTOR_BYTES
 from helpers.draw import theme
-from helpers.draw.access import WarpAccess
-from helpers.draw.block_shapes import BlockShape
 from helpers.draw.sectors import PAGE, boxes, is_trouble
-from helpers.simulator.recording.counting import SECTOR_BYTES
 
 # CSS pixels of a figure theme.WIDTH wide; y runs down.
 HEAD, ROW = 92.0, 40.0

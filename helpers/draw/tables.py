@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from helpers.analysis.access import WarpAccess
+from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
-from helpers.draw.access import FLOAT_BYTES, WarpAccess
 
 FOLD = "⋮"
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"

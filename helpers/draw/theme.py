@@ -32,6 +32,8 @@ REFERENCE = "#56B4E9"  # sky blue: what is compared with: another kernel, cuBLAS
 SPEED = "#46566B"  # slate: GFLOPS, the length of a bar or the height of a dot
 ARRAY_COLOURS: Mapping[str, str] = {"A": A, "B": B, "C": C}
 
+LEVELS: Mapping[str, str] = {"sass": "machine code", "ptx": "PTX"}  # what is executed and counted, in words
+
 INK = "#1F1F1F"  # text and axes
 MUTED = "#5F5F5F"  # second-rank text: 6.4 to 1 on paper, so it still reads from the back
 FAINT = "#D9D9D9"  # rules and empty places

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.image import AxesImage
 
+from helpers.analysis.thread_map import NOBODY, ThreadMap
+from helpers.devices import WARP
 from helpers.draw import page, theme
-from helpers.draw.threads import accesses_by_block
 
-LANES = 32
-FLOAT_BYTES = 4
-NOBODY = -1
 TINTS = ("#E9DFEF", "#D3BEDF", "#C3A6D3")  # purples for the warps that are not selected: neighbours differ
 OTHER_BLOCK = "#EEEEEE"
 
@@ -35,82 +31,6 @@ CAPTION_LINES = 3
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 MOST_NAMES = 64
 CORNER_Y, CORNER_GAP, SIDE_BY_SIDE = 92.0, 18.0, 4
-
-
-@dataclass(frozen=True, eq=False)
-class ThreadMap:
-    """Who stored each element of C in a launch.
-
-    name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
-    grid and of the thread in its block, NOBODY where no thread stored.  writers: (M, N) how many threads stored it; the
-    owner is the last of them.
-    """
-
-    name: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    owner_block: np.ndarray
-    owner_thread: np.ndarray
-    writers: np.ndarray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(M, N), rows and columns of C."""
-        return self.owner_block.shape
-
-    @property
-    def blocks(self) -> int:
-        """Blocks of the grid."""
-        return int(np.prod(self.grid))
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return int(np.prod(self.block))
-
-    @property
-    def warps(self) -> int:
-        """Warps of a block, the last one perhaps not full."""
-        return -(-self.threads // LANES)
-
-    @cached_property
-    def uncomputed(self) -> int:
-        """Elements of C that no thread stored."""
-        return int((self.writers == 0).sum())
-
-    def elements(self, block: int, thread: int) -> np.ndarray:
-        """(elements, 2) rows and columns that a thread stored, row by row."""
-        return np.argwhere((self.owner_block == block) & (self.owner_thread == thread))
-
-    def block_index(self, block: int) -> tuple[int, int, int]:
-        """(x, y, z) of a linear block number."""
-        return _unravel(block, self.grid)
-
-    def thread_index(self, thread: int) -> tuple[int, int, int]:
-        """(x, y, z) of a linear thread number."""
-        return _unravel(thread, self.block)
-
-
-def thread_map(recording: Any, shape: tuple[int, int], name: str, array: str = "C") -> ThreadMap:
-    """Who stored what in the last launch of a recording that traced every block.
-
-    shape: (M, N) of the row-major float32 array.
-    """
-    facts = recording.launches[-1].facts
-    size = shape[0] * shape[1]
-    owner_block, owner_thread = (np.full(size, NOBODY, np.int64) for _ in range(2))
-    writers = np.zeros(size, np.int64)
-    threads = np.arange(int(np.prod(facts.block)))
-    for (x, y, z), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
-        for store in stores:
-            for word in range(store.width // FLOAT_BYTES):
-                cells = store.offset[store.active] // FLOAT_BYTES + word
-                owner_block[cells] = x + facts.grid[0] * (y + facts.grid[1] * z)
-                owner_thread[cells] = threads[store.active]
-                np.add.at(writers, cells, 1)
-    return ThreadMap(
-        name, facts.grid, facts.block, *(values.reshape(shape) for values in (owner_block, owner_thread, writers))
-    )
 
 
 def thread_map_figure(data: ThreadMap, block: int = 0, thread: int = 0) -> theme.Figure:
@@ -168,7 +88,7 @@ def thread_maps_figure(corners: Sequence[Corner], title: str) -> theme.Figure:
 
 def _lane_path(axes: Axes, data: ThreadMap, left: float, cell: float, rows: slice, columns: slice) -> None:
     """A line through the elements of warp 0 of block 0, lane by lane, with a dot at the first."""
-    places = [data.elements(0, lane) for lane in range(min(LANES, data.threads))]
+    places = [data.elements(0, lane) for lane in range(min(WARP, data.threads))]
     through = np.array([place[0] for place in places if len(place)])
     through = through[(through[:, 0] < rows.stop) & (through[:, 1] < columns.stop)]
     points = np.stack([left + (through[:, 1] + 0.5) * cell, CORNER_Y + (through[:, 0] + 0.5) * cell], axis=1)
@@ -178,7 +98,7 @@ def _lane_path(axes: Axes, data: ThreadMap, left: float, cell: float, rows: slic
 
 def _distances(data: ThreadMap) -> str:
     """'1 float' or '1 or 49 floats': the distances in memory from lane to lane of warp 0 of block 0."""
-    places = [data.elements(0, lane) for lane in range(min(LANES, data.threads))]
+    places = [data.elements(0, lane) for lane in range(min(WARP, data.threads))]
     linear = np.array([place[0] @ (data.shape[1], 1) for place in places if len(place)])
     found = sorted({abs(int(step)) for step in np.diff(linear)})
     if not found:
@@ -192,10 +112,10 @@ def _distances(data: ThreadMap) -> str:
 
 def caption(data: ThreadMap, block: int, thread: int) -> str:
     """'thread (3, 1) of block (0, 2): linear id 35 = warp 1, lane 3 → C[65, 3].'"""
-    warp, lane = divmod(thread, LANES)
+    warp, lane = divmod(thread, WARP)
     who = f"Thread {_short(data.thread_index(thread))} of block {_short(data.block_index(block))}"
     sentence = f"{who}: linear id {thread} = warp {warp}, lane {lane} → {_what(data, block, thread)}."
-    used, room = data.threads, data.warps * LANES
+    used, room = data.threads, data.warps * WARP
     if used < room:
         share = theme.thousands(100 * used / room)
         sentence += (
@@ -237,7 +157,7 @@ def _shadowed(data: ThreadMap) -> bool:
 def _window(data: ThreadMap, block: int, thread: int) -> tuple[slice, slice]:
     """The rows and columns of C under the magnifying glass: the block's tile, or as much as fits around the warp."""
     mine = data.owner_block == block
-    in_warp = mine & (data.owner_thread // LANES == thread // LANES)
+    in_warp = mine & (data.owner_thread // WARP == thread // WARP)
     window = []
     for axis, size in enumerate(data.shape):
         tile = np.flatnonzero(mine.any(axis=1 - axis))
@@ -255,7 +175,7 @@ def _window(data: ThreadMap, block: int, thread: int) -> tuple[slice, slice]:
 def _colours(data: ThreadMap, block: int, warp: int) -> np.ndarray:
     """(M, N, 3) RGB of C's cells."""
     palette = np.array([to_rgb(tint) for tint in TINTS])
-    warps = data.owner_thread // LANES
+    warps = data.owner_thread // WARP
     image = np.empty((*data.shape, 3))
     image[:] = to_rgb(OTHER_BLOCK)
     mine = data.owner_block == block
@@ -327,7 +247,7 @@ def _block_names(
 
 def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, columns: slice) -> None:
     """The cells under the magnifying glass, the numbers of the selected warp's lanes, the selected thread's element."""
-    warp = thread // LANES
+    warp = thread // WARP
     _image(axes, _colours(data, block, warp)[rows, columns], GLASS_X, GLASS_Y, CELL, "cells")
     owner_block, owner_thread = data.owner_block[rows, columns], data.owner_thread[rows, columns]
     _nobody(axes, data, GLASS_X, GLASS_Y, CELL, rows, columns)
@@ -344,8 +264,8 @@ def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, co
     if len(selected):
         left, top = GLASS_X + selected[:, 1] * CELL, GLASS_Y + selected[:, 0] * CELL
         page.fill(axes, page.boxes(left, top, CELL, CELL), theme.C, edge=theme.INK, line=1.4, label="selected")
-    lanes = np.argwhere((owner_block == block) & (owner_thread // LANES == warp))
-    numbers = [str(int(owner_thread[row, col]) % LANES) for row, col in lanes]
+    lanes = np.argwhere((owner_block == block) & (owner_thread // WARP == warp))
+    numbers = [str(int(owner_thread[row, col]) % WARP) for row, col in lanes]
     x, y = GLASS_X + (lanes[:, 1] + 0.5) * CELL, GLASS_Y + (lanes[:, 0] + 0.5) * CELL
     page.labels(axes, numbers, x, y, 8.5, theme.PAPER, label="lanes")
 
@@ -357,7 +277,7 @@ def _formula(axes: Axes, data: ThreadMap, block: int, thread: int) -> None:
     """The linear id and what follows from it, with the numbers filled in."""
     x, y, z = data.thread_index(thread)
     across, down, _ = data.block
-    warp, lane = divmod(thread, LANES)
+    warp, lane = divmod(thread, WARP)
     lines = [
         f"thread ({x}, {y}, {z}) in a block of {data.block}",
         f"id = x + {across}·(y + {down}·z)",
@@ -380,9 +300,9 @@ def _neighbour(data: ThreadMap, block: int, thread: int) -> list[str]:
     columns = data.shape[1]
     row, col = map(int, here[0])
     found = [f"C[{row}, {col}] is float {row}·{columns} + {col} = {theme.thousands(row * columns + col)} of C"]
-    lane = thread % LANES
+    lane = thread % WARP
     following = data.elements(block, thread + 1)
-    if lane < LANES - 1 and len(following):
+    if lane < WARP - 1 and len(following):
         far = int((following[0] - here[0]) @ (columns, 1))
         floats = theme.plural(abs(far), "float")
         found.append(
@@ -440,7 +360,3 @@ def _short(index: Sequence[int]) -> str:
     """(x, y), or (x, y, z) if there is a z, with no-break spaces."""
     shown = index if index[2] else index[:2]
     return f"({', '.join(map(str, shown))})".replace(" ", "\u00a0")
-
-
-def _unravel(number: int, dims: Sequence[int]) -> tuple[int, int, int]:
-    return number % dims[0], number // dims[0] % dims[1], number // (dims[0] * dims[1])

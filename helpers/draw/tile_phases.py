@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,9 +17,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import AxesImage
 from matplotlib.patches import FancyArrowPatch
 
+from helpers.analysis.staging import Phase
+from helpers.analysis.tile_phases import Race, TilePhases
+from helpers.devices import FLOAT_BYTES, unravel
 from helpers.draw import page, theme
-from helpers.draw.staging import FLOAT_BYTES, Phase, staged_phases
-from helpers.draw.threads import block_accesses
 
 LIGHT = {"A": "#CFE4F1", "B": "#FBE8C6", "C": "#C8EADF"}
 EARLIER = {"A": "#E7F1F8", "B": "#FDF3E1"}
@@ -43,83 +42,6 @@ CODE_SIZE = 10.5
 ROWS_Y, ROW, ROW_MATRICES, ROW_PHASES, ROW_USES, ROW_BAR = 86.0, 88.0, 120.0, 320.0, 460.0, 500.0
 
 
-@dataclass(frozen=True)
-class Race:
-    """Two accesses of one shared word by two threads with no barrier between them, one of them a store.
-
-    missing: what was taken out, "the first __syncthreads()".  word: of shared memory, counted from 0.
-    write_text, read_text: the source lines.  overwrites: the store comes later, in the next phase of the loop, and may
-    destroy what the other thread has yet to read. Otherwise the read comes later, and may find what was there before.
-    """
-
-    missing: str
-    word: int
-    write_line: int
-    write_thread: tuple[int, int, int]
-    write_text: str
-    read_line: int
-    read_thread: tuple[int, int, int]
-    read_text: str
-    overwrites: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class TilePhases:
-    """What one block of a tiled kernel loads, phase by phase.
-
-    shapes: (rows, columns) of "A", "B" and "C".  block_index, block: of the launch.  stores: for each thread the
-    elements of C that it stores.  bytes_unshared: bytes that the loads of one element of C cost in a kernel without
-    shared memory.
-    """
-
-    name: str
-    shapes: dict[str, tuple[int, int]]
-    block_index: tuple[int, int, int]
-    block: tuple[int, int, int]
-    phases: tuple[Phase, ...]
-    stores: tuple[np.ndarray, ...]
-    bytes_unshared: float
-
-    @property
-    def threads(self) -> int:
-        """Threads of the block."""
-        return len(self.stores)
-
-    @cached_property
-    def tile(self) -> np.ndarray:
-        """The elements of C that the block stores, ascending."""
-        return np.unique(np.concatenate(self.stores))
-
-    def bytes_loaded(self, phases: int | None = None) -> int:
-        """Bytes that the block's threads ask global memory for in the first phases, None for all of them."""
-        return FLOAT_BYTES * sum(phase.floats_loaded for phase in self.phases[:phases])
-
-    @property
-    def bytes_without_sharing(self) -> float:
-        """Bytes that threads which share nothing ask for, for the same elements of C."""
-        return self.bytes_unshared * len(self.tile)
-
-
-def tile_phases(
-    recording: Any, name: str, shapes: dict[str, tuple[int, int]], block_index: tuple[int, int, int], unshared: Any
-) -> TilePhases:
-    """The phases of one traced block. unshared: a recording of the naive kernel, of the same K.
-
-    Raises staging.NotStaged, in a sentence, for a kernel without tiles.
-    """
-    facts = recording.launches[-1].facts
-    phases = staged_phases(recording, block_index)
-    stored = block_accesses(recording, block_index, space="global", op="st", array="C")
-    found: list[list[int]] = [[] for _ in range(int(np.prod(facts.block)))]
-    for access in stored:
-        for thread in np.flatnonzero(access.active).tolist():
-            first = int(access.offset[thread]) // FLOAT_BYTES
-            found[thread].extend(range(first, first + access.width // FLOAT_BYTES))
-    per_element = FLOAT_BYTES * unshared.total("lanes", "global", "ld") / unshared.total("lanes", "global", "st", "C")
-    stores = tuple(np.array(elements, np.int64) for elements in found)
-    return TilePhases(name, shapes, block_index, facts.block, phases, stores, per_element)
-
-
 def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0, race: Race | None = None) -> theme.Figure:
     """One phase of a block: what is loaded, where it is staged, and what the selected thread reads of it."""
     if not 0 <= phase < len(data.phases) or not 0 <= thread < data.threads:
@@ -127,7 +49,7 @@ def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0, race: 
             f"There is no phase {phase} with a thread {thread}: the block has {len(data.phases)} phases and "
             f"{data.threads} threads."
         )
-    who = _index(_unravel(thread, data.block))
+    who = _index(unravel(thread, data.block))
     where = f"block {_index(data.block_index)}"
     title = f"{data.name}: {where}, phase {phase + 1} of {len(data.phases)}, thread {who}"
     drawn, axes = page.page(HEIGHT, title, caption(data, phase, race), CAPTION_LINES)
@@ -482,10 +404,6 @@ def _picture(axes: Axes, colours: np.ndarray, left: float, top: float, cell: flo
     image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
     image.set_data(colours)
     axes.add_image(image)
-
-
-def _unravel(number: int, dims: Sequence[int]) -> tuple[int, int, int]:
-    return number % dims[0], number // dims[0] % dims[1], number // (dims[0] * dims[1])
 
 
 def _index(index: Sequence[int]) -> str:

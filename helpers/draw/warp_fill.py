@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from helpers.devices import WARP
 from helpers.draw import page, theme
 
-LANES = 32
 TOP, ROW, LEFT, BOX, GAP = 72.0, 31.0, 130.0, 18.0, 10.0  # CSS pixels
 RIGHT = 176.0  # for the words at the end of a row
 MOST_WARPS = 4
@@ -19,7 +19,7 @@ def warp_fill_figure(lanes: Mapping[int, Sequence[np.ndarray]], title: str) -> t
     most = max((len(warps) for warps in lanes.values()), default=0)
     if not 1 <= most <= MOST_WARPS:
         raise ValueError(f"Blocks of 1 to {MOST_WARPS} warps can be drawn, but the largest given has {most}.")
-    step = (page.WIDTH - LEFT - RIGHT - (most - 1) * GAP) / (most * LANES)
+    step = (page.WIDTH - LEFT - RIGHT - (most - 1) * GAP) / (most * WARP)
     drawn, axes = page.page(TOP + ROW * len(lanes) + 8, title, _caption(lanes))
     with theme.style():
         page.legend(
@@ -32,12 +32,12 @@ def warp_fill_figure(lanes: Mapping[int, Sequence[np.ndarray]], title: str) -> t
                 axes, LEFT - 12, middle, theme.plural(threads, "thread"), ha="right", size=theme.TEXT, color=theme.INK
             )
             for warp, active in enumerate(warps):
-                left = LEFT + warp * (LANES * step + GAP) + np.arange(LANES) * step
+                left = LEFT + warp * (WARP * step + GAP) + np.arange(WARP) * step
                 boxes = page.boxes(left, top, step, BOX)
                 page.fill(axes, boxes[active], theme.WARP, edge=theme.PAPER, line=0.6, label=f"working {threads}")
                 page.hatch(axes, boxes[~active], label=f"idle {threads}")
-                page.outline(axes, page.boxes(left[0], top, LANES * step, BOX), theme.INK, 1.0)
-            end = LEFT + len(warps) * (LANES * step + GAP)
+                page.outline(axes, page.boxes(left[0], top, WARP * step, BOX), theme.INK, 1.0)
+            end = LEFT + len(warps) * (WARP * step + GAP)
             page.text(axes, end, middle, _words(warps), size=theme.TEXT, color=theme.INK)
     return drawn
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers import devices, simulator
+from helpers.analysis.elements import Strip, strip
 from helpers.compiler import CompileError
 from helpers.draw import theme
-from helpers.draw.elements import Strip, strip
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from helpers.analysis.access import warp_access
 from helpers.draw import theme
-from helpers.draw.access import warp_access
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number

@@ -8,8 +8,8 @@ import numpy as np
 
 from gemm_kernels import Kernel
 from helpers import measure, simulator
+from helpers.analysis.hierarchy import Loads
 from helpers.compiler import CompileError
-from helpers.draw.hierarchy import Loads
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.exercise import KernelExercise, Wrong

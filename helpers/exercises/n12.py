@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.analysis.ladder import ladder_of
 from helpers.draw.ladder import shape_label
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
@@ -29,7 +30,7 @@ def shares() -> dict[tuple[int, int, int], float]:
     """
     found = {}
     for _, suite in ladder.SUITES:
-        data = ladder.ladder_of(DEVICE.name, suite)
+        data = ladder_of(DEVICE.name, suite)
         for shape in data.shapes:
             points = (point for name, point in data.at(shape).items() if name != "tuned")
             best = max(points, key=lambda point: point.gflops)

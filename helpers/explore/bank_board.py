@@ -14,14 +14,9 @@ import numpy as np
 
 from gemm_kernels import Kernel, get
 from helpers import simulator
+from helpers.analysis.banks import SharedAccess, shared_accesses
 from helpers.draw import theme
-from helpers.draw.bank_board import (
-    FIGURE_HEIGHT,
-    SharedAccess,
-    bank_board_figure,
-    bank_boards_figure,
-    shared_accesses,
-)
+from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer

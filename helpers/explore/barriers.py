@@ -14,8 +14,9 @@ import numpy as np
 
 from gemm_kernels import Kernel, get
 from helpers import simulator
+from helpers.analysis.tile_phases import Race, TilePhases
 from helpers.draw import theme
-from helpers.draw.tile_phases import FIGURE_HEIGHT, Race, TilePhases, tile_phases_figure
+from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import OwnKernel

@@ -13,9 +13,9 @@ import ipywidgets
 
 from gemm_kernels import Kernel, get
 from helpers import gpu
+from helpers.analysis.block_shapes import BlockShape
+from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
-from helpers.draw.access import FLOAT_BYTES
-from helpers.draw.block_shapes import BlockShape
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches

@@ -13,6 +13,7 @@ import numpy as np
 from gemm_kernels import LADDER, Kernel, get
 from helpers import simulator
 from helpers.compiler import DisassemblyError, NvdisasmMissing
+from helpers.draw import theme
 from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
 from helpers.explore.controls import choice_list
@@ -25,7 +26,6 @@ from helpers.simulator import UnsupportedInstruction
 Shape = tuple[int, int, int]
 SHAPE: Shape = (256, 256, 64)  # (M, N, K) of the launch that is counted, unless a learner's kernel names another
 HEIGHT = 620  # CSS pixels; longer diffs scroll
-LEVELS = {"sass": "machine code", "ptx": "PTX"}
 COUNTERS = {
     "instructions of warps": "smsp__inst_executed.sum",
     "global loads: requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -73,7 +73,7 @@ def step_between(old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> Step:
     shapes = [one.shape for one in (old, new) if isinstance(one, OwnKernel) and one.shape]
     M, N, K = shape = shapes[0] if shapes else SHAPE
     (before, level), (after, other) = counters_of(old, shape), counters_of(new, shape)
-    counted = LEVELS[level] if level == other else f"{LEVELS[level]} and {LEVELS[other]}"
+    counted = theme.LEVELS[level] if level == other else f"{theme.LEVELS[level]} and {theme.LEVELS[other]}"
     what = f"{M} × {N} × {K}, simulated in {counted}"
     return step(diff, (old.name, new.name), before, after, what)
 

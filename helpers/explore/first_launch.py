@@ -11,8 +11,9 @@ from functools import lru_cache
 import numpy as np
 
 from helpers import compiler, simulator
+from helpers.analysis.elements import Strip, strip
 from helpers.draw import theme
-from helpers.draw.elements import FIGURE_HEIGHT, MOST, Strip, strip, strips_figure
+from helpers.draw.elements import FIGURE_HEIGHT, MOST, strips_figure
 from helpers.explore.controls import range_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import choice_slider

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from gemm_kernels import LADDER, get
-from helpers import compiler
+from helpers.analysis.lines import source_costs
+from helpers.draw import theme
 from helpers.draw.heat_source import HeatSource, heat_source
 from helpers.explore.bank_board import Staged
 from helpers.explore.controls import choice_list
@@ -19,11 +20,9 @@ from helpers.explore.machine_code import record_as_run
 from helpers.explore.own import OwnKernel
 from helpers.explore.text_stage import TextStage
 from helpers.explore.widgets import choice_buttons, labelled
-from helpers.gpu import KERNEL_OPTIONS
 
 SIZE, DEPTH = 256, 64  # M = N and K
 HEIGHT = 560  # CSS pixels; longer sources scroll
-LEVELS = {"sass": "machine code", "ptx": "PTX"}
 
 
 @lru_cache(maxsize=24)
@@ -38,13 +37,8 @@ def source_of(staged: Staged, level: str = "sass") -> HeatSource:
         recording = record_as_run(program, *launch, shared_bytes=staged.shared_bytes)
     else:
         recording = record_launch(program, *launch, shared_bytes=staged.shared_bytes)
-    compiled = compiler.compile(program.source, program.entry, options=KERNEL_OPTIONS)
-    try:
-        sass = compiler.sass_by_line(compiled)
-    except (compiler.NvdisasmMissing, compiler.DisassemblyError):
-        sass = {}
-    what = f"counted on one block with K = {K}, in {LEVELS[recording.level]}"
-    return heat_source(recording.by_line(), program.source, program.name, what, compiler.ptx_by_line(compiled), sass)
+    what = f"counted on one block with K = {K}, in {theme.LEVELS[recording.level]}"
+    return heat_source(source_costs(recording, program.name), what)
 
 
 class HeatSourceExplorer(LiveExplorer):
@@ -52,7 +46,7 @@ class HeatSourceExplorer(LiveExplorer):
 
     def __init__(self, kernels: Sequence[Staged], first: Staged) -> None:
         self.staged = choice_list("kernel", [(staged.program.name, staged) for staged in kernels], first)
-        self.level = choice_buttons("counted in", [(name, level) for level, name in LEVELS.items()], "sass")
+        self.level = choice_buttons("counted in", [(name, level) for level, name in theme.LEVELS.items()], "sass")
         self._counted: set[tuple[Staged, str]] = set()
         rows = [[self.staged, labelled("counted in", self.level)]]
         super().__init__("Explorer: the cost of every line.", rows, HEIGHT, TextStage(HEIGHT))

@@ -12,8 +12,10 @@ from functools import lru_cache
 import ipywidgets
 
 from gemm_kernels import Kernel, get
+from helpers.analysis.hierarchy import Hierarchy, hierarchy
+from helpers.devices import WARP
 from helpers.draw import theme
-from helpers.draw.hierarchy import FIGURE_HEIGHT, LANES, Hierarchy, hierarchy, hierarchy_figure, lane_maps_figure
+from helpers.draw.hierarchy import FIGURE_HEIGHT, hierarchy_figure, lane_maps_figure
 from helpers.explore.bank_board import Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
@@ -113,7 +115,7 @@ class HierarchyExplorer(LiveExplorer):
         self.tiled = choice_list("kernel", [(tiled.label, tiled) for tiled in kernels], first)
         self.lane_map = choice_list("lanes", [(name, name) for name in LANE_MAPS], ZIGZAG)
         self.warp = number_slider("warp", 0)
-        self.lane = number_slider("lane", LANES - 1)
+        self.lane = number_slider("lane", WARP - 1)
         self._compiled: set[tuple[Tiled, str]] = set()
         rows = [[self.tiled, self.lane_map], [self.warp, self.lane]]
         super().__init__("Explorer: the tiles of block, warp and thread.", rows, FIGURE_HEIGHT)
@@ -121,7 +123,7 @@ class HierarchyExplorer(LiveExplorer):
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """As many warps as the block has."""
         x, y, z = self.tiled.value.staged.block
-        self.warp.max = -(-x * y * z // LANES) - 1
+        self.warp.max = -(-x * y * z // WARP) - 1
 
     def is_slow(self) -> bool:
         return (self.tiled.value, self.lane_map.value) not in self._compiled

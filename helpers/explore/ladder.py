@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal
 
 import ipywidgets
 
-from gemm_kernels import LADDER
-from helpers import devices
-from helpers.draw import ladder as picture
+from helpers.analysis.ladder import Ladder, Shape, Suite, ladder_of
 from helpers.draw import theme
-from helpers.draw.ladder import FIGURE_HEIGHT, Ladder, Scale, Shape, ladder_columns_figure, ladder_figure, shape_label
+from helpers.draw.ladder import FIGURE_HEIGHT, Scale, ladder_columns_figure, ladder_figure, shape_label
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.measure import recordings
 
-Suite = Literal["ladder", "shapes"]
 SUITES: tuple[tuple[str, Suite], ...] = (("square", "ladder"), ("other shapes", "shapes"))
 SCALES: tuple[tuple[str, Scale], ...] = (("linear", "linear"), ("logarithmic", "log"))
 
@@ -36,17 +31,6 @@ class Choice:
     shape: Shape
     kernel: str
     scale: Scale = "linear"
-
-
-@lru_cache(maxsize=8)
-def ladder_of(gpu: str, suite: Suite) -> Ladder:
-    """The recorded ladder of a GPU, its kernels in the ladder's order. Raises NoRecording.
-
-    A recording that is merged kernel by kernel has its rows in the order in which they were measured.
-    """
-    step = {kernel.name: number for number, kernel in enumerate(LADDER)}
-    rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
-    return picture.ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
 
 
 def picture_of(choice: Choice) -> theme.Figure:

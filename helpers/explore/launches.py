@@ -15,8 +15,8 @@ import numpy as np
 
 from gemm_kernels import Kernel
 from helpers import simulator
-from helpers.draw.access import WarpAccess, warp_access
-from helpers.draw.block_shapes import BlockShape
+from helpers.analysis.access import WarpAccess, warp_access
+from helpers.analysis.block_shapes import BlockShape
 from helpers.measure import recordings
 
 ORIGIN = ((0, 0, 0),)

@@ -11,16 +11,11 @@ from functools import lru_cache
 
 from gemm_kernels import Kernel, get
 from helpers import devices
+from helpers.analysis.register_tile import RegisterTile, register_tile
+from helpers.analysis.staging import NotStaged
 from helpers.draw import theme
 from helpers.draw.occupancy import percent
-from helpers.draw.register_tile import (
-    FIGURE_HEIGHT,
-    RegisterTile,
-    register_tile,
-    register_tile_figure,
-    register_tiles_figure,
-)
-from helpers.draw.staging import NotStaged
+from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer

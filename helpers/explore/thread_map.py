@@ -13,8 +13,9 @@ from itertools import product
 import ipywidgets
 
 from gemm_kernels import get
+from helpers.analysis.thread_map import ThreadMap, thread_map
 from helpers.draw import theme
-from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, ThreadMap, thread_map, thread_map_figure, thread_maps_figure
+from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
 from helpers.explore import launches
 from helpers.explore.controls import range_slider
 from helpers.explore.launches import Program

@@ -12,16 +12,10 @@ from functools import lru_cache
 import ipywidgets
 
 from gemm_kernels import Kernel, get
+from helpers.analysis.staging import NotStaged
+from helpers.analysis.tile_phases import TilePhases, tile_phases
 from helpers.draw import theme
-from helpers.draw.staging import NotStaged
-from helpers.draw.tile_phases import (
-    FIGURE_HEIGHT,
-    TilePhases,
-    TileSize,
-    tile_phases,
-    tile_phases_figure,
-    tile_sizes_figure,
-)
+from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure, tile_sizes_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer

@@ -16,16 +16,9 @@ import ipywidgets
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.analysis.tuning import MEASURES, Configuration, Landscape, Measure
 from helpers.draw import theme
-from helpers.draw.tuning import (
-    FIGURE_HEIGHT,
-    MEASURES,
-    Configuration,
-    Landscape,
-    Measure,
-    landscape_figure,
-    landscapes_figure,
-)
+from helpers.draw.tuning import FIGURE_HEIGHT, landscape_figure, landscapes_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.measure import recordings

@@ -15,8 +15,9 @@ import numpy as np
 
 from gemm_kernels import get
 from helpers import compiler, simulator
+from helpers.analysis.vector_width import LineCode, Way, line_code
 from helpers.draw import theme
-from helpers.draw.vector_width import FIGURE_HEIGHT, LineCode, Way, line_code, vector_width_figure, widths_figure
+from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths_figure
 from helpers.explore.bank_board import DEPTH, SIZE, Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from helpers.draw.access import WarpAccess
+from helpers.analysis.access import WarpAccess
 
 BASE = 512 * 1000  # a byte address on a line, like the arrays of the simulator
 LANES = np.arange(32)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.analysis.banks import SharedAccess
 from helpers.draw import bank_board as picture
 from helpers.draw import theme
-from helpers.draw.bank_board import SharedAccess, bank_board_figure, bank_boards_figure, lanes_text
+from helpers.draw.bank_board import bank_board_figure, bank_boards_figure, lanes_text
 from helpers.simulator.recording import counting
 
 LANES = np.arange(32)

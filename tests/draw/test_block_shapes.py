@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.draw.block_shapes import BlockShape, exceptions, rank_correlation, scatter_figure
+from helpers.analysis.block_shapes import BlockShape, exceptions, rank_correlation
+from helpers.draw.block_shapes import scatter_figure
 
 SHAPES = [
     BlockShape("naive", (32, 1), 16.5, 16.5, 500.0),

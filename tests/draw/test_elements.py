@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.analysis.elements import Strip
 from helpers.draw import elements, theme
-from helpers.draw.elements import Strip, caption, strips_figure
+from helpers.draw.elements import caption, strips_figure
 
 
 def strip(writes: list[tuple[int, int]], blocks: int = 2, block: int = 4, count: int = 6) -> Strip:
@@ -72,6 +73,6 @@ def test_several_launches_share_one_scale_and_one_caption():
 
 def test_more_than_fit_beside_each_other_is_refused_in_a_sentence():
     with pytest.raises(ValueError, match="65 threads over 6\u00a0elements: a strip has room for 64"):
-        strip([], blocks=65, block=1)
+        strips_figure([strip([], blocks=65, block=1)], "title")
     with pytest.raises(ValueError, match="Between 1 and 4 launches"):
         strips_figure([], "title")

@@ -5,8 +5,9 @@ import pytest
 
 from gemm_kernels import get
 from helpers import gpu, simulator
+from helpers.analysis.lines import LineCost, line_costs, source_costs
 from helpers.draw import theme
-from helpers.draw.heat_source import _HEAT, HeatLine, HeatSource, annotated, heat_source
+from helpers.draw.heat_source import _HEAT, HeatSource, heat_source
 from helpers.simulator import Counts, LineCounts
 
 SOURCE = "// 1\n// 2\n// 3\n// 4\nx = A[i];\ns[i] = x;\ny = s[j];\ny <z> & w;\n}\n"
@@ -19,9 +20,13 @@ BY_LINE = [
 PTX, SASS = {5: ["ld.param.u64 %rd1, [_Z9my_kernel_param_4]", "ld.global.f32 %f1, [%rd1]"]}, {5: ["LDG.E R1, [R2]"]}
 
 
+def of(ptx: dict | None = None, sass: dict | None = None) -> HeatSource:
+    return HeatSource("k", line_costs(BY_LINE, SOURCE, ptx, sass), "one block")
+
+
 @pytest.fixture
 def source() -> HeatSource:
-    return heat_source(BY_LINE, SOURCE, "k", "one block", PTX, SASS)
+    return of(PTX, SASS)
 
 
 def plain(text: str) -> str:
@@ -77,24 +82,24 @@ def test_a_line_opens_to_its_instructions_and_code_is_escaped(source):
 
 
 def test_many_instructions_are_cut_and_counted_and_loads_and_stores_are_shown_first():
-    source = heat_source(BY_LINE, SOURCE, "k", "one block", {8: ["add.f32"] * 100})
+    source = of({8: ["add.f32"] * 100})
     assert "… and 76 more" in source.html()
-    source = heat_source(BY_LINE, SOURCE, "k", "one block", {8: [*["add.f32"] * 100, "ld.shared.f32 %f1, [%r1]"]})
+    source = of({8: [*["add.f32"] * 100, "ld.shared.f32 %f1, [%r1]"]})
     assert "PTX: 101\n<b>ld.shared.f32 %f1, [%r1]</b>\n… and 100 more" in source.html()
 
 
 def test_names_of_shared_arrays_are_the_source_s_own():
     ptx = {8: ["mov.u64 %rd79, _ZZ16sgemm_transposedILi128ELi8EEviiifPKfS1_fPfE2As;"]}
-    assert "mov.u64 %rd79, As;" in heat_source(BY_LINE, SOURCE, "k", "one block", ptx).html()
+    assert "mov.u64 %rd79, As;" in of(ptx).html()
 
 
 def test_what_the_assembler_merged_is_said_above_the_source_and_at_the_line():
     ptx = {7: [f"ld.shared.f32 %f{i}, [%r1+{4 * i}]" for i in range(8)]}
-    source = heat_source(BY_LINE, SOURCE, "k", "one block", ptx, {7: ["LDS.128 R4, [R2]", "LDS.128 R8, [R2+0x10]"]})
+    source = of(ptx, {7: ["LDS.128 R4, [R2]", "LDS.128 R8, [R2+0x10]"]})
     sentence = "8 shared loads of 4 bytes in PTX are 2 of 16 bytes in the machine code: merged."
     assert plain(source.merged) == f"Line 7: {sentence}"
     assert plain(source.html()).count(sentence) == 2 and plain(source.text()).count(sentence) == 1
-    assert heat_source(BY_LINE, SOURCE, "k", "one block", ptx, {7: ["LDS R4, [R2]"] * 8}).merged == ""
+    assert of(ptx, {7: ["LDS R4, [R2]"] * 8}).merged == ""
 
 
 # ---- from a recording alone
@@ -112,7 +117,7 @@ def recording() -> simulator.Recording:
 
 
 def test_a_recording_is_annotated_with_both_levels(recording):
-    source = annotated(recording)
+    source = heat_source(source_costs(recording))
     assert source.text().splitlines()[0].endswith("(counted on all 4 blocks, in machine code).")
     assert "64 shared loads of 4 bytes in PTX are 16 of 16 bytes" in plain(source.merged)
     assert source.instructions == recording.instructions()
@@ -124,7 +129,7 @@ def test_a_recording_is_annotated_with_both_levels(recording):
 
 def test_a_loaded_recording_looks_as_it_did(recording, tmp_path):
     loaded = simulator.load(recording.save(tmp_path / "launch.npz"))
-    assert annotated(loaded).html() == annotated(recording).html()
+    assert heat_source(source_costs(loaded)).html() == heat_source(source_costs(recording)).html()
 
 
 @pytest.mark.parametrize(
@@ -141,11 +146,11 @@ def test_the_caption_says_which_blocks_were_counted(options, words):
     kernel = simulator.RawModule(code=source).get_function("k")
     with simulator.record(**options) as recording:
         kernel((8, 8), (32,), (np.zeros(2048, np.float32),))
-    assert words in plain(annotated(recording).caption)
+    assert words in plain(heat_source(source_costs(recording)).caption)
 
 
 def test_a_kernel_of_nothing_says_so():
-    assert HeatSource("k", (HeatLine(1, "}"),), "one block").caption == "No line became an instruction (one block)."
+    assert HeatSource("k", (LineCost(1, "}"),), "one block").caption == "No line became an instruction (one block)."
 
 
 def test_a_notebook_gets_html_and_text(source):

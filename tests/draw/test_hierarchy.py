@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.analysis.hierarchy import NOBODY, Hierarchy, Loads
 from helpers.draw import hierarchy as picture
 from helpers.draw import theme
-from helpers.draw.hierarchy import Hierarchy, Loads, hierarchy_figure, lane_maps_figure, rectangles
+from helpers.draw.hierarchy import hierarchy_figure, lane_maps_figure, rectangles
 
 LOADS = {"As": Loads(4, 8), "Bs": Loads(2, 8)}
 
@@ -88,7 +89,7 @@ def test_rectangles_are_found_with_their_numbers():
 def test_elements_that_nobody_stores_belong_to_no_lane():
     data = tiled()
     owner = data.owner.copy()
-    owner[0, 0] = picture.NOBODY
+    owner[0, 0] = NOBODY
     lanes = image(hierarchy_figure(Hierarchy("k", (64, 64), (0, 0), owner, data.loads)), "lanes")
     assert (lanes[0, 0] == np.array([0xEF] * 3) / 255).all()
 

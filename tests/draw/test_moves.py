@@ -2,7 +2,8 @@
 
 import pytest
 
-from helpers.draw.moves import is_move, merged, moves_in_ptx, moves_in_sass, translations
+from helpers.analysis.moves import is_move, merged, moves_in_ptx, moves_in_sass
+from helpers.draw.moves import translations
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from helpers import simulator
+from helpers.analysis.order import COPY, LOAD, READ, STORE, Event, events_of, reads_before_stores
 from helpers.draw import page
-from helpers.draw.order import COPY, LOAD, READ, STORE, Event, caption, events_of, order_figure, reads_before_stores
+from helpers.draw.order import caption, order_figure
 
 SOURCE = """
 extern "C" __global__ void k(const float *A, const float *B, float *C) {
@@ -35,7 +36,7 @@ def recording():
 
 def test_events_are_the_warps_loads_stores_and_reads_in_their_order(recording):
     events = events_of(recording, 1024)
-    low, high = "bytes 0 to 1\u202f023", "bytes 1\u202f024 to 2\u202f047"
+    low, high = (0, 1023), (1024, 2047)
     assert [event for event in events if event.kind != LOAD] == [
         Event(STORE, low), Event(STORE, high), Event(READ, low), Event(READ, high), Event(STORE, low), Event(READ, low),
     ]  # fmt: skip
@@ -49,7 +50,7 @@ def test_the_reads_between_a_load_and_its_store_are_counted(recording):
 
 
 def test_asynchronous_copies_wait_for_no_store():
-    events = [Event(LOAD, "A"), Event(COPY, "bytes 0 to 63"), Event(READ, "bytes 0 to 63")]
+    events = [Event(LOAD, "A"), Event(COPY, (0, 63)), Event(READ, (0, 63))]
     assert reads_before_stores(events) == []
     assert caption(events) == "Warp 0 starts 1\u00a0asynchronous copy and makes 1\u00a0read from shared memory."
 

@@ -6,9 +6,10 @@ from matplotlib.colors import to_rgba
 
 from gemm_kernels import Kernel, get
 from helpers import simulator
+from helpers.analysis.register_tile import RegisterTile, register_tile
+from helpers.analysis.staging import NotStaged
 from helpers.draw import theme
-from helpers.draw.register_tile import LIGHT, RegisterTile, register_tile, register_tile_figure, register_tiles_figure
-from helpers.draw.staging import NotStaged
+from helpers.draw.register_tile import LIGHT, register_tile_figure, register_tiles_figure
 from helpers.models.traffic import shared_loads_per_fma
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.draw.block_shapes import BlockShape
+from helpers.analysis.block_shapes import BlockShape
 from helpers.draw.settings import BOX_HEIGHT, GFLOPS_WIDTH, Setting, settings_figure
 from tests.draw.data import LANES, access, coalesced, naive
 

@@ -5,8 +5,10 @@ import pytest
 
 from gemm_kernels import get
 from helpers import simulator
-from helpers.draw import theme, thread_map
-from helpers.draw.thread_map import Corner, ThreadMap, thread_map_figure, thread_maps_figure
+from helpers.analysis.thread_map import ThreadMap, thread_map
+from helpers.draw import theme
+from helpers.draw import thread_map as picture
+from helpers.draw.thread_map import Corner, thread_map_figure, thread_maps_figure
 
 
 def record(name: str, block: tuple, grid: tuple, shape: tuple[int, int]) -> simulator.Recording:
@@ -38,7 +40,7 @@ def artist(drawn, label: str):
 
 
 def test_the_recorded_owners_are_those_of_the_index_formula(tall):
-    data = thread_map.thread_map(tall, (64, 64), "naive")
+    data = thread_map(tall, (64, 64), "naive")
     expected = by_hand(True, (32, 8, 1), (2, 8, 1), (64, 64))
     assert (data.owner_block == expected.owner_block).all()
     assert (data.owner_thread == expected.owner_thread).all()
@@ -46,7 +48,7 @@ def test_the_recorded_owners_are_those_of_the_index_formula(tall):
 
 
 def test_the_map_is_what_the_recorded_requests_say(tall):
-    data = thread_map.thread_map(tall, (64, 64), "naive")
+    data = thread_map(tall, (64, 64), "naive")
     for warp in (0, 7):
         request = tall.requests("global", "st", block=(1, 3), warp=warp, array="C")[0]
         row, col = np.divmod(request["offset"] // 4, 64)
@@ -55,14 +57,14 @@ def test_the_map_is_what_the_recorded_requests_say(tall):
 
 
 def test_the_caption_leads_from_the_thread_to_its_element(tall):
-    data = thread_map.thread_map(tall, (64, 64), "naive")
+    data = thread_map(tall, (64, 64), "naive")
     drawn = thread_map_figure(data, block=1, thread=35)
     said = drawn.caption.replace("\u00a0", " ")
     assert said == "Thread (3, 1) of block (1, 0): linear id 35 = warp 1, lane 3 → C[35, 1]."
 
 
 def test_the_formula_is_filled_in_and_the_neighbour_in_the_warp_is_a_row_away(tall):
-    drawn = thread_map_figure(thread_map.thread_map(tall, (64, 64), "naive"), block=1, thread=35)
+    drawn = thread_map_figure(thread_map(tall, (64, 64), "naive"), block=1, thread=35)
     words = [text.get_text() for text in drawn.axes[0].texts]
     assert "    = 3 + 32·(1 + 8·0) = 35" in words
     assert "lane 4 is 64\u00a0floats further: C[36, 1]" in words
@@ -87,14 +89,14 @@ def test_every_selected_element_is_under_the_glass():
         for thread in range(0, data.threads, 7):
             for number in (0, data.blocks - 1):
                 cells = data.elements(number, thread)
-                rows, columns = thread_map._window(data, number, thread)
+                rows, columns = picture._window(data, number, thread)
                 assert rows.stop - rows.start == columns.stop - columns.start == 32
                 for row, col in cells:
                     assert rows.start <= row < rows.stop and columns.start <= col < columns.stop
 
 
 def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
-    data = thread_map.thread_map(record("coalesced", (24, 8, 1), (2, 4, 1), (40, 48)), (40, 48), "coalesced")
+    data = thread_map(record("coalesced", (24, 8, 1), (2, 4, 1), (40, 48)), (40, 48), "coalesced")
     drawn = thread_map_figure(data, 0, 0)
     assert data.uncomputed == 8 * 48
     assert "No thread computes 384 of C's 1\u202f920 elements" in drawn.caption
@@ -102,20 +104,20 @@ def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
 
 
 def test_threads_outside_of_c_are_counted():
-    data = thread_map.thread_map(record("coalesced", (64, 1, 1), (1, 10, 1), (10, 48)), (10, 48), "coalesced")
+    data = thread_map(record("coalesced", (64, 1, 1), (1, 10, 1), (10, 48)), (10, 48), "coalesced")
     assert "160 of 640 threads lie outside C" in thread_map_figure(data, 0, 0).caption
     assert "→ nothing: it lies outside C." in thread_map_figure(data, 0, 63).caption
 
 
 def test_a_third_dimension_that_the_kernel_ignores_does_the_work_twice():
-    data = thread_map.thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
+    data = thread_map(record("coalesced", (16, 8, 2), (1, 2, 1), (16, 16)), (16, 16), "coalesced")
     assert (data.writers == 2).all()
     assert "256 elements are computed by 2 threads each" in thread_map_figure(data, 0, 128).caption
 
 
 def test_a_warp_that_is_not_full_is_mentioned():
     data = by_hand(False, (24, 2, 1), (2, 8, 1), (16, 48))
-    assert "fills 48 of the 64 lanes of its 2\u00a0warps, 75\u202f%" in thread_map.caption(data, 0, 0)
+    assert "fills 48 of the 64 lanes of its 2\u00a0warps, 75\u202f%" in picture.caption(data, 0, 0)
 
 
 def test_a_thread_that_is_not_in_the_launch_is_refused_with_a_sentence():
@@ -125,6 +127,6 @@ def test_a_thread_that_is_not_in_the_launch_is_refused_with_a_sentence():
 
 def test_small_multiples_tell_the_distance_from_lane_to_lane(tall):
     along = by_hand(False, (16, 16, 1), (4, 4, 1), (64, 64))
-    down = thread_map.thread_map(tall, (64, 64), "naive")
+    down = thread_map(tall, (64, 64), "naive")
     drawn = thread_maps_figure([Corner(along, "along"), Corner(down, "down")], "two")
     assert drawn.caption == "From lane to lane – along: 1 or 49\u00a0floats; down: 64\u00a0floats."

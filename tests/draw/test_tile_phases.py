@@ -7,8 +7,9 @@ from matplotlib.patches import FancyArrowPatch
 
 from gemm_kernels import get
 from helpers import simulator
+from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
 from helpers.draw import theme
-from helpers.draw.tile_phases import Race, TilePhases, TileSize, tile_phases, tile_phases_figure, tile_sizes_figure
+from helpers.draw.tile_phases import TileSize, tile_phases_figure, tile_sizes_figure
 
 SIZE = 16
 SHAPES = {letter: (SIZE, SIZE) for letter in "ABC"}

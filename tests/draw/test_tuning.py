@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.analysis.tuning import Configuration, Landscape
 from helpers.draw import theme
 from helpers.draw import tuning as picture
-from helpers.draw.tuning import Configuration, Landscape, landscape_figure, landscapes_figure
+from helpers.draw.tuning import landscape_figure, landscapes_figure
 from helpers.models.tuning import Prediction
 from helpers.occupancy import Occupancy
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from helpers.analysis.vector_width import LineCode, Way, line_code
 from helpers.draw import theme
 from helpers.draw import vector_width as picture
-from helpers.draw.vector_width import LineCode, Way, line_code, opcode, opcodes, vector_width_figure, widths_figure
+from helpers.draw.vector_width import opcode, opcodes, vector_width_figure, widths_figure
 
 SOURCE = "int x;\n    c[i] = a[i];\n"
 SCALAR = LineCode(2, "c[i] = a[i];", ("ld.global.f32 %f1, [%rd1]",) * 4, ("LDG.E R1, [R2]",) * 4, "A")

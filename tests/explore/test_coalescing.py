@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from gemm_kernels import get
+from helpers.analysis.access import warp_access
 from helpers.authoring.bench import explorers as bench
-from helpers.draw.access import warp_access
 from helpers.explore import coalescing, launches
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
 from helpers.explore.launches import Program

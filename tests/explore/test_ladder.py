@@ -2,6 +2,7 @@
 
 from gemm_kernels import LADDER
 from helpers import devices
+from helpers.analysis.ladder import ladder_of
 from helpers.explore import ladder
 from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
@@ -16,7 +17,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
 
 
 def test_the_lines_are_the_recordings():
-    data = ladder.ladder_of("NVIDIA H200", "ladder")
+    data = ladder_of("NVIDIA H200", "ladder")
     rows = recordings.load("NVIDIA H200", "ladder")
     assert sum(map(len, data.lines.values())) == len(rows)
     for row in rows[::7]:
@@ -25,7 +26,7 @@ def test_the_lines_are_the_recordings():
 
 
 def test_the_kernels_come_in_the_ladders_order():
-    names = list(ladder.ladder_of("NVIDIA H200", "ladder").lines)
+    names = list(ladder_of("NVIDIA H200", "ladder").lines)
     known = [kernel.name for kernel in LADDER if kernel.name in names]
     assert [name for name in names if name in known] == known
 
@@ -34,7 +35,7 @@ def test_another_suite_brings_its_own_shapes_and_keeps_the_kernel():
     explorer = ladder.explore(kernel="shared_memory")
     explorer.suite.value = "shapes"
     assert explorer.kernel.value == "shared_memory"
-    assert explorer.shape.value == ladder.ladder_of("NVIDIA H200", "shapes").shapes[-1]
+    assert explorer.shape.value == ladder_of("NVIDIA H200", "shapes").shapes[-1]
     assert "shared_memory" in ladder.picture_of(explorer.choice).caption
 
 

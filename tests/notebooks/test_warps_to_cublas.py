@@ -8,17 +8,18 @@ import pytest
 
 from gemm_kernels import LADDER, autotuned, get
 from helpers import devices, exercises
+from helpers.analysis.block_shapes import rank_correlation
+from helpers.analysis.ladder import ladder_of
 from helpers.authoring.notebooks import form as notebook_form
-from helpers.draw.block_shapes import rank_correlation
 from helpers.exercises import n10, n11, n12
-from helpers.explore import hierarchy, ladder, tuning
+from helpers.explore import hierarchy, tuning
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
 from helpers.measure import profiles, recordings
 from helpers.measure.tuning import busy, space, suits
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 H200 = devices.get("NVIDIA H200")
-SQUARES, OTHERS = (ladder.ladder_of(H200.name, suite) for suite in ("ladder", "shapes"))
+SQUARES, OTHERS = (ladder_of(H200.name, suite) for suite in ("ladder", "shapes"))
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"

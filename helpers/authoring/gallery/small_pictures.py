@@ -10,15 +10,18 @@ import numpy as np
 
 from gemm_kernels import LADDER, Kernel, get
 from helpers import devices
+from helpers.analysis.access import warp_access
+from helpers.analysis.block_shapes import BlockShape, Cost
+from helpers.analysis.order import events_of
+from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
-from helpers.draw.access import FLOAT_BYTES, warp_access
 from helpers.draw.bars import Bar, gflops_figure
-from helpers.draw.block_shapes import BlockShape, Cost, scatter_figure
+from helpers.draw.block_shapes import scatter_figure
 from helpers.draw.error_map import ErrorMap, error_map_figure
 from helpers.draw.layouts import layout_figure
 from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
-from helpers.draw.order import events_of, order_figure
+from helpers.draw.order import order_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.explore import cpu_loops, first_launch, launches, scheduler
 from helpers.explore.occupancy import Launch, resources_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers import devices
-from helpers.draw.order import events_of, reads_before_stores
+from helpers.analysis.order import events_of, reads_before_stores
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.occupancy import occupancy
 

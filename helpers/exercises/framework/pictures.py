@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gemm_kernels import get
+from helpers.analysis.access import VERBS, warp_access
+from helpers.analysis.banks import shared_accesses
+from helpers.analysis.order import events_of
+from helpers.analysis.thread_map import thread_map
+from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
 from helpers.draw import theme
-from helpers.draw.access import VERBS, warp_access
-from helpers.draw.bank_board import bank_board_figure, shared_accesses
-from helpers.draw.order import events_of, order_figure
+from helpers.draw.bank_board import bank_board_figure
+from helpers.draw.order import order_figure
 from helpers.draw.sectors import sectors_figure
-from helpers.draw.thread_map import thread_map, thread_map_figure
-from helpers.draw.tile_phases import Race, TilePhases, tile_phases, tile_phases_figure
+from helpers.draw.thread_map import thread_map_figure
+from helpers.draw.tile_phases import tile_phases_figure
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import output_name

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from helpers.analysis.access import warp_access
+from helpers.analysis.thread_map import ThreadMap
+from helpers.devices import WARP
 from helpers.draw import theme
-from helpers.draw.access import warp_access
-from helpers.draw.thread_map import LANES, ThreadMap, thread_map_figure
+from helpers.draw.thread_map import thread_map_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
@@ -74,14 +76,14 @@ def predict_idle_lanes() -> Prediction:
 def active_lanes(threads: int) -> list[np.ndarray]:
     """For each warp of a one-dimensional block, (32,) bool: which lanes stored an element of C, as recorded."""
     run = launches.record_launch(get(NAIVE), block=(threads, 1), M=threads, N=1, K=1)
-    return [warp_access(run, "C", "st", warp=warp).active for warp in range(-(-threads // LANES))]
+    return [warp_access(run, "C", "st", warp=warp).active for warp in range(-(-threads // WARP))]
 
 
 # --- a thread's place in the line
 
 (_x, _y, _z), (_bx, _by, _bz) = ID_THREAD, ID_BLOCK
 LINEAR_ID = _x + _bx * (_y + _by * _z)
-BECAUSE_ID = f"{_x} + {_bx} · ({_y} + {_by} · {_z}) = {LINEAR_ID}: warp {LINEAR_ID // LANES}, lane {LINEAR_ID % LANES}."
+BECAUSE_ID = f"{_x} + {_bx} · ({_y} + {_by} · {_z}) = {LINEAR_ID}: warp {LINEAR_ID // WARP}, lane {LINEAR_ID % WARP}."
 ID_SLIPS = (
     Slip(_z + _bz * (_y + _by * _x), "You began with z. Neighbours in the line differ in x."),
     Slip(_x + _bx * _y + _by * _z, "A step along z passes whole layers of bx · by threads, not by."),
@@ -130,7 +132,7 @@ def _judge_launch(launch: Any) -> Verdict:
         sentence = f"{found} leave {missing} of C without a thread, the first is C[{row}, {col}]."
         return Verdict(False, f"{sentence} {_turned(block, grid)}".strip())
     idle = data.blocks * data.threads - int((data.writers > 0).sum())
-    lanes = data.warps * LANES - data.threads
+    lanes = data.warps * WARP - data.threads
     facts = []
     if idle:
         facts.append(f"{theme.plural(idle, 'thread')} lie outside C")

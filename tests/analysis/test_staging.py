@@ -5,7 +5,7 @@ import pytest
 
 from gemm_kernels import Kernel, get
 from helpers import simulator
-from helpers.draw.staging import NotStaged, staged_phases
+from helpers.analysis.staging import NotStaged, staged_phases
 
 SMALL = {"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4}
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from helpers.simulator import Recording
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class BlockAccess:
 
 
 def block_accesses(
-    recording: Any,
+    recording: Recording,
     block: tuple[int, ...] = (0, 0, 0),
     *,
     space: str | None = None,
@@ -42,7 +43,7 @@ def block_accesses(
 
 
 def accesses_by_block(
-    recording: Any, *, space: str | None = None, op: str | None = None, array: str | None = None
+    recording: Recording, *, space: str | None = None, op: str | None = None, array: str | None = None
 ) -> dict[tuple[int, int, int], list[BlockAccess]]:
     """Every traced block's memory instructions, by the block's (x, y, z)."""
     launch = recording.launches[-1]

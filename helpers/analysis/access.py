@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from helpers.devices import FLOAT_BYTES, SECTOR_BYTES, WARP
+from helpers.simulator import Recording
 from helpers.simulator.recording import counting
 
-LANES = 32
-FLOAT_BYTES = 4
 VERBS = {"ld": "load", "st": "store", "atom": "atomic update"}
 
 
@@ -37,8 +37,8 @@ class WarpAccess:
 
     def __post_init__(self) -> None:
         for name in ("address", "offset", "active"):
-            if np.shape(getattr(self, name)) != (LANES,):
-                raise ValueError(f"A warp has {LANES} lanes, but {name} has the shape {np.shape(getattr(self, name))}.")
+            if np.shape(getattr(self, name)) != (WARP,):
+                raise ValueError(f"A warp has {WARP} lanes, but {name} has the shape {np.shape(getattr(self, name))}.")
 
     def _count(self, rule: Any) -> int:
         return int(rule(self.address[None, :], self.active[None, :], self.width)[0])
@@ -61,7 +61,7 @@ class WarpAccess:
     @property
     def moved_bytes(self) -> int:
         """Bytes that the memory sends: whole sectors."""
-        return self.sectors * counting.SECTOR_BYTES
+        return self.sectors * SECTOR_BYTES
 
     @property
     def used_share(self) -> float:
@@ -87,7 +87,7 @@ class WarpAccess:
         Negative if the array itself starts inside a sector.
         """
         ids = counting.sector_ids(self.address[None, :], self.active[None, :], self.width)
-        return ids * counting.SECTOR_BYTES - self.base
+        return ids * SECTOR_BYTES - self.base
 
     @property
     def name(self) -> str:
@@ -96,7 +96,7 @@ class WarpAccess:
 
 
 def warp_access(
-    recording: Any, array: str, op: str = "ld", k: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
+    recording: Recording, array: str, op: str = "ld", k: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
 ) -> WarpAccess:
     """The k-th request of one warp to one array, from a recording.
 
@@ -122,7 +122,7 @@ def warp_access(
     )
 
 
-def _nothing(recording: Any, array: str, op: str, k: int, block: tuple[int, ...], warp: int, found: int) -> str:
+def _nothing(recording: Recording, array: str, op: str, k: int, block: tuple[int, ...], warp: int, found: int) -> str:
     who = f"warp {warp} of block {block}"
     if found:
         return f"{who} made {found} {VERBS[op]} requests to {array}; number {k} is not among them. Try k = {found - 1}."

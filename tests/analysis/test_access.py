@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers.draw.access import WarpAccess, warp_access
+from helpers.analysis.access import WarpAccess, warp_access
 from helpers.explore import launches
 from tests.draw.data import LANES, access
 

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from helpers.draw.threads import BlockAccess, block_accesses
+from helpers.analysis.threads import BlockAccess, block_accesses
+from helpers.devices import FLOAT_BYTES
+from helpers.simulator import Recording
 
-FLOAT_BYTES = 4
 EMPTY = -1
 
 
@@ -104,7 +104,7 @@ class Phase:
         return None
 
 
-def staged_phases(recording: Any, block: tuple[int, ...] = (0, 0, 0)) -> tuple[Phase, ...]:
+def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> tuple[Phase, ...]:
     """The phases of one traced block. Raises NotStaged, in a sentence, for a kernel whose phases cannot be told.
 
     The launch should have whole tiles only: a thread that stores a zero without a load has nothing to pair.

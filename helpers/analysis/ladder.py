@@ -1,0 +1,94 @@
+"""The ladder's recorded speeds: every kernel at every shape, beside cuBLAS in the same run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal
+
+from gemm_kernels import LADDER
+from helpers import devices
+from helpers.measure import recordings
+from helpers.measure.measurement import Measurement
+
+Shape = tuple[int, int, int]
+Suite = Literal["ladder", "shapes"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A kernel at one shape (M, N, K): GFLOPS, and cuBLAS's in the same run."""
+
+    shape: Shape
+    gflops: float
+    cublas: float
+
+    @property
+    def of_cublas(self) -> float:
+        """The kernel's speed over that of cuBLAS in the same run: cuBLAS differs by some per cent from run to run."""
+        return self.gflops / self.cublas
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Kernels in the ladder's order, measured on one GPU at the same shapes.
+
+    peak_gflops: the GPU's FP32 peak by its specification.  source: where the numbers come from, "recorded on …".
+    lines: kernel -> its points.
+    """
+
+    gpu: str
+    peak_gflops: float
+    source: str
+    lines: dict[str, tuple[Point, ...]]
+
+    @cached_property
+    def shapes(self) -> tuple[Shape, ...]:
+        """All shapes, by their number of operations."""
+        found = {point.shape for points in self.lines.values() for point in points}
+        return tuple(sorted(found, key=_by_operations))
+
+    @property
+    def square(self) -> bool:
+        """M = N = K for every shape."""
+        return all(len(set(shape)) == 1 for shape in self.shapes)
+
+    def at(self, shape: Shape) -> dict[str, Point]:
+        """kernel -> its point at a shape."""
+        return {kernel: point for kernel, points in self.lines.items() for point in points if point.shape == shape}
+
+    def cublas(self, shape: Shape) -> float:
+        """cuBLAS's GFLOPS at a shape: the median over the runs."""
+        return statistics.median(point.cublas for point in self.at(shape).values())
+
+
+def ladder(measurements: Iterable[Measurement], gpu: str, peak_gflops: float) -> Ladder:
+    """A ladder from recorded Measurements, kernels in the order of their first one. ValueError if there is none."""
+    lines: dict[str, list[Point]] = {}
+    source = ""
+    for one in measurements:
+        lines.setdefault(one.kernel, []).append(Point((one.M, one.N, one.K), one.gflops, one.cublas_gflops))
+        source = one.label
+    if not lines:
+        raise ValueError("There is no measurement to draw: record some, or choose another suite.")
+    ordered = {
+        kernel: tuple(sorted(points, key=lambda point: _by_operations(point.shape))) for kernel, points in lines.items()
+    }
+    return Ladder(gpu, peak_gflops, source, ordered)
+
+
+def _by_operations(shape: Shape) -> tuple[int, Shape]:
+    return shape[0] * shape[1] * shape[2], shape
+
+
+@lru_cache(maxsize=8)
+def ladder_of(gpu: str, suite: Suite) -> Ladder:
+    """The recorded ladder of a GPU, its kernels in the ladder's order. Raises NoRecording.
+
+    A recording that is merged kernel by kernel has its rows in the order in which they were measured.
+    """
+    step = {kernel.name: number for number, kernel in enumerate(LADDER)}
+    rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
+    return ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)

@@ -1,0 +1,90 @@
+"""Which thread of which block stored each element of C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from helpers.analysis.threads import accesses_by_block
+from helpers.devices import FLOAT_BYTES, WARP, unravel
+from helpers.simulator import Recording
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadMap:
+    """Who stored each element of C in a launch.
+
+    name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
+    grid and of the thread in its block, NOBODY where no thread stored.  writers: (M, N) how many threads stored it; the
+    owner is the last of them.
+    """
+
+    name: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    owner_block: np.ndarray
+    owner_thread: np.ndarray
+    writers: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N), rows and columns of C."""
+        return self.owner_block.shape
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return int(np.prod(self.grid))
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return int(np.prod(self.block))
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block, the last one perhaps not full."""
+        return -(-self.threads // WARP)
+
+    @cached_property
+    def uncomputed(self) -> int:
+        """Elements of C that no thread stored."""
+        return int((self.writers == 0).sum())
+
+    def elements(self, block: int, thread: int) -> np.ndarray:
+        """(elements, 2) rows and columns that a thread stored, row by row."""
+        return np.argwhere((self.owner_block == block) & (self.owner_thread == thread))
+
+    def block_index(self, block: int) -> tuple[int, int, int]:
+        """(x, y, z) of a linear block number."""
+        return unravel(block, self.grid)
+
+    def thread_index(self, thread: int) -> tuple[int, int, int]:
+        """(x, y, z) of a linear thread number."""
+        return unravel(thread, self.block)
+
+
+def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: str = "C") -> ThreadMap:
+    """Who stored what in the last launch of a recording that traced every block.
+
+    shape: (M, N) of the row-major float32 array.
+    """
+    facts = recording.launches[-1].facts
+    size = shape[0] * shape[1]
+    owner_block, owner_thread = (np.full(size, NOBODY, np.int64) for _ in range(2))
+    writers = np.zeros(size, np.int64)
+    threads = np.arange(int(np.prod(facts.block)))
+    for (x, y, z), stores in accesses_by_block(recording, space="global", op="st", array=array).items():
+        for store in stores:
+            for word in range(store.width // FLOAT_BYTES):
+                cells = store.offset[store.active] // FLOAT_BYTES + word
+                owner_block[cells] = x + facts.grid[0] * (y + facts.grid[1] * z)
+                owner_thread[cells] = threads[store.active]
+                np.add.at(writers, cells, 1)
+    return ThreadMap(
+        name, facts.grid, facts.block, *(values.reshape(shape) for values in (owner_block, owner_thread, writers))
+    )
