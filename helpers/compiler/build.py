@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from helpers.compiler import cache, diagnostics, elf, nvrtc, signature
+from helpers.compiler import cache, cubin, diagnostics, nvrtc, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
@@ -209,7 +209,7 @@ def _kernels(
     filename: str,
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
-    resources = elf.kernel_resources(output.cubin)
+    resources = cubin.kernel_resources(cubin.read(output.cubin))
     ptx = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}

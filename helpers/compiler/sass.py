@@ -98,7 +98,7 @@ Operand = Register | Immediate | Constant | Address | Special | Label | Name
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One instruction. `line` is its source line, 0 if it has none; `targets` the labels of a computed branch.
+    """One instruction. `line` is its source line, 0 if it has none.
 
     In a function that was inlined, `called_from` holds the lines of its call, of that function's call, and so on.
     """
@@ -109,7 +109,6 @@ class Statement:
     operands: tuple[Operand, ...]
     line: int
     text: str
-    targets: tuple[str, ...] = ()
     called_from: tuple[int, ...] = ()
 
     @property
@@ -133,7 +132,6 @@ class Function:
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
 _LINE = re.compile(r'\s*//## File "(.*?)", line (\d+)( inlined at)?')
 _LABEL = re.compile(r"\s*([.$\w]+):\s*$")
-_TARGETS = re.compile(r'\(\*"BRANCH_TARGETS (.*?)"\*\)')
 _COMMENT = re.compile(r'\(\*".*?"\*\)')
 _SEPARATOR = re.compile(r",| (?=[-`])")
 _GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
@@ -170,7 +168,6 @@ def parse(text: str, filename: str) -> Function:
 
 
 def _statement(address: int, text: str, lines: list[int]) -> Statement:
-    targets = _TARGETS.search(text)
     text = " ".join(_COMMENT.sub("", text).split())
     body, guard = text, None
     if found := _GUARD.match(text):
@@ -188,7 +185,6 @@ def _statement(address: int, text: str, lines: list[int]) -> Statement:
         parsed,
         lines[0] if lines else 0,
         text,
-        tuple(name.strip() for name in targets[1].split(",")) if targets else (),
         tuple(lines[1:]),
     )
 

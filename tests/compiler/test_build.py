@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers import compiler
-from helpers.compiler import build, elf, nvrtc
+from helpers.compiler import build, cubin, nvrtc
 
 TILE = r"""
 template <int BM, int BK>
@@ -157,8 +157,8 @@ def bits(kind, value):
     return str(int.from_bytes(struct.pack(kind, value), "little"))
 
 
-def code(cubin):
-    return {section.name: section.data for section in elf._sections(cubin) if section.name.startswith(".text")}
+def code(image):
+    return {name: part.data for name, part in cubin.read(image).sections.items() if name.startswith(".text")}
 
 
 def test_options_are_cupys_in_cupys_order():
@@ -232,7 +232,7 @@ def test_nothing_is_printed_or_warned_of_without_a_gpu():
 
 def test_bytes_that_are_no_cubin_are_refused():
     with pytest.raises(ValueError, match="64-bit little-endian ELF"):
-        elf.kernel_resources(b"not a cubin")
+        cubin.read(b"not a cubin")
     whole = compiler.compile(TILE, "scale").cubin
     with pytest.raises(ValueError, match="not a whole CUBIN"):
-        elf.kernel_resources(whole[: len(whole) // 2])
+        cubin.read(whole[: len(whole) // 2])

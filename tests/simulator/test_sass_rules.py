@@ -30,6 +30,7 @@ def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
     """The registers that one instruction writes, uint32 or bool; `registers` gives its sources by name."""
     (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
     operands = Operands(code)
+    operands.begin(statement)
     refuse_unknown_modifiers(statement)
     slots, evaluate = ARITHMETIC[UNIFORM.get(statement.base, statement.base)](operands, statement)
     values = Registers(operands.initial, subnormal=True)
@@ -395,3 +396,67 @@ def test_the_modes_that_are_not_known_are_refused():
     for text in ("PRMT.F4E R0, R1, R2, R3", "FADD.DENORM R0, R1, R2", "IDP.2A R0, R1, R2, R3", "CS2R R0, SR_CLOCKLO"):
         with pytest.raises((ValueError, KeyError)):
             execute(text)
+
+
+# ---- 16-bit floats
+
+
+def halves(*values: float) -> np.ndarray:
+    """The same two float16 numbers, low first, in every lane."""
+    return np.full(LANES, np.array(values, np.float16).view(np.uint32)[0])
+
+
+def as_halves(register: np.ndarray) -> list[float]:
+    return np.ascontiguousarray(register[:1]).view(np.float16).tolist()
+
+
+def encoded(immediate: int) -> bytes:
+    """The code of an instruction with an immediate operand."""
+    return struct.pack("<IIQ", 0, immediate, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HMNMX2 R0, -R1, R2, PT", [-3.0, -4.0]),
+        ("HMNMX2 R0, |R2|, R1, !PT", [3.0, 4.0]),
+        ("HMNMX2 R0, -|R2|, R1, PT", [-2.0, -4.0]),
+        ("HMNMX2 R0, R1, R2.H0_NH1, !PT", [3.0, 4.0]),
+        ("HMNMX2 R0, R2.H0_H0, R1.H1_H1, !PT", [1.0, 1.0]),
+    ],
+)
+def test_the_smaller_of_two_halves_heeds_signs_and_places(text, expected):
+    assert as_halves(execute(text, R1=halves(3.0, 1.0), R2=halves(-2.0, -4.0))["R0"]) == expected
+
+
+def test_the_larger_of_two_halves_may_be_a_constant_from_the_code():
+    result = execute("HMNMX2 R0, R1, 2, 1, !PT", encoded(0x40003C00), R1=halves(1.5, 1.5))
+    assert as_halves(result["R0"]) == [1.5, 2.0]
+
+
+def test_only_nan_forms_of_the_smaller_half_keep_nan():
+    nan = halves(np.nan, 1.0)
+    assert as_halves(execute("HMNMX2 R0, R1, R2, PT", R1=nan, R2=halves(2.0, 2.0))["R0"]) == [2.0, 1.0]
+    assert execute("HMNMX2.NAN R0, R1, R2, PT", R1=nan, R2=halves(2.0, 2.0))["R0"][0] == 0x3C007FFF
+
+
+def test_bfloat16_is_compared_as_bfloat16():
+    a, b = np.full(LANES, 0x40403F80, np.uint32), np.full(LANES, 0xC0004000, np.uint32)  # (1, 3) and (2, -2)
+    assert execute("HMNMX2.BF16_V2 R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0xC0003F80
+    assert execute("HSET2.BF16_V2.BF.LT.AND R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0x00003F80
+
+
+def test_comparisons_of_halves_go_to_two_predicates_or_to_a_register():
+    a, b = halves(1.0, 3.0), halves(2.0, 3.0)
+    result = execute("HSETP2.LT.AND P0, P1, R1, R2, PT", R1=a, R2=b)
+    assert (result["P0"][0], result["P1"][0]) == (True, False)
+    result = execute("HSETP2.GT.AND P0, P1, R1, 2, 1, PT", encoded(0x40003C00), R1=a)
+    assert (result["P0"][0], result["P1"][0]) == (False, True)
+    assert execute("HSET2.GE.AND R0, R1, R2, PT", R1=a, R2=b)["R0"][0] == 0xFFFF0000
+    assert execute("HSET2.BF.GE.AND R0, -R1, -R2, PT", R1=a, R2=b)["R0"][0] == 0x3C003C00
+
+
+def test_a_nan_that_is_selected_keeps_the_bits_of_the_code():
+    p = np.arange(LANES) % 2 == 0
+    result = execute("FSEL R0, R1, +QNAN, P0", encoded(0x7FF00000), R1=np.ones(LANES, np.float32), P0=p)
+    assert result["R0"][:2].tolist() == [bits(1.0), 0x7FF00000]

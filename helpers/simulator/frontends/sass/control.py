@@ -23,6 +23,7 @@ class Code:
     return_points: tuple[int, ...]
     collective_ends: Mapping[int, int]  # index of an ENDCOLLECTIVE → where the threads go on
     functions: tuple[int, ...]  # the statements that functions begin with
+    branch_targets: Mapping[int, tuple[int, ...]]  # address of a computed branch → addresses
 
 
 def _guarded(t: Operands, s: sass.Statement, instruction: Instruction, more: Reader | None) -> None:
@@ -71,11 +72,12 @@ def _some_are_missing(wave, named):
 
 def computed_branch(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:
     """BRX R4 -0x100: to the next instruction's address plus a register plus an offset (a switch)."""
-    if not s.targets:
+    targets = code.branch_targets.get(s.address)
+    if not targets:
         raise ValueError("a branch without a list of its targets")
     register, offset = s.operands[0], s.operands[1].integer if len(s.operands) > 1 else 0
     base = s.address + sass.INSTRUCTION_BYTES + offset
-    _go_to(t, instruction, register, base, tuple(code.labels[name] for name in s.targets), code)
+    _go_to(t, instruction, register, base, tuple(code.addresses[target] for target in targets), code)
 
 
 def call(t: Operands, s: sass.Statement, instruction: Instruction, code: Code) -> None:

@@ -136,7 +136,7 @@ def special_function(t: Operands, s: sass.Statement) -> Result:
     name = s.opcode[1]
     if name in special_functions.UPPER_HALVES:
         upper = special_functions.UPPER_HALVES[name]
-        half = np.uint32(t.raw_immediate(s)).view(F4)  # an immediate is printed as the float64 that it is the half of
+        half = np.uint32(t.raw_immediate()).view(F4)  # an immediate is printed as the float64 that it is the half of
         high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
         return (t.target(destination),), lambda registers: upper(high(registers))
     x = t.read(a, F4)
@@ -150,8 +150,7 @@ def special_function(t: Operands, s: sass.Statement) -> Result:
 def arithmetic64(t: Operands, s: sass.Statement) -> Result:
     """DADD, DMUL, DFMA{.RM,.RP,.RZ} on pairs of registers."""
     destination, *sources = s.operands
-    raw = t.raw_immediate(s)
-    readers = [t.wide(source, F8, raw) for source in sources]
+    readers = [t.wide(source, F8) for source in sources]
     rounding = _rounding(s)
     function = {"DADD": float64.add, "DMUL": float64.mul, "DFMA": float64.fma}[s.base]
     if rounding != "rn":
@@ -163,9 +162,8 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Result:
 def compare64(t: Operands, s: sass.Statement) -> Result:
     """DSETP.cmp.bool p, q, a, b, c: as ISETP. .MIN and .MAX: p = a is the result of fmin or fmax, q = both are NaN."""
     first, second, a, b, c = s.operands
-    raw = t.raw_immediate(s)
     combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
-    x, y = t.wide(a, F8, raw), t.wide(b, F8, raw)
+    x, y = t.wide(a, F8), t.wide(b, F8)
     if s.has("MIN", "MAX"):
         if not (isinstance(c, sass.Register) and c.name == "PT" and not c.negated):
             raise ValueError("a condition of DSETP.MIN")
@@ -217,7 +215,7 @@ def float_to_integer(t: Operands, s: sass.Statement) -> Result:
     dtype = INTEGER_TYPES[names[0]] if names else np.int32
     whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
     if s.has("F64"):
-        x = t.wide(a, F8, t.raw_immediate(s))
+        x = t.wide(a, F8)
     elif s.has("F16"):
         x = _half(t, a)
     else:
@@ -243,7 +241,7 @@ def round_to_whole(t: Operands, s: sass.Statement) -> Result:
     destination, a = s.operands
     whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
     if s.has("F64"):
-        x, function = t.wide(a, F8, t.raw_immediate(s)), float32.TO_WHOLE[whole]
+        x, function = t.wide(a, F8), float32.TO_WHOLE[whole]
         return t.split(destination, lambda registers: function(x(registers)))
     if s.has("F16"):
         half, function = _half(t, a), float32.TO_WHOLE[whole]
@@ -257,7 +255,7 @@ def float_to_float(t: Operands, s: sass.Statement) -> Result:
     destination, a = s.operands
     to, origin = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
     convert = conversion(to, origin, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])])
-    read = {"f64": lambda: t.wide(a, F8, t.raw_immediate(s)), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
+    read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
     x = read[origin]()
     if to == "f64":
         return t.split(destination, lambda registers: convert(x(registers)))
@@ -305,6 +303,8 @@ def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
         return low, low
     if "H1_H1" in modifiers:
         return high, high
+    if "H0_NH1" in modifiers:
+        return low, lambda registers: high(registers) ^ np.uint16(0x8000)
     if "H1_H0" in modifiers or not modifiers:
         return low, high
     raise ValueError(f"the halves {modifiers}")
@@ -333,7 +333,7 @@ def _sources16(t: Operands, s: sass.Statement, operands: tuple) -> list[tuple[Re
     while position < len(operands):
         operand = operands[position]
         if isinstance(operand, sass.Immediate):
-            raw = t.raw_immediate(s)
+            raw = t.raw_immediate()
             low, high = np.uint16(raw & 0xFFFF), np.uint16(raw >> 16)
             sources.append((lambda r, low=low: low, lambda r, high=high: high))
             position += 2
@@ -359,12 +359,8 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Result:
         return (t.target(destination),), lambda r: _packed(low(r), high(r))
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
     modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
-    if s.has("BF16_V2"):
-        plain = operation(name, modifiers, "bf16")
-        single = lambda *bits: plain(*bits)  # noqa: E731
-    else:
-        half = operation(name, modifiers, "f16")
-        single = lambda *bits: half(*(b.view(F2) for b in bits)).view(np.uint16)  # noqa: E731
+    type_ = "bf16" if s.has("BF16_V2") else "f16"
+    single = _on_bits(operation(name, modifiers, type_), type_)
 
     def evaluate(registers):
         low = single(*(source[0](registers) for source in sources))
@@ -383,36 +379,57 @@ def _packed(low, high):
 
 
 def minimum_maximum16(t: Operands, s: sass.Statement) -> Result:
-    """HMNMX2 d, a, b, p."""
-    destination, a, b, condition = s.operands
-    x, y, p = _parts(t, a), _parts(t, b), t.truth(condition)
-    smaller, larger = (operation(name, (), "f16") for name in ("min", "max"))
+    """HMNMX2{.BF16_V2}{.NAN} d, a, b, p: the smaller where p, else the larger; .NAN gives NaN if one of them is."""
+    destination, *operands, condition = s.operands
+    sources, p = _sources16(t, s, tuple(operands)), t.truth(condition)
+    number, type_ = (float32.from_bfloat16, "bf16") if s.has("BF16_V2") else (_as_half, "f16")
+    smaller, larger = (_on_bits(operation(name, (), type_), type_) for name in ("min", "max"))
+    keeps_nan = s.has("NAN")
 
     def evaluate(registers):
         parts = []
-        for left, right in zip(x, y, strict=True):
-            one, other = left(registers).view(F2), right(registers).view(F2)
-            chosen = np.where(p(registers), smaller(one, other), larger(one, other))
-            parts.append(chosen.view(np.uint16))
+        for part in (0, 1):
+            a, b = (source[part](registers) for source in sources)
+            chosen = np.where(p(registers), smaller(a, b), larger(a, b))
+            if keeps_nan:
+                chosen = np.where(np.isnan(number(a)) | np.isnan(number(b)), np.uint16(0x7FFF), chosen)
+            parts.append(chosen)
         return _packed(*parts)
 
     return (t.target(destination),), evaluate
 
 
+def _as_half(bits):
+    return bits.view(F2)
+
+
+def _on_bits(function: Callable, type_: str) -> Callable:
+    """A function of 16-bit floats as one of their bits, uint16."""
+    return function if type_ == "bf16" else (lambda *bits: function(*(b.view(F2) for b in bits)).view(np.uint16))
+
+
 def compare16(t: Operands, s: sass.Statement) -> Result:
-    """HSETP2.cmp.bool p, q, a, b, c: p for the low halves, q for the high ones."""
-    first, second, a, b, c = s.operands
+    """HSETP2{.BF16_V2}.cmp.bool p, q, a, b, c: p for the low halves, q for the high ones."""
+    first, second, *operands, c = s.operands
+    low, high = _comparisons16(t, s, tuple(operands), c)
+    return (t.target(first), t.target(second)), lambda registers: (low(registers), high(registers))
+
+
+def compare_to_register16(t: Operands, s: sass.Statement) -> Result:
+    """HSET2{.BF16_V2}{.BF}.cmp.bool d, a, b, c: in each half 1.0 (without .BF all ones) or zero."""
+    destination, *operands, c = s.operands
+    low, high = _comparisons16(t, s, tuple(operands), c)
+    one = np.uint16(0xFFFF if not s.has("BF") else 0x3F80 if s.has("BF16_V2") else 0x3C00)
+    zero = np.uint16(0)
+    return (t.target(destination),), lambda r: _packed(np.where(low(r), one, zero), np.where(high(r), one, zero))
+
+
+def _comparisons16(t: Operands, s: sass.Statement, operands: tuple, c: sass.Operand) -> tuple[Reader, Reader]:
+    """The comparison of the low halves and that of the high ones, each combined with a predicate."""
     function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
     combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
-    sources = _sources16(t, s, (a, b))
-    number = float32.from_bfloat16 if s.has("BF16_V2") else (lambda bits: bits.view(F2))
-    other = t.truth(c)
-    slots = (t.target(first), t.target(second))
-
-    def evaluate(registers):
-        rest = other(registers)
-        return tuple(
-            combine(function(*(number(source[part](registers)) for source in sources)), rest) for part in (0, 1)
-        )
-
-    return slots, evaluate
+    number = float32.from_bfloat16 if s.has("BF16_V2") else _as_half
+    (a, b), other = _sources16(t, s, operands), t.truth(c)
+    return tuple(
+        lambda r, x=x, y=y: combine(function(number(x(r)), number(y(r))), other(r)) for x, y in zip(a, b, strict=True)
+    )

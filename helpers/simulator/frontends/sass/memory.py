@@ -191,16 +191,20 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
 
 
 def _compare_and_set(t: Operands, s: sass.Statement, space: str, address: Reader, values, before) -> Effect:
-    """ATOMS.CAST.SPIN p, [address], compare, value: p = it was equal and is set."""
-    if s.has("64"):
-        raise ValueError("64-bit comparisons in shared memory")
-    compare, value = (t.read(operand, U4) for operand in values)
-    execute = accesses.atomic(space, "cas", U4, address, [compare, value], True)
-    slot = t.target(before[0])
-    if before[0].file.endswith("P"):
-        return (slot,), lambda wave, r, mask: (execute(wave, r, mask)[0] == compare(r),)
-    # The register form answers with all ones where it was set.
-    return (slot,), lambda w, r, mask: (np.where(execute(w, r, mask)[0] == compare(r), np.int32(-1), np.int32(0)),)
+    """ATOMS.CAST.SPIN{.64} d, [address], compare, value: d = 1 if it was equal and is set, else 0.
+
+    d is as wide as the values: a pair of registers for .64. It may be a predicate.
+    """
+    dtype = U8 if s.has("64") else U4
+    compare, value = (t.wide(operand, dtype) if dtype is U8 else t.read(operand, dtype) for operand in values)
+    execute = accesses.atomic(space, "cas", dtype, address, [compare, value], True)
+    destination = before[0]
+    if destination.file.endswith("P"):
+        return (t.target(destination),), lambda wave, r, mask: (execute(wave, r, mask)[0] == compare(r),)
+    was_set = lambda wave, r, mask: (execute(wave, r, mask)[0] == compare(r)).astype(I4)  # noqa: E731
+    if dtype is U4:
+        return (t.target(destination),), lambda wave, r, mask: (was_set(wave, r, mask),)
+    return t.targets(destination, 2), lambda wave, r, mask: (was_set(wave, r, mask), np.int32(0))
 
 
 # ---- asynchronous copies and matrix loads
@@ -334,9 +338,10 @@ def vote(t: Operands, s: sass.Statement) -> Effect:
 
 
 def reduce_warp(t: Operands, s: sass.Statement) -> Effect:
-    """REDUX.{SUM,MIN,MAX,AND,OR,XOR}{.S32} d, a."""
+    """REDUX{.SUM,.MIN,.MAX,.OR,.XOR}{.S32} d, a: without a word it is AND."""
     destination, a = s.operands
-    operation = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}[s.opcode[1]]
+    names = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}
+    operation = next((names[part] for part in s.opcode if part in names), "and")
     dtype = I4 if s.has("S32") else U4
     execute = accesses.reduce_warp(operation, dtype, t.read(a, dtype))
     return (t.target(destination),), lambda wave, r, mask: (execute(wave, r, mask)[0].view(I4),)

@@ -78,6 +78,7 @@ ARITHMETIC: dict[str, Callable] = {
     "HFMA2": floating.arithmetic16,
     "HMNMX2": floating.minimum_maximum16,
     "HSETP2": floating.compare16,
+    "HSET2": floating.compare_to_register16,
     # conversions
     "I2F": floating.integer_to_float,
     "I2FP": floating.integer_to_float,
@@ -163,7 +164,8 @@ MODIFIERS: dict[str, frozenset[str]] = {
         ("FSET", f"BF FTZ {_COMPARISONS}"), ("MUFU", "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H"),
         ("DADD DMUL DFMA", _ROUNDINGS), ("DSETP", f"MIN MAX {_COMPARISONS}"),
         ("HADD2", "F32 BF16_V2 RELU SAT"), ("HMUL2", "BF16_V2 RELU SAT"), ("HFMA2", "MMA BF16_V2 RELU SAT"),
-        ("HSETP2", f"BF16_V2 {_COMPARISONS}"), ("I2F I2FP", f"F16 F32 F64 {_TYPES} {_ROUNDINGS}"),
+        ("HMNMX2", "BF16_V2 NAN"), ("HSETP2", f"BF16_V2 {_COMPARISONS}"), ("HSET2", f"BF16_V2 BF {_COMPARISONS}"),
+        ("I2F I2FP", f"F16 F32 F64 {_TYPES} {_ROUNDINGS}"),
         ("F2I", f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_TYPES}"), ("F2F", f"FTZ F16 BF16 F32 F64 {_ROUNDINGS}"),
         ("F2IP", "U8 S8 F32 TRUNC NTZ"), ("F2FP", "BF16 F16 F32 PACK_AB RELU RZ"),
         ("FRND", "FTZ F16 F64 TRUNC FLOOR CEIL"),

@@ -32,6 +32,12 @@ class Operands:
         self.read_now: set[int] = set()
         self._pairs: dict[tuple[int, int], int] = {}
         self._code = code
+        self._address = 0
+
+    def begin(self, statement: sass.Statement) -> None:
+        """The operands that follow are those of `statement`."""
+        self.read_now = set()
+        self._address = statement.address
 
     # ---- slots
     def slot(self, name: str, initial=np.int32(0)) -> int:  # noqa: B008 (a NumPy scalar cannot change)
@@ -127,6 +133,8 @@ class Operands:
         return self.constants[key]
 
     def _immediate(self, operand: sass.Immediate, dtype: np.dtype):
+        if is_nan(operand.text):  # the text does not say which of the many
+            return np.uint32(self.raw_immediate()).view(dtype)
         if dtype.kind == "f":
             return -float_immediate(operand.text) if operand.negated else float_immediate(operand.text)
         value = operand.integer if not _is_float(operand.text) else int(float_immediate(operand.text).view(np.int32))
@@ -150,14 +158,14 @@ class Operands:
         return self.predicate(operand) or (lambda registers: np.True_)
 
     # ---- reading 64 bits
-    def wide(self, operand: sass.Operand, dtype: np.dtype = I8, raw: int | None = None) -> Reader:
-        """How to get a pair of registers, or a 64-bit constant, as int64 or float64.
+    def wide(self, operand: sass.Operand, dtype: np.dtype = I8) -> Reader:
+        """How to get a pair of registers, or a 64-bit constant, as int64, uint64 or float64.
 
-        `raw` holds the upper 32 bits of an immediate float64, as they stand in the machine code.
+        Of an immediate float64 the machine code holds the upper 32 bits.
         """
         if isinstance(operand, sass.Immediate):
             if dtype.kind == "f":
-                number = np.array((raw or 0) << 32, np.uint64).view(np.float64)[()]
+                number = np.array(self.raw_immediate() << 32, np.uint64).view(np.float64)[()]
                 number = -number if operand.negated else number
                 return lambda registers: number
             value = dtype.type(-operand.integer if operand.negated else operand.integer)
@@ -221,10 +229,9 @@ class Operands:
         return (low_slot, high_slot), evaluate_pair
 
     # ---- the machine code itself
-    def raw_immediate(self, statement: sass.Statement) -> int:
-        """The 32 bits of an immediate operand: they are bits 32 to 63 of the 128 of an instruction."""
-        word = self._code[statement.address + 4 : statement.address + 8]
-        return int.from_bytes(word, "little")
+    def raw_immediate(self) -> int:
+        """The 32 bits of the immediate operand, as they stand in bits 32 to 63 of the instruction's 128."""
+        return int.from_bytes(self._code[self._address + 4 : self._address + 8], "little")
 
 
 def _refuse_modifiers(operand: sass.Operand) -> None:
@@ -241,12 +248,15 @@ def _is_float(text: str) -> bool:
     return not text.lstrip("+-").startswith("0x") and not text.lstrip("+-").isdigit()
 
 
+def is_nan(text: str) -> bool:
+    """Whether an immediate is printed as `+QNAN` or the like: any of 2^24 - 2 patterns, such as 0x7ff00000."""
+    return text.endswith("NAN")
+
+
 def float_immediate(text: str) -> np.float32:
-    """The float32 that nvdisasm prints as `0.5`, `+INF` or `+QNAN` (which is 0x7fffffff in compiled code)."""
+    """The float32 that nvdisasm prints as `0.5` or `+INF`. A NaN's text is not enough: see `is_nan`."""
     if text in INFINITIES_AND_NAN:
         return np.float32(INFINITIES_AND_NAN[text])
-    if text.lstrip("+-") in ("QNAN", "SNAN"):
-        return np.uint32(0xFFFFFFFF if text[0] == "-" else 0x7FFFFFFF).view(np.float32)
     if text.lstrip("-").startswith("0x"):
         return np.uint32(int(text, 0) & 0xFFFFFFFF).view(np.float32)
     return np.float32(text)

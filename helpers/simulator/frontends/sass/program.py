@@ -35,7 +35,7 @@ from helpers.simulator.frontends.sass.opcodes import (
     family,
     refuse_unknown_modifiers,
 )
-from helpers.simulator.frontends.sass.operands import F4, Operands, float_immediate
+from helpers.simulator.frontends.sass.operands import F4, Operands, float_immediate, is_nan
 
 # Where things are in constant bank 0, the same for all families.
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
@@ -52,7 +52,7 @@ class Translator(Operands):
     """Operands, with what is known of the kernel: its architecture, its code, and how its registers are used."""
 
     def __init__(self, kernel: CompiledKernel, kind: Family, image: cubin.Cubin, function: sass.Function) -> None:
-        super().__init__(image.sections.get(f".text.{kernel.lowered_name}", b""))
+        super().__init__(image.code(kernel.lowered_name))
         self.kernel = kernel
         self.arch = kernel.arch
         self.shared_base = kind.shared_base
@@ -115,7 +115,7 @@ def translate(kernel: CompiledKernel) -> Program:
         raise UnsupportedInstruction(what) from error
     image = cubin.read(kernel.cubin)
     translator = Translator(kernel, kind, image, function)
-    code = _code(function)
+    code = _code(function, image.branch_targets(kernel.lowered_name))
     instructions = [_instruction(translator, statement, code, kind) for statement in function.statements]
     _reachable_only(instructions)
     program = Program(
@@ -144,7 +144,7 @@ def _uses_stack(function: sass.Function) -> bool:
     return any(statement.base in ("LDL", "STL") for statement in function.statements)
 
 
-def _code(function: sass.Function) -> Code:
+def _code(function: sass.Function, branch_targets: dict[int, tuple[int, ...]]) -> Code:
     statements = function.statements
     calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and s.has("REL")]
     ends: dict[int, int] = {}
@@ -156,14 +156,16 @@ def _code(function: sass.Function) -> Code:
             ends[i] = collective
     addresses = {s.address: i for i, s in enumerate(statements)}
     functions = [at for name, at in function.labels.items() if not name.startswith(".")]
-    return Code(function.labels, addresses, tuple(dict.fromkeys(calls)), ends, tuple(dict.fromkeys(functions)))
+    return Code(
+        function.labels, addresses, tuple(dict.fromkeys(calls)), ends, tuple(dict.fromkeys(functions)), branch_targets
+    )  # fmt: skip
 
 
 def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> Instruction:
     """One statement; what is not known becomes an instruction that raises if it is reached (see _reachable_only)."""
     instruction = Instruction(s.address // sass.INSTRUCTION_BYTES, s.text, ".".join(s.opcode), s.line, Kind.ALU)
     instruction.called_from = s.called_from
-    t.read_now = set()
+    t.begin(s)
     base = UNIFORM.get(s.base, s.base)
     try:
         instruction.guard = t.guard(s.guard)
@@ -246,7 +248,7 @@ def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
         if s.base in FLOAT_OPCODES and s.base != "FSETP":
             for operand in s.operands:
                 is_number = isinstance(operand, sass.Immediate)
-                if is_number and 0 < abs(float_immediate(operand.text)) < SMALLEST_NORMAL:
+                if is_number and not is_nan(operand.text) and 0 < abs(float_immediate(operand.text)) < SMALLEST_NORMAL:
                     return True
     return False
 
@@ -261,7 +263,7 @@ def _variables(t: Translator, image: cubin.Cubin, kernel: CompiledKernel) -> dic
     variables = {}
     for name, symbol in sorted(wanted.items()):
         space = "const" if symbol.section.startswith(".nv.constant") else "global"
-        data = image.sections[symbol.section][symbol.offset : symbol.offset + symbol.size] or None
+        data = image.data(symbol.section)[symbol.offset : symbol.offset + symbol.size] or None
         variables[name] = (Variable(name, space, 1, symbol.size, data), t.slot(f"&{name}", np.int64(0)))
     return variables
 
@@ -305,11 +307,12 @@ def _starter(t: Translator, image: cubin.Cubin, kernel: CompiledKernel, program:
 
 def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     """What the driver puts before the parameters, and the parameters."""
-    data = bytearray(kernel.parameter_base + len(wave.parameters))
+    end = kernel.parameter_base + len(wave.parameters)
+    data = bytearray(max(end, STACK_TOP + 4))  # there may be no parameters
     struct.pack_into("<3I", data, BLOCK_DIMENSIONS, *wave.launch.block)
     struct.pack_into("<3I", data, GRID_DIMENSIONS, *wave.launch.grid)
     struct.pack_into("<q", data, SHARED_WINDOW_AT, SHARED_WINDOW)
     struct.pack_into("<q", data, LOCAL_WINDOW_AT, LOCAL_WINDOW)
     struct.pack_into("<I", data, STACK_TOP, wave.program.local_bytes)
-    data[kernel.parameter_base :] = wave.parameters
+    data[kernel.parameter_base : end] = wave.parameters
     return bytes(data)
