@@ -7,7 +7,7 @@
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
 #   make wheelhouse   all packages as files, into build/wheelhouse, for set-up without a network    GPU=yes with cuBLAS
 #   make gallery      every figure at three settings, and all stored pictures, in build/gallery
-#   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite tuned"
+#   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make format       formatter, import order, notebooks' form, README's table

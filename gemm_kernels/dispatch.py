@@ -19,7 +19,7 @@ from gemm_kernels.ladder import get
 from gemm_kernels.tuned import DEFAULT_GPU
 
 FILE = Path(__file__).parent / "dispatch.json"
-ESTIMATED = "tuned"  # the kernel whose candidates have costs; the others are for one row or one column of C
+ESTIMATED = "stream_k"  # the kernel whose candidates have costs; the others are for one row or one column of C
 
 Shape = tuple[int, int, int]  # M, N, K
 
@@ -57,8 +57,8 @@ def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     return _estimated(choices, (M, N, K))
 
 
-def tuned(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
-    """The kernel `tuned` with the parameters for this shape, also where `fastest` prefers another kernel."""
+def stream_k(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
+    """The kernel `stream_k` with the parameters for this shape, also where `fastest` prefers another kernel."""
     found = fastest(M, N, K, gpu)
     return found if found.name == ESTIMATED else _estimated(of(gpu), (M, N, K))
 
@@ -86,7 +86,7 @@ def estimate(candidate: Candidate, shape: Shape, sms: int) -> float:
 
 
 def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
-    """The work that a launch of the `tuned` kernel makes for its busiest SM, in the units that costs are per.
+    """The work that a launch of the `stream_k` kernel makes for its busiest SM, in the units that costs are per.
 
     launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs.  block_rounds: the same times the
     blocks that share the SM.  tiles, block_tiles: tiles one after another, likewise.  shared: 1 if blocks add up the

@@ -332,7 +332,7 @@ SPLIT_K = Family(
     shared_bytes=_stages_or_sums_bytes,
 )
 
-# --- tuned: blocks that stay and share out the k of all tiles ---------------------------------------------------------
+# --- stream_k: blocks that stay and share out the k of all tiles ------------------------------------------------------
 
 USABLE_SHARED_BYTES = MOST_SHARED_BYTES - 16  # less a variable of its own
 
@@ -362,7 +362,7 @@ def _equal_parts(p: Params, tiles: int) -> int:
     return even if even >= 0.9 * p["WORKERS"] else p["WORKERS"]
 
 
-TUNED = Family(
+STREAM_K = Family(
     rules=(
         _at_least_1("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES"),
         *_WARP_TILE,

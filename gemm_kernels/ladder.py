@@ -119,9 +119,9 @@ LADDER: tuple[Kernel, ...] = (
         after="split_k", family=families.SPLIT_K, params=tuned.params(4096, 4096, 4096), file="split_k",
     ),
     Kernel(
-        "tuned", "Tuned",
-        "Blocks stay and share out the k of all tiles evenly; registers and loads are placed for the hardware.",
-        after="split_k", family=families.TUNED,
+        "stream_k", "Stream-K",
+        "Persistent blocks share out the k of all tiles evenly; registers and loads are placed for the hardware.",
+        after="split_k", family=families.STREAM_K,
         params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": 132, "LOOPS": 2},
     ),
 )  # fmt: skip

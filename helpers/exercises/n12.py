@@ -26,13 +26,13 @@ FEW, MOST = 0.25, 0.5  # shares of the shapes up to which the ladder wins "at a 
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the speed of the fastest kernel of the ladder up to `autotuned`, over that of cuBLAS in the same run.
 
-    The last one, `tuned`, was made for what these lose, and has a step of its own in the notebook.
+    The last one, `stream_k`, was made for what these lose, and has a step of its own in the notebook.
     """
     found = {}
     for _, suite in ladder.SUITES:
         data = ladder_of(DEVICE.name, suite)
         for shape in data.shapes:
-            points = (point for name, point in data.at(shape).items() if name != "tuned")
+            points = (point for name, point in data.at(shape).items() if name != "stream_k")
             best = max(points, key=lambda point: point.gflops)
             found[shape] = best.gflops / best.cublas
     return found

@@ -2,8 +2,8 @@
 
 `problem` makes the inputs that everybody multiplies, `verify` holds a result against float64, `bench` times a kernel
 beside cuBLAS, `performance` answers "how fast?" with a number measured here or recorded on a GPU, `tuning` searches
-parameters, `tuned_suite` compares the fastest kernel of each shape with cuBLAS (`recordings.tuned()` reads it back),
-`correctness` tries to find kernels wrong. On the command line: `python -m helpers.measure bench`, `record` and `tune`.
+parameters, `fastest_suite` compares the fastest kernel of each shape with cuBLAS (`recordings.fastest()` reads that
+back), `correctness` tries to find kernels wrong. Command line: `python -m helpers.measure bench`, `record`, `tune`.
 """
 
 from helpers.measure.bench import NoGpu, bench, bench_together, geometric_mean

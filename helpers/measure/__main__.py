@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gemm_kernels import LADDER, Kernel, dispatch, get, tuned
 from helpers import gpu
-from helpers.measure import choosing, compared, recordings, tuned_suite, tuning
+from helpers.measure import choosing, compared, fastest_suite, recordings, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
@@ -19,18 +19,18 @@ from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
 from helpers.measure.suites import (
+    FASTEST,
     LADDER_SIZES,
     SUITES,
     TIMED_SUITES,
-    TUNED,
     Group,
     Place,
     blocks,
+    fastest_places,
     ladder,
     shapes,
     sweep,
     tiles,
-    tuned_places,
 )
 
 
@@ -56,12 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
         print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
         return 1
-    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, tuned_suite.NoChoice, gpu.LaunchFailed) as error:
+    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, gpu.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 
 
-RUNS_HELP = f"how often the suite {TUNED} goes over all its shapes (default {tuned_suite.RUNS})"
+RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {fastest_suite.RUNS})"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -75,9 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: 128 … 4096")
     bench.add_argument("--budget", type=float, default=1.0, help="seconds of timing a size (default 1)")
     bench.add_argument(
-        "--suite", choices=(TUNED,), help="instead of the ladder: the fastest kernel of each shape, in several runs"
+        "--suite", choices=(FASTEST,), help="instead of the ladder: the fastest kernel of each shape, in several runs"
     )
-    bench.add_argument("--runs", type=_count, default=tuned_suite.RUNS, help=RUNS_HELP)
+    bench.add_argument("--runs", type=_count, default=fastest_suite.RUNS, help=RUNS_HELP)
     bench.set_defaults(run=_bench)
 
     record = commands.add_parser("record", help="measure the suites and keep them in recordings/<gpu>.json")
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--suite", choices=SUITES, action="append", help="may be repeated; default: all suites")
     record.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="shapes of the ladder suite")
     record.add_argument("--budget", type=float, default=1.0, help="seconds of timing a shape (default 1)")
-    record.add_argument("--runs", type=_count, default=tuned_suite.RUNS, help=RUNS_HELP)
+    record.add_argument("--runs", type=_count, default=fastest_suite.RUNS, help=RUNS_HELP)
     record.add_argument(
         "--folder", type=Path, default=recordings.FOLDER, help="where to write (default: the package's)"
     )
@@ -156,8 +156,8 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    if options.suite == TUNED:
-        return _tell(_tuned(options, tuned_places(options.size or ()), folder=None))
+    if options.suite == FASTEST:
+        return _tell(_fastest(options, fastest_places(options.size or ()), folder=None))
     measured: list[Measurement] = []
     refused: list[Refusal] = []
     groups = _groups(options)
@@ -182,15 +182,15 @@ def _record(options: argparse.Namespace) -> int:
     refused: list[Refusal] = []
     options.folder.mkdir(parents=True, exist_ok=True)
     for suite in suites:
-        if suite == TUNED:
+        if suite == FASTEST:
             try:
-                refused += _tuned(options, tuned_places(), options.folder)
-            except tuned_suite.NoChoice as error:  # of a GPU that nothing was chosen for, the rest can be recorded
+                refused += _fastest(options, fastest_places(), options.folder)
+            except fastest_suite.NoChoice as error:  # of a GPU that nothing was chosen for, the rest can be recorded
                 if options.suite:
                     raise
                 print(f"{suite}: left out. {error}", flush=True)
             else:
-                print(f"{suite}: {recordings.tuned_path(gpu.name(), options.folder)}", flush=True)
+                print(f"{suite}: {recordings.fastest_path(gpu.name(), options.folder)}", flush=True)
             continue
         if suite not in TIMED_SUITES:
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
@@ -210,11 +210,13 @@ def _record(options: argparse.Namespace) -> int:
     return _tell(refused)
 
 
-def _tuned(options: argparse.Namespace, places: Sequence[Place], folder: Path | None) -> Sequence[Refusal]:
-    """Measure the suite `tuned`: a few lines after each run, the table after the last. Returns what was refused."""
-    kernels = tuned_suite.choose(places, gpu.name())
-    print(f"{TUNED}: {len(places)} shapes, {options.runs} run(s)", flush=True)
-    each_run = tuned_suite.record(kernels, runs=options.runs, budget_s=options.budget, folder=folder, report=_progress)
+def _fastest(options: argparse.Namespace, places: Sequence[Place], folder: Path | None) -> Sequence[Refusal]:
+    """Measure the suite `fastest`: a few lines after each run, the table after the last. Returns what was refused."""
+    kernels = fastest_suite.choose(places, gpu.name())
+    print(f"{FASTEST}: {len(places)} shapes, {options.runs} run(s)", flush=True)
+    each_run = fastest_suite.record(
+        kernels, runs=options.runs, budget_s=options.budget, folder=folder, report=_progress
+    )
     rows: list[Compared] = []
     refused: list[Refusal] = []
     try:

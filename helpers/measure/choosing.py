@@ -24,14 +24,14 @@ from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
 from helpers.measure.compared import GRAPH, way
+from helpers.measure.fastest_suite import copies_of, on_a_set, verify_and_repeat
 from helpers.measure.graphs import cublas_on, interleave_graphs
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import TUNED_OTHERS, TUNED_SQUARES, Shape
+from helpers.measure.suites import FASTEST_OTHERS, FASTEST_SQUARES, Shape
 from helpers.measure.timing import interleave
-from helpers.measure.tuned_suite import copies_of, on_a_set, verify_and_repeat
 
-TUNED_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
+TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
 TILES = {  # parameters in this order: the numbers of WORKERS that are tried with them
     (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (132,),
     (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (132, 0),
@@ -104,7 +104,7 @@ class Measured:
 def candidates() -> list[Kernel]:
     """What is compared, in the order that files number it by."""
     tiles = [
-        get("tuned", **dict(zip(TUNED_NAMES, values, strict=True)), WORKERS=workers, LOOPS=loops)
+        get("stream_k", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=workers, LOOPS=loops)
         for values, tried in TILES.items()
         for workers in tried
         for loops in (2, 1)
@@ -116,7 +116,7 @@ def candidates() -> list[Kernel]:
 
 def shapes() -> list[Shape]:
     """Where they are compared: the suite's own shapes, others like them, and random ones, all different."""
-    cubes = [(size, size, size) for size in sorted({*TUNED_SQUARES, *MORE_SQUARES})]
+    cubes = [(size, size, size) for size in sorted({*FASTEST_SQUARES, *MORE_SQUARES})]
     chance = np.random.default_rng(RANDOM_SEED)
     smallest, largest = RANDOM_SIZES
     drawn: list[Shape] = []
@@ -125,7 +125,7 @@ def shapes() -> list[Shape]:
         N = N if len(drawn) % 2 else max(N // 4 * 4, 4)  # every other one with rows of B that begin at 16 bytes
         if RANDOM_FLOPS[0] <= 2 * M * N * K <= RANDOM_FLOPS[1]:
             drawn.append((M, N, K))
-    return list(dict.fromkeys([*cubes, *TUNED_OTHERS, *MORE_SHAPES, *drawn]))
+    return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
 
 
 def suits(kernel: Kernel, shape: Shape) -> bool:

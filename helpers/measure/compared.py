@@ -1,6 +1,6 @@
-"""What the fastest kernel of a shape reaches beside cuBLAS, in several runs: the rows of the suite `tuned`, as a table.
+"""What the fastest kernel of a shape reaches beside cuBLAS, in several runs: the suite `fastest` as a table.
 
-Nothing here needs a GPU: `tuned_suite` measures, this file counts and writes.
+Nothing here needs a GPU: `fastest_suite` measures, this file counts and writes.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ TILES = {  # kernel: the values of its parameters, of which every set that its r
 RANDOM_SEED, RANDOM_COUNT, RANDOM_LARGEST = 11, 100, 700
 GOLDEN_SEED = 20
 
-TUNED = "tuned"  # the suite of what `gemm_kernels.fastest` gives
+FASTEST = "fastest"  # the suite of what `gemm_kernels.fastest` gives
 SQUARES, OTHERS, UNSEEN = "squares", "others", "unseen"  # its groups of shapes
-TUNED_SQUARES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
-TUNED_OTHERS = (
+FASTEST_SQUARES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+FASTEST_OTHERS = (
     *((size, size, size) for size in (1000, 1023, 1025, 2047, 2049, 4095, 4097)),
     *((4096, 4096, 128), (128, 4096, 4096), (64, 4096, 1024), (8192, 1024, 4096)),
     *((1, 4096, 4096), (4096, 1, 4096), (1, 4097, 4096), (16, 4096, 4096), (4096, 16, 4096), (33, 4096, 4097)),
@@ -76,7 +76,7 @@ def unseen_shapes() -> list[Shape]:
 
 @dataclass(frozen=True)
 class Place:
-    """A shape of the suite `tuned`, and the group that it counts for."""
+    """A shape of the suite `fastest`, and the group that it counts for."""
 
     group: str
     M: int
@@ -88,10 +88,10 @@ class Place:
         return self.M, self.N, self.K
 
 
-def tuned_places(shapes: Sequence[Shape] = ()) -> list[Place]:
-    """All shapes of the suite `tuned`, or only the given ones; one that is not of the suite counts as another."""
-    every = [Place(SQUARES, size, size, size) for size in TUNED_SQUARES]
-    every += [Place(OTHERS, *shape) for shape in TUNED_OTHERS]
+def fastest_places(shapes: Sequence[Shape] = ()) -> list[Place]:
+    """All shapes of the suite `fastest`, or only the given ones; one that is not of the suite counts as another."""
+    every = [Place(SQUARES, size, size, size) for size in FASTEST_SQUARES]
+    every += [Place(OTHERS, *shape) for shape in FASTEST_OTHERS]
     every += [Place(UNSEEN, *shape) for shape in unseen_shapes()]
     known = {place.shape: place for place in every}
     return [known.get(shape, Place(OTHERS, *shape)) for shape in shapes] if shapes else every
@@ -159,4 +159,4 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
 
 
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
-SUITES = (*TIMED_SUITES, TUNED, "golden", "occupancy", "counters", "correctness")
+SUITES = (*TIMED_SUITES, FASTEST, "golden", "occupancy", "counters", "correctness")

@@ -5,7 +5,7 @@ A scheduler of Volta and all GPUs since keeps the registers of a thread in two b
 every cycle, as Hopper does, a bank delivers one operand in that time. An operand that the instruction before has marked
 `.reuse` in the same position is still at hand and asks no bank. So of an FMA's three operands two can be read, one from
 each bank, and one must be at hand; two from one bank take two cycles. That it is so on an H200 is measured: see
-gemm_kernels/tuned.md.
+gemm_kernels/cuda/stream_k.md.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def compulsory(M: int, N: int, K: int, beta: float = 0.0) -> Traffic:
 def requested(kernel: Kernel, M: int, N: int, K: int, beta: float = 0.0) -> Traffic:
     """What the threads of this kernel ask for of A, B and C. Exact for any size: no kernel loads outside of them.
 
-    Blocks of `tuned` that share a tile write and read their parts of it, too, which is not in here.
+    Blocks of `stream_k` that share a tile write and read their parts of it, too, which is not in here.
     """
     rows, columns = reuse_tile(kernel)
     return tiled(M, N, K, rows, columns, beta)

@@ -40,7 +40,7 @@ def test_another_shape_gets_the_candidate_with_the_smallest_estimate(shape):
 
 
 def test_an_estimate_is_what_the_amounts_of_work_cost():
-    kernel = get("tuned", WORKERS=0)
+    kernel = get("stream_k", WORKERS=0)
     shape = (256, 512, 80)  # two tiles down, two along, ten rounds of 8
     amounts = dispatch.amounts(kernel, shape, sms=3)
     assert amounts == {
@@ -52,7 +52,7 @@ def test_an_estimate_is_what_the_amounts_of_work_cost():
 
 
 def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
-    kernel = get("tuned")
+    kernel = get("stream_k")
     assert kernel.params["WORKERS"] == 132
     four = dispatch.amounts(kernel, (256, 512, 8 * 132), sms=132)  # 4 tiles of 132 rounds for 132 workers
     assert (four["rounds"], four["shared"], four["parts"]) == (4, 1, 33)
@@ -62,7 +62,7 @@ def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
 
 @pytest.mark.parametrize("shape", SHAPES + OTHER_SHAPES + VECTOR_SHAPES)
 def test_the_loops_are_those_for_the_rows_of_b(shape):
-    for kernel in (fastest(*shape), dispatch.tuned(*shape)):
+    for kernel in (fastest(*shape), dispatch.stream_k(*shape)):
         if kernel.name == dispatch.ESTIMATED:
             assert kernel.params["LOOPS"] == (2 if shape[1] % 4 == 0 else 1)
 
@@ -74,12 +74,12 @@ def test_one_row_gets_a_vector_times_a_matrix_and_one_column_a_matrix_times_a_ve
     assert fastest(*shape).name in names
     assert fastest(*shape).name == "vector_matrix" or N == 1
     assert fastest(*shape).name == "matrix_vector" or M == 1
-    assert dispatch.tuned(*shape).name == "tuned"
+    assert dispatch.stream_k(*shape).name == "stream_k"
 
 
-def test_the_tuned_kernel_has_the_parameters_that_the_choice_has_where_that_is_the_same_kernel():
-    assert dispatch.tuned(4096, 4096, 4096) == fastest(4096, 4096, 4096)
-    assert dispatch.tuned(1, 4096, 4096) != fastest(1, 4096, 4096)
+def test_stream_k_has_the_parameters_that_the_choice_has_where_that_is_the_same_kernel():
+    assert dispatch.stream_k(4096, 4096, 4096) == fastest(4096, 4096, 4096)
+    assert dispatch.stream_k(1, 4096, 4096) != fastest(1, 4096, 4096)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_matrix_without_rows_or_columns_is_answered_with_a_sentence(shape, sen
     with pytest.raises(ValueError, match=sentence):
         fastest(*shape)
     with pytest.raises(ValueError, match=sentence):
-        dispatch.tuned(*shape)
+        dispatch.stream_k(*shape)
 
 
 def test_a_gpu_that_nobody_compared_on_is_answered_with_what_to_do():

@@ -60,7 +60,7 @@ def test_the_grid_covers_c_and_no_block_is_idle(kernel, M, N):
     ],
 )  # fmt: skip
 def test_workers_are_launched_such_that_few_tiles_are_shared_out_evenly(workers, tiles, blocks):
-    kernel = get("tuned", WORKERS=workers)
+    kernel = get("stream_k", WORKERS=workers)
     assert kernel.grid(128, 256 * tiles) == (blocks, 1, 1)
 
 

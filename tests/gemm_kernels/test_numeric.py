@@ -25,7 +25,7 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
     "staged_epilogue": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 3},
     "rasterized": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 2},
     "split_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "SLICES": 2, "STAGES": 3},
-    "tuned": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
+    "stream_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
               "WORKERS": 6},
     "vector_matrix": {"BN": 32, "WARPS": 4, "LOADS": 2, "WORKERS": 10},
     "matrix_vector": {"BM": 4, "LOADS": 2, "WORKERS": 10},
@@ -79,7 +79,9 @@ def products_in_order(kernel, A, B, aligned=True):
     A slice owns its part of every tile's k. The first tile is the short one if BK does not divide K. The kernels whose
     blocks share out the work have functions of their own. aligned: whether matrices start at 16 bytes.
     """
-    special = {"tuned": shared_out, "vector_matrix": strips_in_order, "matrix_vector": rows_in_order}.get(kernel.file)
+    special = {"stream_k": shared_out, "vector_matrix": strips_in_order, "matrix_vector": rows_in_order}.get(
+        kernel.file
+    )
     if special is not None:
         return special(kernel, A, B, aligned)
     K = A.shape[1]
@@ -98,7 +100,7 @@ def in_slices(A, B, ks, slices, BK):
 
 
 def shared_out(kernel, A, B, aligned):
-    """`tuned`: whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
+    """`stream_k`: whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
 
     The rounds of BK of the shared tiles, one tile after the other, are cut into a stretch for each block.
     """
@@ -210,8 +212,8 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "split_k", "tuned",
-        "vector_matrix", "matrix_vector",
+        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "split_k",
+        "stream_k", "vector_matrix", "matrix_vector",
     ],
 )  # fmt: skip
 def test_a_matrix_that_does_not_start_at_16_bytes_takes_the_scalar_path(name):
@@ -238,7 +240,7 @@ def test_a_matrix_that_does_not_start_at_16_bytes_takes_the_scalar_path(name):
 
 # By kernel: shapes with several parts a tile, with whole tiles beside shared ones, with fewer k than blocks could have.
 SHARED = {
-    "tuned": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (300, 20, 40)],
+    "stream_k": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (300, 20, 40)],
     "vector_matrix": [(1, 72, 61), (1, 40, 3), (2, 36, 100), (12, 100, 20)],
     "matrix_vector": [(7, 1, 300), (3, 2, 5), (9, 1, 259), (50, 3, 20)],
 }
@@ -270,9 +272,9 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
-        ("tuned", ("block <= last_block; ++block", "block < last_block; ++block")),
-        ("tuned", ("if (last) arrived[tile] = 0;", "")),
-        ("tuned", ("parts[2 * blockIdx.x + (next > begin)]", "parts[2 * blockIdx.x]")),
+        ("stream_k", ("block <= last_block; ++block", "block < last_block; ++block")),
+        ("stream_k", ("if (last) arrived[tile] = 0;", "")),
+        ("stream_k", ("parts[2 * blockIdx.x + (next > begin)]", "parts[2 * blockIdx.x]")),
         ("vector_matrix", ("for (unsigned i = 0; i < parties; ++i)", "for (unsigned i = 1; i < parties; ++i)")),
         ("vector_matrix", ("if (last) arrived[strip] = 0;", "")),
         ("matrix_vector", ("if (last) arrived[group] = 0;", "")),

@@ -6,7 +6,7 @@ from gemm_kernels import get
 from helpers import compiler
 from helpers.models.register_banks import Banks, banks
 
-STRAIGHT = {  # what the exchange of neighbours in `tuned` is, and what would stand there without it
+STRAIGHT = {  # what the exchange of neighbours in `stream_k` is, and what would stand there without it
     "{acc[y][x + 1], acc[y][x], acc[y][x + 3], acc[y][x + 2]}": "as_float4(acc[y][x])",
     "WIDTH == 4 ? i % BN : i % BN ^ 1": "i % BN",
     "part[WIDTH == 4 ? x ^ 1 : x]": "part[x]",
@@ -42,7 +42,7 @@ def test_without_fmas_the_share_is_nothing():
 
 
 def test_the_exchange_of_neighbours_frees_most_fmas_of_tuned_from_conflicts():
-    kernel = get("tuned")
+    kernel = get("stream_k")
     source = kernel.source
     for exchanged, straight in STRAIGHT.items():
         assert source.count(exchanged) == 1

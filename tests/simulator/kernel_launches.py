@@ -25,7 +25,8 @@ Arguments = Callable[[np.random.Generator], list]
 @dataclass(frozen=True)
 class Launch:
     """One launch. `approximate` names the special functions that its results depend on, beyond exact arithmetic; if
-    there are several, each is alone in one plane of the results."""
+    there are several, each is alone in one plane of the results. `recorded_as` is the name that the launch had when it
+    was recorded, if that was another: the arguments are drawn from it."""
 
     name: str
     file: str
@@ -35,6 +36,7 @@ class Launch:
     arguments: Arguments
     shared_bytes: int = 0
     approximate: tuple[str, ...] = ()
+    recorded_as: str = ""
 
     @property
     def source(self) -> str:
@@ -42,8 +44,8 @@ class Launch:
         return source_of(self.file)
 
     def make_arguments(self) -> list:
-        """NumPy arrays and scalars, the same at every call."""
-        return self.arguments(np.random.default_rng(zlib.crc32(self.name.encode())))
+        """NumPy arrays and scalars, the same at every call and as at the recording."""
+        return self.arguments(np.random.default_rng(zlib.crc32((self.recorded_as or self.name).encode())))
 
 
 @cache
@@ -414,7 +416,7 @@ def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[La
 
 # Where blocks share tiles: parameters with few workers, and shapes with more tiles than those, with fewer, with few k.
 SHARING = {
-    "tuned": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
+    "stream_k": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
               ((70, 131, 37), (33, 60, 90), (40, 20, 3))),
     "vector_matrix": ({"BN": 32, "WARPS": 4, "WORKERS": 10}, ((1, 70, 61), (2, 36, 300), (1, 33, 3))),
     "matrix_vector": ({"BM": 4, "WORKERS": 10}, ((7, 1, 300), (3, 2, 5), (9, 1, 259))),
@@ -431,9 +433,13 @@ def sharing() -> tuple[Launch, ...]:
     )
 
 
+RECORDED_AS = {"stream_k": "tuned"}  # the name that a kernel had when it was recorded
+
+
 def _product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:
+    recorded_as = f"{RECORDED_AS.get(kernel.name, kernel.name)} {M}x{N}x{K}"
     arguments = together(i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N))
     return Launch(
         f"{kernel.name} {M}x{N}x{K}", f"ladder/{kernel.name}", kernel.entry, kernel.grid(M, N), kernel.block, arguments,
-        kernel.shared_bytes,
+        kernel.shared_bytes, recorded_as=recorded_as,
     )  # fmt: skip

@@ -38,8 +38,8 @@ NOT_DECIDED = {
     "spmv_scalar": ((PATCHED,), _TWO_NUMBERS),
     "unstructured": ((INSTRUCTIONS,), _TWO_NUMBERS),
     "conditions": ((INSTRUCTIONS,), _TWO_NUMBERS),
-    "tuned 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
-    "tuned 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
+    "stream_k 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
+    "stream_k 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
     "divide_floats": (
         (
             INSTRUCTIONS,

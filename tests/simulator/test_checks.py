@@ -116,8 +116,8 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
 @pytest.mark.parametrize(
     ("name", "barrier"),
     [
-        ("tuned", "__syncthreads();   // every thread has read the sums before the next tiles are copied over them"),
-        ("tuned", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
+        ("stream_k", "__syncthreads();   // every thread has read the sums before the next tiles are copied over them"),
+        ("stream_k", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
         ("vector_matrix", "__syncthreads();   // one half is added to the other before that is halved itself"),
         ("matrix_vector", "__syncthreads();   // every warp's sum is there"),
     ],

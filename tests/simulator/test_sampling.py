@@ -44,8 +44,8 @@ def assert_same(kernel: Kernel, shape, level="sass") -> simulator.Recording:
     return sampled
 
 
-# The blocks of `tuned` meet, unless every tile has its own.
-SAMPLED = [kernel.replace(WORKERS=0) if kernel.name == "tuned" else kernel for kernel in LADDER]
+# The blocks of `stream_k` meet, unless every tile has its own.
+SAMPLED = [kernel.replace(WORKERS=0) if kernel.name == "stream_k" else kernel for kernel in LADDER]
 
 
 @pytest.mark.parametrize("kernel", SAMPLED, ids=lambda kernel: kernel.name)
@@ -157,7 +157,7 @@ def test_counts_that_may_depend_on_other_blocks_are_said_not_to_be_exact():
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("tuned", {"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6}),
+        ("stream_k", {"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6}),
         ("vector_matrix", {}),
         ("matrix_vector", {}),
     ],

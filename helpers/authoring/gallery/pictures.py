@@ -275,7 +275,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("12-ladder", "What did each idea buy?", (
         ("4096³", _ladder("ladder", CUBE, "warptiled", "linear")),
         ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
-        ("other shapes", _ladder("shapes", (64, 4096, 1024), "tuned", "linear")),
+        ("other shapes", _ladder("shapes", (64, 4096, 1024), "stream_k", "linear")),
         (TWIN, ladder.small_multiples),
     )),
     Picture("13-heat-source", "Which line costs?", (

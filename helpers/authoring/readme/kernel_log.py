@@ -1,4 +1,4 @@
-"""The table in gemm_kernels/tuned.md: what `gemm_kernels.fastest` reaches, from the recording of the suite `tuned`.
+"""The table in gemm_kernels/cuda/stream_k.md, from the recording of the suite `fastest`.
 
     python -m helpers.authoring.readme.kernel_log [--fix]
 
@@ -16,9 +16,9 @@ from helpers.authoring.notebooks import course_map
 from helpers.measure import compared, recordings
 from helpers.measure.compared import Compared
 
-FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "tuned.md"
-BEGIN = "<!-- tuned: begin, written by `make picture` -->"
-END = "<!-- tuned: end -->"
+FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
+BEGIN = "<!-- fastest: begin, written by `make picture` -->"
+END = "<!-- fastest: end -->"
 
 
 def section(rows: Sequence[Compared]) -> str:
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     log = FILE.read_text(encoding="utf-8")
     try:
-        wanted = course_map.replaced(log, section(recordings.tuned()), BEGIN, END, FILE.name, "the table")
+        wanted = course_map.replaced(log, section(recordings.fastest()), BEGIN, END, FILE.name, "the table")
     except (ValueError, recordings.NoRecording) as error:
         print(error, file=sys.stderr)
         return 1

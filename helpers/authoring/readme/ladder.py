@@ -23,7 +23,7 @@ PICTURE = Path("notebooks") / "images" / "ladder.png"
 BEGIN = "<!-- ladder: begin, written by `make picture` -->"
 END = "<!-- ladder: end -->"
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
-LAST = "tuned"
+LAST = "stream_k"
 
 
 def section(gpu: str = recordings.DEFAULT_GPU) -> str:

@@ -2,7 +2,7 @@
 
 `<gpu>.json`: {"gpu": name, "runs": [provenance, …], "rows": [row, …]}; a row names its suite and, by index, its run.
 `tuning-<gpu>.json`: the same of the search for the best parameters (suites `tuning` and `finals`).
-`tuned-<gpu>.json`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (suite `tuned`).
+`fastest-<gpu>.json`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs.
 `choices-<gpu>.json`: what the candidates for `gemm_kernels.fastest` reached at many shapes.
 `golden.json`: SHA-256 of the C that each kernel computes on a GPU from `problem(…)`, for the simulator to reproduce.
 `counters.json`: Nsight Compute's counters of each kernel. `occupancy.json`: resident blocks by the CUDA driver.
@@ -30,10 +30,10 @@ GOLDEN = FOLDER / "golden.json"
 OTHERS = (GOLDEN.name, "counters.json", "occupancy.json", "correctness.json")  # files of other things than times
 TUNING = "tuning-"  # begins the names of the files that the suites of the search are in
 TUNING_SUITES = ("tuning", "finals")
-TUNED = "tuned-"  # begins the names of the files that the suite `tuned` is in
+FASTEST = "fastest-"  # begins the names of the files that the suite `fastest` is in
 CHOICES = "choices-"  # begins the names of the files that `gemm_kernels.fastest` was chosen by
 DEFAULT_GPU = "NVIDIA H200"
-BY_SHAPE = ("autotuned", "tuned")  # kernels whose parameters are chosen for each shape
+BY_SHAPE = ("autotuned", "stream_k")  # kernels whose parameters are chosen for each shape
 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
 
@@ -52,9 +52,9 @@ def tuning_path(gpu: str, folder: Path = FOLDER) -> Path:
     return folder / f"{TUNING}{path(gpu, folder).name}"
 
 
-def tuned_path(gpu: str, folder: Path = FOLDER) -> Path:
-    """Where the suite `tuned` is: "NVIDIA H200" -> tuned-nvidia-h200.json."""
-    return folder / f"{TUNED}{path(gpu, folder).name}"
+def fastest_path(gpu: str, folder: Path = FOLDER) -> Path:
+    """Where the suite `fastest` is: "NVIDIA H200" -> fastest-nvidia-h200.json."""
+    return folder / f"{FASTEST}{path(gpu, folder).name}"
 
 
 def choices_path(gpu: str, folder: Path = FOLDER) -> Path:
@@ -67,7 +67,7 @@ def gpus(folder: Path = FOLDER) -> list[str]:
     files = (
         file
         for file in folder.glob("*.json")
-        if file.name not in OTHERS and not file.name.startswith((TUNING, TUNED, CHOICES))
+        if file.name not in OTHERS and not file.name.startswith((TUNING, FASTEST, CHOICES))
     )
     return sorted(read(file)["gpu"] for file in files)
 
@@ -92,18 +92,18 @@ def raw(gpu: str = DEFAULT_GPU, folder: Path = FOLDER, suite: str | None = None)
     return read(file)
 
 
-def tuned(gpu: str = DEFAULT_GPU, folder: Path = FOLDER) -> list[Compared]:
-    """What `gemm_kernels.fastest` reached at each shape of the suite `tuned`, beside cuBLAS; NoRecording if nothing."""
-    file = tuned_path(gpu, folder)
+def fastest(gpu: str = DEFAULT_GPU, folder: Path = FOLDER) -> list[Compared]:
+    """What `gemm_kernels.fastest` reached at each shape of its suite, beside cuBLAS; NoRecording if nothing."""
+    file = fastest_path(gpu, folder)
     if not file.exists():
-        known = ", ".join(sorted(read(one)["gpu"] for one in folder.glob(f"{TUNED}*.json"))) or "none"
-        raise NoRecording(f"There is no recording of the suite 'tuned' on {gpu!r}; there are recordings of: {known}.")
+        known = ", ".join(sorted(read(one)["gpu"] for one in folder.glob(f"{FASTEST}*.json"))) or "none"
+        raise NoRecording(f"There is no recording of the suite 'fastest' on {gpu!r}; there are recordings of: {known}.")
     return [Compared.from_row(row, gpu) for row in read(file)["rows"]]
 
 
-def write_tuned(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared], folder: Path = FOLDER) -> Path:
-    """Write a recording of the suite `tuned`. It takes the place of an older one: its runs belong together."""
-    file = tuned_path(gpu, folder)
+def write_fastest(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared], folder: Path = FOLDER) -> Path:
+    """Write a recording of the suite `fastest`. It takes the place of an older one: its runs belong together."""
+    file = fastest_path(gpu, folder)
     write(file, {"gpu": gpu, "provenance": dict(provenance), "rows": [row.row() for row in rows]})
     return file
 
@@ -111,7 +111,7 @@ def write_tuned(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared
 def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
     """The recorded measurement of this kernel with these parameters at exactly this shape, or None.
 
-    `get("autotuned")` stands for the kernel that `autotuned(M, N, K)` gives at this shape, and so does `get("tuned")`.
+    A kernel whose parameters are chosen by shape (`autotuned`, `stream_k`) stands for what is chosen for this shape.
     """
     kernel = at_shape(kernel, M, N, K, gpu)
     for row in load(gpu):
@@ -121,11 +121,11 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Meas
 
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
-    """The kernel itself; `get("autotuned")` and `get("tuned")` with the parameters that were found for this shape."""
+    """The kernel itself; `autotuned` and `stream_k` with the parameters that were found for this shape."""
     if kernel == get("autotuned") and gpu in searched.gpus():
         return autotuned(M, N, K, gpu)
-    if kernel == get("tuned") and gpu in dispatch.gpus():
-        return dispatch.tuned(M, N, K, gpu)
+    if kernel == get("stream_k") and gpu in dispatch.gpus():
+        return dispatch.stream_k(M, N, K, gpu)
     return kernel
 
 

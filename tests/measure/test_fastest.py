@@ -1,4 +1,4 @@
-"""The suite `tuned`: its shapes, several runs made into rows, the table, the recording, and what the command says."""
+"""The suite `fastest`: its shapes, several runs made into rows, the table, the recording, and what the command says."""
 
 import ctypes
 import json
@@ -12,22 +12,22 @@ import gemm_kernels
 from gemm_kernels import autotuned, get
 from gemm_kernels import tuned as searched
 from helpers import gpu
-from helpers.measure import ALPHA, BETA, Reference, WrongResult, compared, graphs, problem, recordings, tuned_suite
+from helpers.measure import ALPHA, BETA, Reference, WrongResult, compared, fastest_suite, graphs, problem, recordings
 from helpers.measure.__main__ import main
 from helpers.measure.bench import Refusal
 from helpers.measure.compared import EVENTS, GRAPH, Compared, Run, summaries, way
 from helpers.measure.provenance import code_sha256
 from helpers.measure.suites import (
+    FASTEST_OTHERS,
+    FASTEST_SQUARES,
     OTHERS,
     SQUARES,
-    TUNED_OTHERS,
-    TUNED_SQUARES,
     UNSEEN,
     UNSEEN_COUNT,
     UNSEEN_FLOPS,
     UNSEEN_SIZES,
     Place,
-    tuned_places,
+    fastest_places,
     unseen_shapes,
 )
 
@@ -56,10 +56,10 @@ def row(size=512, ours=(1.0, 2.0, 4.0), cublas=(2.0, 3.0, 4.0), group=SQUARES, g
 
 
 def test_every_shape_is_in_one_group():
-    places = tuned_places()
+    places = fastest_places()
     assert len({place.shape for place in places}) == len(places)
     counts = {group: sum(place.group == group for place in places) for group in (SQUARES, OTHERS, UNSEEN)}
-    assert counts == {SQUARES: len(TUNED_SQUARES), OTHERS: len(TUNED_OTHERS), UNSEEN: UNSEEN_COUNT}
+    assert counts == {SQUARES: len(FASTEST_SQUARES), OTHERS: len(FASTEST_OTHERS), UNSEEN: UNSEEN_COUNT}
 
 
 def test_the_unseen_shapes_are_always_the_same_and_within_their_limits():
@@ -76,8 +76,8 @@ def test_nothing_was_searched_at_an_unseen_shape():
 
 def test_named_shapes_keep_their_group_and_a_new_one_is_another():
     asked = [(512, 512, 512), unseen_shapes()[0], (5, 6, 7)]
-    assert [place.group for place in tuned_places(asked)] == [SQUARES, UNSEEN, OTHERS]
-    assert [place.shape for place in tuned_places(asked)] == asked
+    assert [place.group for place in fastest_places(asked)] == [SQUARES, UNSEEN, OTHERS]
+    assert [place.shape for place in fastest_places(asked)] == asked
 
 
 def test_less_work_than_1024_cubed_is_timed_in_a_graph():
@@ -142,15 +142,15 @@ def test_each_run_goes_over_the_whole_list(monkeypatch):
         asked.append((seed, shape[0]))
         return Run(1.0, 1.0 + seed, 2.0, 9, 1e-6), []
 
-    monkeypatch.setattr(tuned_suite, "measure", measured)
-    pair = (get("tuned"), get("autotuned"))
+    monkeypatch.setattr(fastest_suite, "measure", measured)
+    pair = (get("stream_k"), get("autotuned"))
     kernels = {place: pair for place in places(8, 16)}
-    every = list(tuned_suite.compare(kernels, runs=3))
+    every = list(fastest_suite.compare(kernels, runs=3))
     assert asked == [(run, size) for run in range(3) for size in (8, 16)]
     assert [len(rows[0].runs) for rows, _ in every] == [1, 2, 3]
     rows, refused = every[-1]
     assert [one.M for one in rows] == [8, 16] and rows[0].ratios == (1.0, 2.0, 3.0) and not refused
-    assert rows[0].kernel == "tuned" and rows[0].params == dict(get("tuned").params)
+    assert rows[0].kernel == "stream_k" and rows[0].params == dict(get("stream_k").params)
 
 
 def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
@@ -161,9 +161,9 @@ def test_a_refused_kernel_has_no_row_and_no_second_turn(monkeypatch):
         asked.append(shape[0])
         return (None, [refusal]) if shape[0] == 16 and seed == 1 else (Run(1.0, 1.0, 1.0, 9, 1e-6), [])
 
-    monkeypatch.setattr(tuned_suite, "measure", measured)
-    pair = (get("tuned"), get("autotuned"))
-    *_, (rows, refused) = tuned_suite.compare({place: pair for place in places(8, 16, 24)}, runs=3)
+    monkeypatch.setattr(fastest_suite, "measure", measured)
+    pair = (get("stream_k"), get("autotuned"))
+    *_, (rows, refused) = fastest_suite.compare({place: pair for place in places(8, 16, 24)}, runs=3)
     assert [one.M for one in rows] == [8, 24] and refused == [Refusal(refusal.kernel, refusal.error, (16, 16, 16))]
     assert asked == [8, 16, 24] * 2 + [8, 24]
 
@@ -183,23 +183,23 @@ def test_a_run_verifies_the_kernels_and_takes_medians(monkeypatch):
         assert len(launches) == 2 and [matrix.shape for matrix in inputs] == [(9, 7), (7, 20), (9, 20)]
         return np.array([[1.0, 30.0, 5.0], [2.0, 10.0, 7.0], [9.0, 20.0, 6.0]])
 
-    monkeypatch.setattr(tuned_suite, "gpu", SeemsAGpu())
-    monkeypatch.setattr(tuned_suite, "_graphs", timed)
-    run, refused = tuned_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
+    monkeypatch.setattr(fastest_suite, "gpu", SeemsAGpu())
+    monkeypatch.setattr(fastest_suite, "_graphs", timed)
+    run, refused = fastest_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
     assert (run.ms, run.autotuned_ms, run.cublas_ms, run.repeats, refused) == (2.0, 20.0, 6.0, 3, [])
     assert 0 < run.error < 1e-6
 
 
 def test_the_same_kernel_is_timed_once(monkeypatch):
-    monkeypatch.setattr(tuned_suite, "gpu", SeemsAGpu())
-    monkeypatch.setattr(tuned_suite, "_graphs", lambda launches, *rest: np.array([[1.0, 5.0]] * len(launches)))
-    run, _ = tuned_suite.measure((get("coalesced"), get("coalesced")), (9, 20, 7))
+    monkeypatch.setattr(fastest_suite, "gpu", SeemsAGpu())
+    monkeypatch.setattr(fastest_suite, "_graphs", lambda launches, *rest: np.array([[1.0, 5.0]] * len(launches)))
+    run, _ = fastest_suite.measure((get("coalesced"), get("coalesced")), (9, 20, 7))
     assert (run.ms, run.autotuned_ms, run.cublas_ms, run.repeats) == (1.0, 1.0, 5.0, 1)
 
 
 def test_without_a_gpu_nothing_is_timed():
-    with pytest.raises(tuned_suite.NoGpu, match=r"Timing needs a GPU\. .*recordings.tuned\(\) reads"):
-        tuned_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
+    with pytest.raises(fastest_suite.NoGpu, match=r"Timing needs a GPU\. .*recordings.fastest\(\) reads"):
+        fastest_suite.measure((get("coalesced"), get("naive")), (9, 20, 7))
 
 
 def by_numpy(*slips):
@@ -221,18 +221,18 @@ def inputs():
 
 
 def test_a_kernel_that_repeats_its_bits_passes_with_its_error(inputs):
-    assert 0 < tuned_suite.verify_and_repeat(by_numpy(), *inputs) < 1e-6
+    assert 0 < fastest_suite.verify_and_repeat(by_numpy(), *inputs) < 1e-6
 
 
 def test_a_kernel_with_other_bits_the_second_time_is_refused_with_the_element(inputs):
     slip = np.float32(2e-7)  # within the tolerance
-    with pytest.raises(tuned_suite.NotRepeatable, match=r"different bits in 1 of 20 elements, the first C\[1, 2\]: "):
-        tuned_suite.verify_and_repeat(by_numpy(0, slip, 0), *inputs)
+    with pytest.raises(fastest_suite.NotRepeatable, match=r"different bits in 1 of 20 elements, the first C\[1, 2\]: "):
+        fastest_suite.verify_and_repeat(by_numpy(0, slip, 0), *inputs)
 
 
 def test_a_wrong_kernel_is_refused_before_it_is_repeated(inputs):
     with pytest.raises(WrongResult, match=r"C\[1, 2\]"):
-        tuned_suite.verify_and_repeat(by_numpy(0.5, 0.5, 0.5), *inputs)
+        fastest_suite.verify_and_repeat(by_numpy(0.5, 0.5, 0.5), *inputs)
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
@@ -364,50 +364,52 @@ def test_the_loaded_library_is_found_by_its_name(tmp_path):
 
 
 def test_a_recording_is_read_back_and_a_second_one_takes_its_place(tmp_path):
-    recordings.write_tuned("GPU X", {"date": "first"}, [row(512), row(256)], tmp_path)
-    file = recordings.write_tuned("GPU X", {"date": "second"}, [row(1024)], tmp_path)
-    assert file.name == "tuned-gpu-x.json" and json.loads(file.read_text(encoding="utf-8"))["gpu"] == "GPU X"
-    assert [(one.M, one.label) for one in recordings.tuned("GPU X", tmp_path)] == [(1024, "recorded on GPU X")]
+    recordings.write_fastest("GPU X", {"date": "first"}, [row(512), row(256)], tmp_path)
+    file = recordings.write_fastest("GPU X", {"date": "second"}, [row(1024)], tmp_path)
+    assert file.name == "fastest-gpu-x.json" and json.loads(file.read_text(encoding="utf-8"))["gpu"] == "GPU X"
+    assert [(one.M, one.label) for one in recordings.fastest("GPU X", tmp_path)] == [(1024, "recorded on GPU X")]
     assert sum('"kernel"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 1
     assert recordings.gpus(tmp_path) == []  # of the other suites there is nothing
 
 
 def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
-    recordings.write_tuned("GPU X", {}, [row()], tmp_path)
-    with pytest.raises(recordings.NoRecording, match="of the suite 'tuned' on 'GPU Y'; there are recordings of: GPU X"):
-        recordings.tuned("GPU Y", tmp_path)
+    recordings.write_fastest("GPU X", {}, [row()], tmp_path)
+    with pytest.raises(
+        recordings.NoRecording, match="of the suite 'fastest' on 'GPU Y'; there are recordings of: GPU X"
+    ):
+        recordings.fastest("GPU Y", tmp_path)
 
 
 shipped = pytest.mark.skipif(
-    not recordings.tuned_path(recordings.DEFAULT_GPU).exists(), reason="the suite `tuned` is not recorded"
+    not recordings.fastest_path(recordings.DEFAULT_GPU).exists(), reason="the suite `fastest` is not recorded"
 )
 
 
 @shipped
 def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs():
-    rows = recordings.tuned()
-    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in tuned_places()]
-    assert {len(one.runs) for one in rows} == {tuned_suite.RUNS}
+    rows = recordings.fastest()
+    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_places()]
+    assert {len(one.runs) for one in rows} == {fastest_suite.RUNS}
     assert all(one.way == way(*one.shape) for one in rows)
 
 
 @shipped
 def test_the_shipped_recording_is_of_the_code_and_the_choice_that_the_course_shows():
-    content = recordings.read(recordings.tuned_path(recordings.DEFAULT_GPU))
+    content = recordings.read(recordings.fastest_path(recordings.DEFAULT_GPU))
     about = content["provenance"]
     assert about["gpu"] == content["gpu"] and len(about["commit"].removesuffix("-modified")) == 40
     sources = about["code_sha256"]
-    for one in recordings.tuned():
+    for one in recordings.fastest():
         chosen = gemm_kernels.fastest(*one.shape)
-        assert (one.kernel, dict(one.params)) == (chosen.name, dict(chosen.params)), "record --suite tuned again"
-        assert sources[one.kernel] == code_sha256(chosen), f"{one.kernel} has changed: record --suite tuned again"
+        assert (one.kernel, dict(one.params)) == (chosen.name, dict(chosen.params)), "record --suite fastest again"
+        assert sources[one.kernel] == code_sha256(chosen), f"{one.kernel} has changed: record --suite fastest again"
 
 
 @shipped
 def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified():
     from helpers.measure import tolerance
 
-    for one in recordings.tuned():
+    for one in recordings.fastest():
         assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
         assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
         assert all(0 < run.error <= tolerance(one.K) and run.repeats >= graphs.MIN_ROUNDS for run in one.runs)
@@ -428,16 +430,16 @@ def a_gpu_for_the_command(monkeypatch):
     monkeypatch.setattr(gpu, "describe", lambda: "a GPU")
     monkeypatch.setattr(gpu, "name", lambda: "NVIDIA H200")
     monkeypatch.setattr(gemm_kernels, "fastest", autotuned, raising=False)
-    monkeypatch.setattr(tuned_suite, "compile_all", lambda kernels, report: None)
-    monkeypatch.setattr(tuned_suite, "provenance", lambda: {"commit": "0" * 40})
-    monkeypatch.setattr(tuned_suite, "measure", measured)
+    monkeypatch.setattr(fastest_suite, "compile_all", lambda kernels, report: None)
+    monkeypatch.setattr(fastest_suite, "provenance", lambda: {"commit": "0" * 40})
+    monkeypatch.setattr(fastest_suite, "measure", measured)
 
 
 def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, capsys):
-    asked = ["bench", "--suite", "tuned", "--size", "256", "1x4096x4096", "4096", "--runs", "3", "--budget", "0.1"]
+    asked = ["bench", "--suite", "fastest", "--size", "256", "1x4096x4096", "4096", "--runs", "3", "--budget", "0.1"]
     assert main(asked) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "tuned: 3 shapes, 3 run(s)"
+    assert lines[1] == "fastest: 3 shapes, 3 run(s)"
     assert [line for line in lines if line.startswith("run ")] == ["run 1 of 3", "run 2 of 3", "run 3 of 3"]
     table = lines[lines.index(compared.HEADER) + 1 :]
     assert [line.split()[1] for line in table[:3]] == ["256×256×256", "1×4096×4096", "4096×4096×4096"]
@@ -447,14 +449,14 @@ def test_bench_prints_each_run_the_table_and_the_groups(a_gpu_for_the_command, c
 
 
 def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_command, tmp_path, capsys):
-    assert main(["record", "--suite", "tuned", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
-    rows = recordings.tuned("NVIDIA H200", tmp_path)
-    assert [one.shape for one in rows] == [place.shape for place in tuned_places()]
+    assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 0
+    rows = recordings.fastest("NVIDIA H200", tmp_path)
+    assert [one.shape for one in rows] == [place.shape for place in fastest_places()]
     assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
-    file = recordings.tuned_path("NVIDIA H200", tmp_path)
+    file = recordings.fastest_path("NVIDIA H200", tmp_path)
     about = recordings.read(file)["provenance"]
     assert about["commit"] == "0" * 40 and about["code_sha256"]["autotuned"] == code_sha256(get("autotuned"))
-    assert capsys.readouterr().out.splitlines()[-1] == f"tuned: {file}"
+    assert capsys.readouterr().out.splitlines()[-1] == f"fastest: {file}"
 
 
 def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
@@ -465,15 +467,15 @@ def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
             raise KeyboardInterrupt
         return Run(1.0, 2.0, 1.5, 9, 1e-6), []
 
-    monkeypatch.setattr(tuned_suite, "measure", interrupted)
-    assert main(["record", "--suite", "tuned", "--budget", "0.1", "--folder", str(tmp_path)]) == 130
-    assert {len(one.runs) for one in recordings.tuned("NVIDIA H200", tmp_path)} == {2}
+    monkeypatch.setattr(fastest_suite, "measure", interrupted)
+    assert main(["record", "--suite", "fastest", "--budget", "0.1", "--folder", str(tmp_path)]) == 130
+    assert {len(one.runs) for one in recordings.fastest("NVIDIA H200", tmp_path)} == {2}
     assert compared.HEADER in capsys.readouterr().out
 
 
 def test_a_gpu_that_nothing_was_chosen_for_is_named(a_gpu_for_the_command, monkeypatch, capsys):
     monkeypatch.setattr(gpu, "name", lambda: "GPU X")
-    assert main(["bench", "--suite", "tuned"]) == 1
+    assert main(["bench", "--suite", "fastest"]) == 1
     assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': no parameters" in capsys.readouterr().err
 
 
@@ -482,8 +484,8 @@ def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for
         wrong = [Refusal(kernels[0], WrongResult("C[0, 0] is off"))]
         return (None, wrong) if shape[0] == 512 else (Run(1.0, 2.0, 1.5, 9, 1e-6), [])
 
-    monkeypatch.setattr(tuned_suite, "measure", measured)
-    assert main(["bench", "--suite", "tuned", "--size", "256", "512"]) == 1
+    monkeypatch.setattr(fastest_suite, "measure", measured)
+    assert main(["bench", "--suite", "fastest", "--size", "256", "512"]) == 1
     said = capsys.readouterr()
     assert f"refused {autotuned(512, 512, 512).entry} at 512×512×512: C[0, 0] is off" in said.err
     assert "256×256×256" in said.out and "over 1 shape(s)" in said.out
@@ -491,7 +493,7 @@ def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for
 
 def test_a_wrong_number_of_runs_is_refused(capsys):
     with pytest.raises(SystemExit):
-        main(["bench", "--suite", "tuned", "--runs", "0"])
+        main(["bench", "--suite", "fastest", "--runs", "0"])
     assert "'0' is no number of runs; write 1 or more" in capsys.readouterr().err
 
 
@@ -504,7 +506,7 @@ on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
 @pytest.mark.parametrize("shape", [(300, 200, 100), (1100, 1000, 1024)], ids=[GRAPH, EVENTS])
 def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
-    run, refused = tuned_suite.measure((get("split_k"), get("warptiled")), shape, budget_s=0.1)
+    run, refused = fastest_suite.measure((get("split_k"), get("warptiled")), shape, budget_s=0.1)
     assert not refused and min(run.ms, run.cublas_ms, run.autotuned_ms) > 0
     assert run.repeats >= graphs.MIN_ROUNDS and 0 < run.error < 1e-5
 

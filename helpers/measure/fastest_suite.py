@@ -105,7 +105,7 @@ def measure(kernels: Rivals, shape: Shape, *, seed: int = 0, budget_s: float = 1
     """
     if gpu.backend() != "gpu":
         raise NoGpu(
-            f"Timing needs a GPU. {gpu.reason()} helpers.measure.recordings.tuned() reads what was recorded on a GPU."
+            f"Timing needs a GPU. {gpu.reason()} helpers.measure.recordings.fastest() reads what was recorded on a GPU."
         )
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape, seed))
     reference = Reference.of(*inputs[:2])
@@ -200,5 +200,5 @@ def record(
     about = provenance() | {"code_sha256": {one.name: code_sha256(one) for one in every}} if folder else {}
     for rows, refused in compare(kernels, runs=runs, budget_s=budget_s, report=report):
         if folder and rows:
-            recordings.write_tuned(gpu.name(), about, rows, folder)
+            recordings.write_fastest(gpu.name(), about, rows, folder)
         yield rows, refused

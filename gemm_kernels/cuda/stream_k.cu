@@ -1,5 +1,5 @@
-// Tuned: what the kernels before it left on the table. Blocks stay, and share out all k of all tiles evenly, so that no
-// SM waits for the last wave. Sums change places in pairs, so that the operands of an FMA come from both banks of
+// Stream-K: persistent blocks share out all k of all tiles evenly, so that no SM waits for the last wave. And what the
+// kernels before it left on the table: sums change places in pairs, so that the operands of an FMA come from both banks of
 // registers. Fragments are loaded where the code says, not later. Threads meet in the middle of a tile, not at its end.
 
 // The four neighbours in memory that start at `first`, as one float4
@@ -309,8 +309,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
           int LOOPS>
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
-sgemm_tuned(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-            const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+sgemm_stream_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
+               const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     constexpr int A_ROWS = 4 * THREADS / 32;      // rows of the A tile that the warps load at a time, 8 k of each, and
