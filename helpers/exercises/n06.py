@@ -44,6 +44,9 @@ def predict_loads() -> Prediction:
 
 
 COLUMN_CASE = Case({"M": 64, "N": 64, "K": 16})
+# Each k takes an element of Bs and one from each of four rows of As, which the compiler loads for four k at once: two
+# loads for four FMAs.
+LOADS_PER_FMA = 0.5
 
 THREAD_COLUMN = KernelExercise(
     name="thread_column",
@@ -51,8 +54,9 @@ THREAD_COLUMN = KernelExercise(
     title="Four results for one thread",
     difficulty=1,
     task="Each thread computes four elements of one column of C, one after the other, and each of them goes through "
-    "all tiles anew: two loads from shared memory for every FMA. Compute the four together, with at most 1.3 loads "
-    "for an FMA.",
+    "all tiles anew: more than one load from shared memory for every FMA, although the compiler already loads four "
+    f"neighbours of a row of As at once. Compute the four together, with at most {LOADS_PER_FMA:g} loads per FMA in "
+    "the machine code.",
     hints=(
         "For one k, the four elements need four different elements of As, and the same element of Bs.",
         "Keep four sums, float acc[TM], and let the loop over y be the innermost: inside k, inside k0.",
@@ -60,7 +64,7 @@ THREAD_COLUMN = KernelExercise(
     ),
     problem=Gemm("sgemm_column", (256,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4)),
     picture=TilePhasesOf(COLUMN_CASE, "your kernel", phase=0),
-    goals=(goals.shared_loads_per_fma(1.3),),
+    goals=(goals.shared_loads_per_fma(LOADS_PER_FMA),),
     judged=COLUMN_CASE,
     wrong=(
         Wrong("starter", "The loop over y runs around the loop over the tiles, so that nothing is shared between the "

@@ -160,8 +160,11 @@ ASYNC_WAIT = KernelExercise(
     ),
 )  # fmt: skip
 
+# Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
+READS = 10
 NOT_IN_FLIGHT = (
-    "No load is under way during the products: it is stored, and waited for, before them, or begins only after them."
+    "No load is under way during the products: it is stored, and waited for, before them, or begins only after the "
+    "barrier that follows them."
 )
 
 LOADS_IN_FLIGHT = KernelExercise(
@@ -170,8 +173,8 @@ LOADS_IN_FLIGHT = KernelExercise(
     title="Stretch: multiply while the loads are under way",
     difficulty=3,
     task="Each round loads its tiles and stores them at once, so that every warp stands and waits for global memory. "
-    "Start the loads of the next tiles before the products of this round, and store them after: at least 20 loads "
-    "from shared memory between a load and its store. One pair of tiles is enough.",
+    f"Start the loads of the next tiles before the products of this round, and store them after: at least {READS} "
+    "loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
     hints=(
         "A load into a register does not wait; the first instruction that uses the register does.",
         "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
@@ -179,12 +182,13 @@ LOADS_IN_FLIGHT = KernelExercise(
     ),
     problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.reads_before_store(20, TILE_BYTES),),
+    goals=(goals.reads_before_store(READS, TILE_BYTES),),
     judged=WHOLE_TILES,
     wrong=(
         Wrong("starter", NOT_IN_FLIGHT),
         Wrong("after_multiplying", NOT_IN_FLIGHT),
-        Wrong("only_A", "Only the load of A is under way during the products; that of B still comes after them."),
+        Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
+              "follows them."),
         Wrong("same_tile_again", "Each round loads its own tiles again: the next ones begin at k0 + T."),
         Wrong("B_forgotten", slips.sentence("B_stands_still")),
         Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),

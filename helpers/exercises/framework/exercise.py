@@ -69,8 +69,8 @@ class Exercise:
 class KernelExercise(Exercise):
     """A CUDA kernel to change: sources/<name>.cu.
 
-    problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged,
-    level: numbers to reach besides being right, the case they are measured on, and whether at "ptx" or "sass" level.
+    problem: what the kernel computes.  picture: what `show` draws.  wrong: known wrong solutions.  goals, judged:
+    numbers to reach besides being right, counted in the machine code, and the case they are measured on.
     """
 
     problem: Problem
@@ -78,7 +78,6 @@ class KernelExercise(Exercise):
     wrong: tuple[Wrong, ...]
     goals: tuple[Goal, ...] = ()
     judged: Case | None = None
-    level: str = "ptx"
 
     @cached_property
     def marked(self) -> marked.Marked:
@@ -127,7 +126,7 @@ class KernelExercise(Exercise):
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""
-        return judge.examine(source, self.problem, self.goals, self.judged, self.level)
+        return judge.examine(source, self.problem, self.goals, self.judged)
 
     def _because(self, found: Examination) -> tuple[str, ...]:
         """The sentences of the known slip that reproduces what was found, if there is one."""
@@ -138,7 +137,7 @@ class KernelExercise(Exercise):
             return sentences
         for known in self.wrong:
             source = self.marked.version(known.version)
-            if judge.does_the_same(source, found, self.problem, self.goals, self.judged, self.level):
+            if judge.does_the_same(source, found, self.problem, self.goals, self.judged):
                 return (known.because,)
         return ()
 

@@ -104,21 +104,19 @@ class Examination:
         return tuple(outcome.signature for outcome in self.outcomes), self.measures, self.traffic
 
 
-def examine(
-    source: str, problem: Problem, goals: Sequence[Goal] = (), judged: Case | None = None, level: str = "ptx"
-) -> Examination:
+def examine(source: str, problem: Problem, goals: Sequence[Goal] = (), judged: Case | None = None) -> Examination:
     """Compile, run all cases under the sanitizer, and if all are right measure the goals on the case `judged`.
 
-    level: of the goals' recording, "ptx" or "sass".  Never raises for what a learner wrote.
+    Never raises for what a learner wrote.
     """
     try:
-        return _examined(source, problem, goals, judged, level)
+        return _examined(source, problem, goals, judged)
     except Exception as error:  # a bug of the course must not look like the learner's
         what = f"{type(error).__name__}: {error}"
         return Examination(None, message=f"The simulator stumbled over this kernel ({what}). {NOT_YOURS}")
 
 
-def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None, level: str) -> Examination:
+def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None) -> Examination:
     try:
         kernel = trial.compiled(source, problem.entry)
     except (CompileError, SimulatorError) as error:
@@ -131,16 +129,16 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     if not goals or not all(outcome.passed for outcome in outcomes):
         return Examination(kernel, tuple(outcomes))
     try:
-        found = measured(kernel, problem, judged, level)
+        found = measured(kernel, problem, judged)
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
     return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals), _traffic(found))
 
 
-def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None, level: str) -> Judged:
+def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None) -> Judged:
     """The launch that goals are measured on. Raises SimulatorError."""
     setup = problem.prepare(judged or problem.cases[-1])
-    recording = trial.record(kernel, setup, level=level, blocks=((0, 0, 0),), checks="report")
+    recording = trial.record(kernel, setup, blocks=((0, 0, 0),), checks="report")
     threads = int(np.prod(setup.block))
     return Judged(kernel, recording, threads, setup.shared_bytes, recording.checks.barriers)
 
@@ -196,7 +194,7 @@ def _reproduces(outcome: Outcome, result: np.ndarray | None) -> bool:
 
 
 def does_the_same(
-    source: str, found: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None, level: str
+    source: str, found: Examination, problem: Problem, goals: tuple[Goal, ...], judged: Case | None
 ) -> bool:
     """Whether a known wrong source has the very outcomes and measures that were found."""
     # Small cases first: one launch tells most sources apart. A single element tells little.
@@ -204,7 +202,7 @@ def does_the_same(
     try:
         kernel = trial.compiled(source, problem.entry)
         if found.measures:
-            known = _known_launch(kernel, problem, judged, level)
+            known = _known_launch(kernel, problem, judged)
             if (_traffic(known), tuple(goal.measure(known) for goal in goals)) != (found.traffic, found.measures):
                 return False
         return all(_known_outcome(kernel, problem, one.case).signature == one.signature for one in outcomes)
@@ -219,5 +217,5 @@ def _known_outcome(kernel: simulator.Kernel, problem: Problem, case: Case) -> Ou
 
 
 @lru_cache(maxsize=64)
-def _known_launch(kernel: simulator.Kernel, problem: Problem, judged: Case | None, level: str) -> Judged:
-    return measured(kernel, problem, judged, level)
+def _known_launch(kernel: simulator.Kernel, problem: Problem, judged: Case | None) -> Judged:
+    return measured(kernel, problem, judged)

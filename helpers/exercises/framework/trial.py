@@ -115,16 +115,18 @@ def record(
     kernel: simulator.Kernel,
     setup: Setup,
     *,
-    level: str = "ptx",
     blocks: Any = "all",
     only_traced: bool = False,
     checks: str = "off",
 ) -> simulator.Recording:
-    """One launch with the addresses of these blocks, whatever the sanitizer thinks of it. Raises SimulatorError."""
+    """One launch of the machine code with the addresses of these blocks, whatever the sanitizer thinks of it.
+
+    Raises SimulatorError.
+    """
     with (
         redirect_stdout(io.StringIO()),
         simulator.record(
-            level=level, blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
+            level="sass", blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
         ) as recording,
     ):
         launch(kernel, setup)

@@ -45,11 +45,8 @@ extern "C" __global__ void sgemm_in_flight(int M, int N, int K, float alpha, con
     // <only_A>
         a_next = a_at(k0 + T);
         for (int k = 0; k < T; ++k) acc += As[y][k] * Bs[k][x];
-        b_next = b_at(k0 + T);
     // <after_multiplying>
         for (int k = 0; k < T; ++k) acc += As[y][k] * Bs[k][x];
-        a_next = a_at(k0 + T);
-        b_next = b_at(k0 + T);
     // <B_forgotten>
         a_next = a_at(k0 + T);
         for (int k = 0; k < T; ++k) acc += As[y][k] * Bs[k][x];
@@ -57,6 +54,15 @@ extern "C" __global__ void sgemm_in_flight(int M, int N, int K, float alpha, con
     // <starter>
     // <solution>
         __syncthreads();
+    }
+    // <only_A>
+        __syncthreads();
+        b_next = b_at(k0 + T);
+    }
+    // <after_multiplying>
+        __syncthreads();
+        a_next = a_at(k0 + T);
+        b_next = b_at(k0 + T);
     }
     // <one_barrier>
     }
