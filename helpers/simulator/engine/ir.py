@@ -100,6 +100,12 @@ class Instruction:
     called_from: tuple[int, ...] = ()
     barrier: int = -1
     uniform: bool = False  # writes a register that the lanes of a warp share
+    # What those who watch the execution want to know: it copies one register; it is a load that may come from shared
+    # memory, a compare-and-swap, a strong operation of the memory model.
+    copies: bool = False
+    loads_shared: bool = False
+    swaps: bool = False
+    strong: bool = False
 
 
 @dataclass(slots=True)

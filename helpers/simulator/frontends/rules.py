@@ -1,0 +1,121 @@
+"""What the rule of an instruction answers: how the engine is to execute it.
+
+Both front ends know an instruction by its rule: a function of the front end's reader of operands and of one parsed
+statement. The reader turns operands into functions of the registers and destinations into slots; the rule puts these
+together and returns one of the values below. It raises `Unknown` for an operand, a form or a modifier that it does not
+model; any other exception is a mistake in the rule, and is not caught.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from helpers.simulator.engine.ir import Instruction, Kind, Registers
+
+Reader = Callable[[Registers], Any]
+Execute = Callable[[Any, Registers, Any], Any]
+Condition = Callable[[Any, Registers], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Reads registers and writes registers.
+
+    writes: the slots that receive what `evaluate(registers)` returns: one value, or a tuple of as many values as there
+        are slots; None is a destination that is not kept.
+    fma: the three operands of a fused multiply-add that the engine may carry out together with others.
+    copies: whether the one value written is the one register read, as it is.
+    """
+
+    writes: tuple[int | None, ...]
+    evaluate: Reader
+    fma: tuple[Reader, Reader, Reader] | None = None
+    copies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Touches memory, other lanes or the system: `execute(wave, registers, mask)` returns what `writes` receive.
+
+    loads_shared: it is a load that may come from shared memory.
+    swaps: it is an atomic compare-and-swap.
+    strong: it is ordered among the threads of the grid although it may be no atomic (PTX ISA, 'Memory Consistency').
+    """
+
+    writes: tuple[int | None, ...]
+    execute: Execute
+    loads_shared: bool = False
+    swaps: bool = False
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Goes to one of the statements `targets`: the only one, or the one whose place in it `select(registers)` gives.
+
+    It is taken where `condition(wave, registers)` is true if there is one, else where the guard is.
+    """
+
+    targets: tuple[int, ...]
+    select: Reader | None = None
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The thread ends, where `condition(wave, registers)` is true if there is one."""
+
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Waits for all threads of the block."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarpBarrier:
+    """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`: they stay together."""
+
+    lanes: Reader
+    collective: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Waits for the threads of the warp that agreed to meet at convergence barrier `number`."""
+
+    number: int
+
+
+Outcome = Compute | Effect | Branch | Exit | Barrier | WarpBarrier | Meeting
+
+
+def complete(instruction: Instruction, outcome: Outcome) -> None:
+    """Give an instruction what its rule answered."""
+    match outcome:
+        case Compute():
+            instruction.kind = Kind.ALU
+            instruction.writes, instruction.evaluate = outcome.writes, outcome.evaluate
+            instruction.fma, instruction.copies = outcome.fma, outcome.copies
+        case Effect():
+            instruction.kind = Kind.EFFECT
+            instruction.writes, instruction.execute = outcome.writes, outcome.execute
+            instruction.loads_shared, instruction.swaps = outcome.loads_shared, outcome.swaps
+            instruction.strong = outcome.strong
+        case Branch():
+            instruction.kind = Kind.BRANCH
+            if outcome.select is None:
+                (instruction.target,) = outcome.targets
+            else:
+                instruction.targets, instruction.select = outcome.targets, outcome.select
+            instruction.condition = outcome.condition
+        case Exit():
+            instruction.kind, instruction.condition = Kind.EXIT, outcome.condition
+        case Barrier():
+            instruction.kind = Kind.BARRIER
+        case WarpBarrier():
+            instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
+            instruction.barrier = 1 if outcome.collective else -1
+        case Meeting():
+            instruction.kind, instruction.barrier = Kind.MEETING, outcome.number
