@@ -68,10 +68,14 @@ _BLOCK_SHAPE = (
     ),
 )
 
+_WITHOUT_TILES = {"depth": lambda p: 1, "buffers": lambda p: 0}  # in shared memory
+
 X_DOWN_ROWS = Family(
     rules=_BLOCK_SHAPE,
     block=lambda p: (p["block_x"], p["block_y"], 1),
     tile=lambda p: (p["block_x"], p["block_y"]),
+    **_WITHOUT_TILES,
+    reuse=lambda p: (1, 1),
     rows_along="x",
     template=False,
 )
@@ -80,6 +84,8 @@ X_ALONG_COLUMNS = Family(
     rules=_BLOCK_SHAPE,
     block=lambda p: (p["block_x"], p["block_y"], 1),
     tile=lambda p: (p["block_y"], p["block_x"]),
+    **_WITHOUT_TILES,
+    reuse=lambda p: (1, 1),
     template=False,
 )
 
@@ -92,6 +98,7 @@ SQUARE_TILE = Family(
     ),
     block=lambda p: (p["T"], p["T"], 1),
     tile=lambda p: (p["T"], p["T"]),
+    depth=lambda p: p["T"],
 )
 
 # --- block_tile_1d: a thread computes TM elements of one column ------------------------------------------------------
@@ -176,6 +183,7 @@ def _vectorized(*extra: Rule, buffers: int) -> Family:
         ),
         block=lambda p: (_threads_2d(p), 1, 1),
         tile=_block_tile,
+        buffers=lambda p: buffers,
     )
 
 
@@ -185,6 +193,10 @@ DOUBLE_BUFFERED = _vectorized(_blocks_share_an_sm(_threads_2d), buffers=2)
 # --- async_copy and all after it: STAGES tiles in dynamic shared memory ----------------------------------------------
 
 MOST_SHARED_BYTES = 232448  # CUDA C++ Programming Guide, shared memory per block by opting in: CC 9.0 and 10.0
+
+
+def _stages(p: Params) -> int:
+    return p["STAGES"]
 
 
 def _stages_bytes(p: Params) -> int:
@@ -234,6 +246,7 @@ ASYNC_COPY = Family(
     ),
     block=lambda p: (_threads_2d(p), 1, 1),
     tile=_block_tile,
+    buffers=_stages,
     shared_bytes=_stages_bytes,
 )
 
@@ -262,6 +275,7 @@ def _warptiled(*extra: Rule, shared_bytes: Count) -> Family:
         ),
         block=lambda p: (_threads_warptiled(p), 1, 1),
         tile=_block_tile,
+        buffers=_stages,
         shared_bytes=shared_bytes,
     )
 
@@ -329,6 +343,7 @@ SPLIT_K = Family(
     ),
     block=lambda p: (_threads_warptiled(p), 1, 1),
     tile=_block_tile,
+    buffers=_stages,
     shared_bytes=_stages_or_sums_bytes,
 )
 
@@ -405,6 +420,7 @@ STREAM_K = Family(
     ),
     block=lambda p: (_threads_warptiled(p), 1, 1),
     tile=_block_tile,
+    buffers=_stages,
     shared_bytes=_stages_or_sums_bytes,
     blocks=_equal_parts,
 )
@@ -436,6 +452,7 @@ VECTOR_MATRIX = Family(
     ),
     block=lambda p: (32 * p["WARPS"], 1, 1),
     tile=lambda p: (1, p["BN"]),
+    **_WITHOUT_TILES,
     blocks=_parties,
 )
 
@@ -446,5 +463,6 @@ MATRIX_VECTOR = Family(
     ),
     block=lambda p: (32 * p["BM"], 1, 1),
     tile=lambda p: (p["BM"], 1),
+    **_WITHOUT_TILES,
     blocks=_parties,
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from gemm_kernels.launch import Launch
+
 Params = Mapping[str, int]
 
 CUDA_FOLDER = Path(__file__).parent / "cuda"
@@ -31,6 +33,9 @@ class Family:
     rules: tried in order, so that one may divide by what an earlier one has found to be at least 1.
     block: (x, y, z) threads of a block.
     tile: (rows, columns) of C that one block computes.
+    depth: steps k of one phase of the main loop; 1 without tiles in shared memory.
+    buffers: tiles of A, and as many of B, that a block holds in shared memory at a time; 0 without them.
+    reuse: (rows, columns) of C over which one load from global memory is reused; None: the block's tile.
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
     rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
     blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
@@ -40,6 +45,9 @@ class Family:
     rules: tuple[Rule, ...]
     block: Callable[[Params], tuple[int, int, int]]
     tile: Callable[[Params], tuple[int, int]]
+    depth: Callable[[Params], int] = lambda p: p["BK"]
+    buffers: Callable[[Params], int] = lambda p: 1
+    reuse: Callable[[Params], tuple[int, int]] | None = None
     shared_bytes: Callable[[Params], int] = lambda p: 0
     rows_along: str = "y"
     blocks: Callable[[Params, int], int] | None = None
@@ -121,6 +129,22 @@ class Kernel:
         return self.family.tile(self.params)
 
     @property
+    def depth(self) -> int:
+        """Steps k of one phase of the main loop; 1 for a kernel without tiles in shared memory."""
+        return self.family.depth(self.params)
+
+    @property
+    def buffers(self) -> int:
+        """Tiles of A, and as many of B, that a block holds in shared memory at a time; 0 for a kernel without them."""
+        return self.family.buffers(self.params)
+
+    @property
+    def reuse_tile(self) -> tuple[int, int]:
+        """(rows, columns) of C over which one load from global memory is reused: the block's tile, which is loaded into
+        shared memory once, or (1, 1) where each thread fetches its own."""
+        return (self.family.reuse or self.family.tile)(self.params)
+
+    @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory to launch with, in bytes. Above 48 KB the launch must first raise the function's limit
         (CuPy: `function.max_dynamic_shared_size_bytes = kernel.shared_bytes`)."""
@@ -149,6 +173,13 @@ class Kernel:
                     f"and a grid has at most {limit} there. Try a larger tile."
                 )
         return grid
+
+    def launch(self, M: int, N: int, K: int) -> Launch:
+        """A launch on matrices of this shape. ValueError if the GPU cannot launch so many blocks."""
+        return Launch(
+            self.name, self.source, self.entry, self.block, self.grid(M, N), self.shared_bytes, (M, N, K), self.tile,
+            self.depth, self.buffers, self.family.rows_along,
+        )  # fmt: skip
 
     def replace(self, **params: int) -> Kernel:
         """The same kernel with other parameters: `get("shared_memory").replace(T=16)`.

@@ -12,7 +12,7 @@ from functools import lru_cache
 import ipywidgets
 import numpy as np
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers import simulator
 from helpers.analysis.banks import SharedAccess, shared_accesses
 from helpers.draw import theme
@@ -21,7 +21,6 @@ from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.simulator.recording.counting import BANKS, LANES, WORD_BYTES
 

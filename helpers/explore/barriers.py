@@ -12,14 +12,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers import simulator
 from helpers.analysis.tile_phases import Race, TilePhases
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.tile_phases import TILES, Tiled, phases_of
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.gpu import KERNEL_OPTIONS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers import gpu
 from helpers.analysis.block_shapes import BlockShape
 from helpers.devices import FLOAT_BYTES
@@ -21,7 +21,6 @@ from helpers.draw.settings import Setting, settings_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance, recordings
 from helpers.measure.measurement import recorded_on
@@ -132,7 +131,7 @@ class CoalescingExplorer(LiveExplorer):
         block = (self.block_x.value, self.block_y.value)
         here = (self.kernel.value, block, self.width.value, self.warp.value, self.k.value)
         own = self.own
-        if own is None or self.kernel.value != own.program:
+        if own is None or self.kernel.value != Program.of(own):
             return Choice(*here)
         rows, _, steps = own.shape or (ROWS, 0, launches.SHORT_K)
         return Choice(*here, steps, rows, own.shared_bytes)
@@ -189,7 +188,7 @@ def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), w
         ("along the columns", Program.of(get("coalesced"))),
     ]
     if own is not None:
-        kernels.insert(0, (f"as in {own.name}", own.program))
+        kernels.insert(0, (f"as in {own.name}", Program.of(own)))
         block, width = own.block[:2], own.shape[1] if own.shape else width
     return CoalescingExplorer(kernels, block, width, own)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels import LADDER, Kernel, OwnKernel, get
 from helpers import simulator
 from helpers.compiler import DisassemblyError, NvdisasmMissing
 from helpers.draw import theme
@@ -18,7 +18,6 @@ from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.text_stage import TextStage
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.simulator import UnsupportedInstruction

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import LADDER, OwnKernel, get
 from helpers.analysis.lines import source_costs
 from helpers.draw import theme
 from helpers.draw.heat_source import HeatSource, heat_source
@@ -17,7 +17,6 @@ from helpers.explore.controls import choice_list
 from helpers.explore.launches import record_launch
 from helpers.explore.live import LiveExplorer
 from helpers.explore.machine_code import record_as_run
-from helpers.explore.own import OwnKernel
 from helpers.explore.text_stage import TextStage
 from helpers.explore.widgets import choice_buttons, labelled
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import ipywidgets
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers.analysis.hierarchy import Hierarchy, hierarchy
 from helpers.devices import WARP
 from helpers.draw import theme
@@ -20,7 +20,6 @@ from helpers.explore.bank_board import Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import number_slider
 
 SIZE = 1024  # M = N

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels import LADDER, Kernel, OwnKernel, get
 from helpers import compiler, devices
 from helpers.draw import theme
 from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.gpu import KERNEL_OPTIONS
 
 MOST_REGISTERS, WARP = 255, 32

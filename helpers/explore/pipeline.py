@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import ipywidgets
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers import devices
 from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
@@ -20,13 +20,11 @@ from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import record_as_run
 from helpers.explore.occupancy import Launch, resources_of
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
 from helpers.occupancy import occupancy
 
 KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy", "warptiled")
-BUFFERS = {"double_buffered": 2, "ping_pong": 2}  # pairs of tiles; other kernels have STAGES of them, or one
 BY_HAND = "these numbers"
 DEVICE = "NVIDIA H200"
 SCHEDULERS = 4  # of an SM since compute capability 5.0 (CUDA C++ Programming Guide, "Compute Capabilities")
@@ -52,12 +50,9 @@ class Looped:
     @classmethod
     def of(cls, kernel: Kernel | OwnKernel) -> Looped:
         """A kernel of the ladder that has tiles, or a learner's."""
-        if isinstance(kernel, OwnKernel):
-            depth, stages = kernel.depth, kernel.stages
-        else:
-            depth = kernel.params.get("BK", kernel.params.get("T", 1))
-            stages = kernel.params.get("STAGES", BUFFERS.get(kernel.name, 1))
-        return cls(Program.of(kernel), kernel.block, kernel.tile, depth, kernel.shared_bytes, stages)
+        return cls(
+            Program.of(kernel), kernel.block, kernel.tile, kernel.depth, kernel.shared_bytes, max(1, kernel.buffers)
+        )
 
     @property
     def threads(self) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers import devices
 from helpers.analysis.register_tile import RegisterTile, register_tile
 from helpers.analysis.staging import NotStaged
@@ -20,7 +20,6 @@ from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.occupancy import Launch, resources_of
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 from helpers.occupancy import occupancy

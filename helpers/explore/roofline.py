@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel
+from gemm_kernels import LADDER, Kernel, OwnKernel
 from helpers import devices
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
@@ -19,7 +19,6 @@ from helpers.explore import launches
 from helpers.explore.controls import Switches, choice_list
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.register_tile import Tiled
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings

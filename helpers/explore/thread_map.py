@@ -12,7 +12,7 @@ from itertools import product
 
 import ipywidgets
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.analysis.thread_map import ThreadMap, thread_map
 from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
@@ -20,7 +20,6 @@ from helpers.explore import launches
 from helpers.explore.controls import range_slider
 from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
@@ -54,7 +53,7 @@ def covering_grid(program: Program, block: Dims, shape: tuple[int, int], own: Ow
     """The smallest grid whose blocks cover C. A learner's kernel, `own`, is taken to run x along the columns, and to
     compute as many elements a thread in another block as in its own."""
     M, N = shape
-    if own is not None and program == own.program:
+    if own is not None and program == Program.of(own):
         (rows, columns), (x, y, _) = own.tile or (1, 1), own.block
         return -(-N * x // (columns * block[0])), -(-M * y // (rows * block[1])), 1
     down, across = (block[0], block[1]) if program.name == ROWS_DOWN_X else (block[1], block[0])
@@ -110,7 +109,7 @@ class ThreadMapExplorer(LiveExplorer):
         x, y, z = (dim.value for dim in self.dims)
         grid = (self.grid_x.value, self.grid_y.value, 1)
         program, own = self.kernel.value, self.own
-        shared_bytes = own.shared_bytes if own is not None and program == own.program else 0
+        shared_bytes = own.shared_bytes if own is not None and program == Program.of(own) else 0
         return Choice(program, self.shape.value, (x, y, z), grid, self.block.value, self.thread.value, shared_bytes)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
@@ -140,7 +139,7 @@ def explore(
         ("down the rows (naive)", Program.of(get("naive"))),
     ]
     if own is not None:
-        kernels.insert(0, (f"as in {own.name}", own.program))
+        kernels.insert(0, (f"as in {own.name}", Program.of(own)))
         block, shape = own.block, own.shape[:2] if own.shape else shape
     return ThreadMapExplorer(kernels, (*block, 1, 1)[:3], shape, own)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import ipywidgets
 
-from gemm_kernels import Kernel, get
+from gemm_kernels import Kernel, OwnKernel, get
 from helpers.analysis.staging import NotStaged
 from helpers.analysis.tile_phases import TilePhases, tile_phases
 from helpers.draw import theme
@@ -19,7 +19,6 @@ from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
@@ -53,7 +52,7 @@ class Tiled:
     def of_own(cls, own: OwnKernel) -> Tiled:
         """A learner's kernel."""
         shape = own.shape or (SIZE, SIZE, SIZE)
-        return cls(own.name, own.name, own.program, own.block, own.tile, shape, own.shared_bytes)
+        return cls(own.name, own.name, Program.of(own), own.block, own.tile, shape, own.shared_bytes)
 
     @property
     def shown_block(self) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import ipywidgets
 import numpy as np
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers import compiler, simulator
 from helpers.analysis.vector_width import LineCode, Way, line_code
 from helpers.draw import theme
@@ -22,7 +22,6 @@ from helpers.explore.bank_board import DEPTH, SIZE, Staged
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import record_as_run
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.simulator import Misaligned

@@ -57,8 +57,7 @@ def requested(kernel: Kernel, M: int, N: int, K: int, beta: float = 0.0) -> Traf
 
     Blocks of `stream_k` that share a tile write and read their parts of it, too, which is not in here.
     """
-    rows, columns = reuse_tile(kernel)
-    return tiled(M, N, K, rows, columns, beta)
+    return tiled(M, N, K, *kernel.reuse_tile, beta)
 
 
 def tiled(M: int, N: int, K: int, tile_rows: int, tile_columns: int, beta: float = 0.0) -> Traffic:
@@ -77,15 +76,6 @@ def tiled(M: int, N: int, K: int, tile_rows: int, tile_columns: int, beta: float
         store_C=FLOAT_BYTES * M * N,
         flops=flops(M, N, K),
     )
-
-
-def reuse_tile(kernel: Kernel) -> tuple[int, int]:
-    """(rows, columns) of C over which one load from global memory is reused.
-
-    A kernel whose parameters are only the block's shape does not share what it loads, each thread fetches its own: (1,
-    1). The others load a block's tile of A and of B into shared memory once.
-    """
-    return kernel.tile if kernel.template else (1, 1)
 
 
 def tile_intensity(tile_rows: int, tile_columns: int) -> float:

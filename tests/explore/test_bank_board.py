@@ -2,13 +2,12 @@
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers import compiler
 from helpers.compiler import disassembly
 from helpers.explore import bank_board
 from helpers.explore.bank_board import Staged, Tile, places, tile_access
 from helpers.explore.live import CannotShow
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """

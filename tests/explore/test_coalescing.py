@@ -6,13 +6,12 @@ import random
 import pytest
 from matplotlib.figure import Figure
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.analysis.access import warp_access
 from helpers.authoring.bench import explorers as bench
 from helpers.explore import coalescing, launches
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
 from helpers.explore.launches import Program
-from helpers.explore.own import OwnKernel
 from helpers.explore.widgets import STATIC_NOTE
 from helpers.measure import Performance
 
@@ -115,7 +114,7 @@ def test_random_settings_never_raise_and_keep_no_figure(explorer):
 def test_a_learners_own_kernel_is_a_third_choice():
     own = OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 1), shape=(96, 64, 5), name="mine")
     explorer = coalescing.explore(own)
-    assert explorer.choice == Choice(own.program, (32, 1), 64, steps=5, rows=96) and explorer.k.max == 4
+    assert explorer.choice == Choice(Program.of(own), (32, 1), 64, steps=5, rows=96) and explorer.k.max == 4
     assert shows_a_picture(explorer)
     assert explorer.stage.note.value == "mine was not recorded on a GPU."
 

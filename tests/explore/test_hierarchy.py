@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, Tiled, levels_of, warptiled, with_lane_map
 from helpers.explore.launches import record_launch
 from helpers.explore.live import CannotShow
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """

@@ -2,10 +2,9 @@
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers import compiler, devices
 from helpers.explore import occupancy
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 OWN = OwnKernel(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.authoring.notebooks import form as notebook_form
 from helpers.draw import theme
 from helpers.explore import (
@@ -24,7 +24,6 @@ from helpers.explore import (
     tile_phases,
     vector_width,
 )
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import PNG, shown
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"

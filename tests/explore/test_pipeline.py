@@ -1,9 +1,8 @@
 """The explorer of the copy pipeline."""
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.explore import pipeline
 from helpers.explore.launches import record_launch
-from helpers.explore.own import OwnKernel
 from helpers.explore.pipeline import Loop, loop_of
 from helpers.models.pipeline import Pipeline, Work
 from tests.explore.driving import drive, living_figures, shown

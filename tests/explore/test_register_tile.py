@@ -1,9 +1,8 @@
 """The explorer of register tiling."""
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers import compiler
 from helpers.explore import register_tile
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 

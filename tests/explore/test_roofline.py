@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import LADDER, OwnKernel, get
 from helpers import devices
 from helpers.explore import launches, roofline
 from helpers.explore.launches import Program
-from helpers.explore.own import OwnKernel
 from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.explore import diff, heat_source
 from helpers.explore.bank_board import Staged
 from helpers.explore.heat_source import DEPTH, SIZE, source_of
 from helpers.explore.launches import record_launch
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """

@@ -1,9 +1,8 @@
 """The explorer of threads and indices."""
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.explore import thread_map
 from helpers.explore.launches import Program
-from helpers.explore.own import OwnKernel
 from tests.explore.driving import drive, living_figures, shown
 
 OWN = OwnKernel(
@@ -57,8 +56,8 @@ def test_a_block_that_is_too_large_is_answered_in_a_sentence():
 
 def test_a_learners_kernel_is_drawn_from_its_own_stores():
     explorer = thread_map.explore(OWN)
-    data = thread_map.map_of(OWN.program, (16, 16), (8, 4, 1), (2, 4, 1))
-    assert explorer.choice == thread_map.Choice(OWN.program, (16, 16), (8, 4, 1), (2, 4, 1))
+    data = thread_map.map_of(Program.of(OWN), (16, 16), (8, 4, 1), (2, 4, 1))
+    assert explorer.choice == thread_map.Choice(Program.of(OWN), (16, 16), (8, 4, 1), (2, 4, 1))
     assert data.elements(0, 1).tolist() == [[1, 0]]  # lane 1 is a row below lane 0
 
 

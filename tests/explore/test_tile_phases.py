@@ -1,8 +1,7 @@
 """The explorer of shared memory."""
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers.explore import tile_phases
-from helpers.explore.own import OwnKernel
 from helpers.explore.tile_phases import Tiled
 from tests.explore.driving import drive, living_figures, shown
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel, get
 from helpers import compiler
 from helpers.compiler import disassembly
 from helpers.explore import vector_width
 from helpers.explore.bank_board import DEPTH, SIZE, Staged
 from helpers.explore.launches import record_launch
-from helpers.explore.own import OwnKernel
 from helpers.explore.vector_width import WIDTHS, Copy, array_of, lines_of, way_of
 from tests.explore.driving import drive, living_figures, shown
 

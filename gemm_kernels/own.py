@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gemm_kernels import Kernel
-from helpers.explore.launches import Program
+from gemm_kernels.kernel import Kernel
+from gemm_kernels.launch import Launch
 
 AXES = "x, y, z"
 
@@ -21,7 +21,7 @@ class OwnKernel:
     source: CUDA C++.  entry: the kernel's name, or a template instantiation such as "sgemm<32>".
     block: threads along x, y, z, the last ones may be left out.  shared_bytes: dynamic shared memory.
     tile: (rows, columns) of C that a block computes; None: an element a thread, x along the columns.
-    depth: steps k of one phase of its loop.  stages: tiles of A and of B that it holds at a time.
+    depth: steps k of one phase of its loop.  buffers: tiles of A and of B that it holds at a time.
     shape: (M, N, K) of the launch; None: what suits the picture.  name: what pictures call it; None: the entry.
 
     Raises ValueError with a sentence for what can be no launch. Whether the source compiles, and the launch runs, the
@@ -35,7 +35,7 @@ class OwnKernel:
     depth: int = 16
     shape: tuple[int, int, int] | None = None
     shared_bytes: int = 0
-    stages: int = 1
+    buffers: int = 1
     name: str | None = None
     idea: str = "A kernel of your own."
 
@@ -57,28 +57,22 @@ class OwnKernel:
             object.__setattr__(self, field, _whole(field, given))
         if self.tile is None:
             object.__setattr__(self, "tile", (self.block[1], self.block[0]))
-        for field, least in (("depth", 1), ("stages", 1), ("shared_bytes", 0)):
+        for field, least in (("depth", 1), ("buffers", 1), ("shared_bytes", 0)):
             _whole(field, [getattr(self, field)], least)
         object.__setattr__(self, "name", self.name or self.function)
 
     @classmethod
     def of(cls, kernel: Kernel, shape: tuple[int, int, int] | None = None) -> OwnKernel:
         """A kernel of the ladder with parameters of one's own: OwnKernel.of(get("block_tile_2d").replace(BM=32))."""
-        depth, stages = kernel.params.get("BK", kernel.params.get("T", 1)), kernel.params.get("STAGES", 1)
         return cls(
-            kernel.source, kernel.entry, kernel.block, kernel.tile, depth, shape, kernel.shared_bytes, stages,
-            kernel.name, kernel.idea,
+            kernel.source, kernel.entry, kernel.block, kernel.tile, kernel.depth, shape, kernel.shared_bytes,
+            max(1, kernel.buffers), kernel.name, kernel.idea,
         )  # fmt: skip
 
     @property
     def function(self) -> str:
         """The name of the CUDA function, without template arguments."""
         return self.entry.split("<")[0].strip()
-
-    @property
-    def program(self) -> Program:
-        """The kernel without its launch."""
-        return Program.of(self)
 
     @property
     def threads(self) -> int:
@@ -90,6 +84,19 @@ class OwnKernel:
         """The blocks that cover C of (M, N): x along the columns, y down the rows."""
         rows, columns = self.tile or (1, 1)
         return -(-N // columns), -(-M // rows), 1
+
+    def launch(self, M: int, N: int, K: int) -> Launch:
+        """A launch on matrices of this shape."""
+        return Launch(
+            self.name, self.source, self.entry, self.block, self.grid(M, N), self.shared_bytes, (M, N, K), self.tile,
+            self.depth, self.buffers,
+        )  # fmt: skip
+
+
+def launch_of(kernel: Kernel | OwnKernel, M: int, N: int, K: int) -> Launch:
+    """A kernel's launch on matrices of this shape, or of the shape that a learner's own kernel names."""
+    named = kernel.shape if isinstance(kernel, OwnKernel) else None
+    return kernel.launch(*(named or (M, N, K)))
 
 
 _WHAT = {
