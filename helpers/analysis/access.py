@@ -122,6 +122,17 @@ def warp_access(
     )
 
 
+def gemm_accesses(
+    recording: Recording, k: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
+) -> tuple[WarpAccess, WarpAccess, WarpAccess]:
+    """One warp's load of A and of B at step k and its store of C: the three ribbons of picture 3."""
+    return (
+        warp_access(recording, "A", "ld", k, block, warp),
+        warp_access(recording, "B", "ld", k, block, warp),
+        warp_access(recording, "C", "st", 0, block, warp),
+    )
+
+
 def _nothing(recording: Recording, array: str, op: str, k: int, block: tuple[int, ...], warp: int, found: int) -> str:
     who = f"warp {warp} of block {block}"
     if found:

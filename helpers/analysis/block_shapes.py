@@ -8,6 +8,12 @@ from typing import Literal
 
 import numpy as np
 
+from gemm_kernels import Kernel
+from helpers import devices
+from helpers.measure import recordings
+from helpers.measure.measurement import Measurement
+from helpers.simulator import Recording
+
 FAR_APART = 1.25  # shapes of one cost whose GFLOPS differ by more than this factor are labelled
 Cost = Literal["sectors", "tags"]
 
@@ -39,6 +45,42 @@ class BlockShape:
     def cost(self, kind: Cost) -> float:
         """Sectors or tags a request."""
         return self.sectors_per_request if kind == "sectors" else self.tags_per_request
+
+
+def block_shape(
+    recording: Recording, kernel: Kernel, block: tuple[int, int], speed_at: int | None = None
+) -> BlockShape:
+    """What the global loads of a recorded launch cost, and the recorded GFLOPS of its kernel with its block.
+
+    speed_at: M = N = K of the measurement to look up. gflops is None without it, or if that was not measured.
+    """
+    measured = recorded(kernel, block, speed_at) if speed_at else None
+    return BlockShape(
+        kernel=kernel.name,
+        block=block,
+        sectors_per_request=sectors_per_request(recording),
+        tags_per_request=tags_per_request(recording),
+        gflops=measured.gflops if measured else None,
+    )
+
+
+def sectors_per_request(recording: Recording) -> float:
+    """32-byte sectors of a global load, the mean over all that were executed."""
+    return recording.total("sectors", "global", "ld") / recording.total("requests", "global", "ld")
+
+
+def tags_per_request(recording: Recording) -> float:
+    """128-byte lines of a global load, one tag look-up each, the mean over all that were executed."""
+    return recording.total("tags", "global", "ld") / recording.total("requests", "global", "ld")
+
+
+def recorded(
+    kernel: Kernel, block: tuple[int, int], size: int, gpu: str = recordings.DEFAULT_GPU
+) -> Measurement | None:
+    """The recorded Measurement of this kernel with this block at M = N = K = size, or None."""
+    if block[0] * block[1] > devices.get(gpu).max_threads_per_block:
+        return None
+    return recordings.find(kernel.replace(block_x=block[0], block_y=block[1]), size, size, size, gpu)
 
 
 def rank_correlation(x: Sequence[float], y: Sequence[float]) -> float:

@@ -92,3 +92,8 @@ def ladder_of(gpu: str, suite: Suite) -> Ladder:
     step = {kernel.name: number for number, kernel in enumerate(LADDER)}
     rows = sorted(recordings.load(gpu, suite), key=lambda row: step.get(row.kernel, len(step)))
     return ladder(rows, gpu, devices.get(gpu).peak_fp32_gflops)
+
+
+def shape_label(shape: Shape) -> str:
+    """'4096' for a cube, '64×4096×1024' otherwise."""
+    return str(shape[0]) if len(set(shape)) == 1 else "×".join(map(str, shape))

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from helpers.analysis.ladder import Ladder, Shape
+from helpers.analysis.ladder import Ladder, Shape, shape_label
 from helpers.draw import page, theme
 
 CUBLAS = "cuBLAS"
@@ -31,11 +31,6 @@ CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 COLUMNS_Y, COLUMNS_ROW, COLUMNS_NAME, COLUMNS_NUMBER = 84.0, 25.0, 140.0, 62.0
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)  # TFLOPS
-
-
-def shape_label(shape: Shape) -> str:
-    """'4096' for a cube, '64×4096×1024' otherwise."""
-    return str(shape[0]) if len(set(shape)) == 1 else "×".join(map(str, shape))
 
 
 def ladder_figure(data: Ladder, shape: Shape, kernel: str, scale: Scale = "linear") -> theme.Figure:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 
-from helpers.analysis.tuning import MEASURES, Configuration, Landscape, Measure
+from helpers.analysis.landscape import MEASURES, Configuration, Landscape, Measure
 from helpers.draw import page, theme
 
 LIMITERS = {  # colour of what stops the next block

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
-from helpers.analysis.access import warp_access
+from helpers.analysis.access import gemm_accesses, warp_access
 from helpers.draw import theme
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
@@ -36,7 +36,7 @@ def predict_naive_load() -> Prediction:
             32: "The lanes' floats are a whole row of A apart, so no two of them lie in the same sector.",
         },
         answer=warp_access(run, "A").sectors,
-        picture=lambda: sectors_figure(launches.gemm_accesses(run), "naive, block (32, 32): warp 0, k = 0"),
+        picture=lambda: sectors_figure(gemm_accesses(run), "naive, block (32, 32): warp 0, k = 0"),
     )
 
 
@@ -113,7 +113,7 @@ def _judge_block(block: Any) -> Verdict:
 def _sectors_of_block(block: tuple[int, int]) -> theme.Figure:
     """What warp 0 of the naive kernel asks for."""
     run = launches.record_launch(NAIVE, block, M=WIDTH, N=WIDTH, K=launches.SHORT_K)
-    return sectors_figure(launches.gemm_accesses(run), f"naive, block ({block[0]}, {block[1]}): warp 0, k = 0")
+    return sectors_figure(gemm_accesses(run), f"naive, block ({block[0]}, {block[1]}): warp 0, k = 0")
 
 
 NARROW_BLOCK = ValueExercise(

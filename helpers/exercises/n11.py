@@ -9,12 +9,12 @@ from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.analysis import landscape
 from helpers.draw import theme
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
-from helpers.explore import tuning
 from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.models.tuning import predict as predicted
@@ -25,7 +25,7 @@ OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
 
 def predict_legal() -> Prediction:
     """How much of the space obeys the kernel's rules. The answer is counted."""
-    share = sum(not one.broken for one in tuning.space()) / len(tuning.space())
+    share = sum(not one.broken for one in landscape.space()) / len(landscape.space())
     options = {
         "nearly all": "The rules are many, and most of them say that one number divides another.",
         "about a half": "A single rule, 32 lanes in a warp's tile, already forbids more than a half.",
@@ -41,7 +41,7 @@ def predict_legal() -> Prediction:
 def check_configuration(**params: int) -> Verdict:
     """Parameters that obey the rules and are predicted to reach both goals."""
     try:
-        kernel = get(tuning.KERNEL).replace(**params)
+        kernel = get(landscape.KERNEL).replace(**params)
     except ValueError as error:
         return Verdict(None if params == START else False, str(error))
     found = predicted(DEVICE, kernel)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from gemm_kernels import get
 from helpers import devices
-from helpers.analysis.ladder import ladder_of
-from helpers.draw.ladder import shape_label
+from helpers.analysis.ladder import ladder_of, shape_label
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question

@@ -13,7 +13,8 @@ import ipywidgets
 
 from gemm_kernels import Kernel, OwnKernel, get
 from helpers import gpu
-from helpers.analysis.block_shapes import BlockShape
+from helpers.analysis.access import gemm_accesses
+from helpers.analysis.block_shapes import block_shape, recorded
 from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
@@ -83,7 +84,7 @@ def picture_of(choice: Choice) -> theme.Figure:
     M, N, K = choice.rows, choice.width, choice.steps
     recording = launches.record_launch(choice.program, choice.block, M, N, K, shared_bytes=choice.shared_bytes)
     try:
-        accesses = launches.gemm_accesses(recording, choice.k, warp=choice.warp)
+        accesses = gemm_accesses(recording, choice.k, warp=choice.warp)
     except LookupError as error:
         raise CannotShow(str(error)) from error
     x, y = choice.block
@@ -95,7 +96,7 @@ def speed_of(choice: Choice) -> str:
     x, y = choice.block
     size = f"{theme.thousands(RECORDED_SIZE)}³"
     try:
-        measured = launches.recorded(get(choice.program.name), choice.block, RECORDED_SIZE)
+        measured = recorded(get(choice.program.name), choice.block, RECORDED_SIZE)
     except ValueError:  # a learner's own kernel
         return f"{choice.program.name} was not recorded on a GPU."
     if measured is None:
@@ -203,16 +204,9 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
     for name, block, width in settings:
         kernel, where = get(name), (0, 1, 0)
         recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=launches.SHORT_K, blocks=(where,))
-        accesses = launches.gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
+        accesses = gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
         whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
-        measured = launches.recorded(kernel, block, RECORDED_SIZE) if whole_lines else None
-        shape = BlockShape(
-            kernel=name,
-            block=block,
-            sectors_per_request=launches.sectors_per_request(recording),
-            tags_per_request=launches.tags_per_request(recording),
-            gflops=measured.gflops if measured else None,
-        )
+        shape = block_shape(recording, kernel, block, RECORDED_SIZE if whole_lines else None)
         rows.append(Setting(shape, accesses, f"{theme.plural(width, 'column')}"))
     title = "What one warp asks for at k = 1, one row a setting"
     return settings_figure(rows, title, f"{recorded_on(recordings.DEFAULT_GPU)} at {RECORDED_SIZE}³")

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from helpers.analysis.ladder import Ladder, Shape, Suite, ladder_of
+from helpers.analysis.ladder import Ladder, Shape, Suite, ladder_of, shape_label
 from helpers.draw import theme
-from helpers.draw.ladder import FIGURE_HEIGHT, Scale, ladder_columns_figure, ladder_figure, shape_label
+from helpers.draw.ladder import FIGURE_HEIGHT, Scale, ladder_columns_figure, ladder_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled

@@ -15,9 +15,8 @@ import numpy as np
 
 from gemm_kernels import Kernel
 from helpers import simulator
-from helpers.analysis.access import WarpAccess, warp_access
+from helpers.analysis import block_shapes
 from helpers.analysis.block_shapes import BlockShape
-from helpers.measure import recordings
 
 ORIGIN = ((0, 0, 0),)
 # Steps of the loop where the loop itself is not the subject. A's rows are then two lines apart, so that a load of A
@@ -117,27 +116,6 @@ def _function(source: str, entry: str) -> Any:
     return simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry]).get_function(entry)
 
 
-def gemm_accesses(
-    recording: simulator.Recording, k: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
-) -> tuple[WarpAccess, WarpAccess, WarpAccess]:
-    """One warp's load of A and of B at step k and its store of C: the three ribbons of picture 3."""
-    return (
-        warp_access(recording, "A", "ld", k, block, warp),
-        warp_access(recording, "B", "ld", k, block, warp),
-        warp_access(recording, "C", "st", 0, block, warp),
-    )
-
-
-def sectors_per_request(recording: simulator.Recording) -> float:
-    """32-byte sectors of a global load, the mean over all that were executed."""
-    return recording.total("sectors", "global", "ld") / recording.total("requests", "global", "ld")
-
-
-def tags_per_request(recording: simulator.Recording) -> float:
-    """128-byte lines of a global load, one tag look-up each, the mean over all that were executed."""
-    return recording.total("tags", "global", "ld") / recording.total("requests", "global", "ld")
-
-
 def block_shape(kernel: Kernel, block: tuple[int, int], width: int, *, speed_at: int | None = None) -> BlockShape:
     """A block shape's cost per request, counted on one block, and its recorded GFLOPS.
 
@@ -145,18 +123,4 @@ def block_shape(kernel: Kernel, block: tuple[int, int], width: int, *, speed_at:
     that was not recorded.
     """
     recording = record_launch(kernel, block, M=max(width, max(block)), N=width, K=SHORT_K)
-    measured = recorded(kernel, block, speed_at or width)
-    return BlockShape(
-        kernel=kernel.name,
-        block=block,
-        sectors_per_request=sectors_per_request(recording),
-        tags_per_request=tags_per_request(recording),
-        gflops=measured.gflops if measured else None,
-    )
-
-
-def recorded(kernel: Kernel, block: tuple[int, int], size: int, gpu: str = recordings.DEFAULT_GPU) -> Any:
-    """The recorded Measurement of this kernel with this block at M = N = K = size, or None."""
-    if block[0] * block[1] > 1024:
-        return None
-    return recordings.find(kernel.replace(block_x=block[0], block_y=block[1]), size, size, size, gpu)
+    return block_shapes.block_shape(recording, kernel, block, speed_at or width)

@@ -9,35 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import product
 
 import ipywidgets
 
-from gemm_kernels import get
 from helpers import devices
-from helpers.analysis.tuning import MEASURES, Configuration, Landscape, Measure
+from helpers.analysis.landscape import (
+    DEFAULT_SIZE,
+    KERNEL,
+    MEASURES,
+    Landscape,
+    Measure,
+    landscape_of,
+    most_searched,
+    sizes,
+    space,
+)
 from helpers.draw import theme
 from helpers.draw.tuning import FIGURE_HEIGHT, landscape_figure, landscapes_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.measure import recordings
-from helpers.measure.measurement import recorded_on
-from helpers.models.tuning import predict
-
-KERNEL = "autotuned"
-FIRST_GUESS = "warptiled"  # whose parameters were chosen by hand
-DEFAULT_SIZE = 4096
-SUITE = "tuning"
-SPACE = {
-    "BM": (32, 64, 128, 256),
-    "BN": (32, 64, 128, 256),
-    "BK": (8, 16, 32),
-    "WM": (16, 32, 64, 128),
-    "WN": (16, 32, 64, 128),
-    "TM": (4, 8, 16),
-    "TN": (4, 8, 16),
-}
 
 
 @dataclass(frozen=True)
@@ -54,92 +45,16 @@ class Choice:
     size: int = DEFAULT_SIZE
 
 
-def fixed() -> dict[str, int]:
-    """The kernel's other parameters, which keep their values while the space is drawn."""
-    return {name: value for name, value in get(KERNEL).params.items() if name not in SPACE}
-
-
-@lru_cache(maxsize=1)
-def space() -> tuple[Configuration, ...]:
-    """Every configuration of SPACE, legal or with the rule that it breaks."""
-    kernel, others, found = get(KERNEL), fixed(), []
-    for values in product(*SPACE.values()):
-        params = {**dict(zip(SPACE, values, strict=True)), **others}
-        broken = next((rule.sentence for rule in kernel.rules if not rule.holds(params)), "")
-        found.append(Configuration(params, broken))
-    return tuple(found)
-
-
-@lru_cache(maxsize=8)
-def landscape(device: devices.Device, size: int | None = None) -> Landscape:
-    """The space with what is predicted for a GPU; with a size, also what a search recorded on it at M = N = K = size.
-
-    A search varies parameters that `space()` leaves alone, so that its configurations come on top of the space's.
-    """
-    kernel = get(KERNEL)
-    measured = _searched(device.name, size) if size else {}
-    found = {tuple(one.params.values()): one for one in space()}
-    names = (*SPACE, *fixed())
-    for params in measured:  # the search may have looked outside of SPACE
-        found.setdefault(params, Configuration(dict(zip(names, params, strict=True))))
-    configurations = []
-    for key, one in found.items():
-        if not one.broken:
-            prediction = predict(device, kernel.replace(**one.params))
-            one = Configuration(one.params, "", prediction, measured.get(key))
-        configurations.append(one)
-    source = recorded_on(device.name) if measured else ""
-    first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
-    return Landscape(KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source)
-
-
-def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
-    """GFLOPS of a recorded search by parameters, in the order of SPACE and `fixed()`; empty if there is none."""
-    try:
-        rows = recordings.load(gpu, SUITE)
-    except recordings.NoRecording:
-        return {}
-    names = (*SPACE, *fixed())
-    return {
-        tuple(row.params[name] for name in names): row.gflops for row in rows if (size,) * 3 == (row.M, row.N, row.K)
-    }
-
-
-def pairs(gpu: str, size: int, name: str, old: int, new: int) -> list[tuple[dict[str, int], float, float]]:
-    """(the other parameters, GFLOPS with the old value of one, GFLOPS with the new one), for every configuration that
-    a recorded search at M = N = K = size measured with both."""
-    found: dict[tuple[tuple[str, int], ...], dict[int, float]] = {}
-    for params, gflops in _searched(gpu, size).items():
-        named = dict(zip((*SPACE, *fixed()), params, strict=True))
-        value = named.pop(name)
-        found.setdefault(tuple(named.items()), {})[value] = gflops
-    return [(dict(others), both[old], both[new]) for others, both in found.items() if {old, new} <= both.keys()]
-
-
-@lru_cache(maxsize=16)
-def sizes(gpu: str) -> tuple[int, ...]:
-    """The sizes of the searches that were recorded on a GPU, ascending."""
-    try:
-        return tuple(sorted({row.M for row in recordings.load(gpu, SUITE) if row.M == row.N == row.K}))
-    except recordings.NoRecording:
-        return ()
-
-
-def most_searched(gpu: str) -> int:
-    """The size of which most configurations are kept in a GPU's recorded search; DEFAULT_SIZE if there is none."""
-    return max(sizes(gpu), key=lambda size: len(_searched(gpu, size)), default=DEFAULT_SIZE)
-
-
-def landscape_of(choice: Choice) -> Landscape:
+def _shown(choice: Choice) -> Landscape:
     """What a choice shows: predictions over `space()` alone, speeds over what the search tried at the size."""
-    return landscape(choice.device, choice.size if choice.measure == "gflops" else None)
+    return landscape_of(choice.device, choice.size if choice.measure == "gflops" else None)
 
 
 def picture_of(choice: Choice) -> theme.Figure:
     """The landscape over two parameters. Raises CannotShow if both are the same, or nothing was measured."""
     if choice.across == choice.down:
         raise CannotShow(f"Both axes are {choice.across}. Choose another parameter for one of them.")
-    data = landscape_of(choice)
+    data = _shown(choice)
     if choice.measure == "gflops" and not data.source:
         raise CannotShow(
             f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure tune` on such a GPU "
@@ -154,7 +69,7 @@ class TuningExplorer(LiveExplorer):
     def __init__(self, device: str, measure: Measure) -> None:
         found = devices.get(device)
         searched, size = sizes(found.name) or [DEFAULT_SIZE], most_searched(found.name)
-        names = [(name, name) for name in landscape_of(Choice(found, measure=measure, size=size)).free]
+        names = [(name, name) for name in _shown(Choice(found, measure=measure, size=size)).free]
         labels = [
             (f"{name}, {'predicted' if guess else 'recorded'}", key) for key, (name, _, _, guess) in MEASURES.items()
         ]
@@ -176,7 +91,7 @@ class TuningExplorer(LiveExplorer):
         if list(self.size.options) != options:
             self.size.options = options
             self.size.value = most_searched(self.device.value.name)
-        names = [(name, name) for name in landscape_of(self.choice).free]
+        names = [(name, name) for name in _shown(self.choice).free]
         for control in (self.across, self.down):
             if list(control.options) != names:
                 before = control.value
@@ -204,6 +119,6 @@ def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = re
     found = devices.get(device)
     size = most_searched(found.name)
     measure: Measure = "gflops" if sizes(found.name) else "occupancy"
-    data = landscape_of(Choice(found, measure=measure, size=size))
+    data = _shown(Choice(found, measure=measure, size=size))
     where = f" at {theme.thousands(size)}" if measure == "gflops" else ""
     return landscapes_figure(data, pairs, measure, f"{KERNEL} on the {found.name}{where}: the best of every cell")

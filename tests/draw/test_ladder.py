@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from helpers.analysis.ladder import Ladder, ladder
+from helpers.analysis.ladder import Ladder, ladder, shape_label
 from helpers.draw import theme
-from helpers.draw.ladder import ladder_columns_figure, ladder_figure, shape_label
+from helpers.draw.ladder import ladder_columns_figure, ladder_figure
 
 
 @dataclass

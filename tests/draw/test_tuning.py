@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.tuning import Configuration, Landscape
+from helpers.analysis.landscape import Configuration, Landscape
 from helpers.draw import theme
 from helpers.draw import tuning as picture
 from helpers.draw.tuning import landscape_figure, landscapes_figure

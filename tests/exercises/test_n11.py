@@ -2,12 +2,12 @@
 
 import pytest
 
+from helpers.analysis import landscape
 from helpers.exercises import n11
-from helpers.explore import tuning
 
 
 def test_the_predicted_share_is_that_of_the_counted_space():
-    legal = sum(not one.broken for one in tuning.space()) / len(tuning.space())
+    legal = sum(not one.broken for one in landscape.space()) / len(landscape.space())
     assert legal < 0.1
     assert n11.predict_legal().answer == "less than a tenth"
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from gemm_kernels import OwnKernel, get
 from helpers.analysis.access import warp_access
+from helpers.analysis.block_shapes import recorded
 from helpers.authoring.bench import explorers as bench
 from helpers.explore import coalescing, launches
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
@@ -32,7 +33,7 @@ def coalesced_option(explorer):
 
 def test_the_explorer_begins_with_a_picture_and_its_recorded_speed(explorer):
     assert shows_a_picture(explorer)
-    measured = launches.recorded(get("naive"), (32, 2), 2048)
+    measured = recorded(get("naive"), (32, 2), 2048)
     assert f"{measured.gflops:.0f} GFLOPS, recorded on NVIDIA H200." in explorer.stage.note.value
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from gemm_kernels import get
 from helpers import devices, exercises
+from helpers.analysis import landscape
 from helpers.authoring.notebooks import form as notebook_form
 from helpers.exercises import n09
-from helpers.explore import bank_board, tuning, vector_width
+from helpers.explore import bank_board, vector_width
 from helpers.explore.bank_board import Tile
 from helpers.measure import profiles, recordings
 from helpers.simulator import Misaligned
@@ -214,7 +215,7 @@ def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_severa
 
 def test_a_third_buffer_loses_in_more_than_half_of_the_searched_pairs_and_in_the_fastest_of_them():
     assert "In more than half of the pairs it does not." in prose("09")
-    pairs = tuning.pairs(H200.name, 4096, "STAGES", 2, 3)
+    pairs = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)
     assert sum(three < two for _, two, three in pairs) > len(pairs) / 2 > 50
     _, two, three = max(pairs, key=lambda pair: pair[1])
     assert three / two - 1 < -0.04, "It loses more than these instructions can cost"

@@ -7,6 +7,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import compiler, devices
+from helpers.analysis.block_shapes import recorded
 from helpers.authoring.notebooks import form as notebook_form
 from helpers.explore import launches, machine_code
 from helpers.gpu import KERNEL_OPTIONS
@@ -98,7 +99,7 @@ def test_the_answers_to_the_explorers_questions():
 
 def test_a_block_of_64_threads_in_one_row_is_full_and_as_slow_as_one_of_32():
     assert "(64, 1) fills the SM just as well as (32, 2), and is as slow as (32, 1)" in prose("05")
-    speed = {shape: launches.recorded(get("coalesced"), shape, 2048).gflops for shape in ((32, 1), (64, 1), (32, 2))}
+    speed = {shape: recorded(get("coalesced"), shape, 2048).gflops for shape in ((32, 1), (64, 1), (32, 2))}
     assert speed[64, 1] == pytest.approx(speed[32, 1], rel=0.02) and speed[32, 2] > 1.4 * speed[32, 1]
 
 

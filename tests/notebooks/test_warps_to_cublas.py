@@ -8,11 +8,12 @@ import pytest
 
 from gemm_kernels import LADDER, autotuned, get
 from helpers import devices, exercises
+from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
 from helpers.analysis.ladder import ladder_of
 from helpers.authoring.notebooks import form as notebook_form
 from helpers.exercises import n10, n11, n12
-from helpers.explore import hierarchy, tuning
+from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
 from helpers.measure import profiles, recordings
 from helpers.measure.tuning import busy, space, suits
@@ -176,24 +177,26 @@ def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for
 
 def test_the_parameters_are_as_many_as_the_prose_says():
     assert "Our kernel has nine parameters by now" in prose("11") and "A kernel has nine parameters" in prose("10")
-    assert len(get("warptiled").params) == 9 and {*get(tuning.KERNEL).params} - {*get("warptiled").params} == {"SLICES"}
+    assert len(get("warptiled").params) == 9 and {*get(landscape.KERNEL).params} - {*get("warptiled").params} == {
+        "SLICES"
+    }
     assert "Take two to four values for each of seven parameters, all powers of two." in prose("11")
-    assert len(tuning.SPACE) == 7 and all(2 <= len(values) <= 4 for values in tuning.SPACE.values())
-    assert all(value & (value - 1) == 0 for values in tuning.SPACE.values() for value in values)
-    assert get(tuning.KERNEL).params["SLICES"] == 1, "Here it is 1."
+    assert len(landscape.SPACE) == 7 and all(2 <= len(values) <= 4 for values in landscape.SPACE.values())
+    assert all(value & (value - 1) == 0 for values in landscape.SPACE.values() for value in values)
+    assert get(landscape.KERNEL).params["SLICES"] == 1, "Here it is 1."
 
 
 def test_most_combinations_fall_to_the_rule_of_the_32_lanes_and_less_than_a_tenth_is_legal():
     assert "Most fall to one rule: a warp has 32 lanes." in prose("11")
-    broken = [one.broken for one in tuning.space()]
+    broken = [one.broken for one in landscape.space()]
     assert sum("the lanes of a warp" in rule for rule in broken) > len(broken) / 2
     assert broken.count("") < len(broken) / 10
 
 
 def test_three_predictors_have_three_winners_and_the_one_with_the_fewest_reads_spills():
     assert "Three predictors, three winners" in prose("11")
-    landscape = tuning.landscape(H200)
-    best = {by: landscape.best(by) for by in ("occupancy", "intensity", "floats_a_fma")}
+    predicted = landscape.landscape_of(H200)
+    best = {by: predicted.best(by) for by in ("occupancy", "intensity", "floats_a_fma")}
     assert len({tuple(one.params.values()) for one in best.values()}) == 3
     assert best["floats_a_fma"].predicted.limiter == "spills"
     assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
@@ -208,7 +211,7 @@ def test_no_predictor_orders_every_size_and_at_4096_occupancy_orders_it_the_wron
     assert "None of the predictors is good at every size" in prose("11")
     agree = {by: [] for by in ("occupancy", "intensity", "floats_a_fma")}
     for size in (256, 1024, 4096):
-        run = [one for one in tuning.landscape(H200, size).legal if one.gflops]
+        run = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
         for by, found in agree.items():
             sign = -1 if by == "floats_a_fma" else 1
             found.append(rank_correlation([sign * one.value(by) for one in run], [one.gflops for one in run]))
@@ -221,7 +224,7 @@ def test_all_that_was_measured_is_a_candidate_and_not_exactly_what_suits_today()
     candidates = {tuple(one.items()): one for one in space(H200)}
     differ = []
     for size in (256, 1024, 4096):
-        run = {tuple(one.params.items()) for one in tuning.landscape(H200, size).legal if one.gflops}
+        run = {tuple(one.params.items()) for one in landscape.landscape_of(H200, size).legal if one.gflops}
         assert run <= candidates.keys()
         differ.append(run != {key for key, one in candidates.items() if suits(one, (size,) * 3, H200.sms)})
     assert any(differ) == ("*suits* was changed a little after the search" in prose("11"))
