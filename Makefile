@@ -84,13 +84,13 @@ tune: setup
 	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
 
 picture: setup
-	$(VENV_PYTHON) -m helpers.authoring.readme.ladder --fix
-	$(VENV_PYTHON) -m helpers.authoring.readme.kernel_log --fix
+	$(VENV_PYTHON) -m helpers.authoring.pages.ladder --fix
+	$(VENV_PYTHON) -m helpers.authoring.pages.kernel_log --fix
 
 format: setup-test
 	$(VENV_PYTHON) -m ruff check --fix-only .
 	$(VENV_PYTHON) -m ruff format .
-	$(VENV_PYTHON) -m helpers.authoring.readme.notebooks --fix
+	$(VENV_PYTHON) -m helpers.authoring.pages.course --fix
 	$(VENV_PYTHON) -m helpers.authoring.notebooks.form --fix
 	$(VENV_PYTHON) -m ruff check .
 

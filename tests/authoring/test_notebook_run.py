@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from nbformat import v4
 
-from helpers.authoring.notebooks import form as notebook_form
-from helpers.authoring.notebooks import run as notebook_run
+from helpers.authoring.notebooks import form, run
 
 CELLS = [
     v4.new_markdown_cell("# A title"),
@@ -23,7 +22,7 @@ CELLS = [
 
 def stored(folder: Path, cells: list) -> Path:
     path = folder / "00-x.ipynb"
-    path.write_text(notebook_form.written(v4.new_notebook(cells=cells)))
+    path.write_text(form.written(v4.new_notebook(cells=cells)))
     return path
 
 
@@ -43,13 +42,13 @@ def rival_kernel(tmp_path, monkeypatch):
 def test_a_run_is_stored_canonically_and_a_second_run_changes_no_byte(tmp_path, capsys, monkeypatch, rival_kernel):
     monkeypatch.setenv("GEMM_COURSE_BACKEND", "gpu")
     path = stored(tmp_path, CELLS)
-    assert notebook_run.main([str(path)]) == 0
+    assert run.main([str(path)]) == 0
     assert printed(path, 1) == "simulator True"
     assert printed(path, 4) == tmp_path.name
     first = path.read_text()
-    assert notebook_form.check(first) == []
+    assert form.check(first) == []
     assert "stored, ran in" in capsys.readouterr().out
-    assert notebook_run.main([str(path)]) == 0
+    assert run.main([str(path)]) == 0
     assert path.read_text() == first
     assert "unchanged, ran in" in capsys.readouterr().out
 
@@ -57,7 +56,7 @@ def test_a_run_is_stored_canonically_and_a_second_run_changes_no_byte(tmp_path, 
 def test_a_cell_that_fails_leaves_the_file_as_it_was_and_is_named(tmp_path, capsys):
     path = stored(tmp_path, [v4.new_markdown_cell("# A title"), v4.new_code_cell("undefined_name + 1")])
     before = path.read_text()
-    assert notebook_run.main([str(path)]) == 1
+    assert run.main([str(path)]) == 1
     assert path.read_text() == before
     message = capsys.readouterr().err
     assert "not stored" in message
@@ -68,5 +67,5 @@ def test_whoever_runs_it_no_progress_of_theirs_is_stored(tmp_path, monkeypatch):
     monkeypatch.setenv("GEMM_COURSE_PROGRESS", str(tmp_path / "progress.json"))
     source = "from helpers.exercises import progress\nprogress.note('barriers', solved=True)\nprint(progress.path())"
     notebook = v4.new_notebook(cells=[v4.new_markdown_cell("# T"), v4.new_code_cell(source)])
-    assert "None" in notebook_run.execute(notebook_form.written(notebook), tmp_path)
+    assert "None" in run.execute(form.written(notebook), tmp_path)
     assert not (tmp_path / "progress.json").exists()

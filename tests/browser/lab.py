@@ -15,7 +15,7 @@ import pytest
 from nbformat import NotebookNode
 from playwright.sync_api import Page, expect, sync_playwright
 
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 
 TOKEN = "browser-test"
 START = 60  # seconds that a server may take to answer
@@ -29,7 +29,7 @@ def put(folder: Path, name: str, notebook: NotebookNode) -> None:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    (folder / name).write_text(notebook_form.written(notebook_form.mended(notebook)), encoding="utf-8")
+    (folder / name).write_text(form.written(form.mended(notebook)), encoding="utf-8")
 
 
 @contextmanager

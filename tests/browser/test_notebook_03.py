@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from helpers import exercises
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.exercises.framework import progress
 from tests.browser.lab import ERROR, STDERR, opened, put, run_all, running_lab
 
@@ -24,7 +24,7 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "03_coalescing.ipynb"
 def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
     """The notebook after Run All."""
     folder = tmp_path_factory.mktemp("course")
-    put(folder, NOTEBOOK.name, notebook_form.read(NOTEBOOK.read_text(encoding="utf-8")))
+    put(folder, NOTEBOOK.name, form.read(NOTEBOOK.read_text(encoding="utf-8")))
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(folder / "progress.json"))
     with monkeypatch.context(), running_lab(folder) as address, opened(address(NOTEBOOK.name), chromium) as shown:

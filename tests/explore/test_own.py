@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gemm_kernels import OwnKernel, get
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.draw import theme
 from helpers.explore import (
     bank_board,
@@ -149,7 +149,7 @@ def test_what_can_be_no_launch_is_refused_in_a_sentence(given, words):
 
 def test_the_kernel_that_notebook_03_offers_to_try_runs_as_it_stands_there():
     (path,) = NOTEBOOKS.glob("03_*.ipynb")
-    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    cells = form.read(path.read_text(encoding="utf-8")).cells
     (text,) = (cell.source for cell in cells if cell.cell_type == "markdown" and "OwnKernel" in cell.source)
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     names = {"coalesced": get("coalesced"), "coalescing": coalescing}

@@ -9,7 +9,7 @@ import pytest
 from gemm_kernels import get
 from helpers import devices, exercises
 from helpers.analysis import landscape
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.exercises import n09
 from helpers.explore import bank_board, vector_width
 from helpers.explore.bank_board import Tile
@@ -24,7 +24,7 @@ SIZES = (256, 512, 1024, 2048, 4096, 8192)
 def prose(number: str) -> str:
     """The Markdown of a notebook, on one line."""
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    cells = form.read(path.read_text(encoding="utf-8")).cells
     return " ".join(" ".join(cell.source for cell in cells if cell.cell_type == "markdown").split())
 
 
@@ -76,7 +76,7 @@ VECTOR_STORE = """    if (N % 4 == 0) {
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(number, name, before, after):
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    cells = form.read(path.read_text(encoding="utf-8")).cells
     (source,) = [cell.source for cell in cells if f"{name}.check(" in cell.source]
     pattern = before if "\\" in before or ".*" in before else re.escape(before)
     solved, changes = re.subn(pattern, lambda _: after, source, count=1, flags=re.DOTALL)

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from gemm_kernels import get
-from helpers import devices
-from helpers.authoring.notebooks import form as notebook_form
-from helpers.authoring.readme.notebooks import PLAN
+from helpers import devices, plan
+from helpers.authoring.notebooks import form
 from helpers.models import roofline, traffic
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
@@ -29,7 +28,7 @@ def text_of(number: str) -> str:
 def prose(number: str) -> str:
     """The Markdown of a notebook, on one line."""
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    cells = form.read(path.read_text(encoding="utf-8")).cells
     return " ".join(" ".join(cell.source for cell in cells if cell.cell_type == "markdown").split())
 
 
@@ -55,7 +54,7 @@ def test_the_glossary_is_in_alphabetical_order_and_each_row_is_a_sentence_with_i
     names = [row[0].lower() for row in ROWS]
     assert names == sorted(names) and len(set(names)) == len(names)
     for term, sentence, number in ROWS:
-        assert sentence.endswith(".") and number in {one.number for one in PLAN}, term
+        assert sentence.endswith(".") and number in plan.course().numbers, term
 
 
 @pytest.mark.parametrize("number", ["00", "01", "02", "03"])

@@ -1,17 +1,17 @@
 """What a reader of any notebook can rely on: terms lead to the glossary, links to files, explorers have a twin."""
 
 import re
-from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode
 
-from helpers.authoring.notebooks import course_map
-from helpers.authoring.notebooks import form as notebook_form
+from helpers import plan
+from helpers.authoring.notebooks import form, steps
+from helpers.authoring.pages import course
 
-FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+FOLDER = plan.FOLDER
 PATHS = {path.name[:2]: path for path in sorted(FOLDER.glob("*.ipynb"))}
-CELLS = {number: notebook_form.read(path.read_text(encoding="utf-8")).cells for number, path in PATHS.items()}
+CELLS = {number: form.read(path.read_text(encoding="utf-8")).cells for number, path in PATHS.items()}
 ROWS = [
     tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
     for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
@@ -37,9 +37,7 @@ TERMS = {plain(one) for row in ROWS for one in row[0].split(", ")}
 def markdown(number: str) -> list[str]:
     """The Markdown cells that are for readers: all but the notes for the speaker."""
     return [
-        cell.source
-        for cell in CELLS[number]
-        if cell.cell_type == "markdown" and not course_map.SPEAKER.search(cell.source)
+        cell.source for cell in CELLS[number] if cell.cell_type == "markdown" and not steps.SPEAKER.search(cell.source)
     ]
 
 
@@ -83,11 +81,11 @@ def test_every_picture_has_a_caption(number):
                 assert output.metadata["image/png"]["alt"].strip().endswith("."), cell.source
 
 
-def steps(number: str) -> list[list[NotebookNode]]:
+def cells_by_step(number: str) -> list[list[NotebookNode]]:
     """The cells of each step, the title's first."""
     found: list[list[NotebookNode]] = [[]]
     for cell in CELLS[number]:
-        if cell.cell_type == "markdown" and course_map.STEP.search(cell.source):
+        if cell.cell_type == "markdown" and steps.STEP.search(cell.source):
             found.append([])
         found[-1].append(cell)
     return found
@@ -95,7 +93,7 @@ def steps(number: str) -> list[list[NotebookNode]]:
 
 @pytest.mark.parametrize("number", PATHS)
 def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
-    for step in steps(number):
+    for step in cells_by_step(number):
         code = [cell for cell in step if cell.cell_type == "code"]
         if any(re.search(r"\.explore\w*\(", cell.source) for cell in code):
             stored = [output.get("data", {}) for cell in code for output in cell.outputs]
@@ -118,7 +116,7 @@ def test_only_what_differs_from_run_to_run_is_not_compared(number):
 def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises(number):
     taught = [
         cell
-        for step in steps(number)[1:]
+        for step in cells_by_step(number)[1:]
         for cell in step
         if cell.cell_type == "code"
         and not EXERCISE.search(cell.source)
@@ -139,7 +137,7 @@ def estimated_minutes(number: str) -> float:
 
 @pytest.mark.parametrize("number", PATHS)
 def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_everything(number):
-    assert course_map.minutes_of(PATHS[number]) == pytest.approx(estimated_minutes(number), rel=0.3)
+    assert plan.course().notebook(number).minutes == pytest.approx(estimated_minutes(number), rel=0.3)
 
 
 @pytest.mark.parametrize("number", PATHS)
@@ -154,7 +152,7 @@ EVERYDAY = {"tag", "turn", "patch", "slice", "configuration", "architecture", "r
 
 def before_its_notebook(number: str) -> list[str]:
     """Terms of later notebooks in this one's prose: not linked, not in italics, not where it says what is next."""
-    cells = [text for text in markdown(number) if course_map.BEGIN not in text and course_map.ROUTES_BEGIN not in text]
+    cells = [text for text in markdown(number) if not course.MAP.are_in(text) and not course.ROUTES.are_in(text)]
     text = re.split(r"\*\*(?:Next|Sources)\.\*\*", "\n".join(cells[1:]))[0]
     text = re.sub(r"(?<!\*)\*[^*]+\*(?!\*)|`[^`]+`", "", LINKED_TERM.sub("", text))
     later = {term for row in ROWS if row[2] > number for term in row[0].split(", ")} - EVERYDAY - linked(number)

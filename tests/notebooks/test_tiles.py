@@ -8,7 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers import compiler, devices
 from helpers.analysis.block_shapes import recorded
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.explore import launches, machine_code
 from helpers.gpu import KERNEL_OPTIONS
 from helpers.measure import recordings
@@ -23,7 +23,7 @@ SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d",
 def prose(number: str) -> str:
     """The Markdown of a notebook, on one line."""
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    cells = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    cells = form.read(path.read_text(encoding="utf-8")).cells
     return " ".join(" ".join(cell.source for cell in cells if cell.cell_type == "markdown").split())
 
 

@@ -11,7 +11,7 @@ from helpers import devices, exercises
 from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
 from helpers.analysis.ladder import ladder_of
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.exercises import n10, n11, n12
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
@@ -29,7 +29,7 @@ MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 
 def cells(number: str, kind: str) -> list[str]:
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    found = notebook_form.read(path.read_text(encoding="utf-8")).cells
+    found = form.read(path.read_text(encoding="utf-8")).cells
     return [cell.source for cell in found if cell.cell_type == kind]
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from helpers import colab
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 
 ROOT = Path(__file__).resolve().parents[2]
-CELL = notebook_form.colab_source(notebook_form.repository_address())
+CELL = form.colab_source(form.repository_address())
 PINS = """\
 cupy-cuda12x==14.2.0
 matplotlib==3.11.2
@@ -23,23 +23,23 @@ pywin32==311 ; sys_platform == 'win32'
 
 
 def test_every_notebook_has_the_cell_after_its_title_folded_and_on_no_slide():
-    for path in sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
-        cell = notebook_form.read(path.read_text(encoding="utf-8")).cells[1]
+    for path in sorted(form.NOTEBOOKS.glob("*.ipynb")):
+        cell = form.read(path.read_text(encoding="utf-8")).cells[1]
         assert (cell.source, cell.outputs) == (CELL, []), path.name
         assert cell.metadata.slideshow.slide_type == "skip" and cell.metadata.jupyter.source_hidden, path.name
 
 
 def test_a_notebook_that_lost_the_cell_or_changed_it_is_mended():
-    text = sorted(notebook_form.NOTEBOOKS.glob("*.ipynb"))[0].read_text(encoding="utf-8")
-    lost, changed = notebook_form.read(text), notebook_form.read(text)
+    text = sorted(form.NOTEBOOKS.glob("*.ipynb"))[0].read_text(encoding="utf-8")
+    lost, changed = form.read(text), form.read(text)
     del lost.cells[1]
     changed.cells[1].source += "\nprint(1)"
     for notebook in (lost, changed):
-        told = notebook_form.problems(notebook)
+        told = form.problems(notebook)
         assert (
             "the second cell is not the one for Google Colab, equal in all notebooks; `make format` writes it." in told
         )
-        assert notebook_form.written(notebook_form.mended(notebook)) == text
+        assert form.written(form.mended(notebook)) == text
 
 
 def test_anywhere_else_the_cell_does_nothing_and_takes_no_time(capsys):
@@ -77,17 +77,17 @@ def test_on_colab_the_cell_fetches_the_course_and_a_second_run_does_not_fetch_ag
 def test_the_address_stands_in_one_place_and_without_one_the_cell_asks(tmp_path):
     project = tmp_path / "pyproject.toml"
     project.write_text("[project]\n")
-    assert notebook_form.repository_address(project) == ""
-    assert "names no public address" in notebook_form.colab_source("")
+    assert form.repository_address(project) == ""
+    assert "names no public address" in form.colab_source("")
     project.write_text('[project.urls]\nRepository = "https://example.org/course"\n')
-    known = notebook_form.colab_source(notebook_form.repository_address(project))
+    known = form.colab_source(form.repository_address(project))
     assert 'address = address or "https://example.org/course"\n' in known and "input(" not in known
 
 
 @pytest.mark.parametrize("address", ["", "https://example.org/somebody/a-course-with-a-long-name.git"])
 def test_the_cell_fits_on_a_slide_and_on_a_line(address):
-    lines = notebook_form.colab_source(address).splitlines()
-    assert len(lines) <= notebook_form.MAX_CODE_LINES and max(map(len, lines)) <= 120
+    lines = form.colab_source(address).splitlines()
+    assert len(lines) <= form.MAX_CODE_LINES and max(map(len, lines)) <= 120
 
 
 @pytest.mark.parametrize(

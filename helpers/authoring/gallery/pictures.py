@@ -41,7 +41,10 @@ Setting = tuple[str, Callable[[], Any]]
 
 @dataclass(frozen=True)
 class Picture:
-    """One picture: its file's name, the question that it answers, and its settings with what draws each."""
+    """One picture: its file's name, the question that it answers, and its settings with what draws each.
+
+    The name of a picture that one notebook is about begins with that notebook's number.
+    """
 
     name: str
     question: str
@@ -278,12 +281,12 @@ PICTURES: tuple[Picture, ...] = (
         ("other shapes", _ladder("shapes", (64, 4096, 1024), "stream_k", "linear")),
         (TWIN, ladder.small_multiples),
     )),
-    Picture("13-heat-source", "Which line costs?", (
+    Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),
         ("bank conflicts", _heat("transposed", "sass")),
         ("counted in PTX", _heat("transposed", "ptx")),
     )),
-    Picture("14-diff", "What is new?", (
+    Picture("diff", "What is new?", (
         ("two lines", _diff("naive", "coalesced")),
         ("a tile", _diff("coalesced", "shared_memory")),
         ("padding", _diff("transposed", "padded")),

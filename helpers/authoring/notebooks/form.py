@@ -28,11 +28,12 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from helpers.authoring.notebooks import trail as course_trail
+from helpers import plan
+from helpers.authoring.notebooks import head
 from helpers.draw import theme
 
 ROOT = Path(__file__).resolve().parents[3]
-NOTEBOOKS = ROOT / "notebooks"
+NOTEBOOKS = plan.FOLDER
 
 # nbval-ignore-output: its text differs from run to run (a live timing, a widget). raises-exception: the error is the
 # lesson. hide-input: code that is not the lesson, folded away in JupyterLab and left out of the slides.
@@ -111,9 +112,9 @@ def _mend_colab(notebook: NotebookNode) -> None:
     notebook.cells = cells
 
 
-def _mend_trail(cell: NotebookNode, notebook: NotebookNode) -> None:
+def _mend_head(cell: NotebookNode, notebook: NotebookNode) -> None:
     if cell is notebook.cells[0] and cell.cell_type == "markdown":
-        cell.source = course_trail.with_trail(cell.source, NOTEBOOKS)
+        cell.source = head.with_head(cell.source, plan.course(), NOTEBOOKS)
 
 
 def _mend_source(cell: NotebookNode, _: NotebookNode) -> None:
@@ -215,7 +216,7 @@ def _position(cell: NotebookNode, notebook: NotebookNode) -> int:
 # In this order: a widget's output adds a tag, tags decide what is hidden, and an id is made of the mended source.
 MENDERS = (
     Mender("has carriage returns or ends in blank lines", _mend_source),
-    Mender("has another line of the course's notebooks than helpers.authoring.notebooks.trail writes", _mend_trail),
+    Mender(f"has another title, other minutes or other neighbours than {plan.FILE} says", _mend_head),
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
     Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),

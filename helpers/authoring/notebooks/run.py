@@ -18,7 +18,7 @@ from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 
 CELL_TIMEOUT = 120  # seconds; the slowest cell of the course takes a few
 
@@ -33,7 +33,7 @@ def execute(text: str, folder: Path) -> str:
     Runs in the simulator, on the kernel of this Python's environment. Raises NotebookFailed if a cell raises (and is
     not tagged raises-exception), takes longer than CELL_TIMEOUT or kills its kernel, ValueError if text is no notebook.
     """
-    notebook = notebook_form.mended(notebook_form.read(text))
+    notebook = form.mended(form.read(text))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -52,7 +52,7 @@ def execute(text: str, folder: Path) -> str:
         client.execute(env={**os.environ, "GEMM_COURSE_BACKEND": "simulator", "GEMM_COURSE_PROGRESS": "off"})
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         raise NotebookFailed(str(error)) from error
-    return notebook_form.written(notebook_form.mended(notebook))
+    return form.written(form.mended(notebook))
 
 
 def main(arguments: list[str]) -> int:
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; default: all in notebooks/")
     options = parser.parse_args(arguments)
     failed = 0
-    for path in options.paths or sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
+    for path in options.paths or sorted(form.NOTEBOOKS.glob("*.ipynb")):
         started = time.monotonic()
         try:
             before = path.read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
         path.write_text(after, encoding="utf-8", newline="\n")
         changed = "stored" if after != before else "unchanged"
         print(f"{path}: {changed}, ran in {time.monotonic() - started:.0f} s", flush=True)
-        sentences = notebook_form.check(after)
+        sentences = form.check(after)
         failed += bool(sentences)
         for sentence in sentences:
             print(f"{path}: {sentence}", file=sys.stderr)

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from helpers.authoring.notebooks import form as notebook_form
+from helpers.authoring.notebooks import form
 from helpers.authoring.slides import deck, page, questions
 
-FOLDER = notebook_form.ROOT / "build" / "slides"
+FOLDER = form.ROOT / "build" / "slides"
 
 
 def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
@@ -20,18 +20,18 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     for path in notebooks:
         try:
-            notebook = notebook_form.read(path.read_text(encoding="utf-8"))
+            notebook = form.read(path.read_text(encoding="utf-8"))
             asked = questions.on_paper(notebook, path.name[:2])
             html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, asked))
         except (LookupError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
-    glossary = (notebook_form.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")
+    glossary = (form.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")
     (folder / "glossary.html").write_text(page.plain_page("Glossary", deck.markdown(glossary)), encoding="utf-8")
     titles = {}
-    for path in sorted(notebook_form.NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(form.NOTEBOOKS.glob("*.ipynb")):
         if (folder / f"{path.stem}.html").is_file():
-            titles[f"{path.stem}.html"] = deck.title(notebook_form.read(path.read_text(encoding="utf-8")), path)
+            titles[f"{path.stem}.html"] = deck.title(form.read(path.read_text(encoding="utf-8")), path)
     titles["glossary.html"] = "Glossary"
     (folder / "index.html").write_text(page.index_page(titles), encoding="utf-8")
     return titles
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", action="store_true", help="open each in a browser without a network, and measure")
     parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="with --check: a picture of every page")
     options = parser.parse_args(arguments)
-    paths = options.paths or sorted(notebook_form.NOTEBOOKS.glob("*.ipynb"))
+    paths = options.paths or sorted(form.NOTEBOOKS.glob("*.ipynb"))
     try:
         write(paths, options.folder)
     except (OSError, ValueError, page.RevealMissing) as error:

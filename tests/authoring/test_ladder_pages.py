@@ -1,24 +1,20 @@
-"""The ladder in README.md: its tables are those of the recordings, and its picture is there."""
+"""The ladder in README.md and the log of the last kernel: their tables are those of the recordings."""
 
 from pathlib import Path
 
-import pytest
-
 from gemm_kernels import LADDER, get
-from helpers.authoring.readme import kernel_log
-from helpers.authoring.readme import ladder as readme_ladder
+from helpers.authoring.pages import kernel_log, ladder
 from helpers.measure import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_ladder_in_the_readme_is_what_the_recordings_say():
-    assert readme_ladder.replaced(README, readme_ladder.section()) == README, "run `make picture`"
+    assert ladder.main([]) == 0, "run `make picture`"
 
 
 def test_every_kernel_has_a_line_and_cublas_has_the_last():
-    lines = readme_ladder.ladder_table(recordings.load(suite="ladder")).splitlines()[2:]
+    lines = ladder.ladder_table(recordings.load(suite="ladder")).splitlines()[2:]
     assert [line.split(" | ")[0].strip("| ") for line in lines] == [*(kernel.title for kernel in LADDER), "**cuBLAS**"]
     naive = recordings.gflops(get("naive"), 4096, 4096, 4096)
     assert f"| {naive.gflops:.0f} | {naive.of_cublas:.0%} |" in lines[0]
@@ -26,7 +22,7 @@ def test_every_kernel_has_a_line_and_cublas_has_the_last():
 
 def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
     rows = [row for row in recordings.load() if row.kernel == LADDER[-1].name]
-    lines = readme_ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
+    lines = ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
     assert len(lines) == len(rows)
     row = next(row for row in rows if (row.M, row.N, row.K) == (64, 4096, 1024))
     line = next(line for line in lines if line.startswith("| 64 × 4096 × 1024 |"))
@@ -34,15 +30,8 @@ def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
 
 
 def test_the_picture_is_a_small_png():
-    picture = (ROOT / readme_ladder.PICTURE).read_bytes()
+    picture = (ROOT / ladder.PICTURE).read_bytes()
     assert picture.startswith(b"\x89PNG") and len(picture) < 100_000
-
-
-def test_only_what_is_between_the_markers_changes():
-    text = f"before\n{readme_ladder.BEGIN}\nold\n{readme_ladder.END}\nafter\n"
-    assert readme_ladder.replaced(text, "new") == f"before\n{readme_ladder.BEGIN}\nnew\n{readme_ladder.END}\nafter\n"
-    with pytest.raises(ValueError, match="lost its markers"):
-        readme_ladder.replaced("no ladder", "new")
 
 
 def test_the_log_of_the_last_kernel_has_the_table_of_the_recording():

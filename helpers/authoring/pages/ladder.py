@@ -1,27 +1,26 @@
 """The ladder in README.md: its picture, and its tables, made from the recordings of a GPU.
 
-    python -m helpers.authoring.readme.ladder [--fix]
+    python -m helpers.authoring.pages.ladder [--fix]
 
 Without --fix it only says whether the tables are up to date (exit status 1 if not). With it the picture is drawn, too.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from gemm_kernels import LADDER
 from helpers import devices
-from helpers.authoring.notebooks import course_map
+from helpers.authoring.pages.markers import Markers, command_line
+from helpers.draw.theme import thousands
 from helpers.explore import ladder as explorer
 from helpers.measure import Measurement, geometric_mean, recordings
 
 ROOT = Path(__file__).resolve().parents[3]
 PICTURE = Path("notebooks") / "images" / "ladder.png"
-BEGIN = "<!-- ladder: begin, written by `make picture` -->"
-END = "<!-- ladder: end -->"
+PLACE = Markers("ladder", "make picture")
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
 LAST = "stream_k"
 
@@ -43,7 +42,7 @@ def section(gpu: str = recordings.DEFAULT_GPU) -> str:
             f"<details><summary>GFLOPS of every kernel, recorded on an {gpu}</summary>",
             "",
             "FP32, C = αAB + βC, row-major, M = N = K; the L2 cache is overwritten before each launch, kernels and",
-            f"cuBLAS take turns, medians. The peak is {_number(peak)} GFLOPS.",
+            f"cuBLAS take turns, medians. The peak is {thousands(peak)} GFLOPS.",
             "",
             ladder_table(by_size),
             "",
@@ -66,9 +65,9 @@ def ladder_table(rows: Sequence[Measurement]) -> str:
     found = {(row.kernel, row.M): row for row in rows}
     for kernel in LADDER:
         speeds = [found[kernel.name, size] for size in SIZES]
-        cells = " | ".join(_number(row.gflops) for row in speeds)
+        cells = " | ".join(thousands(row.gflops) for row in speeds)
         lines.append(f"| {kernel.title} | {kernel.idea} | {cells} | {speeds[-1].of_cublas:.0%} |")
-    cublas = " | ".join(_number(found[LAST, size].cublas_gflops) for size in SIZES)
+    cublas = " | ".join(thousands(found[LAST, size].cublas_gflops) for size in SIZES)
     lines.append(f"| **cuBLAS** | NVIDIA's library | {cublas} | 100% |")
     return "\n".join(lines)
 
@@ -78,20 +77,16 @@ def shapes_table(rows: Sequence[Measurement], peak: float) -> str:
     lines = ["| M × N × K | GFLOPS | cuBLAS | ratio | of peak |", "|---|--:|--:|--:|--:|"]
     for row in sorted(rows, key=lambda row: (row.flops, row.M)):
         lines.append(
-            f"| {row.M} × {row.N} × {row.K} | {_number(row.gflops)} | {_number(row.cublas_gflops)} | "
+            f"| {row.M} × {row.N} × {row.K} | {thousands(row.gflops)} | {thousands(row.cublas_gflops)} | "
             f"{row.of_cublas:.2f} | {row.gflops / peak:.0%} |"
         )
     return "\n".join(lines)
 
 
-def _number(gflops: float) -> str:
-    """52 822, with a space that does not break."""
-    return f"{gflops:,.0f}".replace(",", "\u202f")
-
-
-def replaced(readme: str, new: str) -> str:
-    """The README's text with `new` between the markers. Raises ValueError if a marker is missing."""
-    return course_map.replaced(readme, new, BEGIN, END, "README.md", "the ladder")
+def wanted(root: Path = ROOT) -> dict[Path, str]:
+    """The README, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
+    readme = root / "README.md"
+    return {readme: PLACE.replaced(readme.read_text(encoding="utf-8"), section(), readme.name)}
 
 
 def picture() -> bytes:
@@ -101,28 +96,10 @@ def picture() -> bytes:
 
 
 def main(arguments: list[str]) -> int:
-    """Compare or rewrite. Exit status 1 if the tables are not up to date (and --fix was not given)."""
-    parser = argparse.ArgumentParser(
-        prog="python -m helpers.authoring.readme.ladder", description=__doc__.split("\n")[0]
+    """Compare, or write the tables and draw the picture. Exit status 1 if the tables are left out of date."""
+    return command_line(
+        arguments, __spec__.name, __doc__, PLACE.command, wanted, pictures=lambda: {ROOT / PICTURE: picture()}
     )
-    parser.add_argument("--fix", action="store_true", help="write the tables and draw the picture")
-    options = parser.parse_args(arguments)
-    path = ROOT / "README.md"
-    readme = path.read_text(encoding="utf-8")
-    try:
-        wanted = replaced(readme, section())
-    except (ValueError, recordings.NoRecording) as error:
-        print(error, file=sys.stderr)
-        return 1
-    if options.fix:
-        (ROOT / PICTURE).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / PICTURE).write_bytes(picture())
-        path.write_text(wanted, encoding="utf-8", newline="\n")
-        print(f"README.md and {PICTURE.as_posix()}: wrote the ladder")
-        return 0
-    if wanted != readme:
-        print("README.md: the ladder is not up to date; `make picture` writes it", file=sys.stderr)
-    return int(wanted != readme)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,23 @@
 """The table in gemm_kernels/cuda/stream_k.md, from the recording of the suite `fastest`.
 
-    python -m helpers.authoring.readme.kernel_log [--fix]
+    python -m helpers.authoring.pages.kernel_log [--fix]
 
 Without --fix it only says whether the table is up to date (exit status 1 if not).
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from helpers.authoring.notebooks import course_map
+from helpers.authoring.pages.markers import Markers, command_line
+from helpers.draw.theme import thousands
 from helpers.measure import compared, recordings
 from helpers.measure.compared import Compared
 
 FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
-BEGIN = "<!-- fastest: begin, written by `make picture` -->"
-END = "<!-- fastest: end -->"
+PLACE = Markers("fastest", "make picture")
 
 
 def section(rows: Sequence[Compared]) -> str:
@@ -33,7 +32,7 @@ def section(rows: Sequence[Compared]) -> str:
         ratio = f"{row.of_cublas:.3f}" if row.of_cublas >= 1 else f"**{row.of_cublas:.3f}**"
         spread = f"{min(row.ratios):.3f} … {max(row.ratios):.3f}"
         peak = f"{row.of_peak:.0%}" if row.of_peak is not None else "–"
-        speeds = f"{row.gflops:,.0f} | {row.cublas_gflops:,.0f}".replace(",", "\u202f")
+        speeds = f"{thousands(row.gflops)} | {thousands(row.cublas_gflops)}"
         lines.append(
             f"| {row.group} | {row.M} × {row.N} × {row.K} | {row.way} | {speeds} | {ratio} | {spread} | {peak} | "
             f"`{row.short}` |"
@@ -41,26 +40,14 @@ def section(rows: Sequence[Compared]) -> str:
     return "\n".join(lines)
 
 
+def wanted(file: Path = FILE) -> dict[Path, str]:
+    """The log, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
+    return {file: PLACE.replaced(file.read_text(encoding="utf-8"), section(recordings.fastest()), file.name)}
+
+
 def main(arguments: list[str]) -> int:
-    """Compare or rewrite. Exit status 1 if the table is not up to date (and --fix was not given)."""
-    parser = argparse.ArgumentParser(
-        prog="python -m helpers.authoring.readme.kernel_log", description=__doc__.split("\n")[0]
-    )
-    parser.add_argument("--fix", action="store_true", help="write the table")
-    options = parser.parse_args(arguments)
-    log = FILE.read_text(encoding="utf-8")
-    try:
-        wanted = course_map.replaced(log, section(recordings.fastest()), BEGIN, END, FILE.name, "the table")
-    except (ValueError, recordings.NoRecording) as error:
-        print(error, file=sys.stderr)
-        return 1
-    if options.fix:
-        FILE.write_text(wanted, encoding="utf-8", newline="\n")
-        print(f"{FILE.name}: wrote the table")
-        return 0
-    if wanted != log:
-        print(f"{FILE.name}: the table is not up to date; `make picture` writes it", file=sys.stderr)
-    return int(wanted != log)
+    """Compare or write. Exit status 1 if the table is left out of date."""
+    return command_line(arguments, __spec__.name, __doc__, PLACE.command, wanted)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""The head of a notebook, written from the plan: its heading, the line that says where the reader is, its minutes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from helpers.plan import Course
+
+AROUND = 2  # notebooks that are shown on each side
+HEADING = re.compile(r"\A# .*")
+TRAIL = re.compile(r"^\*Notebook (\d\d) of the course:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+MINUTES = re.compile(r"^\*\*\d+ minutes?\b", re.MULTILINE)
+
+
+def trail(number: str, course: Course, folder: Path) -> str:
+    """'*Notebook 03 of the course:* … → [threads and indices](02_….ipynb) → **coalescing (you are here)** → …'.
+
+    folder: where the notebooks are; one that is not there yet is named without a link. Raises BrokenPlan for a number
+    that the plan does not have.
+    """
+    here = course.notebooks.index(course.notebook(number))
+    around = range(max(0, here - AROUND), min(len(course.notebooks), here + AROUND + 1))
+    parts = ["…"] if around.start > 0 else []
+    for index in around:
+        one = course.notebooks[index]
+        if index == here:
+            parts.append(f"**{one.trail} (you are here)**")
+        else:
+            parts.append(f"[{one.trail}]({one.file})" if (folder / one.file).exists() else one.trail)
+    parts += ["…"] if around.stop < len(course.notebooks) else []
+    return f"*Notebook {number} of the course:* {' → '.join(parts)}"
+
+
+def with_head(first_cell: str, course: Course, folder: Path) -> str:
+    """The text of a first cell with its head as it should be; a text that names no notebook of the plan stays as it is.
+
+    The line '*Notebook 03 of the course:' says whose head it is.
+    """
+    found = TRAIL.search(first_cell)
+    if found is None or found[1] not in course.numbers:
+        return first_cell
+    one = course.notebook(found[1])
+    text = first_cell[: found.start()] + trail(one.number, course, folder) + first_cell[found.end() :]
+    text = HEADING.sub(lambda _: f"# {one.title}", text)
+    return MINUTES.sub(f"**{one.minutes} minutes", text, count=1)

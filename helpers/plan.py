@@ -1,0 +1,194 @@
+"""The plan of the course: its notebooks in order and the routes of the workshops, read from notebooks/course.toml.
+
+Everything that lists notebooks takes them from here, so that a new one is a row in that file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+FILE = "course.toml"
+
+
+class BrokenPlan(ValueError):
+    """The plan of the course cannot be used; the message names the row and says what is expected there."""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook of the course, there already or in preparation.
+
+    file: its name in the folder of notebooks, which begins with the two digits of its number.
+    title: its heading.
+    trail: its name in the line under the heading that says where the reader is.
+    idea: what it teaches, in one line.
+    minutes: for somebody who reads it and tries everything.
+    """
+
+    file: str
+    title: str
+    trail: str
+    idea: str
+    minutes: int
+
+    @property
+    def number(self) -> str:
+        """Its two digits: '03'."""
+        return self.file[:2]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A part of a route.
+
+    notebook: its two digits.
+    steps: the numbers of the steps that are shown, in order.
+    why: what for, a sentence.
+    """
+
+    notebook: str
+    steps: tuple[int, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A break between two stops. pause: its minutes."""
+
+    pause: int
+
+
+@dataclass(frozen=True)
+class Route:
+    """A workshop.
+
+    name: how long it lasts, in words.
+    at_most: the minutes that it may take.
+    promise: what everybody in the room has seen at its end.
+    """
+
+    name: str
+    at_most: int
+    promise: str
+    stops: tuple[Stop | Pause, ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """The whole plan."""
+
+    notebooks: tuple[Notebook, ...]
+    routes: tuple[Route, ...]
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The two digits of every notebook, in order."""
+        return tuple(one.number for one in self.notebooks)
+
+    def notebook(self, number: str) -> Notebook:
+        """The notebook with these two digits. BrokenPlan, with the numbers there are, if there is none."""
+        for one in self.notebooks:
+            if one.number == number:
+                return one
+        raise BrokenPlan(f"{FILE} has no notebook {number}; it has {', '.join(self.numbers)}.")
+
+
+@cache
+def course() -> Course:
+    """The plan of this course. Raises BrokenPlan."""
+    return read((FOLDER / FILE).read_text(encoding="utf-8"))
+
+
+def read(text: str) -> Course:
+    """The plan in the text of a course.toml. Raises BrokenPlan."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BrokenPlan(f"{FILE} is not written in TOML: {error}.") from error
+    unknown = sorted(set(tables) - {"notebook", "route"})
+    if unknown:
+        raise BrokenPlan(f"{FILE} has a table {unknown[0]!r}; expected are [[notebook]] and [[route]].")
+    notebooks = tuple(_notebook(number, row) for number, row in _rows(tables, "notebook"))
+    found = Course(notebooks, tuple(_route(number, row) for number, row in _rows(tables, "route")))
+    _check_order(found)
+    _check_stops(found)
+    return found
+
+
+def _rows(tables: Mapping[str, Any], name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows of [[name]], counted from 1."""
+    rows = tables.get(name, [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BrokenPlan(f"{name!r} in {FILE} is no list of rows; begin each with [[{name}]].")
+    return enumerate(rows, 1)
+
+
+def _fields(where: str, row: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """The row, if it has these keys with values of these kinds and no others."""
+    missing, unknown = [name for name in kinds if name not in row], [name for name in row if name not in kinds]
+    if missing:
+        raise BrokenPlan(f"{where} has no {missing[0]!r}; it needs {', '.join(kinds)}.")
+    if unknown:
+        raise BrokenPlan(f"{where} has a key {unknown[0]!r} that nobody reads; it takes {', '.join(kinds)}.")
+    for name, kind in kinds.items():
+        if type(row[name]) is not kind:
+            expected = {str: "a text", int: "a whole number", list: "a list"}[kind]
+            raise BrokenPlan(f"{where}: {name} is {row[name]!r}, expected {expected}.")
+        if kind is not list and not row[name]:
+            raise BrokenPlan(f"{where}: {name} is empty.")
+    return dict(row)
+
+
+def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
+    where = f"[[notebook]] {number} of {FILE}"
+    found = Notebook(**_fields(where, row, {"file": str, "title": str, "trail": str, "idea": str, "minutes": int}))
+    if re.fullmatch(r"\d\d_\w+\.ipynb", found.file) is None:
+        raise BrokenPlan(f"{where}: the file is {found.file!r}, expected two digits and a name, '03_coalescing.ipynb'.")
+    return found
+
+
+def _route(number: int, row: Mapping[str, Any]) -> Route:
+    where = f"[[route]] {number} of {FILE}"
+    fields = _fields(where, row, {"name": str, "at_most": int, "promise": str, "stops": list})
+    stops = tuple(_stop(f"{where}, stop {place}", stop) for place, stop in enumerate(fields.pop("stops"), 1))
+    return Route(**fields, stops=stops)
+
+
+def _stop(where: str, row: Any) -> Stop | Pause:
+    if not isinstance(row, dict):
+        raise BrokenPlan(f"{where} is {row!r}, expected {{ notebook = …, steps = …, why = … }} or {{ pause = … }}.")
+    if "pause" in row:
+        return Pause(**_fields(where, row, {"pause": int}))
+    fields = _fields(where, row, {"notebook": str, "steps": list, "why": str})
+    steps = tuple(fields.pop("steps"))
+    if not steps or any(type(step) is not int for step in steps):
+        raise BrokenPlan(f"{where}: steps is {list(steps)}, expected the numbers of steps, [1, 2].")
+    return Stop(**fields, steps=steps)
+
+
+def _check_order(found: Course) -> None:
+    """Raise BrokenPlan where notebooks are not in the order of their numbers, or two have one number."""
+    numbers: Sequence[str] = found.numbers
+    for before, after in zip(numbers, numbers[1:], strict=False):
+        if before == after:
+            raise BrokenPlan(f"{FILE} has two notebooks with the number {after}.")
+        if before > after:
+            raise BrokenPlan(f"{FILE} has notebook {after} after notebook {before}; put them in their order.")
+
+
+def _check_stops(found: Course) -> None:
+    """Raise BrokenPlan where a route stops at a notebook that is not in the plan."""
+    for route in found.routes:
+        for stop in route.stops:
+            if isinstance(stop, Stop) and stop.notebook not in found.numbers:
+                raise BrokenPlan(
+                    f"The route {route.name!r} of {FILE} stops at notebook {stop.notebook!r}, which has no row; "
+                    f"there are {', '.join(found.numbers)}."
+                )

@@ -1,0 +1,163 @@
+"""What pages say of all notebooks: the README's table, the map, the routes of the workshops with their minutes."""
+
+from pathlib import Path
+
+import pytest
+from nbformat import v4
+
+from helpers import plan
+from helpers.authoring.notebooks import form, steps
+from helpers.authoring.pages import course
+from helpers.authoring.pages.markers import Markers
+from helpers.plan import BrokenPlan, Course, Notebook, Pause, Route, Stop
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = (
+    Notebook("00_start.ipynb", "Begin", "start", "What is here", 20),
+    Notebook("01_loop.ipynb", "Three loops", "loop", "Loops", 40),
+    Notebook("02_threads.ipynb", "Threads", "threads", "Ids", 30),
+)
+ROUTE = Route("an hour", 60, "All.", (Stop("00", (2, 1), "First."), Pause(55), Stop("01", (1, 2), "Then.")))
+COURSE = Course(NOTEBOOKS, (ROUTE,))
+
+
+def write(folder: Path, name: str, *cells: str) -> Path:
+    notebook = v4.new_notebook(cells=[v4.new_markdown_cell(cell) for cell in cells])
+    path = folder / name
+    path.write_text(form.written(form.mended(notebook)), encoding="utf-8")
+    return path
+
+
+def test_the_map_has_titles_minutes_and_where_the_reader_is(tmp_path):
+    write(tmp_path, "00_start.ipynb", "# Begin")
+    write(tmp_path, "01_loop.ipynb", "# Three loops")
+    lines = course.map_of(COURSE, tmp_path).splitlines()
+    assert lines[2:5] == [
+        "| 00 | **Begin** *(you are here)* | What is here | 20 |",
+        "| 01 | [Three loops](01_loop.ipynb) | Loops | 40 |",
+        "| 02 | Threads *(in preparation)* | Ids | 30 |",
+    ]
+    assert lines[-1] == "At your own pace these notebooks take about 1 hour."
+
+
+def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_path):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    write(folder, "01_loop.ipynb", "# Three loops")
+    assert course.table(COURSE, folder).splitlines()[2:] == [
+        "| 00 | Begin *(in preparation)* | What is here | 20 |",
+        "| 01 | [Three loops](notebooks/01_loop.ipynb) | Loops | 40 |",
+        "| 02 | Threads *(in preparation)* | Ids | 30 |",
+        "",
+        "At your own pace they take about 40 minutes.",
+        "Notebook 00 has routes through them for workshops of an hour.",
+    ]
+
+
+def test_a_notebook_that_is_not_in_the_plan_is_named_with_where_to_add_it(tmp_path):
+    write(tmp_path, "03_more.ipynb", "# More")
+    with pytest.raises(ValueError, match=r"03_more\.ipynb is not in the plan: add a row to .*/course\.toml"):
+        course.table(COURSE, tmp_path)
+
+
+@pytest.mark.parametrize(("minutes", "words"), [(25, "25 minutes"), (60, "1 hour"), (95, "1½ hours"), (300, "5 hours")])
+def test_long_times_are_rounded_to_the_half_hour(minutes, words):
+    assert course.hours(minutes) == words
+
+
+MAP = Markers("map", "make format")
+
+
+def test_the_map_is_put_between_its_markers_and_a_second_time_changes_nothing(tmp_path):
+    path = write(tmp_path, "00_start.ipynb", "# Begin", f"Map:\n{MAP.begin}\n{MAP.end}\nEnd.")
+    once = course.in_notebook(path.read_text(), MAP, "the map", path.name)
+    cell = form.read(once).cells[1]
+    assert cell.source == f"Map:\n{MAP.begin}\nthe map\n{MAP.end}\nEnd."
+    assert form.check(once) == []
+    assert course.in_notebook(once, MAP, "the map", path.name) == once
+
+
+def test_a_notebook_without_the_markers_is_refused_in_a_sentence(tmp_path):
+    path = write(tmp_path, "00_start.ipynb", "# Begin")
+    with pytest.raises(ValueError, match=r"00_start\.ipynb has lost its markers"):
+        course.in_notebook(path.read_text(), MAP, "the map", path.name)
+
+
+def test_a_repository_on_github_gets_buttons_for_colab_and_binder_and_no_other_does():
+    first = f"notebooks/{plan.course().notebooks[0].file}"
+    assert (ROOT / first).exists()
+    buttons = course.badges("https://github.com/someone/gemm.git", first)
+    assert f"(https://colab.research.google.com/github/someone/gemm/blob/main/{first})" in buttons
+    assert f"(https://mybinder.org/v2/gh/someone/gemm/HEAD?urlpath=lab/tree/{first})" in buttons
+    assert course.badges("https://git.example.org/gemm", first) == course.badges("", first) == ""
+
+
+# --- notes for the speaker, and routes
+
+
+def noted(step: int, title: str, minutes: int) -> tuple[str, str]:
+    unit = "minute" if minutes == 1 else "minutes"
+    return f"## {step} · {title}", f"<details><summary>For the speaker · {minutes} {unit}</summary>\n\nSay.\n</details>"
+
+
+def written(folder: Path) -> Path:
+    write(folder, "00_start.ipynb", "# Begin", *noted(1, "Question: why?", 3), *noted(2, "See", 4), "## 3 · Do")
+    write(folder, "01_loop.ipynb", "# Loop", *noted(1, "Predict", 1), *noted(2, "Do", 8), "<summary>Hint 1</summary>")
+    return folder
+
+
+def test_the_minutes_of_a_step_are_those_of_its_note_for_the_speaker(tmp_path):
+    folder = written(tmp_path)
+    assert steps.speaker_minutes(folder / "00_start.ipynb") == {1: 3, 2: 4}
+    assert steps.speaker_minutes(folder / "01_loop.ipynb") == {1: 1, 2: 8}
+    assert steps.titles(folder / "00_start.ipynb") == {1: "Question: why?", 2: "See", 3: "Do"}
+    early = write(folder, "02_x.ipynb", "# X", noted(1, "See", 5)[1])
+    with pytest.raises(ValueError, match=r"02_x\.ipynb: a note for the speaker stands before the first step"):
+        steps.speaker_minutes(early)
+
+
+def test_a_route_is_a_table_with_a_clock_whose_minutes_are_sums(tmp_path):
+    folder = written(tmp_path)
+    assert steps.route_minutes(ROUTE, COURSE, folder) == 4 + 3 + 55 + 1 + 8
+    assert course.route_table(ROUTE, COURSE, folder).splitlines()[2:] == [
+        "| 0:00 | [00](00_start.ipynb) | **2** See · **1** Question | 7 | First. |",
+        "| 0:07 | | | 55 | Break. |",
+        "| 1:02 | [01](01_loop.ipynb) | **1** Predict · **2** Do | 9 | Then. |",
+    ]
+    assert course.routes(COURSE, folder).startswith("**A workshop of an hour** (71 minutes). All.\n\n| From |")
+
+
+def test_a_route_through_a_step_without_minutes_or_a_notebook_that_is_not_there_is_refused(tmp_path):
+    folder = written(tmp_path)
+    with pytest.raises(ValueError, match=r"00_start\.ipynb: step 3 of a route has no note for the speaker"):
+        steps.stop_minutes(Stop("00", (1, 3), ""), COURSE, folder)
+    with pytest.raises(BrokenPlan, match="no notebook 07"):
+        steps.stop_minutes(Stop("07", (1,), ""), COURSE, folder)
+    with pytest.raises(ValueError, match=r"02_threads\.ipynb is not in .*, but a route of the plan leads through it"):
+        steps.stop_minutes(Stop("02", (1,), ""), COURSE, folder)
+
+
+@pytest.mark.parametrize("route", plan.course().routes, ids=lambda route: route.name)
+def test_a_route_fits_into_its_time_and_never_goes_on_for_more_than_ninety_minutes(route):
+    assert 0.9 * route.at_most <= steps.route_minutes(route, plan.course(), plan.FOLDER) <= route.at_most
+    stretch = 0
+    for stop in route.stops:
+        minutes = steps.stop_minutes(stop, plan.course(), plan.FOLDER)
+        stretch = 0 if isinstance(stop, Pause) else stretch + minutes
+        assert stretch <= 90
+
+
+@pytest.mark.parametrize("number", plan.course().numbers)
+def test_every_step_has_one_note_for_the_speaker_with_what_to_say_and_to_ask(number):
+    path = plan.FOLDER / plan.course().notebook(number).file
+    notes = [cell for cell in form.read(path.read_text(encoding="utf-8")).cells if steps.SPEAKER.search(cell.source)]
+    assert len(notes) == len(steps.titles(path))
+    assert set(steps.speaker_minutes(path)) == set(steps.titles(path))
+    for cell in notes:
+        assert cell.metadata.slideshow.slide_type == "notes"
+        assert "**Say** " in cell.source and "**Ask** " in cell.source
+
+
+def test_readme_map_and_routes_are_up_to_date():
+    for path, text in course.wanted().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run `make format`"

@@ -1,0 +1,69 @@
+"""The plan of the course: read from its file, and a broken one answered with the row and what is expected there."""
+
+import re
+
+import pytest
+
+from helpers import exercises, plan
+from helpers.authoring.gallery.pictures import PICTURES
+from helpers.plan import BrokenPlan, Pause, Stop
+
+ROW = '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
+OTHER = ROW.replace("00_start", "01_loop")
+STOPS = 'stops = [{ notebook = "00", steps = [2, 1], why = "First." }]\n'
+ROUTE = f'[[route]]\nname = "an hour"\nat_most = 60\npromise = "All."\n{STOPS}'
+
+
+def test_a_plan_has_its_notebooks_and_routes_in_order():
+    found = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ pause = 5 }, {"))
+    assert found.numbers == ("00", "01") and found.notebook("01").file == "01_loop.ipynb"
+    assert found.notebooks[0].minutes == 20 and found.notebooks[0].trail == "start"
+    assert found.routes[0].stops == (Pause(5), Stop("00", (2, 1), "First."))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[notebook]", "course.toml is not written in TOML: .*line 1"),
+        (f"[title]\n{ROW}", "course.toml has a table 'title'; expected are [[notebook]] and [[route]]."),
+        (ROW.replace("[[notebook]]", "[notebook]"), "'notebook' in course.toml is no list of rows; begin each with [["),
+        (ROW + OTHER.replace('trail = "start"\n', ""), "[[notebook]] 2 of course.toml has no 'trail'; it needs file, "),
+        (ROW + "colour = 3\n", "[[notebook]] 1 of course.toml has a key 'colour' that nobody reads"),
+        (ROW.replace("20", '"20"'), "[[notebook]] 1 of course.toml: minutes is '20', expected a whole number."),
+        (ROW.replace("20", "0"), "[[notebook]] 1 of course.toml: minutes is empty."),
+        (ROW.replace("00_start", "start"), "the file is 'start.ipynb', expected two digits and a name"),
+        (ROW + ROW, "course.toml has two notebooks with the number 00."),
+        (OTHER + ROW, "course.toml has notebook 00 after notebook 01; put them in their order."),
+        (ROW + ROUTE.replace('"00"', '"07"'), "The route 'an hour' of course.toml stops at notebook '07'"),
+        (ROW + ROUTE.replace("[2, 1]", "[]"), "[[route]] 1 of course.toml, stop 1: steps is [], expected the numbers"),
+        (ROW + ROUTE.replace("[2, 1]", '["2"]'), "stop 1: steps is ['2'], expected the numbers of steps"),
+        (ROW + ROUTE.replace("[{", "[3, {"), "[[route]] 1 of course.toml, stop 1 is 3, expected { notebook"),
+        (ROW + ROUTE.replace("{ notebook", '{ pause = 5, notebook'), "stop 1 has a key 'notebook' that nobody reads"),
+    ],
+)  # fmt: skip
+def test_a_broken_plan_is_answered_with_its_row_and_what_is_expected(text, sentence):
+    with pytest.raises(BrokenPlan) as told:
+        plan.read(text)
+    pattern = re.escape(sentence).replace(r"\.\*", ".*")
+    assert re.search(pattern, str(told.value)), told.value
+
+
+def test_a_number_that_the_plan_has_not_is_answered_with_those_there_are():
+    with pytest.raises(BrokenPlan, match=r"course\.toml has no notebook 99; it has 00, 01, "):
+        plan.course().notebook("99")
+
+
+# --- the plan of this course, and what must agree with it
+
+
+def test_every_notebook_in_the_folder_is_in_the_plan_and_every_planned_one_is_there():
+    assert sorted(path.name for path in plan.FOLDER.glob("*.ipynb")) == [one.file for one in plan.course().notebooks]
+
+
+def test_every_planned_notebook_has_a_module_of_exercises_and_no_module_is_left_over():
+    assert tuple(exercises.PREDICTIONS) == tuple(exercises.QUESTIONS) == plan.course().numbers
+
+
+def test_a_picture_of_the_gallery_is_called_after_a_planned_notebook_or_after_none():
+    numbers = {found[1] for one in PICTURES if (found := re.match(r"(\d\d)-", one.name))}
+    assert numbers == set(plan.course().numbers)
