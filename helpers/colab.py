@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,9 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of, and
-# Matplotlib has colours for hatches since 3.11.
-EXACT = ("matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
+# Of these the pinned version, whatever Colab has: other compilers make other machine code than the text tells of,
+# cuda-bindings for another CUDA calls another compiler, and Matplotlib has colours for hatches since 3.11.
+EXACT = ("cuda-bindings", "matplotlib", "nvidia-cuda-nvdisasm", "nvidia-cuda-nvrtc-cu12")
 # CuPy has a package for each major version of CUDA, and two of them in one environment do not work.
 OTHER_CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda13x", "cupy-cuda14x")
 
@@ -73,8 +74,11 @@ def set_up(
 
     Without dependencies of dependencies: Colab's own NumPy and its notebook server must keep their versions.
     """
-    dependencies = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    packages = wanted(dependencies, (root / "constraints.txt").read_text(encoding="utf-8"))
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = list(project["dependencies"])
+    if shutil.which("nvidia-smi"):  # of what a GPU needs, Colab has all but, perhaps, CuPy
+        needed += [one for one in project["optional-dependencies"]["gpu"] if one.startswith("cupy")]
+    packages = wanted(needed, (root / "constraints.txt").read_text(encoding="utf-8"))
     if packages:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *packages]
         try:

@@ -14,7 +14,7 @@ import platform
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORKS, NOT_HERE, BROKEN = "works", "not here", "broken"
 MARKS = {WORKS: "✔", NOT_HERE: "–", BROKEN: "✘"}
 COLOURS = {WORKS: "#009E73", NOT_HERE: "#5F5F5F", BROKEN: "#D55E00"}  # those of helpers.draw.theme, which may not load
+OLDEST_PYTHON = (3, 11)  # as pyproject.toml says, which an older Python cannot read: it has no tomllib
 SET_UP = "Run `make lab`, which sets everything up again."
 
 # One element a thread; the last of the two blocks has threads that lie outside, as in every real launch.
@@ -33,6 +34,10 @@ extern "C" __global__ void probe(float *x, int n) {
 }
 """
 PROBE_SIZE, PROBE_BLOCK = 100, 64
+
+
+class NoCheckout(Exception):
+    """The files of the course are not here, only its code; the message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -117,29 +122,37 @@ def _safely(what: str, check: Callable[[], Finding]) -> Finding:
         return Finding(what, BROKEN, f"{error}.", SET_UP)
     except Exception as error:
         first_line = (str(error).strip().splitlines() or ["no message"])[0]
-        if type(error).__module__.startswith("helpers."):  # a sentence already, which says what to do
+        if isinstance(error, NoCheckout) or type(error).__module__.startswith(
+            "helpers."
+        ):  # a sentence already, which says what to do
             return Finding(what, BROKEN, first_line)
         return Finding(what, BROKEN, f"{type(error).__name__}: {first_line.rstrip('.')}.", SET_UP)
 
 
+def _project() -> dict[str, Any]:
+    """The table `project` of pyproject.toml. NoCheckout where the files of the course are not beside this package."""
+    import tomllib
+
+    try:
+        return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    except FileNotFoundError:
+        raise NoCheckout(
+            f"{ROOT} holds no pyproject.toml, so this is a copy of the code and not the course. "
+            "Get the whole course, as README.md says, and run `make lab` in its folder."
+        ) from None
+
+
 def _python() -> Finding:
-    oldest = re.search(r'requires-python = ">=(\d+)\.(\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert oldest is not None
     found = f"{platform.python_version()} on {platform.system()}, {platform.machine()}."
-    if sys.version_info[:2] < (int(oldest[1]), int(oldest[2])):
-        advice = f"The course needs Python {oldest[1]}.{oldest[2]} or newer; `make lab` looks for one."
-        return Finding("Python", BROKEN, found, advice)
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        oldest = ".".join(map(str, OLDEST_PYTHON))
+        return Finding("Python", BROKEN, found, f"The course needs Python {oldest} or newer; `make lab` looks for one.")
     return Finding("Python", WORKS, found)
 
 
-def _needed_packages() -> Iterator[str]:
+def _needed_packages() -> list[str]:
     """The names in `dependencies` of pyproject.toml."""
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    block = text.split("\ndependencies = [", 1)[1].split("\n]", 1)[0]
-    for line in block.splitlines():
-        name = re.match(r'\s*"([A-Za-z0-9_.-]+)', line)
-        if name:
-            yield name[1]
+    return [re.split(r"[ ;<>=!~\[]", requirement, maxsplit=1)[0] for requirement in _project()["dependencies"]]
 
 
 def _pins() -> dict[str, set[str]]:
@@ -153,9 +166,8 @@ def _pins() -> dict[str, set[str]]:
 
 
 def _packages() -> Finding:
-    pins, missing, other, count = _pins(), [], [], 0
-    for name in _needed_packages():
-        count += 1
+    needed, pins, missing, other = _needed_packages(), _pins(), [], []
+    for name in needed:
         try:
             version = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -164,6 +176,7 @@ def _packages() -> Finding:
         pinned = pins.get(name.lower(), {version})
         if version not in pinned:
             other.append(f"{name} {version} (tested with {' or '.join(sorted(pinned))})")
+    count = len(needed)
     if missing:
         found = f"{len(missing)} of {count} are not installed: {', '.join(missing)}."
         return Finding("packages", BROKEN, found, f"{SET_UP} Or choose the kernel of the course's .venv in the menu.")

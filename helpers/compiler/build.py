@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from helpers.compiler import cache, cubin, diagnostics, nvrtc, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
@@ -18,7 +20,8 @@ _SPILLS = re.compile(
     r"Function properties for (\S+)\n[^\n]*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
 )
 _OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
-_CACHE_FORMAT = 1
+_INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+_CACHE_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ def compile(
     The language is the one that CuPy's RawModule compiles: after the caller's options CuPy 14.2 adds ``--std=c++17``
     (unless the caller names a standard), its include folders, ``-ftz=true`` (denormals are flushed to zero, even if
     the caller asks otherwise: the last one counts), ``-arch=sm_XX`` and ``--device-as-default-execution-space``
-    (``assemble_cupy_compiler_options`` and ``cupy/cuda/compiler.py``). Added here are ``-lineinfo``, which does not
+    (``assemble_cupy_compiler_options`` and ``cupy/cuda/compiler.py``). The folders are left out where the source
+    includes nothing. Added here are ``-lineinfo``, which does not
     change the instructions, and ptxas's report.
 
     Raises:
@@ -127,9 +131,12 @@ def architectures() -> tuple[str, ...]:
     return tuple(f"sm_{number}" for number in nvrtc.supported_architectures())
 
 
-def full_options(arch: str, options: Sequence[str]) -> tuple[str, ...]:
-    """The options that reach NVRTC, in CuPy's order."""
-    before, after = _cupy_includes()
+def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -> tuple[str, ...]:
+    """The options that reach NVRTC, in CuPy's order; ``includes`` says whether the source includes any file.
+
+    A source that includes nothing gets no folders, so that its options are the same on every machine.
+    """
+    before, after = _include_folders() if includes else ((), ())
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
@@ -137,20 +144,22 @@ def full_options(arch: str, options: Sequence[str]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _cupy_includes() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The include folders that CuPy puts before and after the caller's options.
+def _include_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The include options that CuPy 14.2 puts before and after the caller's: its CCCL, then the CUDA headers.
 
-    Without the headers of a CUDA toolkit, CuPy refuses to compile anything. A kernel that includes nothing needs none,
-    so then there are no folders, and a kernel that does include something is answered by the compiler.
+    Where there are no CUDA headers CuPy compiles nothing at all; here NVRTC then answers that a file is missing.
     """
-    from cupy._core import core  # not public, but the very function that RawModule's options go through
+    from cuda.pathfinder import find_nvidia_header_directory
 
-    try:
-        options = core.assemble_cupy_compiler_options(())
-    except RuntimeError:
+    cuda = find_nvidia_header_directory("cudart")
+    if cuda is None:
         return (), ()
-    place = next(index for index, option in enumerate(options) if "-std=" in option)
-    return tuple(options[:place]), tuple(options[place + 1 :])
+    cupy = importlib.util.find_spec("cupy")
+    if cupy is None or cupy.origin is None:
+        return (), (f"-I{cuda}",)
+    bundled = Path(cupy.origin).parent / "_core" / "include"
+    before = tuple(f"-I{bundled / 'cupy' / '_cccl' / name}" for name in ("cub", "thrust", "libcudacxx"))
+    return before, (f"-I{bundled}", f"-I{cuda}")
 
 
 def _to_ptx_only(options: tuple[str, ...]) -> tuple[str, ...]:
@@ -166,8 +175,9 @@ def _compiled(
     filename: str,
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
-    every_option = full_options(arch, options)
     reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
+    includes = reads_other_files or any(map(_INCLUDES.search, (source, *(text for _, text in headers))))
+    every_option = full_options(arch, options, includes=includes)
     name = cache.key("module", _CACHE_FORMAT, source, entries, every_option, filename, headers, nvrtc.build())
     output = None if reads_other_files else _stored(cache.read(name), len(entries))
     if output is None:

@@ -1,19 +1,21 @@
 """A disk cache of named byte strings: safe when several processes write at once, bounded, and never executed.
 
-An entry is one file: a mark, the length of a JSON header, the header, then the parts. The header gives each part's size
-and a digest of them all, so that a damaged entry is noticed and simply ignored; the next write replaces it. Files
-are written beside their place and renamed onto it, which is atomic on every system.
+An entry is one zip archive, a member for each part. Its checksums tell a damaged entry, which is simply ignored; the
+next write replaces it. Files are written beside their place and renamed onto it, which is atomic on every system.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import struct
 import tempfile
 import time
+import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,10 +26,13 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_CACHE"
 
 LIMIT_BYTES = 256 * 2**20
 
-_MARK = b"GEMMCACHE1\n"
-_SUFFIX = ".bin"
+_SUFFIX = ".zip"
 _UNFINISHED = ".part"
 _UNFINISHED_SECONDS = 3600
+# What zipfile raises for an archive that is not whole, by where the damage is.
+_DAMAGE = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, OverflowError, RuntimeError, ValueError
+)  # fmt: skip
 
 
 def folder() -> Path | None:
@@ -51,7 +56,7 @@ def read(name: str) -> dict[str, bytes] | None:
         return None
     try:
         parts = _unpack(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, *_DAMAGE):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # its age is what decides which entries go first
@@ -106,31 +111,15 @@ def _path(name: str) -> Path | None:
 
 
 def _pack(parts: Mapping[str, bytes]) -> bytes:
-    body = b"".join(parts.values())
-    header = {
-        "sizes": {name: len(part) for name, part in parts.items()},
-        "sha256": hashlib.sha256(body).hexdigest(),
-    }
-    text = json.dumps(header).encode()
-    return b"".join((_MARK, struct.pack("<I", len(text)), text, body))
+    """A zip archive of the parts, not compressed: the same parts always give the same bytes."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), part)
+    return data.getvalue()
 
 
 def _unpack(data: bytes) -> dict[str, bytes]:
-    """The parts of a packed entry. Raises ValueError if anything about it is not as ``_pack`` wrote it."""
-    start = len(_MARK) + 4
-    if data[: len(_MARK)] != _MARK or len(data) < start:
-        raise ValueError("not a cache entry")
-    (length,) = struct.unpack_from("<I", data, len(_MARK))
-    body = data[start + length :]
-    try:
-        header = json.loads(data[start : start + length])
-        sizes, digest = header["sizes"], header["sha256"]
-    except (KeyError, TypeError, UnicodeDecodeError) as error:
-        raise ValueError("the header of this cache entry is damaged") from error
-    if hashlib.sha256(body).hexdigest() != digest or sum(sizes.values()) != len(body):
-        raise ValueError("this cache entry is damaged")
-    parts, position = {}, 0
-    for name, size in sizes.items():
-        parts[name] = body[position : position + size]
-        position += size
-    return parts
+    """The parts of a packed entry. Raises one of _DAMAGE if it is not as `_pack` wrote it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}

@@ -167,7 +167,30 @@ def test_options_are_cupys_in_cupys_order():
         cupys = core.assemble_cupy_compiler_options(("-DBM=8",))
     except RuntimeError:
         pytest.skip("CuPy lists no options where the headers of a CUDA toolkit are missing")
-    assert build.full_options("sm_90", ("-DBM=8",))[: len(cupys)] == cupys
+    assert build.full_options("sm_90", ("-DBM=8",), includes=True)[: len(cupys)] == cupys
+
+
+def test_a_source_that_includes_nothing_is_compiled_by_the_same_options_on_every_machine(monkeypatch):
+    given = []
+    run = nvrtc.run
+    monkeypatch.setattr(nvrtc, "run", lambda *arguments: given.append(arguments[2]) or run(*arguments))
+    monkeypatch.setattr(build, "_include_folders", lambda: (("-I/before",), ("-I/after",)))
+    build._compiled.cache_clear()
+    compiler.compile('extern "C" __global__ void k(int *x) { x[0] = 1; }', "k")
+    compiler.compile(
+        ' # include "one.h"\nextern "C" __global__ void k(int *x) { x[0] = 1; }', "k", headers={"one.h": ""}
+    )
+    plain, including = given
+    assert not [option for option in plain if option.startswith("-I")]
+    assert [option for option in including if option.startswith("-I")] == ["-I/before", "-I/after"]
+    assert including.index("-I/before") < including.index("--std=c++17") < including.index("-I/after")
+
+
+def test_machine_code_is_a_whole_elf_file():
+    cubin = compiler.compile('extern "C" __global__ void k(float *x) { x[0] = 1; }', "k").cubin
+    tables = struct.unpack_from("<QQ", cubin, 0x20)  # where the program headers and the section headers begin
+    program_size, programs, section_size, sections = struct.unpack_from("<HHHH", cubin, 0x36)
+    assert len(cubin) == max(tables[0] + program_size * programs, tables[1] + section_size * sections)
 
 
 def test_denormals_are_flushed_as_cupy_does_even_if_the_caller_asks_otherwise():

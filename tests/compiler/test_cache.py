@@ -98,20 +98,32 @@ def test_sources_that_read_files_of_their_own_are_not_cached(folder, runs, tmp_p
         lambda data: b"",
         lambda data: data[:40],
         lambda data: data[:-1],
-        lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
+        lambda data: data[:900] + bytes([data[900] ^ 1]) + data[901:],
         lambda data: b"something else entirely",
-        lambda data: data.replace(b'"ptx"', b'"pty"'),
-        lambda data: data[:11] + b"\xff\xff\xff\xff" + data[15:],
+        lambda data: data.replace(b"ptxPK", b"ptyPK"),  # a part by another name
+        lambda data: data[:-20] + bytes(20),
     ],
 )
 def test_a_damaged_entry_is_ignored_and_written_anew(folder, runs, damage):
     first = fresh()
-    (entry,) = folder.glob("module-*.bin")
+    (entry,) = folder.glob("module-*.zip")
     whole = entry.read_bytes()
     entry.write_bytes(damage(whole))
     assert fresh() == first
     assert entry.read_bytes() == whole
     assert len(runs) == 2
+
+
+def test_an_entry_with_any_one_byte_changed_is_read_whole_or_not_at_all(folder):
+    parts = {"facts": b'{"log": ""}', "cubin": bytes(range(64))}
+    cache.write("entry", parts)
+    path = folder / "entry.zip"
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for flipped in (0x01, 0x08, 0x80, 0xFF):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ flipped]) + whole[place + 1 :])
+            read = cache.read("entry")
+            assert read is None or set(read) != set(parts) or read == parts, (place, flipped)
 
 
 def test_the_cache_can_be_turned_off(monkeypatch, runs):
@@ -134,9 +146,9 @@ def test_the_entries_used_longest_ago_go_first(folder):
     for age, name in enumerate(["new", "middle", "old"]):
         cache.write(name, {"part": bytes(1000)})
         stamp = time.time() - 100 * age
-        os.utime(folder / f"{name}.bin", (stamp, stamp))
+        os.utime(folder / f"{name}.zip", (stamp, stamp))
     cache.read("old")  # now it is the one used last
-    size = (folder / "new.bin").stat().st_size
+    size = (folder / "new.zip").stat().st_size
     cache.trim(folder, limit_bytes=2 * size)
     assert sorted(path.stem for path in folder.iterdir()) == ["new", "old"]
 
@@ -171,7 +183,7 @@ def test_two_processes_that_write_one_entry_never_read_half_of_it(folder):
     ]
     errors = [writer.communicate(timeout=60)[1].decode() for writer in writers]
     assert errors == ["", ""]
-    assert [path.name for path in folder.iterdir()] == ["shared.bin"]
+    assert [path.name for path in folder.iterdir()] == ["shared.zip"]
 
 
 COMPILER = """

@@ -15,6 +15,7 @@ from helpers.authoring.notebooks import form
 ROOT = Path(__file__).resolve().parents[2]
 CELL = form.colab_source(form.repository_address())
 PINS = """\
+cuda-bindings==12.9.10
 cupy-cuda12x==14.2.0
 matplotlib==3.11.2
 nvidia-cuda-nvrtc-cu12==12.9.86
@@ -99,15 +100,30 @@ def test_the_cell_fits_on_a_slide_and_on_a_line(address):
         ({"numpy": "1", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, ["cupy-cuda12x==14.2.0"]),
         ({"numpy": "1", "cupy-cuda13x": "14.0", "nvidia-cuda-nvrtc-cu12": "12.9.86"}, []),
         (
+            {"cuda-bindings": "13.0.3", "cupy-cuda12x": "13", "numpy": "1", "nvidia-cuda-nvrtc-cu12": "12.9.86"},
+            ["cuda-bindings==12.9.10"],
+        ),
+        (
             {"matplotlib": "3.10.0", "numpy": "1", "cupy-cuda12x": "13", "nvidia-cuda-nvrtc-cu12": "12.9.86"},
             ["matplotlib==3.11.2"],
         ),
     ],
 )
 def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version(installed, expected):
-    needed = ["cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
-    found = {"matplotlib": "3.11.2", **installed}
+    needed = ["cuda-bindings<13", "cupy-cuda12x>=13", "matplotlib", "numpy", "nvidia-cuda-nvrtc-cu12"]
+    found = {"cuda-bindings": "12.9.10", "matplotlib": "3.11.2", **installed}
     assert colab.wanted(needed, PINS, found.get) == expected
+
+
+@pytest.mark.parametrize(("driver", "packages"), [(None, ["course-a"]), ("/bin/nvidia-smi", ["course-a", "cupy-b"])])
+def test_cupy_is_installed_only_where_there_is_a_gpu(tmp_path, monkeypatch, driver, packages):
+    extras = '[project.optional-dependencies]\ngpu = ["cupy-b", "course-c"]\n'
+    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["course-a"]\n' + extras)
+    (tmp_path / "constraints.txt").write_text("")
+    monkeypatch.setattr(colab.shutil, "which", {"nvidia-smi": driver}.get)
+    commands = []
+    colab.set_up(tmp_path, lambda command, **_: commands.append(command), lambda: None)
+    assert commands[0][-len(packages) :] == packages and len(commands[0]) == 6 + len(packages)
 
 
 def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys):

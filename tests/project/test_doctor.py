@@ -3,6 +3,7 @@
 import importlib.metadata
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,13 @@ def test_a_python_without_any_package_gets_a_report_and_exit_status_1():
     assert done.stdout.strip().endswith("Begin with the first ✘; the others may follow from it.")
 
 
+def test_the_oldest_python_is_the_one_that_the_project_asks_for(monkeypatch):
+    requirement = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert requirement == ">=" + ".".join(map(str, doctor.OLDEST_PYTHON))
+    monkeypatch.setattr(doctor, "OLDEST_PYTHON", (4, 0))
+    assert finding("Python").advice == "The course needs Python 4.0 or newer; `make lab` looks for one."
+
+
 def test_a_missing_package_is_named(monkeypatch):
     real = importlib.metadata.version
 
@@ -49,6 +57,13 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", version)
     packages = finding("packages")
     assert packages.state == BROKEN and "1 of" in packages.found and "pillow" in packages.found
+
+
+def test_code_without_the_files_of_the_course_is_told_apart(monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
+    found = finding("packages")
+    assert found.state == BROKEN
+    assert found.found.startswith(f"{tmp_path} holds no pyproject.toml") and found.found.endswith("in its folder.")
 
 
 def test_another_version_than_the_pinned_one_is_told_and_is_no_failure(monkeypatch):

@@ -96,7 +96,7 @@ def test_the_base_packages_need_no_gpu_and_no_test_tool():
 
 
 def test_every_package_that_the_code_imports_is_declared():
-    groups = (PROJECT["dependencies"], EXTRAS["tune"], EXTRAS["slides"])
+    groups = (PROJECT["dependencies"], EXTRAS["gpu"], EXTRAS["tune"], EXTRAS["slides"])
     declared = {canonicalize_name(Requirement(one).name) for group in groups for one in group}
     distributions = metadata.packages_distributions()
     undeclared = []
