@@ -14,6 +14,7 @@ os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
 # What tests and notebooks answer is not the progress of whoever runs them.
 os.environ["GEMM_COURSE_PROGRESS"] = str(Path(tempfile.gettempdir()) / f"gemm-course-progress-{os.getpid()}.json")
+os.environ["GEMM_COURSE_MY"] = "off"  # and neither are the kernels that they accept
 atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
 
 

@@ -15,7 +15,12 @@ from helpers.analysis.elements import Strip, strip
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.maps import MapSlip, MatrixMap
+from helpers.exercises.framework.pictures import StripOf
 from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import first_launch
@@ -210,6 +215,55 @@ def _diagnosis(written: Strip) -> str:
     return ""
 
 
+# --- the learner's own kernel
+
+ADD_SCALED = Blank(
+    name="add_scaled",
+    notebook="00",
+    title="Write it: a kernel of your own",
+    difficulty=1,
+    task="Write a kernel that computes C = c · A + B for arrays of N floats, one element per thread. It is launched "
+    "with "
+    "blocks of 64 threads, and with enough of them for N elements; the last block may have threads to spare.",
+    hints=(
+        "It has two parts, as the kernel above: find out which element is mine, and compute it if it exists.",
+        "blockIdx.x says how many blocks come before mine, blockDim.x how many threads a block has, threadIdx.x which "
+        "of them I am.",
+        "const int index = blockIdx.x * blockDim.x + threadIdx.x; and one line that begins with if (index < N).",
+    ),
+    problem=MatrixMap(
+        "add_scaled",
+        tuple(Case({"N": N}, alpha=1.25) for N in (256, 200, 65, 64, 63, 7, 1)),
+        lambda i: i.case.alpha * i.source + i.second,
+        (
+            MapSlip("Only c · A is there: B is missing.", lambda i: i.case.alpha * i.source),
+            MapSlip("Only A + B is there: c is missing.", lambda i: i.source + i.second),
+            MapSlip("A and B are multiplied where they should be added.", lambda i: i.case.alpha * i.source * i.second),
+            MapSlip("B is subtracted where it should be added.", lambda i: i.case.alpha * i.source - i.second),
+        ),
+        output="C",
+        block=(64, 1),
+        scaled=True,
+        inputs=2,
+    ),
+    picture=StripOf(Case({"N": 40}, alpha=1.25)),
+    wrong=(
+        Wrong("thread_alone", "Every block computes the same elements: blockIdx is missing."),
+        Wrong("block_alone", "All threads of a block compute the same element: threadIdx is missing."),
+        Wrong("blocks_overlap", "The next block begins blockDim.x elements further on, not one."),
+        Wrong("grid_for_block", "gridDim.x is the number of blocks; a block has blockDim.x threads."),
+        Wrong("no_guard", "Threads whose index is N or more must do nothing: the last element has the index N - 1."),
+        Wrong(
+            "one_too_many", "Threads whose index is N or more must do nothing: the last element has the index N - 1."
+        ),
+        Wrong("last_missing", "The last element has the index N - 1, and index < N - 1 leaves it out."),
+        Wrong("scales_both", "c multiplies A alone, not the sum."),
+        Wrong("scales_B", "c multiplies B here; it belongs to A."),
+        Wrong("adds_to_C", "The result is added to what was in C (+=): it must replace it."),
+    ),
+)
+
+
 PREDICTIONS = (predict_last_threads, predict_blocks)
 QUESTIONS = (check,)
-EXERCISES = (HOW_MANY_BLOCKS,)
+EXERCISES = (ADD_SCALED, HOW_MANY_BLOCKS)

@@ -13,6 +13,7 @@ from helpers.draw import theme
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import SectorsOf
@@ -189,6 +190,39 @@ COLUMN_MAJOR = KernelExercise(
 )  # fmt: skip
 
 
+COALESCED = Blank(
+    name="coalesced",
+    notebook="03",
+    title="Write it: neighbours read neighbours",
+    difficulty=1,
+    task="Write the multiplication again, so that the 32 threads of a warp read and write neighbours. Blocks have "
+    "32 × 8 threads, and now x is the column index: the grid has one block per 32 columns along x and one per 8 rows "
+    "along y. The goal is at most 2.6 sectors per load request.",
+    hints=(
+        "Threads of a warp differ in threadIdx.x alone. Which of the two indices must it belong to, so that their "
+        "floats are neighbours in memory?",
+        "Only the two lines that compute row and col differ from the kernel of notebook 02.",
+        "int row = blockIdx.y * blockDim.y + threadIdx.y. The column is the same with x in place of y; the loop and "
+        "the store stay as they were.",
+    ),
+    problem=Gemm("sgemm", (32, 8), (8, 32), scaled=False, shapes=((16, 96, 24), (8, 32, 5), (32, 64, 7), (24, 32, 1))),
+    picture=SectorsOf(((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 16, "N": 96, "K": 8}), "Your kernel"),
+    goals=(goals.sectors_a_load(2.6),),
+    judged=Case({"M": 16, "N": 96, "K": 64}),
+    wrong=(
+        Wrong("naive_again", "x is the row index here, as in notebook 02: blockIdx.x and threadIdx.x belong to the "
+              "column now."),
+        Wrong("threads_alone", "The threads trade x and y, the blocks do not: both belong together, x for the column "
+              "and y for the row."),
+        Wrong("dims_swapped", "A block has blockDim.x columns and blockDim.y rows: here the two trade places."),
+        Wrong("blocks_alone", "The blocks trade x and y, the threads do not: threadIdx.x belongs to the column, too."),
+        Wrong("pitch_of_B", slips.sentence("B_width_K")),
+        Wrong("B_by_columns", slips.sentence("B_transposed")),
+        Wrong("C_by_columns", slips.sentence("stored_by_columns")),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_naive_load,)
 QUESTIONS = ()
-EXERCISES = (STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)
+EXERCISES = (COALESCED, STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)

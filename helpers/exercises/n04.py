@@ -6,6 +6,7 @@ from gemm_kernels import get
 from helpers.draw import theme
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import TilePhasesOf
@@ -166,6 +167,45 @@ TWO_TILES = KernelExercise(
 )  # fmt: skip
 
 
+TILED = Blank(
+    name="tiled",
+    notebook="04",
+    title="Write it: load a tile, wait, multiply, wait",
+    difficulty=1,
+    task="Write the tiled multiplication. The tiles stand there; M, N and K are multiples of T = 16. A thread loads "
+    "one "
+    "element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
+    "4 096 floats loaded from global memory for M = N = K = 32.",
+    hints=(
+        "The loop over k goes in steps of T: k0 is 0, T, 2 T, … In each step the block needs the T × T elements of A "
+        "to "
+        "the right of k0 and the T × T elements of B below k0.",
+        "Thread (x, y) loads element (row, k0 + x) of A into As[y][x] and element (k0 + y, col) of B into Bs[y][x]. "
+        "Nobody may read a tile before it is whole, and nobody may overwrite it before all have read it.",
+        "In the loop: two loads; __syncthreads(); for k from 0 to T − 1 add As[y][k] * Bs[k][x] to the sum; "
+        "__syncthreads(). After the loop comes the store.",
+    ),
+    problem=Gemm("sgemm", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T), scaled=False,
+                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 4 * T))),
+    picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
+    goals=(goals.floats_loaded(4096),),
+    judged=Case({"M": 2 * T, "N": 2 * T, "K": 2 * T}),
+    wrong=(
+        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
+              "have not stored yet."),
+        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("no_barriers", "There is no barrier at all: a tile must be whole before it is read, and read before it "
+              "is overwritten."),
+        Wrong("first_tile_only", slips.sentence("only_first_tile_of_k")),
+        Wrong("same_tile_again", slips.sentence("tiles_stand_still")),
+        Wrong("transposed_A", "As is stored with its indices traded, but read as (row, k): store As[y][x]."),
+        Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them."),
+        Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
+        Wrong("from_memory", "The tiles are loaded, but the products still read A and B: read As and Bs instead."),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_uses,)
 QUESTIONS = (check_bytes,)
-EXERCISES = (BARRIERS, TILE_EDGES, TWO_TILES)
+EXERCISES = (TILED, BARRIERS, TILE_EDGES, TWO_TILES)

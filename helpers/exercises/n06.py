@@ -12,6 +12,7 @@ from helpers.draw import theme
 from helpers.draw.register_tile import register_tile_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import TilePhasesOf
@@ -179,6 +180,77 @@ PATCH_SIZE = ValueExercise(
 )  # fmt: skip
 
 
+STRIP = Blank(
+    name="strip",
+    notebook="06",
+    title="Write it: one float of B for four sums",
+    difficulty=1,
+    task="A thread computes TM = 4 elements of C, one below the other. The tiles are loaded; write how a thread "
+    "multiplies and stores. Each float of Bs that a thread reads shall serve all four of its sums. M and N are "
+    "multiples of 32, K is a multiple of 8.",
+    hints=(
+        "All four elements are in column x of the tile: for one k they need the same float of Bs, Bs[k][x].",
+        "Read Bs[k][x] into a variable before the loop over the four rows. Row number i of the thread is row "
+        "y * TM + i of the tile.",
+        "for k: const float b = Bs[k][x]; then for i: sums[i] += As[y * TM + i][k] * b. The store is a loop over i, "
+        "too.",
+    ),
+    problem=Gemm("sgemm", (32, 8), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4), scaled=False,
+                 shapes=((32, 64, 24), (64, 32, 16), (32, 32, 8), (96, 64, 40))),
+    picture=TilePhasesOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel"),
+    goals=(goals.shared_loads_per_fma(0.60),),
+    judged=Case({"M": 32, "N": 32, "K": 32}),
+    wrong=(
+        Wrong("rows_apart", "Thread y has rows y * TM to y * TM + 3 of the tile, but reads rows y to y + 3 of As."),
+        Wrong("one_sum", "All products go to the first sum: row i has its own, sums[i]."),
+        Wrong("same_row", slips.sentence("one_row_of_A")),
+        Wrong("b_from_row", "Bs is read at (y, x), which is where the thread stored: the product of k needs Bs[k][x]."),
+        Wrong("too_few_k", "A tile has BK = 8 k, and the loop over k ends after TM = 4 of them."),
+        Wrong("stores_apart", "The thread computes four rows that are neighbours, but stores them BK rows apart."),
+        Wrong("stores_one", slips.sentence("one_row_of_patch")),
+        Wrong("stores_along", "The four elements lie one below the other: i belongs to the row, not to the column."),
+    ),
+)  # fmt: skip
+
+PATCH = Blank(
+    name="patch",
+    notebook="06",
+    title="Write it: a patch of four by four",
+    difficulty=2,
+    task="Write the whole kernel: a block of 16 × 16 threads computes a 64 × 64 tile of C, a thread a 4 × 4 patch of "
+    "it. "
+    "All 256 threads load together. M and N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "Number the threads 0 to 255. A tile of A has 512 elements: element i is in row i / BK and at k = i % BK. "
+        "Thread t loads elements t and t + 256.",
+        "For one k copy TM floats of As (rows row … row + 3, at this k) into a[], TN floats of Bs (this k, columns "
+        "col … col + 3) into b[]; the patch takes all 16 products a[i] * b[j].",
+        "row = threadIdx.y * TM, col = threadIdx.x * TN; load both tiles; __syncthreads(); for k: fill a[] and b[], "
+        "then "
+        "sums[i][j] += a[i] * b[j]; __syncthreads(). The store writes sums[i][j] to row tile_row + row + i, column "
+        "tile_col + col + j.",
+    ),
+    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=TilePhasesOf(Case({"M": 128, "N": 128, "K": 24}), "your kernel"),
+    goals=(goals.shared_loads_per_fma(0.45),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("patches_overlap", "A patch is four rows and four columns: thread (x, y) begins at row y * TM, column "
+              "x * TN."),
+        Wrong("half_loaded", "256 threads load 256 elements of each tile, and a tile has 512: each thread must load "
+              "two of each."),
+        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+        Wrong("diagonal_alone", "Only the four products on the diagonal are there: each a[i] meets every b[j]."),
+        Wrong("widths_swapped", "The A tile is stored as if it were BM wide; element i of it is at (i / BK, i % BK)."),
+        Wrong("b_at_row", "The floats of Bs are taken from column `row`; the patch's columns begin at `col`."),
+        Wrong("no_fragments", "Every product reads both of its factors from shared memory again: first copy the "
+              "floats of one k into a[] and b[]."),
+        Wrong("stores_traded", slips.sentence("patch_flipped")),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_loads,)
 QUESTIONS = ()
-EXERCISES = (THREAD_COLUMN, OUTER_PRODUCT, PATCH_SIZE)
+EXERCISES = (STRIP, PATCH, THREAD_COLUMN, OUTER_PRODUCT, PATCH_SIZE)

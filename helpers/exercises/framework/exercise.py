@@ -132,9 +132,10 @@ class KernelExercise(Exercise):
         """The sentences of the known slip that reproduces what was found, if there is one."""
         if found.kernel is None:
             return ()
-        sentences = judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()
-        if sentences:
-            return sentences
+        return (judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()) or self._known(found)
+
+    def _known(self, found: Examination) -> tuple[str, ...]:
+        """The sentence of the known wrong solution that does exactly what was found, if there is one."""
         for known in self.wrong:
             source = self.marked.version(known.version)
             if judge.does_the_same(source, found, self.problem, self.goals, self.judged):

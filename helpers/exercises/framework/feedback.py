@@ -58,9 +58,11 @@ def _reached(found: Examination, goals: Sequence[Goal]) -> bool:
 def _checked(found: Examination, problem: Problem) -> str:
     """'C is right for 8 shapes, … 12 345 accesses: no race, nothing out of bounds, nothing read that nobody wrote.'"""
     outcomes = found.outcomes
-    wide = any(1 in outcome.expected.shape for outcome in outcomes)
-    text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}, tails "
-    text += "and single rows and columns included" if wide else "included"
+    text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
+    shapes = [problem.as_matrix(outcome.expected).shape for outcome in outcomes]
+    if any(size % tile for shape in shapes for size, tile in zip(shape[-2:], problem.tile[-len(shape) :], strict=True)):
+        wide = any(1 in shape for shape in shapes)
+        text += ", tails and single rows and columns included" if wide else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)

@@ -15,11 +15,12 @@ from helpers.exercises.framework.problems import Case, Guess, NotApplicable, Set
 class MapInputs:
     """One launch, for formulas.
 
-    source: (M, N) of the matrix that is read.  output: what the judged array holds before.  row, col: (rows, 1) and
-    (1, columns) of the judged array.  case, block, grid: of the launch, x first.
+    source, second: (M, N) of the matrices that are read.  output: what the judged array holds before.  row, col:
+    (rows, 1) and (1, columns) of the judged array.  case, block, grid: of the launch, x first.
     """
 
     source: np.ndarray
+    second: np.ndarray
     output: np.ndarray
     row: np.ndarray
     col: np.ndarray
@@ -41,10 +42,10 @@ class MapSlip:
 
 @dataclass(frozen=True)
 class MatrixMap:
-    """An output matrix whose elements follow from one input matrix.
+    """An output matrix whose elements follow from those of up to two input matrices.
 
     The kernel's parameters are (int M, int N, …), or (int N, …) if the cases have no M; … is `float alpha` if the
-    problem is scaled, then a `const float *` if it reads an input, then a `float *`, the output.
+    problem is scaled, then a `const float *` for each of its inputs, then a `float *`, the output.
 
     transposed: the output is (N, M).  block_tile: rows and columns of the input that a block takes care of, None for
     one element for each thread.  output: what the sentences call the result.
@@ -58,7 +59,7 @@ class MatrixMap:
     block: tuple[int, int] = (16, 8)
     block_tile: tuple[int, int] | None = None
     scaled: bool = False
-    reads: bool = True
+    inputs: int = 1
     transposed: bool = False
 
     @property
@@ -71,11 +72,11 @@ class MatrixMap:
 
     def prepare(self, case: Case) -> Setup:
         inputs = self._inputs(case)
-        source = self._in_memory(case, inputs.source)
+        sources = tuple(self._in_memory(case, one) for one in (inputs.source, inputs.second)[: self.inputs])
         output = self._in_memory(case, inputs.output)
         sizes = tuple(np.int32(size) for size in case.sizes.values())
         alpha = (np.float32(case.alpha),) if self.scaled else ()
-        args = (*sizes, *alpha, *((source,) if self.reads else ()), output)
+        args = (*sizes, *alpha, *sources, output)
         return Setup(inputs.grid, inputs.block, 0, args, output, self._result(self.formula, inputs, case))
 
     def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -106,13 +107,15 @@ class MatrixMap:
 
     def _inputs(self, case: Case) -> MapInputs:
         M, N = case.sizes.get("M", 1), case.sizes["N"]
-        source = values(M, N, 1).astype(np.float64)
+        source, second = (values(M, N, seed).astype(np.float64) for seed in (1, 2))
         rows, columns = (N, M) if self.transposed else (M, N)
         block = case.block or self.block
         down, across = self.block_tile or (block[1], block[0])
         grid = (blocks(N, across), blocks(M, down))
         output = np.full((rows, columns), np.nan)
-        return MapInputs(source, output, np.arange(rows)[:, None], np.arange(columns)[None, :], case, block, grid)
+        return MapInputs(
+            source, second, output, np.arange(rows)[:, None], np.arange(columns)[None, :], case, block, grid
+        )
 
 
 def only(chosen: Callable[[MapInputs], np.ndarray], formula: Formula) -> Formula:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from gemm_kernels import get
 from helpers.analysis.access import VERBS, warp_access
 from helpers.analysis.banks import shared_accesses
+from helpers.analysis.elements import strip
 from helpers.analysis.order import events_of
 from helpers.analysis.thread_map import thread_map
 from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
 from helpers.draw import theme
 from helpers.draw.bank_board import bank_board_figure
+from helpers.draw.elements import strips_figure
 from helpers.draw.order import order_figure
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map_figure
@@ -77,6 +79,20 @@ def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None
     except (IndexError, StopIteration):  # none, or one whose lines the picture cannot tell apart
         return None
     return replace(race, missing="a barrier between them")
+
+
+@dataclass(frozen=True)
+class StripOf:
+    """Which thread writes which element of a one-dimensional array."""
+
+    case: Case
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        setup = problem.prepare(self.case)
+        recording = trial.record(kernel, setup)
+        label = f"grid ({setup.grid[0]},), block ({setup.block[0]},), {self.case.label(())}"
+        written = strip(recording, len(setup.output), label, output_name(kernel, setup))
+        return strips_figure([written], "Which thread writes which element?")
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ WARP_NUMBERS = KernelExercise(
         lambda i: _linear(i) // 32,
         tuple(W_SLIPS.values()),
         output="W",
-        reads=False,
+        inputs=0,
     ),
     picture=ThreadMapOf("W", Case({"M": 32, "N": 48}, block=(16, 16)), "your kernel", thread=37),
     wrong=tuple(

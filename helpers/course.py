@@ -1,0 +1,127 @@
+"""What a notebook of the course writes at its top: `from helpers import course`. It brings the cell magic `%%cuda`.
+
+    %%cuda naive
+    extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
+        …
+    }
+
+The cell is CUDA C++, line for line as the messages count it. If `naive` is an exercise, the cell is checked: the
+verdict comes first, then the picture of what the learner's threads do. Under any other name it is compiled and kept as
+my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the kept text, for the cells after it.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+
+from IPython import get_ipython
+from IPython.core.error import UsageError
+from IPython.display import display
+
+from helpers import compiler
+from helpers.compiler import CompileError
+from helpers.draw import theme
+from helpers.exercises import get
+from helpers.exercises.framework import kept
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Exercise, KernelExercise
+
+OPTIONS = ("-std=c++17",)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel of the learner's that is no exercise's.
+
+    names: of the kernels in it.  warnings: the compiler's, as it words them.  place: the file it is kept in, "" if
+    none could be written.
+    """
+
+    names: tuple[str, ...]
+    warnings: str
+    place: str
+
+    def __str__(self) -> str:
+        where = f", kept in {self.place}" if self.place else ""
+        return "\n\n".join(part for part in (f"Compiled: {', '.join(self.names)}{where}.", self.warnings) if part)
+
+
+def cuda(line: str, cell: str) -> None:
+    """The magic `%%cuda NAME`: see the module. Raises UsageError, a sentence without a traceback, for a bad name."""
+    name = line.strip()
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise UsageError(
+            f"%%cuda takes the name of an exercise, or one under which your kernel is kept: `%%cuda naive`. "
+            f"{name!r} is no name of letters, digits and underscores."
+            if name
+            else "%%cuda needs a name: of an exercise, or one under which your kernel is kept, as in `%%cuda naive`."
+        )
+    text = f"\n{cell}"  # the magic is line 1 of the cell, so that the messages count as JupyterLab does
+    exercise = _exercise(name)
+    if exercise is None:
+        _keep(name, text)
+    elif isinstance(exercise, KernelExercise):
+        answer(exercise, text)
+    else:
+        raise UsageError(f"The answer to the exercise {name!r} is no kernel: {name}.check(…) takes it.")
+
+
+def answer(exercise: KernelExercise, text: str) -> None:
+    """Show the verdict on a kernel, and below it what the kernel does, if it can be drawn."""
+    verdict = exercise.check(text)
+    display(verdict)
+    if verdict.picture is not None or (isinstance(exercise, Blank) and verdict.passed is None):
+        return  # the map of the errors says more; and an empty body does nothing that could be drawn
+    picture = exercise.show(text)
+    if isinstance(picture, theme.Figure):
+        display(picture)
+
+
+def source(name: str) -> str:
+    """The CUDA C++ that the course goes on with: the learner's accepted kernel, or for a blank that is still open the
+    course's solution. ValueError, with a sentence, for a name under which nothing is known."""
+    exercise = _exercise(name)
+    if isinstance(exercise, Blank):
+        return exercise.written.source
+    text = kept.source(name)
+    if text is None:
+        raise ValueError(
+            f"Nothing is kept under the name {name!r}: write the kernel in a cell that begins %%cuda {name}."
+        )
+    return text
+
+
+def _exercise(name: str) -> Exercise | None:
+    try:
+        return get(name)
+    except ValueError:
+        return None
+
+
+def _keep(name: str, text: str) -> None:
+    names = tuple(compiler.kernel_names(text))
+    if not names:
+        display(
+            Verdict(False, "There is no kernel in this cell: a kernel is a function that begins with __global__ void.")
+        )
+        return
+    plain = [one for one in names if "<" not in one]
+    try:
+        compiled = compiler.compile_module(text, plain, options=OPTIONS) if plain else {}
+    except CompileError as error:
+        display(Verdict(False, str(error)))
+        return
+    place = kept.keep(name, text)
+    warnings = next((kernel.log for kernel in compiled.values()), "")
+    display(Verdict(True, str(Compiled(names, warnings, f"my/{place.name}" if place else ""))))
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Register %%cuda. Called at import inside a notebook, and by `%load_ext helpers.course`."""
+    shell.register_magic_function(cuda, "cell", "cuda")  # type: ignore[attr-defined]
+
+
+if get_ipython() is not None:
+    load_ipython_extension(get_ipython())

@@ -1,0 +1,126 @@
+"""A blank: a kernel that the learner writes. The signature stands, numbered comments say the steps, the body is empty.
+
+A blank is checked as every exercise of a kernel is. What is accepted is kept (`kept`), and from then on the notebook's
+pictures and explorers show the learner's kernel. Nobody gets stuck: `skip()` goes on with the course's solution.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from helpers.exercises.framework import kept, progress, trial
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.card import Hints
+from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.judge import Examination
+
+NEVER_SET = "A sum must begin somewhere: the variable is declared without a value, and the loop only adds to it."
+LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A kernel shown whole, as the text that it is."""
+
+    source: str
+
+    def html(self) -> str:
+        """The text in the notebook's font for code."""
+        return f'<pre style="line-height: 1.35">{html.escape(self.source.strip())}</pre>'
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html(), "text/plain": self.source.strip()}
+
+
+@dataclass(frozen=True)
+class Written:
+    """The kernel that the notebook goes on with.
+
+    source: CUDA C++.  by: whose it is, as a picture's caption says it.
+    """
+
+    source: str
+    by: str
+
+
+@dataclass(frozen=True, eq=False)
+class Blank(KernelExercise):
+    """A kernel to write from its signature: sources/<name>.cu, whose starter has no body.
+
+    lines: how many lines of CUDA the shortest solution writes, counted from the source.
+    """
+
+    def check(self, source: str | None = None) -> Verdict:
+        """Is it right, free of hazards, and are the goals reached? An accepted kernel is kept. None: the starter."""
+        if source is None or (isinstance(source, str) and _code(source) == _code(self.starter)):
+            return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
+        unset = _never_set(source) if isinstance(source, str) else None
+        if unset is not None:
+            line, name = unset
+            progress.note(self.name, solved=False)
+            return Verdict(
+                False, f"{name}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
+            )
+        verdict = super().check(source)
+        if verdict.passed:
+            kept.keep(self.name, source)
+        return verdict
+
+    def hint(self, step: int | None = None) -> Hints | str:
+        """Three hints and the solution, each folded until it is opened; with a step, 1 to 3, that hint alone."""
+        return super().hint(step) if step is not None else Hints(self.hints, Plain(self.solved))  # type: ignore[arg-type]
+
+    def cells(self) -> tuple[str, ...]:
+        """The notebook cells in which the blank is filled."""
+        head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
+        return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
+
+    def skip(self) -> Plain:
+        """Go on with the course's solution, and read it. A kernel of the learner's that was accepted stays."""
+        if kept.source(self.name) is None:
+            kept.keep(self.name, self.solved)
+        return Plain(self.solved)
+
+    def _because(self, found: Examination) -> tuple[str, ...]:
+        """The sentence of the known wrong solution that does exactly what was found, else of the slip that does.
+
+        A kernel that stores nothing leaves the same NaN as one that adds to C: who wrote the element tells them apart.
+        """
+        failure = found.first_failure
+        unwritten = failure is not None and failure.output is not None and np.isnan(failure.output).all()
+        if unwritten and trial.writer(found.kernel, self.problem, failure.case, 0) is None:  # type: ignore
+            return super()._because(found)
+        return self._known(found) or super()._because(found)
+
+    @property
+    def written(self) -> Written:
+        """The learner's accepted kernel; where there is none, the solution, so that every notebook runs to its end."""
+        source = kept.source(self.name)
+        if source is None:
+            return Written(self.solved, NOBODY)
+        return Written(source, SKIPPED if _code(source) == _code(self.solved) else LEARNER)
+
+    @property
+    def lines(self) -> int:
+        """Lines of CUDA that the solution has and the starter has not; comments, blank lines and braces not counted."""
+        return sum(1 for line in _code(self.solved) if line not in _code(self.starter) and line.strip("{}; "))
+
+
+def _code(source: str) -> list[str]:
+    """The lines of a source without comments and indentation, without those that are empty then."""
+    return [line for line in (raw.split("//")[0].strip() for raw in source.splitlines()) if line]
+
+
+def _never_set(source: str) -> tuple[int, str] | None:
+    """(line, name) of a scalar that is declared without a value and then only added to, which no compiler warns of."""
+    text = "\n".join(raw.split("//")[0] for raw in source.splitlines())
+    for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
+        name = re.escape(found[1])
+        if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
+            return text.count("\n", 0, found.start()) + 1, found[1]
+    return None

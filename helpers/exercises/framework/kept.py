@@ -1,0 +1,63 @@
+"""The kernels that a learner wrote: each accepted one is kept as a file, and the course goes on with it.
+
+The files lie in the folder my/ of the course, which git leaves alone; the environment variable GEMM_COURSE_MY names
+another folder, or `off` for none. Where nothing can be written, a kernel is kept until the notebook's kernel ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+ENVIRONMENT_VARIABLE = "GEMM_COURSE_MY"
+FOLDER = Path(__file__).resolve().parents[3] / "my"
+
+_memory: dict[str, str] = {}  # what could not be written; belongs to this process alone
+
+
+def folder() -> Path | None:
+    """Where the kernels are kept, or None if they are not to be kept in files."""
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE, "")
+    if chosen.lower() == "off":
+        return None
+    return Path(chosen) if chosen else FOLDER
+
+
+def keep(name: str, source: str) -> Path | None:
+    """Keep the source of a kernel as my/<name>.cu, complete or not at all; None where no file could be written."""
+    place = folder()
+    if place is not None:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=place, prefix=f".{name}-")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(source)
+            os.replace(temporary, place / f"{name}.cu")
+            _memory.pop(name, None)
+            return place / f"{name}.cu"
+        except OSError:
+            pass
+    _memory[name] = source
+    return None
+
+
+def source(name: str) -> str | None:
+    """The source that was kept under this name, or None."""
+    if name in _memory:
+        return _memory[name]
+    place = folder()
+    if place is not None:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            return (place / f"{name}.cu").read_text(encoding="utf-8")
+    return None
+
+
+def forget(name: str) -> None:
+    """Drop what was kept under this name. Nothing kept: nothing to do."""
+    _memory.pop(name, None)
+    place = folder()
+    if place is not None:
+        with contextlib.suppress(OSError):
+            (place / f"{name}.cu").unlink(missing_ok=True)

@@ -1,0 +1,66 @@
+#define BM 32   // rows of a block's tile of C
+#define BN 32   // columns of it, and threads of a block along x
+#define BK 8    // k of a tile, and threads of a block along y
+#define TM 4    // elements of C that a thread computes, one below the other
+
+// A block of 32 x 8 threads computes a 32 x 32 tile of C; thread (x, y) computes rows 4 * y ... 4 * y + 3 of column x.
+extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
+    __shared__ float As[BM][BK];   // A tile: (row, k)
+    __shared__ float Bs[BK][BN];   // B tile: (k, col)
+    const int x = threadIdx.x, y = threadIdx.y;
+    const int tile_row = blockIdx.y * BM, tile_col = blockIdx.x * BN;
+    const int thread = y * BN + x;                            // 0 ... 255: one element of each tile for each thread
+    const int a_row = thread / BK, a_k = thread % BK;         // my element of the A tile
+
+    float sums[TM] = {};   // (row)
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
+        // 1. For each k of the tile: read the element of Bs once, and use it for all TM sums.
+        // <solution>
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
+        }
+        // <starter>
+        // <rows_apart>
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y + i][k] * b;
+        }
+        // <one_sum>
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[0] += As[y * TM + i][k] * b;
+        }
+        // <same_row>
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM][k] * b;
+        }
+        // <b_from_row>
+        for (int k = 0; k < BK; ++k) {
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * Bs[y][x];
+        }
+        // <too_few_k>
+        for (int k = 0; k < TM; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
+        }
+        // <end>
+        __syncthreads();
+    }
+
+    // 2. Store the TM sums, one below the other.
+    // <solution>
+    for (int i = 0; i < TM; ++i) C[(tile_row + y * TM + i) * N + tile_col + x] = sums[i];
+    // <starter>
+    // <stores_apart>
+    for (int i = 0; i < TM; ++i) C[(tile_row + y + i * BK) * N + tile_col + x] = sums[i];
+    // <stores_one>
+    C[(tile_row + y * TM) * N + tile_col + x] = sums[0];
+    // <stores_along>
+    for (int i = 0; i < TM; ++i) C[(tile_row + y) * N + tile_col + x * TM + i] = sums[i];
+    // <end>
+}

@@ -1,0 +1,100 @@
+"""Blanks: kernels written from a signature. An empty body waits, an accepted kernel is kept and the course goes on."""
+
+import os
+
+import pytest
+
+from helpers.exercises import EXERCISES, get
+from helpers.exercises.framework import kept, progress
+from helpers.exercises.framework.blank import LEARNER, NEVER_SET, NOBODY, SKIPPED, Blank
+
+BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
+NAIVE = get("naive")
+MINE = NAIVE.solved.replace("sum", "total")
+
+
+@pytest.fixture(autouse=True)
+def folder_of_a_learner(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "_memory", {})
+    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+    return tmp_path / "my"
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+def test_a_blank_has_a_signature_numbered_comments_and_no_line_of_the_solution(blank):
+    body = blank.starter[blank.starter.index("__global__") :]
+    assert "1. " in body and body.count("{") >= 1
+    assert blank.lines >= 2
+    assert not {"sum +=", "C["} & {
+        part for part in ("sum +=", "C[") if f"{part}" in blank.starter.replace("float *C", "")
+    }
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
+def test_at_least_six_wrong_solutions_are_known_for_a_blank(blank):
+    assert len(blank.wrong) >= 6
+
+
+def test_an_accepted_kernel_is_kept_and_the_course_goes_on_with_it(folder_of_a_learner):
+    assert NAIVE.written.by == NOBODY and NAIVE.written.source == NAIVE.solved
+    assert NAIVE.check(MINE).passed is True
+    assert (folder_of_a_learner / "naive.cu").read_text() == MINE
+    assert (NAIVE.written.source, NAIVE.written.by) == (MINE, LEARNER)
+
+
+def test_a_wrong_kernel_is_not_kept_and_does_not_replace_one_that_was_right(folder_of_a_learner):
+    assert NAIVE.check(NAIVE.marked.version("rows_of_B")).passed is False
+    assert not folder_of_a_learner.exists()
+    NAIVE.check(MINE)
+    NAIVE.check(NAIVE.marked.version("rows_of_B"))
+    assert NAIVE.written.source == MINE
+
+
+def test_an_empty_body_waits_whatever_stands_in_its_comments():
+    emptied = NAIVE.starter.replace("// 3. Store", "// three: store")
+    for source in (None, NAIVE.starter, emptied):
+        verdict = NAIVE.check(source)
+        assert verdict.passed is None and "still empty" in verdict.sentence
+    assert progress.states() == {}
+
+
+def test_skipping_goes_on_with_the_solution_and_says_so_but_never_replaces_ones_own_kernel():
+    assert NAIVE.skip().source == NAIVE.solved
+    assert NAIVE.written.by == SKIPPED
+    kept.forget("naive")
+    NAIVE.check(MINE)
+    NAIVE.skip()
+    assert NAIVE.written.source == MINE
+    assert progress.states() == {"naive": progress.SOLVED}
+
+
+def test_a_sum_that_never_begins_is_named_with_its_line():
+    verdict = NAIVE.check(NAIVE.solved.replace("float sum = 0.0f;", "float sum;"))
+    line = next(n for n, text in enumerate(NAIVE.solved.splitlines(), 1) if "float sum" in text)
+    assert verdict.passed is False
+    assert f"sum, declared in line {line}," in verdict.sentence and verdict.sentence.endswith(NEVER_SET)
+
+
+@pytest.mark.parametrize("begins", ["float sum = 0.0f;", "float sum;\n    sum = 0.0f;", "float sum; set(&sum);"])
+def test_a_sum_that_begins_is_not_called_unset(begins):
+    source = NAIVE.solved.replace("float sum = 0.0f;", begins)
+    helper = "__device__ void set(float *at) { *at = 0.0f; }\n"
+    assert NAIVE.check(helper + source).passed is True
+
+
+def test_where_no_file_can_be_written_the_kernel_is_kept_in_memory(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "file" / "my"))
+    assert kept.keep("naive", MINE) is None
+    assert kept.source("naive") == MINE
+    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, "off")
+    assert kept.source("naive") == MINE
+
+
+def test_the_folder_of_a_learner_holds_complete_files_alone(folder_of_a_learner):
+    kept.keep("naive", MINE)
+    kept.keep("naive", NAIVE.solved)
+    assert os.listdir(folder_of_a_learner) == ["naive.cu"]
+    kept.forget("naive")
+    assert kept.source("naive") is None

@@ -1,0 +1,92 @@
+"""`%%cuda` in a notebook: a cell of CUDA C++ is checked, or compiled and kept, and what is wrong is a sentence."""
+
+import pytest
+from IPython.core.error import UsageError
+from IPython.testing.globalipapp import start_ipython
+from IPython.utils.capture import capture_output
+
+from helpers import course
+from helpers.draw.theme import Figure
+from helpers.exercises import get
+from helpers.exercises.framework import kept, progress
+from helpers.exercises.framework.answers import Verdict
+
+
+@pytest.fixture(autouse=True)
+def folder_of_a_learner(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept, "_memory", {})
+    monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+    return tmp_path / "my"
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    objects = []
+    monkeypatch.setattr(course, "display", objects.append)
+    return objects
+
+
+def cell(name: str) -> str:
+    """What stands below the line with the magic, once a learner has written the solution."""
+    return get(name).solved.lstrip("\n")
+
+
+def test_the_verdict_on_a_blank_stands_above_the_picture(shown):
+    course.cuda("naive", cell("naive"))
+    verdict, picture = shown
+    assert isinstance(verdict, Verdict) and verdict.passed is True
+    assert isinstance(picture, Figure)
+
+
+def test_an_empty_body_is_answered_by_one_sentence(shown):
+    course.cuda("tiled", get("tiled").starter.lstrip("\n"))
+    (verdict,) = shown
+    assert verdict.passed is None
+
+
+def test_lines_are_counted_as_the_cell_shows_them_with_the_magic_as_line_1(shown):
+    course.cuda("naive", cell("naive").replace("B[k * N + col]", "B[k * N + column]"))
+    line = 1 + next(n for n, text in enumerate(cell("naive").splitlines(), 1) if "B[k" in text)
+    assert f"kernel.cu:{line}: error" in shown[0].sentence and len(shown) == 1
+
+
+def test_a_kernel_of_ones_own_is_kept_and_the_compilers_warnings_are_shown(shown, folder_of_a_learner):
+    text = '// mine\nextern "C" __global__ void mine(float *x) {\n    int spare;\n    x[0] = 1.0f;\n}\n'
+    course.cuda("first_try", text)
+    assert shown[0].passed is True and "kept in my/first_try.cu" in shown[0].sentence
+    assert 'kernel.cu:4: warning: variable "spare" was declared but never referenced' in shown[0].sentence
+    assert (folder_of_a_learner / "first_try.cu").read_text() == course.source("first_try") == f"\n{text}"
+
+
+def test_a_kernel_that_does_not_compile_is_not_kept(shown):
+    course.cuda("first_try", "__global__ void mine(float *x) { x[0] = y; }")
+    assert shown[0].passed is False and 'identifier "y" is undefined' in shown[0].sentence
+    with pytest.raises(ValueError, match="Nothing is kept under the name 'first_try'"):
+        course.source("first_try")
+
+
+def test_a_cell_without_a_kernel_says_what_a_kernel_is(shown):
+    course.cuda("first_try", "int main() { return 0; }")
+    assert shown[0].passed is False and "__global__ void" in shown[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("", "needs a name"), ("3d", "'3d' is no name"), ("my kernel", "no name"), ("how_many_blocks", "no kernel")],
+)
+def test_a_wrong_name_is_answered_by_a_sentence(line, said):
+    with pytest.raises(UsageError, match=said):
+        course.cuda(line, cell("naive"))
+
+
+def test_inside_a_notebook_the_magic_is_there_and_a_mistake_shows_no_traceback():
+    shell = start_ipython()
+    course.load_ipython_extension(shell)
+    with capture_output() as captured:
+        shell.run_cell("%%cuda\nnothing")
+    assert "UsageError: %%cuda needs a name" in captured.stderr and "Traceback" not in captured.stderr + captured.stdout
+
+
+def test_the_course_goes_on_with_the_solution_of_a_blank_that_is_still_open():
+    assert course.source("naive") == get("naive").solved
