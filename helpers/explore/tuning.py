@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import ipywidgets
 
+from gemm_kernels import get
+from gemm_kernels.architecture import refused
 from helpers import devices
 from helpers.analysis.landscape import (
     DEFAULT_SIZE,
@@ -75,7 +77,9 @@ class TuningExplorer(LiveExplorer):
         ]
         self.across, self.down = choice_list("across", names, "BM"), choice_list("down", names, "BN")
         self.measure = choice_list("show", labels, measure)
-        self.device = choice_list("GPU", [(one.name, one) for one in devices.DEVICES.values()], found)
+        kernel = get(KERNEL)
+        able = [one for one in devices.DEVICES.values() if not refused(kernel.source, one.arch)]
+        self.device = choice_list("GPU", [(one.name, one) for one in able], found)
         self.size = choice_list("M = N = K", [(theme.thousands(one), one) for one in searched], size)
         rows = [[self.across, self.down], [self.measure, self.device], [self.size]]
         super().__init__("Explorer: the landscape of configurations.", rows, FIGURE_HEIGHT)
@@ -107,7 +111,10 @@ class TuningExplorer(LiveExplorer):
 
 
 def explore(*, device: str = recordings.DEFAULT_GPU, measure: Measure | None = None) -> TuningExplorer:
-    """The explorer, beginning with recorded speeds if the GPU has a recorded search, else with predictions."""
+    """The explorer, beginning with recorded speeds if the GPU has a recorded search, else with predictions.
+
+    Raises CannotRun for a GPU that cannot run the kernel.
+    """
     return TuningExplorer(device, measure or ("gflops" if sizes(devices.get(device).name) else "occupancy"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gemm_kernels.architecture import refused
 from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ FLOAT_BYTES = 4
 # Registers beside the accumulators and the two pairs of fragments: addresses, counters, copies on their way. NVRTC 12.9
 # took between 28 and 80 for ten configurations on sm_90, the more the deeper the K-block; the tests compile some again.
 OTHER_REGISTERS = 40
+
+
+class CannotRun(ValueError):
+    """A kernel cannot be compiled for a GPU, so that nothing can be predicted for it; the message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,12 @@ class Prediction:
 
 
 def predict(device: LaunchLimits, kernel: Kernel) -> Prediction:
-    """The prediction for a kernel with the parameters BM BN BK WM WN TM TN STAGES BLOCKS on a GPU."""
+    """The prediction for a kernel with the parameters BM BN BK WM WN TM TN STAGES BLOCKS on a GPU.
+
+    Raises CannotRun for a GPU that lacks an instruction which the kernel is written with.
+    """
+    if reason := refused(kernel.source, device.arch):
+        raise CannotRun(f"{kernel.name} does not run on {device.arch}, because it {reason}.")
     p = kernel.params
     needed = p["TM"] * p["TN"] + 2 * (p["TM"] + p["TN"])
     allowed = min(device.registers_per_thread, device.registers_per_sm // (p["BLOCKS"] * kernel.threads) // 8 * 8)

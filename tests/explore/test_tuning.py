@@ -10,7 +10,7 @@ from helpers.explore.live import CannotShow
 from helpers.explore.tuning import Choice, picture_of
 from helpers.measure import Timing, recordings
 from helpers.measure.measurement import Measurement
-from helpers.models.tuning import predict
+from helpers.models.tuning import CannotRun, predict
 from tests.explore.driving import drive, living_figures, shown
 
 H200 = devices.get("H200")
@@ -46,7 +46,7 @@ def searched(monkeypatch):
 
 def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
     explorer = tuning.explore(measure="occupancy")
-    explorer.device.options = [(name, devices.get(name)) for name in ("NVIDIA H200", "Tesla T4")]
+    explorer.device.options = [(name, devices.get(name)) for name in ("NVIDIA H200", "NVIDIA RTX A6000")]
     before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 50 and seen["sentence"] > 5
@@ -118,8 +118,8 @@ def test_the_explorer_begins_with_what_was_recorded(searched):
 
 
 def test_without_a_search_the_speed_is_answered_in_a_sentence():
-    with pytest.raises(CannotShow, match="No search was recorded on the Tesla T4"):
-        picture_of(Choice(devices.get("Tesla T4"), measure="gflops"))
+    with pytest.raises(CannotShow, match="No search was recorded on the NVIDIA RTX A6000"):
+        picture_of(Choice(devices.get("RTX A6000"), measure="gflops"))
 
 
 def test_the_space_holds_the_first_guess():
@@ -130,3 +130,10 @@ def test_the_space_holds_the_first_guess():
 def test_the_static_twin_says_whether_it_is_predicted():
     caption = tuning.small_multiples((("BM", "BN"),)).caption
     assert ("Predicted, not measured" in caption) != ("recorded on" in caption)
+
+
+def test_only_gpus_that_can_run_the_kernel_are_offered():
+    names = [name for name, _ in tuning.explore().device.options]
+    assert "NVIDIA RTX A6000" in names and "Tesla T4" not in names
+    with pytest.raises(CannotRun, match="autotuned does not run on sm_75, because it uses cp.async"):
+        tuning.explore(device="Tesla T4")

@@ -8,7 +8,7 @@ from gemm_kernels import autotuned, get, tuned
 from helpers import devices
 from helpers.measure import Timing, recordings, tuning
 from helpers.measure.measurement import Measurement
-from helpers.models.tuning import predict
+from helpers.models.tuning import CannotRun, predict
 
 H200 = devices.get("H200")
 
@@ -28,8 +28,13 @@ def test_the_space_is_legal_without_repetition_and_nothing_in_it_is_predicted_to
 
 
 def test_another_gpu_has_another_space(space):
-    few = tuning.space(devices.get("Tesla T4"))  # 64 KB of shared memory an SM, and 32 warps
+    few = tuning.space(devices.get("RTX A6000"))  # 100 KB of shared memory an SM, and 48 warps
     assert 0 < len(few) < len(space)
+
+
+def test_a_gpu_that_cannot_run_the_kernel_has_no_space_and_is_told_why():
+    with pytest.raises(CannotRun, match="autotuned does not run on sm_75"):
+        tuning.space(devices.get("Tesla T4"))
 
 
 def test_busy_is_the_part_of_the_sms_time_that_goes_into_c():

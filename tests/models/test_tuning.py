@@ -4,7 +4,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import compiler, devices
-from helpers.models.tuning import OTHER_REGISTERS, predict
+from helpers.models.tuning import OTHER_REGISTERS, CannotRun, predict
 
 H200 = devices.get("H200")
 KERNEL = get("warptiled").replace(BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, STAGES=2, BLOCKS=1)
@@ -30,7 +30,12 @@ def test_many_stages_make_shared_memory_the_limit():
     found = predict(H200, KERNEL.replace(BK=32, STAGES=4, BLOCKS=2))
     assert found.result.limits["shared"] == 1 < found.result.limits["registers"]
     assert found.limiter == "shared"
-    assert predict(devices.get("Tesla T4"), KERNEL.replace(BK=32, STAGES=4)).limiter == "nothing fits"
+    assert predict(devices.get("RTX A6000"), KERNEL.replace(BK=32, STAGES=4)).limiter == "nothing fits"
+
+
+def test_nothing_is_predicted_for_a_gpu_that_lacks_an_instruction_of_the_kernel():
+    with pytest.raises(CannotRun, match="^warptiled does not run on sm_75, because it uses cp.async, which needs"):
+        predict(devices.get("Tesla T4"), get("warptiled"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,24 @@
+"""The architectures that a source can be compiled for, against the compiler."""
+
+import pytest
+
+from gemm_kernels import LADDER
+from gemm_kernels.architecture import refused
+from helpers import compiler
+
+
+@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
+def test_a_kernel_is_refused_where_the_compiler_refuses_it(kernel):
+    assert not refused(kernel.source, "sm_90") and not refused(kernel.source, "sm_80")
+    if reason := refused(kernel.source, "sm_75"):
+        assert reason == "uses cp.async, which needs sm_80 or newer"
+        with pytest.raises(compiler.CompileError, match="requires .target sm_80 or higher"):
+            compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=("-std=c++17",))
+    else:
+        compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=("-std=c++17",))
+
+
+def test_an_instruction_is_one_that_the_code_has_and_not_one_of_which_a_comment_speaks():
+    assert refused('asm volatile("wgmma.fence.sync.aligned;");', "sm_80") == "uses wgmma, which needs sm_90 or newer"
+    assert refused("// cp.async would hide this latency\nx = A[i];", "sm_75") == ""
+    assert refused('asm("cp.async.bulk.commit_group;");', "sm_89").startswith("uses cp.async.bulk")
