@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from helpers.sentences import Sentence
+
 KIB = 1024
 # The same on every GPU of the course (CUDA C++ Best Practices Guide, "Device Memory Spaces").
 WARP = 32  # lanes
@@ -202,7 +204,7 @@ DEVICES: dict[str, Device] = {
 """The GPUs of the course by the name that the driver gives them."""
 
 
-class UnknownDevice(KeyError):
+class UnknownDevice(Sentence, KeyError):
     """No GPU, or no architecture, of that name is in the table."""
 
     def __str__(self) -> str:

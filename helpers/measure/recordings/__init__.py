@@ -24,6 +24,7 @@ from gemm_kernels import LADDER, Kernel, autotuned, dispatch, get
 from gemm_kernels import tuned as searched
 from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
+from helpers.sentences import Sentence
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "golden.json"
@@ -38,7 +39,7 @@ BY_SHAPE = ("autotuned", "stream_k")  # kernels whose parameters are chosen for 
 KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
 
 
-class NoRecording(Exception):
+class NoRecording(Sentence, Exception):
     """There is no recording of what was asked for; the message says what there is."""
 
 
