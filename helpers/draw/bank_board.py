@@ -43,7 +43,7 @@ def bank_board_figure(access: SharedAccess, title: str, code: str = "") -> theme
     drawn, axes = page.page(HEIGHT, title, caption(access), CAPTION_LINES)
     colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
     with theme.style():
-        page.text(axes, page.MARGIN, CODE_Y, _cut(code.strip()), family="monospace", color=theme.INK)
+        page.text(axes, page.MARGIN, CODE_Y, theme.cut(code.strip(), CODE_LETTERS), family="monospace", color=theme.INK)
         keys = [
             page.Key(colour, "a word: its lanes, and its number below"),
             page.Key(theme.TROUBLE, "a word that waited for its bank"),
@@ -186,10 +186,6 @@ def _row_numbers(axes: Axes, access: SharedAccess, rows: int, height: float) -> 
             page.lines(axes, [[(LEFT - 26, top), (LEFT + BANKS * CELL, top)]], theme.INK, 1.2, label="phases")
         words = f"lanes\n{lanes[0]}–{lanes[-1]}" if bottom - top >= 26 else f"{lanes[0]}–{lanes[-1]}"
         page.text(axes, LEFT - 30, (top + bottom) / 2, words, ha="right", linespacing=1.0)
-
-
-def _cut(code: str) -> str:
-    return code if len(code) <= CODE_LETTERS else code[: CODE_LETTERS - 2] + " …"
 
 
 def _working(access: SharedAccess) -> str:

@@ -76,12 +76,12 @@ class HeatSource:
             most = max(self.lines, key=lambda line: (line.conflicts, line.wavefronts))
             text = f"Line {most.line} takes {_percent(most.wavefronts / fronts)} of the shared wavefronts"
             if most.conflicts:
-                text += f", {_number(most.wavefronts / most.needed)} times what it needs"
+                text += f", {theme.number(most.wavefronts / most.needed)} times what it needs"
             parts.append(text)
         if sectors:
             most = max(self.lines, key=lambda line: line.sectors)
             text = f"line {most.line} takes {_percent(most.sectors / sectors)} of the global sectors, "
-            parts.append(text + f"{_number(most.sectors / most.global_requests)} a request")
+            parts.append(text + f"{theme.number(most.sectors / most.global_requests)} a request")
         most = max(self.lines, key=lambda line: line.instructions)
         if most.instructions:
             share = _percent(most.instructions / self.instructions)
@@ -188,10 +188,6 @@ def _percent(share: float) -> str:
     return "< 1\u202f%" if 0 < share < 0.005 else f"{100 * share:.0f}\u202f%"
 
 
-def _number(value: float) -> str:
-    return theme.thousands(value, 1).removesuffix(".0")
-
-
 def _heat(part: int, whole: int, *, trouble: bool = False) -> str:
     """The background of a cell: the stronger, the larger its part; in trouble's colour if it need not be as large.
 
@@ -207,19 +203,19 @@ def _heat(part: int, whole: int, *, trouble: bool = False) -> str:
 
 def _each(cost: int, requests: int) -> str:
     """'512 × 16': requests and what each of them costs."""
-    return f"{theme.thousands(requests)} × {_number(cost / requests)}" if requests else ""
+    return f"{theme.thousands(requests)} × {theme.number(cost / requests)}" if requests else ""
 
 
 def _sectors(line: LineCost) -> str:
     """'4 096 × 32 (4)': with what would be needed, if at least half is waste."""
     text = _each(line.sectors, line.global_requests)
-    return f"{text} ({_number(line.needed_sectors / line.global_requests)})" if line.wasteful else text
+    return f"{text} ({theme.number(line.needed_sectors / line.global_requests)})" if line.wasteful else text
 
 
 def _fronts(line: LineCost) -> str:
     """'512 × 8 (1)': with what would be needed, if there are conflicts."""
     text = _each(line.wavefronts, line.shared_requests)
-    return f"{text} ({_number(line.needed / line.shared_requests)})" if line.conflicts else text
+    return f"{text} ({theme.number(line.needed / line.shared_requests)})" if line.conflicts else text
 
 
 def _instructions(line: LineCost) -> str:

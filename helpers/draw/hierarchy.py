@@ -64,14 +64,10 @@ def caption(data: Hierarchy, warp: int) -> str:
 def _told(tile: str, loads: Loads) -> str:
     """'As by 4 requests of 2 wavefronts'."""
     requests, fronts = (
-        f"{_number(n)}\u00a0{noun}{'' if n == 1 else 's'}"
+        f"{theme.number(n)}\u00a0{noun}{'' if n == 1 else 's'}"
         for n, noun in ((loads.requests, "request"), (loads.each, "wavefront"))
     )
     return f"{tile} by {requests} of {fronts}"
-
-
-def _number(value: float) -> str:
-    return theme.thousands(value, 1).removesuffix(".0")
 
 
 def _matrix(axes: Axes, data: Hierarchy) -> None:
@@ -245,7 +241,7 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
         raise ValueError(f"Between 1 and {SIDE_BY_SIDE} lane maps fit side by side, but {len(maps)} were given.")
     told = []
     for name, data in maps:
-        fronts = ", ".join(f"{tile[:1]} {_number(loads.each)}" for tile, loads in data.loads[warp].items())
+        fronts = ", ".join(f"{tile[:1]} {theme.number(loads.each)}" for tile, loads in data.loads[warp].items())
         told.append(f"{name}: {fronts}")
     drawn, axes = page.page(TWIN_TOP + TWIN_SIZE + 56, title, f"Wavefronts a request – {'; '.join(told)}.", 2)
     with theme.style():
@@ -255,7 +251,7 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
             left = page.MARGIN + STRIP + GAP + number * TWIN_STEP
             page.text(axes, left, TWIN_TOP - 58, name, size=theme.TEXT, color=theme.INK)
             _warp(axes, data, warp, lane, left, TWIN_TOP + 8, TWIN_SIZE)
-            costs = [f"{tile[:1]}: {_number(one.wavefronts)} wavefronts" for tile, one in data.loads[warp].items()]
+            costs = [f"{tile[:1]}: {theme.number(one.wavefronts)} wavefronts" for tile, one in data.loads[warp].items()]
             for line, words in enumerate(costs):
                 page.text(axes, left, TWIN_TOP + TWIN_SIZE + 24 + 18 * line, f"{words} at each k", color=theme.INK)
     return drawn

@@ -18,7 +18,6 @@ from helpers.draw import page, theme
 from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
 TINTS = ("#B48CC7", "#CDB3DA")  # of a block: purple, for blocks are warps; neighbours differ
-SHARE_DIGITS = 2
 
 # CSS pixels
 STACK_X, STACK_STEP, STACK_WIDTH = 28.0, 219.0, 150.0
@@ -96,7 +95,7 @@ def _fraction(device: LaunchLimits, threads: int, registers: int, shared_bytes: 
 def occupancy_figure(data: SmFilling) -> theme.Figure:
     """The four stacks of an SM with the blocks in them, and the staircase over registers a thread."""
     result = data.result
-    title = f"{data.name} on one SM of the {data.device}: {percent(result.fraction)} occupancy"
+    title = f"{data.name} on one SM of the {data.device}: {theme.percent(result.fraction, 2)} occupancy"
     drawn, axes = page.page(HEIGHT, title, caption(data), CAPTION_LINES)
     with theme.style():
         facts = f"a block: {data.threads} threads, {data.registers} registers for each of them, "
@@ -121,21 +120,16 @@ def caption(data: SmFilling) -> str:
     blocks, each = theme.plural(result.blocks, "block"), theme.plural(result.warps_per_block, "warp")
     text = f"{who[0].upper()}{who[1:]} {verb} the {ordinal(result.blocks + 1)} block: {blocks} of {each} "
     text += f"{'is' if result.blocks == 1 else 'are'} {result.warps} of {result.max_warps} warps, "
-    text += f"{percent(result.fraction)}."
+    text += f"{theme.percent(result.fraction, 2)}."
     if result.warps == result.max_warps:
         return text + " The SM is full."
     step = _next_step(data)
     if step is not None:
         registers, fraction = step
-        text += f" With {registers} registers a thread or fewer it would be {percent(fraction)}."
+        text += f" With {registers} registers a thread or fewer it would be {theme.percent(fraction, 2)}."
     elif "registers" not in result.limiters:
         text += " Fewer registers would change nothing."
     return text
-
-
-def percent(share: float) -> str:
-    """0.1875 is '18.75 %', 0.25 is '25 %'."""
-    return f"{100 * share:.{SHARE_DIGITS}f}".rstrip("0").rstrip(".") + "\u202f%"
 
 
 def ordinal(number: int) -> str:
@@ -191,7 +185,7 @@ def _stairs(axes: Axes, data: SmFilling) -> None:
     axes.plot([data.registers], [here], "o", color=theme.WARP, markersize=10, markeredgecolor=theme.PAPER, label="here")
     right = data.registers < 190
     axes.annotate(
-        f"{data.registers} registers: {percent(data.result.fraction)}",
+        f"{data.registers} registers: {theme.percent(data.result.fraction, 2)}",
         (data.registers, here),
         xytext=(9 if right else -9, 9),
         textcoords="offset points",
@@ -227,7 +221,8 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
 
 
 def _told(row: SmFilling) -> str:
-    return f"{percent(row.result.fraction)} ({row.name}, {' and '.join(NAMES[name] for name in row.result.limiters)})"
+    limits = " and ".join(NAMES[name] for name in row.result.limiters)
+    return f"{theme.percent(row.result.fraction, 2)} ({row.name}, {limits})"
 
 
 def _row(axes: Axes, row: SmFilling, top: float) -> None:
@@ -250,7 +245,7 @@ def _row(axes: Axes, row: SmFilling, top: float) -> None:
         page.outline(axes, box, ink, 1.8 if stops else 0.8)
         weight = "bold" if stops else "normal"
         page.text(axes, left + BAR_WIDTH + 7, middle, stack.limit, size=theme.TEXT, color=ink, weight=weight)
-    share = percent(row.result.fraction)
+    share = theme.percent(row.result.fraction, 2)
     page.text(
         axes, page.WIDTH - page.MARGIN, middle, share, size=theme.TEXT, color=theme.INK, weight="bold", ha="right"
     )

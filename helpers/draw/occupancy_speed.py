@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from helpers.draw import page, theme
-from helpers.draw.occupancy import percent
 
 # inches
 LEFT, TOP, WIDTH, HEIGHT = 0.95, 0.42, 7.85, 3.1
@@ -96,10 +95,9 @@ def _fullest(dots: Sequence[Dot]) -> Dot:
 
 def _caption(dots: Sequence[Dot], source: str) -> str:
     fastest, fullest = _fastest(dots), _fullest(dots)
-    text = f"The fastest, {fastest.label}, has {percent(fastest.occupancy)} occupancy and reaches "
+    text = f"The fastest, {fastest.label}, has {theme.percent(fastest.occupancy, 2)} occupancy and reaches "
     text += f"{theme.thousands(fastest.gflops)} GFLOPS ({source})."
     if fullest is fastest:
         return text + " It is the fullest, too."
-    return text + (
-        f" At {percent(fullest.occupancy)} the fastest is {fullest.label}, with {theme.thousands(fullest.gflops)}."
-    )
+    text += f" At {theme.percent(fullest.occupancy, 2)} the fastest is {fullest.label}, "
+    return f"{text}with {theme.thousands(fullest.gflops)}."

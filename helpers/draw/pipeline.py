@@ -94,16 +94,12 @@ def caption(data: Comparison) -> str:
     steady, warps = data.steady[pipeline.stages], pipeline.warps
     they, hide = ("it", "hides") if warps == 1 else ("they", "hide")
     text = f"Model, not measured: {theme.plural(warps, 'warp')} with {ARTICLES[pipeline.stages]} {hide} "
-    text += f"{_cycles(steady.hidden)} of {theme.plural(pipeline.latency, 'cycle')} of latency; "
+    text += f"{theme.number(steady.hidden)} of {theme.plural(pipeline.latency, 'cycle')} of latency; "
     if pipeline.stages == 1:
-        return f"{text}with {ARTICLES[2]} {they} would hide {_cycles(data.steady[2].hidden)}."
+        return f"{text}with {ARTICLES[2]} {they} would hide {theme.number(data.steady[2].hidden)}."
     if warps > 1:
-        return f"{text}with {ARTICLES[1]} {they} hide {_cycles(data.steady[1].hidden)} already."
-    return f"{text}{MORE_WARPS} warps with {ARTICLES[1]} hide {_cycles(data.crowd.hidden)} already."
-
-
-def _cycles(value: float) -> str:
-    return theme.thousands(value, 1).removesuffix(".0")
+        return f"{text}with {ARTICLES[1]} {they} hide {theme.number(data.steady[1].hidden)} already."
+    return f"{text}{MORE_WARPS} warps with {ARTICLES[1]} hide {theme.number(data.crowd.hidden)} already."
 
 
 def _legend(axes: Axes, y: float = 46) -> None:
@@ -222,7 +218,7 @@ def _bars(axes: Axes, data: Comparison) -> None:
         idle = BARS_WIDTH * steady.idle / longest
         page.fill(axes, page.boxes(BARS_X, middle - 8, busy, 16), theme.C, label="busy a block")
         page.hatch(axes, page.boxes(BARS_X + busy, middle - 8, idle, 16), label="idle a block")
-        words = f"{_cycles(steady.cycles)}, {_cycles(steady.idle)} of them idle"
+        words = f"{theme.number(steady.cycles)}, {theme.number(steady.idle)} of them idle"
         page.text(axes, BARS_X + busy + idle + 8, middle, words, size=theme.TEXT, color=theme.INK, weight=weight)
 
 
@@ -231,7 +227,7 @@ def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
     if not timelines:
         raise ValueError("There is no pipeline to draw: give at least one Timeline.")
     longest = max(shown.end / shown.pipeline.warps for shown in timelines)
-    idle = [f"{_name(shown.pipeline)} {_cycles(steady_state(shown.pipeline).idle)}" for shown in timelines]
+    idle = [f"{_name(shown.pipeline)} {theme.number(steady_state(shown.pipeline).idle)}" for shown in timelines]
     told = f"Model, not measured. Idle cycles for a K-block: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
     drawn, axes = page.page(TWIN_TOP + TWIN_ROW * len(timelines) + 6, title, told, 2)
     scale = (RIGHT - LEFT - 24) / longest

@@ -52,17 +52,12 @@ def caption(data: RegisterTile) -> str:
     """'8 × 8: 16 loads feed 64 FMAs, 0.25 per FMA; 1 × 1: 2 per FMA.'"""
     loads = sum(map(len, data.reads)) / len(data.ks)
     text = f"{data.label} elements a thread: {theme.plural(round(loads), 'load')} from shared memory feed "
-    text += f"{theme.plural(data.fmas, 'FMA')}, {_short(data.loads_per_fma)} per FMA."
+    text += f"{theme.plural(data.fmas, 'FMA')}, {theme.number(data.loads_per_fma, 3)} per FMA."
     alone = shared_loads_per_fma(1, 1)
     if data.fmas > 1:
-        times = theme.thousands(alone / data.loads_per_fma, 1).removesuffix(".0")
-        text += f" With one element a thread it is {_short(alone)} per FMA, {times} times as many."
+        times = theme.number(alone / data.loads_per_fma)
+        text += f" With one element a thread it is {theme.number(alone, 3)} per FMA, {times} times as many."
     return text
-
-
-def _short(value: float) -> str:
-    """0.25, 2, 1.5: at most three digits after the point, no trailing zeros."""
-    return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def _block(axes: Axes, data: RegisterTile, k: int) -> None:
@@ -157,7 +152,7 @@ def _gauge(axes: Axes, data: RegisterTile) -> None:
         length = GAUGE_BAR * value / longest
         page.fill(axes, page.boxes(GAUGE_X + GAUGE_LABEL, middle - 10, length, 20), colour, label=label)
         x = GAUGE_X + GAUGE_LABEL + length + 7
-        page.text(axes, x, middle, _short(value), size=theme.TEXT, color=theme.INK, weight=weight)
+        page.text(axes, x, middle, theme.number(value, 3), size=theme.TEXT, color=theme.INK, weight=weight)
 
 
 def _counts(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> None:
@@ -173,7 +168,8 @@ def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Fi
         raise ValueError("There is no register tile to draw: give at least one RegisterTile.")
     sides = [tile.label.replace(" ", "\u00a0") for tile in tiles]
     told = "; ".join(
-        f"{side}: {_quotient(tile)} = {_short(tile.loads_per_fma)}" for side, tile in zip(sides, tiles, strict=True)
+        f"{side}: {_quotient(tile)} = {theme.number(tile.loads_per_fma, 3)}"
+        for side, tile in zip(sides, tiles, strict=True)
     )
     tallest = max(tile.shape[0] for tile in tiles)
     bottom = PANEL_Y + (tallest + 1) * PANEL_CELL + 8
@@ -199,7 +195,7 @@ def _panel(axes: Axes, tile: RegisterTile, left: float, bottom: float) -> None:
         axes, page.boxes(across + cell * (place % wide), down + cell * (place // wide), cell, cell), theme.C, **style
     )
     page.text(axes, left, bottom + 14, f"{_quotient(tile)} =", size=theme.TEXT, color=theme.INK)
-    words = f"{_short(tile.loads_per_fma)} per FMA"
+    words = f"{theme.number(tile.loads_per_fma, 3)} per FMA"
     page.text(axes, left, bottom + 38, words, size=theme.TITLE, color=theme.INK, weight="bold")
 
 

@@ -18,7 +18,6 @@ from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
 from helpers.devices import Device
 from helpers.draw import page, theme
-from helpers.draw.sectors import percent
 from helpers.models.roofline import FastestTime, attainable_gflops, fastest_time, ridge_point
 from helpers.models.traffic import compulsory
 
@@ -121,7 +120,7 @@ def caption(data: Roofline, selected: str | None) -> str:
     if point.gflops * NEAR > peak:
         return text + f"{_times(peak / point.gflops)} below the peak, arithmetic is its limit."
     if point.gflops > memory:
-        share = percent(1 - memory / point.gflops)
+        share = theme.percent(1 - memory / point.gflops)
         text += (
             f"{_times(point.gflops / memory)} above the memory roof, so caches serve at least {share} of its bytes. "
         )

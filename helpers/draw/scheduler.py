@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.draw import page, theme
-from helpers.draw.occupancy import percent
 from helpers.models.latency import NOBODY, Timeline, warps_to_hide
 
 WAITING = "#E6D9EC"  # pale purple: a warp between issue and result
@@ -65,7 +64,7 @@ def caption(data: Timeline) -> str:
 
 
 def _share(data: Timeline) -> str:
-    return percent(round(data.busy / len(data.issued), 2))
+    return theme.percent(data.busy / len(data.issued), 0)
 
 
 def _warp(axes: Axes, data: Timeline, warp: int, top: float, row: float, cell: float) -> None:

@@ -90,11 +90,6 @@ def is_trouble(access: WarpAccess) -> bool:
     return access.sectors > TROUBLE_FACTOR * needed
 
 
-def percent(share: float) -> str:
-    """0.125 is '12.5 %', 1.0 is '100 %'."""
-    return f"{100 * share:.1f}".removesuffix(".0") + "\u202f%"
-
-
 def _sentence(access: WarpAccess) -> str:
     lanes = int(access.active.sum())
     name = access.name[0].upper() + access.name[1:]
@@ -103,7 +98,7 @@ def _sentence(access: WarpAccess) -> str:
     if access.is_broadcast:
         return f"{name}: {theme.plural(access.sectors, 'sector')}, one word broadcast to {lanes} lanes."
     sectors, useful = theme.plural(access.sectors, "sector"), theme.plural(access.useful_bytes, "useful byte")
-    return f"{name}: {sectors} for {useful} – {percent(access.used_share)} used."
+    return f"{name}: {sectors} for {useful} – {theme.percent(access.used_share)} used."
 
 
 def _panel(axes: Axes, access: WarpAccess, top: float) -> None:

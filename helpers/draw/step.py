@@ -35,7 +35,7 @@ class Moved:
             return "new"
         times = self.old / self.new if self.old > self.new else self.new / self.old
         digits = 2 if times < 1.995 else 1
-        return f"{_number(times, digits)} times {'fewer' if self.old > self.new else 'more'}"
+        return f"{theme.number(times, digits)} times {'fewer' if self.old > self.new else 'more'}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,3 @@ def _distance(one: Moved) -> float:
     """How far a counter moved, as a factor of at least 1; from or to nothing is furthest."""
     low, high = sorted((one.old, one.new))
     return high / low if low else float("inf")
-
-
-def _number(value: float, digits: int) -> str:
-    return theme.thousands(value, digits).rstrip("0").rstrip(".")

@@ -171,7 +171,7 @@ def _caption(accesses: Sequence[WarpAccess], block_dim: Sequence[int], width: in
     sizes = sorted(set(jumps))
     size = theme.thousands(sizes[0])
     size += "" if len(sizes) == 1 else f" to {theme.thousands(sizes[-1])}"
-    each = theme.thousands(len(jumps) / len(accesses), 1).removesuffix(".0")
+    each = theme.number(len(jumps) / len(accesses))
     return what + f"{each} gap{'' if each == '1' else 's'} of {size} elements in each warp, {cost}."
 
 

@@ -8,7 +8,7 @@ shows it as a PNG of one width; the caption travels with it as text, so comparin
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -178,6 +178,28 @@ def _points(word: str, size: float) -> float:
 def thousands(value: float, digits: int = 0) -> str:
     """A number as prose writes it: 6249.4 is '6 249' with narrow no-break spaces, 2.5 with one digit is '2.5'."""
     return f"{value:,.{digits}f}".replace(",", "\u202f")
+
+
+def number(value: float, digits: int = 1) -> str:
+    """With at most so many digits after the point, and none that says nothing: '2.5', '2', '1 024'."""
+    text = thousands(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """0.125 is '12.5 %', 1.0 is '100 %'."""
+    return f"{number(100 * share, digits)}\u202f%"
+
+
+def index(xyz: Sequence[int]) -> str:
+    """The index of a block or a thread: '(x, y)', or '(x, y, z)' if there is a z, with no-break spaces."""
+    shown = xyz if xyz[2] else xyz[:2]
+    return f"({', '.join(map(str, shown))})".replace(" ", "\u00a0")
+
+
+def cut(text: str, letters: int) -> str:
+    """A text of at most so many letters; an ellipsis is in the place of the rest."""
+    return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
 def signed(value: float, digits: int = 2) -> str:

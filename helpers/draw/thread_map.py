@@ -113,7 +113,7 @@ def _distances(data: ThreadMap) -> str:
 def caption(data: ThreadMap, block: int, thread: int) -> str:
     """'thread (3, 1) of block (0, 2): linear id 35 = warp 1, lane 3 → C[65, 3].'"""
     warp, lane = divmod(thread, WARP)
-    who = f"Thread {_short(data.thread_index(thread))} of block {_short(data.block_index(block))}"
+    who = f"Thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
     sentence = f"{who}: linear id {thread} = warp {warp}, lane {lane} → {_what(data, block, thread)}."
     used, room = data.threads, data.warps * WARP
     if used < room:
@@ -234,7 +234,7 @@ def _block_names(
     for block in np.unique(owners[(owners != NOBODY) & (owners != but)])[:MOST_NAMES].tolist():
         cells = np.argwhere(owners == block)
         (first_row, first_col), (last_row, last_col) = cells.min(axis=0), cells.max(axis=0) + 1
-        name = _short(data.block_index(block)).replace("\u00a0", " ")
+        name = theme.index(data.block_index(block)).replace("\u00a0", " ")
         if (last_col - first_col) * cell > 0.75 * size * len(name) and (last_row - first_row) * cell > 1.3 * size:
             names.append(name)
             x.append(left + cell * (first_col + last_col) / 2)
@@ -354,9 +354,3 @@ def _runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _range(what: str, window: slice) -> str:
     return f"{what} {window.start} … {window.stop - 1}"
-
-
-def _short(index: Sequence[int]) -> str:
-    """(x, y), or (x, y, z) if there is a z, with no-break spaces."""
-    shown = index if index[2] else index[:2]
-    return f"({', '.join(map(str, shown))})".replace(" ", "\u00a0")

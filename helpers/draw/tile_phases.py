@@ -38,7 +38,7 @@ HEIGHT = 540.0
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 CELL_LINES_FROM = 7.0  # pixels of a cell from which on its outline is drawn
-CODE_SIZE = 10.5
+CODE_SIZE, CODE_LETTERS = 10.5, 76
 ROWS_Y, ROW, ROW_MATRICES, ROW_PHASES, ROW_USES, ROW_BAR = 86.0, 88.0, 120.0, 320.0, 460.0, 500.0
 
 
@@ -49,8 +49,8 @@ def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0, race: 
             f"There is no phase {phase} with a thread {thread}: the block has {len(data.phases)} phases and "
             f"{data.threads} threads."
         )
-    who = _index(unravel(thread, data.block))
-    where = f"block {_index(data.block_index)}"
+    who = theme.index(unravel(thread, data.block))
+    where = f"block {theme.index(data.block_index)}"
     title = f"{data.name}: {where}, phase {phase + 1} of {len(data.phases)}, thread {who}"
     drawn, axes = page.page(HEIGHT, title, caption(data, phase, race), CAPTION_LINES)
     with theme.style():
@@ -66,7 +66,7 @@ def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
     """'Phase 2 of 4: 512 floats loaded, 8 192 reads served: each load is used 16 times.'"""
     phase = data.phases[number]
     if race is not None:
-        writer, reader = _index(race.write_thread), _index(race.read_thread)
+        writer, reader = theme.index(race.write_thread), theme.index(race.read_thread)
         by_chance = "C is right or wrong by chance."
         if race.overwrites:
             what = _place(data, max(0, min(number, len(data.phases) - 2)), race)  # the last phase has no next one
@@ -88,7 +88,7 @@ def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
 
 def _uses(times: float) -> str:
     """'once', '16 times', '2.5 times'."""
-    return "once" if times == 1 else f"{theme.thousands(times, 1).removesuffix('.0')} times"
+    return "once" if times == 1 else f"{theme.number(times)} times"
 
 
 def _place(data: TilePhases, number: int, race: Race) -> str:
@@ -302,7 +302,7 @@ def _bars(axes: Axes, data: TilePhases, phase: int) -> None:
         page.text(axes, page.MARGIN, top + BAR_HEIGHT / 2, name, color=theme.INK, size=theme.TEXT)
         page.fill(axes, page.boxes(BAR_X, top, solid * scale, BAR_HEIGHT), colour, label=f"bytes {number}")
         page.outline(axes, page.boxes(BAR_X, top, length * scale, BAR_HEIGHT), colour, 1.2)
-        times = f"  ({theme.thousands(without / total, 1).removesuffix('.0')}×)" if number == 1 and total else ""
+        times = f"  ({theme.number(without / total)}×)" if number == 1 and total else ""
         page.text(
             axes, BAR_X + length * scale + 9, top + BAR_HEIGHT / 2, words + times, color=theme.INK, size=theme.TEXT
         )
@@ -319,8 +319,16 @@ def _race(axes: Axes, data: TilePhases, phase: int, race: Race) -> None:
     ]
     for number, (thread, verb, line, source) in enumerate(rows):
         y = BARS_Y + 22 + number * 24
-        page.text(axes, page.MARGIN, y, f"thread {_index(thread)} {verb}, line {line}", color=theme.INK)
-        page.text(axes, BAR_X, y, _short(source), color=theme.TROUBLE, family="DejaVu Sans Mono", size=CODE_SIZE)
+        page.text(axes, page.MARGIN, y, f"thread {theme.index(thread)} {verb}, line {line}", color=theme.INK)
+        page.text(
+            axes,
+            BAR_X,
+            y,
+            theme.cut(source.split("//")[0].strip(), CODE_LETTERS),
+            color=theme.TROUBLE,
+            family="DejaVu Sans Mono",
+            size=CODE_SIZE,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,19 +401,9 @@ def _size_row(axes: Axes, row: TileSize, top: float, naive: float) -> None:
     page.text(axes, x, middle, words, size=theme.TEXT, color=colour, weight="bold", ha="right" if inside else "left")
 
 
-def _short(source: str, most: int = 76) -> str:
-    code = source.split("//")[0].strip()
-    return code if len(code) <= most else code[: most - 1] + "…"
-
-
 def _picture(axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str) -> None:
     rows, columns = colours.shape[:2]
     extent = (left, left + columns * cell, top + rows * cell, top)
     image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
     image.set_data(colours)
     axes.add_image(image)
-
-
-def _index(index: Sequence[int]) -> str:
-    shown = index if index[2] else index[:2]
-    return f"({', '.join(map(str, shown))})".replace(" ", "\u00a0")

@@ -77,7 +77,7 @@ def caption(data: Landscape, measure: Measure) -> str:
         if best is guess:
             compared = ", and is the first guess"
         elif first and value:
-            times = theme.thousands(value / first, 2).rstrip("0").rstrip(".")
+            times = theme.number(value / first, 2)
             compared = ", as fast as the first guess" if times == "1" else f", {times} times the first guess"
         measured = sum(one.gflops is not None for one in data.legal)
         text = f"{theme.plural(measured, 'configuration')} {'was' if measured == 1 else 'were'} measured"

@@ -81,7 +81,7 @@ def caption(code: LineCode, ways: Sequence[Way], selected: int, before: LineCode
     text = f"{opcodes(before.sass)} became {opcodes(code.sass)}: requests {first.requests} → {way.requests}, "
     text += f"{way.unit} {first.cost} → {way.cost}."
     if way.cost > first.cost:
-        times = theme.thousands(way.cost / first.cost, 1).removesuffix(".0")
+        times = theme.number(way.cost / first.cost)
         text += f" That is {times} times as many {way.unit} for the same bytes."
     return text
 
@@ -132,7 +132,7 @@ def _folded(lines: Sequence[str], room: int) -> list[str]:
 def _short(instruction: str, letters: int) -> str:
     """An instruction without the spaces inside braces, cut to so many letters."""
     words = re.sub(r"\{.*?\}", lambda found: found[0].replace(" ", ""), instruction)
-    return words if len(words) <= letters else words[: letters - 1] + "…"
+    return theme.cut(words, letters)
 
 
 def _ways(axes: Axes, what: str, ways: Sequence[Way], selected: int) -> None:

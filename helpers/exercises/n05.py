@@ -8,7 +8,7 @@ from typing import Any
 
 from helpers import devices
 from helpers.draw import theme
-from helpers.draw.occupancy import filling, occupancy_figure, percent
+from helpers.draw.occupancy import filling, occupancy_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -100,7 +100,7 @@ def _judge_limits(answers: Any) -> Verdict:
         verdict = check_number(answers[name], limit, unit="blocks", slips=LIMIT_SLIPS[name])
         if not verdict.passed:
             return Verdict(False, f"{name}: {verdict.sentence}")
-    told = f"{_BY_HAND.blocks} blocks of {_BY_HAND.warps_per_block} warps, {percent(_BY_HAND.fraction)}"
+    told = f"{_BY_HAND.blocks} blocks of {_BY_HAND.warps_per_block} warps, {theme.percent(_BY_HAND.fraction, 2)}"
     return Verdict(True, f"All four are right. {' and '.join(_BY_HAND.limiters).capitalize()} decide: {told}.")
 
 
@@ -143,14 +143,14 @@ def _judge_threads(threads: Any) -> Verdict:
         return Verdict(False, f"threads is a whole number such as 128, not {threads!r}.")
     found = occupancy(H200, threads, REGISTERS)
     room = f"room for {theme.plural(found.blocks, 'block')} of {theme.plural(found.warps_per_block, 'warp')}"
-    text = f"{threads} threads: {room}, {found.warps} of {found.max_warps} warps, {percent(found.fraction)}"
+    text = f"{threads} threads: {room}, {found.warps} of {found.max_warps} warps, {theme.percent(found.fraction, 2)}"
     if threads % WARP:
         return Verdict(False, f"{text}. But {-threads % WARP} lanes of the last warp of each block have no thread.")
     most = H200.registers_per_sm // found.registers_per_warp // _FOUR * _FOUR
     if found.fraction >= GOAL:
         return Verdict(True, f"{text}. The registers would do for {most} warps, and so many are there.")
     why = f"The registers would do for {theme.plural(most, 'warp')}; {most - found.warps} of them are not enough for "
-    return Verdict(False, f"{text}; the goal is at least {percent(GOAL)}. {why}another block.")
+    return Verdict(False, f"{text}; the goal is at least {theme.percent(GOAL, 2)}. {why}another block.")
 
 
 def _threads_picture(threads: int) -> theme.Figure:

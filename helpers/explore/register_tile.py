@@ -14,7 +14,6 @@ from helpers import devices
 from helpers.analysis.register_tile import RegisterTile, register_tile
 from helpers.analysis.staging import NotStaged
 from helpers.draw import theme
-from helpers.draw.occupancy import percent
 from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
 from helpers.explore import launches
 from helpers.explore.launches import Program
@@ -98,8 +97,8 @@ def kernel_with(**params: int) -> Kernel:
 def cost_of(kernel: Kernel, device: devices.Device) -> str:
     """'256 threads, 128 registers a thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded."""
     taken = resources_of(Launch.of(kernel), device.arch)
-    share = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction
-    text = f"{taken.threads} threads, {taken.registers} registers a thread, {percent(share)} occupancy ({device.name})"
+    share = theme.percent(occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction, 2)
+    text = f"{taken.threads} threads, {taken.registers} registers a thread, {share} occupancy ({device.name})"
     try:
         measured = recordings.find(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE)
     except recordings.NoRecording:

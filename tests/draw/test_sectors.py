@@ -5,7 +5,7 @@ import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
 from helpers.draw import theme
-from helpers.draw.sectors import FIGURE_HEIGHT, SECTOR, caption, is_trouble, percent, ribbon_of, sectors_figure
+from helpers.draw.sectors import FIGURE_HEIGHT, SECTOR, caption, is_trouble, ribbon_of, sectors_figure
 from tests.draw.data import LANES, access, coalesced, naive
 
 
@@ -111,11 +111,6 @@ def test_trouble_is_more_than_twice_the_sectors_that_the_bytes_would_fill():
 
 def test_three_accesses_always_have_the_height_that_an_explorer_reserves():
     assert sectors_figure(naive(), "x").css_size()[1] == sectors_figure(coalesced(), "x").css_size()[1] == FIGURE_HEIGHT
-
-
-@pytest.mark.parametrize(("share", "text"), [(0.125, "12.5\u202f%"), (1.0, "100\u202f%"), (2 / 3, "66.7\u202f%")])
-def test_shares_are_percentages(share, text):
-    assert percent(share) == text
 
 
 def test_nothing_to_draw_is_said():

@@ -104,3 +104,24 @@ def test_a_noun_follows_its_number():
     assert theme.plural(32, "sector") == "32\u00a0sectors"
     assert theme.plural(2, "launch", "es") == "2\u00a0launches"
     assert theme.signed(-0.9) == "\u22120.90"
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.125, "12.5\u202f%"), (1.0, "100\u202f%"), (2 / 3, "66.7\u202f%")])
+def test_shares_are_percentages(share, text):
+    assert theme.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(2.5, 1, "2.5"), (2.0, 1, "2"), (1024, 0, "1\u202f024"), (0.25, 3, "0.25"), (10, 2, "10")],
+)
+def test_a_number_has_no_digit_that_says_nothing(value, digits, text):
+    assert theme.number(value, digits) == text
+
+
+def test_an_index_has_a_z_only_if_there_is_one():
+    assert (theme.index((3, 1, 0)), theme.index((0, 0, 2))) == ("(3,\u00a01)", "(0,\u00a00,\u00a02)")
+
+
+def test_a_text_that_is_cut_says_so():
+    assert (theme.cut("abc", 3), theme.cut("abcd", 3)) == ("abc", "ab…")
