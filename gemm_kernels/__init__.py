@@ -1,8 +1,8 @@
-"""The kernels of the course: `LADDER`, in order, `get(name)`, `fastest(M, N, K)`; launches; a kernel of one's own."""
+"""The kernels of the course: `LADDER`, `get(name)`, those chosen by shape, launches, and a learner's own kernel."""
 
-from gemm_kernels.dispatch import fastest
+from gemm_kernels.by_shape import at_shape, autotuned, fastest, stream_k
 from gemm_kernels.kernel import Kernel, Rule
-from gemm_kernels.ladder import LADDER, VECTORS, autotuned, get
+from gemm_kernels.ladder import LADDER, VECTORS, get
 from gemm_kernels.launch import Launch
 from gemm_kernels.own import OwnKernel, launch_of
 
@@ -13,8 +13,10 @@ __all__ = [
     "Launch",
     "OwnKernel",
     "Rule",
+    "at_shape",
     "autotuned",
     "fastest",
     "get",
     "launch_of",
+    "stream_k",
 ]

@@ -18,6 +18,13 @@ MAX_GRID_X = 2**31 - 1
 MAX_GRID_Y = 65535
 
 
+def check_sizes(**sizes: int) -> None:
+    """ValueError, with a sentence, if one of a matrix's sizes is less than 1: `check_sizes(M=M, N=N)`."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} = {size}, but a matrix has at least one row and one column")
+
+
 @dataclass(frozen=True)
 class Rule:
     """A condition on the parameters. `sentence` is the text of the `static_assert` that states it in the .cu file."""
@@ -61,11 +68,13 @@ class Kernel:
     Every kernel takes (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C)
     with A: (M, K), B: (K, N), C: (M, N). With beta = 0 C is written without being read.
 
-    name: what `gemm_kernels.get` finds it by, and its source is cuda/<file>.cu.
+    name: what `gemm_kernels.get` finds it by.
     title, idea: what it is called in the course, and in one sentence what is new in it.
     after: the name of the kernel that this one is a change to (the diff between their sources is the lesson), or None.
     params: parameter name -> value. Use `replace` to change them.
     family: the rules of the parameters, and the launch that follows from them.
+    file: its source is cuda/<file>.cu. The name, but for a kernel that is another one's source with other parameters.
+    chosen_by_shape: whether its parameters are chosen for each shape (see `gemm_kernels.by_shape`).
     """
 
     name: str
@@ -75,6 +84,7 @@ class Kernel:
     params: Params = field(hash=False)
     family: Family = field(repr=False)
     file: str = ""
+    chosen_by_shape: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
@@ -155,9 +165,7 @@ class Kernel:
 
         Each has one tile, unless the kernel's family says that they share out the tiles themselves.
         """
-        for name, value in (("M", M), ("N", N)):
-            if value < 1:
-                raise ValueError(f"{self.name}: {name} = {value}, but a matrix has at least one row and one column")
+        check_sizes(M=M, N=N)
         rows, columns = self.tile
         blocks_down, blocks_across = -(-M // rows), -(-N // columns)
         if self.family.blocks:

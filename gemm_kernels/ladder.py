@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gemm_kernels import families, tuned
+from gemm_kernels import choices, families
 from gemm_kernels.kernel import Kernel
 
 # Blocks of 256 threads: two of the medium tile share an SM, or one of the large tile has it alone (H200, 4096 cubed).
@@ -11,6 +11,7 @@ LARGE_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 64, "WN": 64, "TM": 16, "TN":
 LONG_TILE = {"BM": 128, "BN": 256, "BK": 8, "WM": 32, "WN": 128, "TM": 16, "TN": 8}
 # Four slices of one warp tile each, for a C that is too small for large tiles.
 SMALL_TILE = {"BM": 32, "BN": 64, "BK": 32, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 4, "STAGES": 3, "BLOCKS": 2}
+SMS = choices.of().sms  # WORKERS are so many blocks for each SM of the default GPU
 
 LADDER: tuple[Kernel, ...] = (
     Kernel(
@@ -116,13 +117,14 @@ LADDER: tuple[Kernel, ...] = (
     Kernel(
         "autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on this GPU.",
-        after="split_k", family=families.SPLIT_K, params=tuned.params(4096, 4096, 4096), file="split_k",
+        after="split_k", family=families.SPLIT_K, params=choices.searched(4096, 4096, 4096), file="split_k",
+        chosen_by_shape=True,
     ),
     Kernel(
         "stream_k", "Stream-K",
         "Persistent blocks share out the k of all tiles evenly; registers and loads are placed for the hardware.",
         after="split_k", family=families.STREAM_K,
-        params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": 132, "LOOPS": 2},
+        params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": SMS, "LOOPS": 2}, chosen_by_shape=True,
     ),
 )  # fmt: skip
 
@@ -131,12 +133,12 @@ VECTORS: tuple[Kernel, ...] = (
     Kernel(
         "vector_matrix", "Vector times matrix",
         "Only the speed of memory counts: a block goes down a strip of B with many loads under way.",
-        after=None, family=families.VECTOR_MATRIX, params={"BN": 32, "WARPS": 16, "LOADS": 8, "WORKERS": 132},
+        after=None, family=families.VECTOR_MATRIX, params={"BN": 32, "WARPS": 16, "LOADS": 8, "WORKERS": SMS},
     ),
     Kernel(
         "matrix_vector", "Matrix times vector",
         "Only the speed of memory counts: a warp goes along a row of A with many loads under way.",
-        after=None, family=families.MATRIX_VECTOR, params={"BM": 8, "LOADS": 4, "WORKERS": 528},
+        after=None, family=families.MATRIX_VECTOR, params={"BM": 8, "LOADS": 4, "WORKERS": 4 * SMS},
     ),
 )  # fmt: skip
 
@@ -151,12 +153,3 @@ def get(name: str, **params: int) -> Kernel:
         if kernel.name == name:
             return kernel.replace(**params)
     raise ValueError(f"there is no kernel {name!r}; there are {', '.join(kernel.name for kernel in every)}")
-
-
-def autotuned(M: int, N: int, K: int, gpu: str = tuned.DEFAULT_GPU) -> Kernel:
-    """The kernel `autotuned` with the parameters that a search on this GPU found to be the fastest for such shapes.
-
-    `get("autotuned")` is the one for large matrices on the default GPU. ValueError, with a sentence that lists what
-    there is, if no search was made on this GPU.
-    """
-    return get("autotuned", **tuned.params(M, N, K, gpu))

@@ -13,8 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from helpers.sentences import Sentence
-
 KIB = 1024
 # The same on every GPU of the course (CUDA C++ Best Practices Guide, "Device Memory Spaces").
 WARP = 32  # lanes
@@ -203,8 +201,11 @@ DEVICES: dict[str, Device] = {
 }
 """The GPUs of the course by the name that the driver gives them."""
 
+DEFAULT: Device = DEVICES["NVIDIA H200"]
+"""The GPU that the course's recordings were made on, and that the simulator models and compiles for."""
 
-class UnknownDevice(Sentence, KeyError):
+
+class UnknownDevice(KeyError):
     """No GPU, or no architecture, of that name is in the table."""
 
     def __str__(self) -> str:

@@ -26,8 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from helpers.sentences import Sentence
-
 if TYPE_CHECKING:
     from gemm_kernels import Kernel
     from helpers.devices import Device
@@ -41,11 +39,11 @@ KERNEL_OPTIONS = ("-std=c++17",)
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
 
 
-class BackendError(Sentence, Exception):
+class BackendError(Exception):
     """GEMM_COURSE_BACKEND cannot be satisfied on this machine; the message says what was found and what to do."""
 
 
-class LaunchFailed(Sentence, Exception):
+class LaunchFailed(Exception):
     """A kernel did not start, faulted, or left elements of C unwritten; the message says which."""
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from helpers.sentences import Sentence
-
 if TYPE_CHECKING:
     from helpers.devices import LaunchLimits
 
@@ -29,7 +27,7 @@ CARVE_OUTS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-class DoesNotFit(Sentence, ValueError):
+class DoesNotFit(ValueError):
     """Not even one block fits: the launch would be refused. The message says which resource and by how much."""
 
 

@@ -1,10 +1,8 @@
 """Occupancy against worked examples, Nsight Compute's limits and the CUDA driver's own answers."""
 
-import json
-
 import pytest
 
-from helpers.devices import LIMITS
+from helpers.devices import DEFAULT, LIMITS
 from helpers.measure import recordings
 from helpers.occupancy import DoesNotFit, occupancy
 
@@ -76,7 +74,7 @@ def test_a_launch_that_would_be_refused_is_answered_with_the_resource(threads, r
 
 
 def test_resident_blocks_equal_the_cuda_drivers_answer_for_every_recorded_launch():
-    recording = json.loads((recordings.FOLDER / "occupancy.json").read_text(encoding="utf-8"))
+    recording = recordings.raw(DEFAULT.name, "occupancy")
     limits = LIMITS[recording["arch"]]
     wrong = []
     for values in recording["rows"]:

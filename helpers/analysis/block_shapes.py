@@ -74,9 +74,7 @@ def tags_per_request(recording: Recording) -> float:
     return recording.total("tags", "global", "ld") / recording.total("requests", "global", "ld")
 
 
-def recorded(
-    kernel: Kernel, block: tuple[int, int], size: int, gpu: str = recordings.DEFAULT_GPU
-) -> Measurement | None:
+def recorded(kernel: Kernel, block: tuple[int, int], size: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:
     """The recorded Measurement of this kernel with this block at M = N = K = size, or None."""
     if block[0] * block[1] > devices.get(gpu).max_threads_per_block:
         return None

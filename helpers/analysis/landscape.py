@@ -14,6 +14,7 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
+from helpers.measure.suites import SEARCH
 from helpers.models.tuning import Prediction, predict
 
 Measure = Literal["gflops", "occupancy", "intensity", "floats_a_fma"]
@@ -28,7 +29,6 @@ MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
 KERNEL = "autotuned"
 FIRST_GUESS = "warptiled"  # whose parameters were chosen by hand
 DEFAULT_SIZE = 4096
-SUITE = "tuning"
 SPACE = {
     "BM": (32, 64, 128, 256),
     "BN": (32, 64, 128, 256),
@@ -165,7 +165,7 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
 def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:
     """GFLOPS of a recorded search by parameters, in the order of SPACE and `fixed()`; empty if there is none."""
     try:
-        rows = recordings.load(gpu, SUITE)
+        rows = recordings.load(gpu, SEARCH)
     except recordings.NoRecording:
         return {}
     names = (*SPACE, *fixed())
@@ -189,7 +189,7 @@ def pairs(gpu: str, size: int, name: str, old: int, new: int) -> list[tuple[dict
 def sizes(gpu: str) -> tuple[int, ...]:
     """The sizes of the searches that were recorded on a GPU, ascending."""
     try:
-        return tuple(sorted({row.M for row in recordings.load(gpu, SUITE) if row.M == row.N == row.K}))
+        return tuple(sorted({row.M for row in recordings.load(gpu, SEARCH) if row.M == row.N == row.K}))
     except recordings.NoRecording:
         return ()
 

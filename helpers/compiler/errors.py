@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from helpers.sentences import Sentence
 
-
-class CompilerError(Sentence, Exception):
+class CompilerError(Exception):
     """Base of everything that helpers.compiler raises."""
 
 

@@ -15,11 +15,10 @@ from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
-from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.models.tuning import predict as predicted
 
-DEVICE = devices.get(recordings.DEFAULT_GPU)
+DEVICE = devices.DEFAULT
 OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import ipywidgets
 
 from gemm_kernels import Kernel, OwnKernel, get
-from helpers import gpu
+from helpers import devices, gpu
 from helpers.analysis.access import gemm_accesses
 from helpers.analysis.block_shapes import block_shape, recorded
 from helpers.devices import FLOAT_BYTES
@@ -23,7 +23,7 @@ from helpers.explore import launches
 from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
-from helpers.measure import WrongResult, performance, recordings
+from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
 from helpers.simulator.recording.counting import LINE_BYTES
 
@@ -209,4 +209,4 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
         shape = block_shape(recording, kernel, block, RECORDED_SIZE if whole_lines else None)
         rows.append(Setting(shape, accesses, f"{theme.plural(width, 'column')}"))
     title = "What one warp asks for at k = 1, one row a setting"
-    return settings_figure(rows, title, f"{recorded_on(recordings.DEFAULT_GPU)} at {RECORDED_SIZE}³")
+    return settings_figure(rows, title, f"{recorded_on(devices.DEFAULT.name)} at {RECORDED_SIZE}³")

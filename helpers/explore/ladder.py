@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import ipywidgets
 
+from helpers import devices
 from helpers.analysis.ladder import Ladder, Shape, Suite, ladder_of, shape_label
 from helpers.draw import theme
 from helpers.draw.ladder import FIGURE_HEIGHT, Scale, ladder_columns_figure, ladder_figure
@@ -75,7 +76,7 @@ def _options(data: Ladder) -> list[tuple[str, Shape]]:
     return [(shape_label(shape), shape) for shape in data.shapes]
 
 
-def explore(*, gpu: str = recordings.DEFAULT_GPU, kernel: str = "warptiled", size: int = 4096) -> LadderExplorer:
+def explore(*, gpu: str = devices.DEFAULT.name, kernel: str = "warptiled", size: int = 4096) -> LadderExplorer:
     """The explorer over the recordings of a GPU, beginning with this kernel at M = N = K = size."""
     return LadderExplorer(recordings.gpus(), gpu, kernel, size)
 
@@ -83,7 +84,7 @@ def explore(*, gpu: str = recordings.DEFAULT_GPU, kernel: str = "warptiled", siz
 TELLING = (256, 1024, 4096)
 
 
-def small_multiples(sizes: Sequence[int] = TELLING, gpu: str = recordings.DEFAULT_GPU) -> theme.Figure:
+def small_multiples(sizes: Sequence[int] = TELLING, gpu: str = devices.DEFAULT.name) -> theme.Figure:
     """The explorer's static twin: the ladder at several sizes side by side."""
     shapes = [(size, size, size) for size in sizes]
     return ladder_columns_figure(ladder_of(gpu, "ladder"), shapes, f"The ladder on the {gpu}, M = N = K")

@@ -153,7 +153,7 @@ class RegisterTileExplorer(LiveExplorer):
             self.move.max = data.moves(self.k.value)
             if whole:
                 self.move.value = self.move.max
-        note = "" if self.own else cost_of(kernel_with(**self.params), devices.get(recordings.DEFAULT_GPU))
+        note = "" if self.own else cost_of(kernel_with(**self.params), devices.DEFAULT)
         self._seen.add(tuple(self.params.values()))
         return picture_of(self.choice), note
 

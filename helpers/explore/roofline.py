@@ -159,7 +159,7 @@ class RooflineExplorer(LiveExplorer):
 
 def explore(
     *,
-    device: str = recordings.DEFAULT_GPU,
+    device: str = devices.DEFAULT.name,
     shape: tuple[int, int, int] = (4096, 4096, 4096),
     kernels: Sequence[str] = FIRST,
     own: OwnKernel | None = None,
@@ -175,7 +175,7 @@ TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))
 
 
 def small_multiples(
-    shapes: Sequence[tuple[int, int, int]] = TELLING, device: str = recordings.DEFAULT_GPU
+    shapes: Sequence[tuple[int, int, int]] = TELLING, device: str = devices.DEFAULT.name
 ) -> theme.Figure:
     """The explorer's static twin: several shapes under the roof of one GPU."""
     found = devices.get(device)

@@ -1,7 +1,7 @@
 """The explorer of notebook 11: two parameters → where the good configurations are, and what the rules forbid.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
-Speeds come from a recorded search: rows of the suite "tuning" in a GPU's recordings. Until a GPU has one, everything
+Speeds come from a recorded search: rows of the suite "search" in a GPU's recordings. Until a GPU has one, everything
 is predicted, and says so.
 """
 
@@ -30,7 +30,6 @@ from helpers.draw import theme
 from helpers.draw.tuning import FIGURE_HEIGHT, landscape_figure, landscapes_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.measure import recordings
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class TuningExplorer(LiveExplorer):
         return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
 
 
-def explore(*, device: str = recordings.DEFAULT_GPU, measure: Measure | None = None) -> TuningExplorer:
+def explore(*, device: str = devices.DEFAULT.name, measure: Measure | None = None) -> TuningExplorer:
     """The explorer, beginning with recorded speeds if the GPU has a recorded search, else with predictions.
 
     Raises CannotRun for a GPU that cannot run the kernel.
@@ -121,7 +120,7 @@ def explore(*, device: str = recordings.DEFAULT_GPU, measure: Measure | None = N
 TELLING = (("BM", "BN"), ("TM", "TN"), ("WM", "WN"))
 
 
-def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = recordings.DEFAULT_GPU) -> theme.Figure:
+def small_multiples(pairs: Sequence[tuple[str, str]] = TELLING, device: str = devices.DEFAULT.name) -> theme.Figure:
     """The explorer's static twin: three maps side by side, of recorded speeds or else of predicted occupancy."""
     found = devices.get(device)
     size = most_searched(found.name)

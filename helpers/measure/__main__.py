@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gemm_kernels import LADDER, Kernel, dispatch, get, tuned
+from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu
 from helpers.measure import choosing, compared, fastest_suite, recordings, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
@@ -20,6 +20,7 @@ from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
 from helpers.measure.suites import (
     FASTEST,
+    FINALS,
     LADDER_SIZES,
     SUITES,
     TIMED_SUITES,
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--runs", type=_count, default=fastest_suite.RUNS, help=RUNS_HELP)
     bench.set_defaults(run=_bench)
 
-    record = commands.add_parser("record", help="measure the suites and keep them in recordings/<gpu>.json")
+    record = commands.add_parser("record", help="measure the suites and keep them in recordings/<gpu>/")
     record.add_argument(
         "kernels", nargs="*", type=_kernel, metavar="kernel", help="names of the ladder; none: all of it"
     )
@@ -99,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     tune.add_argument("--budget", type=float, default=0.5, help="seconds for the finals of a shape (default 0.5)")
     tune.add_argument("--show", action="store_true", help="print what was recorded; without a GPU that is all it does")
     tune.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write the search")
-    tune.add_argument("--choices", type=Path, default=tuned.FILE, help="where to write the parameters that are chosen")
+    tune.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the parameters")
     tune.add_argument("--cache", type=Path, default=Path("build/tuning"), help="for going on after an interruption")
     tune.set_defaults(run=_tune)
 
@@ -107,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: about a hundred shapes")
     choose.add_argument("--budget", type=float, default=0.03, help="seconds of timing a candidate (default 0.03)")
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
-    choose.add_argument("--choices", type=Path, default=dispatch.FILE, help="where to write the choice")
+    choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
 
     cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
@@ -190,7 +191,7 @@ def _record(options: argparse.Namespace) -> int:
                     raise
                 print(f"{suite}: left out. {error}", flush=True)
             else:
-                print(f"{suite}: {recordings.fastest_path(gpu.name(), options.folder)}", flush=True)
+                print(f"{suite}: {recordings.path(gpu.name(), suite, options.folder)}", flush=True)
             continue
         if suite not in TIMED_SUITES:
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
@@ -263,7 +264,7 @@ def _tune(options: argparse.Namespace) -> int:
                 print(f"{table_row(one.finals[0])}  {_parameters(one.finals[0])}", flush=True)
     finally:
         if found:
-            print(f"tuning: {tuning.keep(found, options.folder, options.choices)}")
+            print(f"tuning: {tuning.keep(found, device.sms, options.folder, options.choices)}")
     return 0 if len(found) == len(shapes_wanted) else 1
 
 
@@ -272,7 +273,7 @@ def _choose(options: argparse.Namespace) -> int:
     if device is None:
         print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
-    kernels = choosing.candidates()
+    kernels = choosing.candidates(device.sms)
     wanted = options.size or choosing.shapes()
     print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
     compile_all(kernels, _progress)
@@ -295,7 +296,7 @@ def _show_tuning(options: argparse.Namespace) -> int:
     """The best recorded parameters of each shape."""
     name = gpu.name()
     try:
-        finals = recordings.load(name, tuning.FINAL, options.folder)
+        finals = recordings.load(name, FINALS, options.folder)
     except recordings.NoRecording as error:
         print(error, file=sys.stderr)
         return 2

@@ -18,10 +18,9 @@ from helpers import gpu
 from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.timing import interleave
-from helpers.sentences import Sentence
 
 
-class NoGpu(Sentence, Exception):
+class NoGpu(Exception):
     """A measurement was asked for on a machine without a GPU; the message says what to use instead."""
 
 

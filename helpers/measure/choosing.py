@@ -2,15 +2,13 @@
 
 Every candidate is verified at every shape, and timed there in turns with the others and with cuBLAS: first all of them
 for a short time, then those that are not far behind for longer, and small shapes in a CUDA graph, too. What was
-measured goes to recordings/choices-<gpu>.json; the fastest at each shape, and what a launch of each candidate costs,
-to gemm_kernels/dispatch.json.
+measured goes to recordings/<gpu>/choices.json; the fastest at each shape, and what a launch of each candidate costs,
+to gemm_kernels/choices/<gpu>.json.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel, dispatch, get
+from gemm_kernels import Kernel, by_shape, choices, get
 from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
@@ -28,43 +26,44 @@ from helpers.measure.fastest_suite import copies_of, on_a_set, verify_and_repeat
 from helpers.measure.graphs import cublas_on, interleave_graphs
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import FASTEST_OTHERS, FASTEST_SQUARES, Shape
+from helpers.measure.rows import from_row, to_row
+from helpers.measure.suites import CHOICES, FASTEST_OTHERS, FASTEST_SQUARES, Shape
 from helpers.measure.timing import interleave
 
 TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
-TILES = {  # parameters in this order: the numbers of WORKERS that are tried with them
-    (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (132,),
-    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (132, 0),
-    (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (132,),
-    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1): (132,),
-    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (132,),
-    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (132,),
-    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (132,),
-    (96, 128, 8, 48, 64, 12, 8, 1, 4, 2): (264,),
-    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (264,),
-    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (528, 0),
-    (64, 128, 16, 64, 64, 16, 8, 2, 4, 2): (264,),
-    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (132, 0),
-    (128, 64, 32, 64, 64, 16, 8, 4, 3, 1): (132,),
-    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2): (264, 0),
-    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (264, 0),
-    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (528, 0),
-    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (132, 0),
-    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (528, 264, 0),
-    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4): (528, 0),
-    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (132, 0),
-    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (264, 0),
-    (32, 16, 64, 32, 16, 4, 4, 8, 4, 2): (264,),
-    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (132,),
-    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (132,),
-    (64, 8, 32, 64, 8, 4, 4, 4, 4, 2): (264,),
-    (8, 128, 64, 8, 128, 8, 4, 8, 4, 1): (132,),
-    (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (264,),
-    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (132, 0),
+TILES = {  # parameters in this order: the numbers of blocks per SM that are tried as WORKERS, 0 for a block per tile
+    (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (1,),
+    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
+    (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
+    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
+    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
+    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
+    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1,),
+    (96, 128, 8, 48, 64, 12, 8, 1, 4, 2): (2,),
+    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (2,),
+    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (4, 0),
+    (64, 128, 16, 64, 64, 16, 8, 2, 4, 2): (2,),
+    (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (1, 0),
+    (128, 64, 32, 64, 64, 16, 8, 4, 3, 1): (1,),
+    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2): (2, 0),
+    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (2, 0),
+    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (4, 0),
+    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (1, 0),
+    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (4, 2, 0),
+    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4): (4, 0),
+    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (1, 0),
+    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (2, 0),
+    (32, 16, 64, 32, 16, 4, 4, 8, 4, 2): (2,),
+    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (1,),
+    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (1,),
+    (64, 8, 32, 64, 8, 4, 4, 4, 4, 2): (2,),
+    (8, 128, 64, 8, 128, 8, 4, 8, 4, 1): (1,),
+    (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (2,),
+    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (1, 0),
 }
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
-STRIPS = ((32, 32, 4, 132), (32, 16, 4, 132), (32, 8, 4, 264), (64, 8, 4, 528))  # vector_matrix: BN, WARPS, LOADS, …
-ROWS = ((8, 4, 132), (8, 4, 528), (8, 8, 264), (4, 4, 528))  # matrix_vector: BM, LOADS, WORKERS
+STRIPS = ((32, 32, 4, 1), (32, 16, 4, 1), (32, 8, 4, 2), (64, 8, 4, 4))  # vector_matrix: BN, WARPS, LOADS, per SM
+ROWS = ((8, 4, 1), (8, 4, 4), (8, 8, 2), (4, 4, 4))  # matrix_vector: BM, LOADS, per SM
 MORE_SQUARES = (64, 128, 192, 320, 448, 576, 640, 896, 1152, 1280, 1408, 1792, 2000, 2304, 2560, 3584, 5120, 7168)
 MORE_SHAPES = (
     *((1, 1000, 1000), (1000, 1, 1000), (1, 16384, 1024), (1, 512, 20000), (100, 1, 100000), (20000, 1, 512)),
@@ -101,17 +100,21 @@ class Measured:
         return math.sqrt(alone * self.in_graph[which] / self.cublas_in_graph)
 
 
-def candidates() -> list[Kernel]:
-    """What is compared, in the order that files number it by."""
+def candidates(sms: int) -> list[Kernel]:
+    """What is compared on a GPU with so many SMs, in the order that files number it by."""
     tiles = [
-        get("stream_k", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=workers, LOOPS=loops)
+        get("stream_k", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=per_sm * sms, LOOPS=loops)
         for values, tried in TILES.items()
-        for workers in tried
+        for per_sm in tried
         for loops in (2, 1)
     ]
-    strips = [get("vector_matrix", **dict(zip(get("vector_matrix").params, p, strict=True))) for p in STRIPS]
-    rows = [get("matrix_vector", **dict(zip(get("matrix_vector").params, p, strict=True))) for p in ROWS]
-    return tiles + strips + rows
+    vectors = []
+    for name, sets in (("vector_matrix", STRIPS), ("matrix_vector", ROWS)):
+        kernel = get(name)
+        vectors += [
+            kernel.replace(**dict(zip(kernel.params, (*values, per_sm * sms), strict=True))) for *values, per_sm in sets
+        ]
+    return tiles + vectors
 
 
 def shapes() -> list[Shape]:
@@ -132,7 +135,7 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     """Whether a candidate is worth a try: what is made for few rows or columns is not tried where there are many."""
     M, N, K = shape
     rows, columns = kernel.tile
-    if not dispatch.suits(kernel, shape):
+    if not by_shape.suits(kernel, shape):
         return False
     if kernel.name == "vector_matrix":
         return M <= 2
@@ -153,20 +156,20 @@ def measure(kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03) 
     launches = {kernels.index(one.kernel): one.launch for one in accepted}
     output = C.copy()
 
-    def timed(which: Sequence[int], budget: float) -> np.ndarray:
+    def timed(which: Sequence[int], budget: float) -> list[float]:
         rivals = [*(launches[one] for one in which), cublas_sgemm]
         bound = [partial(rival, *shape, ALPHA, A, B, BETA, output) for rival in rivals]
-        return np.median(interleave(bound, budget * len(rivals)), axis=0)
+        return _medians(interleave(bound, budget * len(rivals)))
 
     numbers = list(launches)
-    *short, cublas = timed(numbers, budget_s / 3).tolist()
+    *short, cublas = timed(numbers, budget_s / 3)
     times = dict(zip(numbers, short, strict=True))
     near = [one for one in numbers if times[one] <= NEAR * min(short)]
-    *longer, cublas = timed(near, budget_s).tolist()
+    *longer, cublas = timed(near, budget_s)
     times |= zip(near, longer, strict=True)
     if way(*shape) != GRAPH:
         return Measured(shape, cublas, None, times, {}), refused
-    *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s).tolist()
+    *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s)
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
 
 
@@ -174,14 +177,19 @@ def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequenc
     return verify_and_repeat(launch, reference, *inputs)
 
 
-def _in_graph(launches: Sequence[Callable[..., None]], inputs: Sequence[Any], budget_s: float) -> np.ndarray:
+def _medians(milliseconds: np.ndarray) -> list[float]:
+    """Of each column, to four digits: there are many of them to keep."""
+    return [float(f"{ms:.4g}") for ms in np.median(milliseconds, axis=0)]
+
+
+def _in_graph(launches: Sequence[Callable[..., None]], inputs: Sequence[Any], budget_s: float) -> list[float]:
     import cupy
 
     sets = copies_of(inputs)
     stream = cupy.cuda.Stream(non_blocking=True)
     with cublas_on(stream) as cublas, stream:
         rivals = [on_a_set(launch, sets) for launch in (*launches, cublas)]
-        return np.median(interleave_graphs(rivals, stream, budget_s * len(rivals)), axis=0)
+        return _medians(interleave_graphs(rivals, stream, budget_s * len(rivals)))
 
 
 def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) -> dict[str, float] | None:
@@ -189,7 +197,7 @@ def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) ->
 
     None for kernels that are never estimated, or were not tried.
     """
-    if kernel.name != dispatch.ESTIMATED:
+    if kernel.name != by_shape.ESTIMATED:
         return None
     try:
         from scipy.optimize import nnls
@@ -200,7 +208,7 @@ def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) ->
         if which in one.times:
             seconds = one.times[which] / 1e3
             weight = FAR_WEIGHT if one.times[which] > 1.5 * min(one.times.values()) else 1.0
-            done = dispatch.amounts(kernel, one.shape, sms)
+            done = by_shape.amounts(kernel, one.shape, sms)
             amounts.append([weight * amount / seconds for amount in done.values()])
             goals.append(weight)
     if not goals:  # it suits none of these shapes
@@ -211,10 +219,9 @@ def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) ->
     return {name: float(f"{cost:.4g}") for name, cost in zip(done, found / scale, strict=True) if cost > 0}
 
 
-def choices(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
+def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
     """What `gemm_kernels.fastest` reads: the candidates with their costs, and the number of the best at each shape."""
     return {
-        "sms": sms,
         "candidates": [
             {"kernel": kernel.name, "params": dict(kernel.params)}
             | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms)) else {})
@@ -229,64 +236,32 @@ def keep(
     measured: Sequence[Measured],
     sms: int,
     folder: Path = recordings.FOLDER,
-    file: Path = dispatch.FILE,
+    choices_folder: Path = choices.FOLDER,
 ) -> Path:
-    """Write what was measured into `folder`, and the choice into `file`, which keeps those of other GPUs."""
+    """Write what was measured into the GPU's recordings, and the choice into its choices, whose file is returned."""
     if not measured:
         raise ValueError("There is nothing to keep: no shape was finished.")
     about = provenance() | {"code_sha256": {kernel.name: code_sha256(kernel) for kernel in kernels}}
     recordings.write(
-        recordings.choices_path(gpu.name(), folder),
+        recordings.path(gpu.name(), CHOICES, folder),
         {
             "gpu": gpu.name(),
             "provenance": about,
             "candidates": [kernel.entry for kernel in kernels],
-            "rows": [_row(one) for one in measured],
+            "rows": [to_row(one) for one in measured],
         },
     )
-    every = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    every[gpu.name()] = choices(kernels, measured, sms)
-    write_choices(every, file)
+    return update_choices(gpu.name(), sms, choices_folder, **chosen(kernels, measured, sms))
+
+
+def update_choices(gpu_name: str, sms: int, folder: Path = choices.FOLDER, **parts: Any) -> Path:
+    """Write parts of a GPU's choices (see `gemm_kernels.choices`), keeping the others. Returns the file."""
+    file = choices.path(gpu_name, folder)
+    old = recordings.read(file) if file.exists() else {}
+    recordings.write(file, {"gpu": gpu_name, "sms": sms} | old | parts)
     return file
 
 
-def write_choices(every: Mapping[str, Mapping[str, Any]], file: Path) -> None:
-    """Write the choices of all GPUs, a candidate and a shape a line."""
-    parts = []
-    for name, found in every.items():
-        lists = [
-            f'  "{key}": [\n' + ",\n".join(f"   {json.dumps(one)}" for one in found[key]) + "\n  ]"
-            for key in ("candidates", "fastest")
-        ]
-        parts.append(f' {json.dumps(name)}: {{\n  "sms": {found["sms"]},\n' + ",\n".join(lists) + "\n }")
-    temporary = file.with_suffix(".tmp")
-    temporary.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    os.replace(temporary, file)
-    dispatch.forget()
-
-
-def read_measured(file: Path) -> list[Measured]:
+def read_measured(gpu_name: str, folder: Path = recordings.FOLDER) -> list[Measured]:
     """What `keep` wrote into a recording."""
-    return [
-        Measured(
-            (M, N, K),
-            cublas,
-            in_graph,
-            {which: alone for which, alone, *_ in times},
-            {which: rest[0] for which, _, *rest in times if rest},
-        )
-        for M, N, K, cublas, in_graph, times in recordings.read(file)["rows"]
-    ]
-
-
-def _row(one: Measured) -> list[Any]:
-    """M, N, K, cuBLAS's times, and of each candidate its number and its times: few characters, for there are many."""
-
-    def rounded(ms: float | None) -> float | None:
-        return None if ms is None else float(f"{ms:.4g}")
-
-    times = [
-        [which, rounded(ms), *([rounded(one.in_graph[which])] if which in one.in_graph else [])]
-        for which, ms in one.times.items()
-    ]
-    return [*one.shape, rounded(one.cublas), rounded(one.cublas_in_graph), times]
+    return [from_row(Measured, row) for row in recordings.raw(gpu_name, CHOICES, folder)["rows"]]

@@ -13,6 +13,7 @@ from typing import Any
 from helpers.devices import DEVICES
 from helpers.measure.bench import geometric_mean
 from helpers.measure.measurement import recorded_on
+from helpers.measure.rows import from_row, to_row
 
 GRAPH, EVENTS = "graph", "events"  # ways to time, see `way`
 GRAPH_BELOW_FLOPS = 2 * 1024**3
@@ -124,37 +125,12 @@ class Compared:
 
     def row(self) -> dict[str, Any]:
         """This comparison as plain JSON values; `from_row` reads it back."""
-        return {
-            "group": self.group,
-            "M": self.M,
-            "N": self.N,
-            "K": self.K,
-            "kernel": self.kernel,
-            "params": dict(self.params),
-            "way": self.way,
-            "ms": [round(run.ms, 6) for run in self.runs],
-            "cublas_ms": [round(run.cublas_ms, 6) for run in self.runs],
-            "autotuned_ms": [round(run.autotuned_ms, 6) for run in self.runs],
-            "repeats": [run.repeats for run in self.runs],
-            "errors": [float(f"{run.error:.3g}") for run in self.runs],
-        }
+        return to_row(self, leave_out=("gpu", "label"))
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], gpu: str) -> Compared:
         """A recorded row, labelled with the GPU that it was recorded on."""
-        columns = (row[name] for name in ("ms", "cublas_ms", "autotuned_ms", "repeats", "errors"))
-        return cls(
-            group=row["group"],
-            M=row["M"],
-            N=row["N"],
-            K=row["K"],
-            kernel=row["kernel"],
-            params=row["params"],
-            way=row["way"],
-            runs=tuple(Run(*values) for values in zip(*columns, strict=True)),
-            gpu=gpu,
-            label=recorded_on(gpu),
-        )
+        return from_row(cls, row, gpu=gpu, label=recorded_on(gpu))
 
 
 HEADER = (

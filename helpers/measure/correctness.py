@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import LADDER, VECTORS, Kernel, dispatch, get, tuned
+from gemm_kernels import LADDER, VECTORS, Kernel, at_shape, by_shape, get
 from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
@@ -36,7 +36,7 @@ from helpers.measure.suites import (
     random_shapes,
 )
 
-FILE = "correctness.json"
+SUITE = "correctness"
 EVERY = LADDER + VECTORS
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -47,17 +47,6 @@ _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) h
 
 class Incorrect(Exception):
     """A kernel was found wrong; the message says which, where and how."""
-
-
-def variants(kernel: Kernel) -> list[Kernel]:
-    """The kernel itself; those that are chosen by shape, with each set of parameters that they may have on this GPU."""
-    every = [kernel]
-    if kernel == get("autotuned") and gpu.name() in tuned.gpus():
-        every = [recordings.at_shape(kernel, *shape, gpu.name()) for shape in tuned.shapes(gpu.name())]
-    elif gpu.name() in dispatch.gpus():
-        candidates = [one.kernel for one in dispatch.of(gpu.name()).candidates]
-        every += [one for one in candidates if one.name == kernel.name]
-    return list({one.entry: one for one in every}.values())
 
 
 def check(
@@ -72,7 +61,7 @@ def check(
     if gpu.backend() != "gpu":
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
     shapes = [*LISTED, *random_shapes()] if shapes is None else list(shapes)
-    tried = {kernel.name: variants(kernel) for kernel in kernels}
+    tried = {kernel.name: by_shape.variants(kernel, gpu.name()) for kernel in kernels}
     every = [one for variant in tried.values() for one in variant]
     compile_all([*every, *kernels])
     launches = {one.entry: gpu.load(one) for one in [*every, *kernels]}
@@ -82,7 +71,7 @@ def check(
         reference = Reference.of(A, B)
         for kernel in kernels:
             small = max(shape) <= RANDOM_LARGEST
-            chosen = tried[kernel.name] if small else [recordings.at_shape(kernel, *shape, gpu.name())]
+            chosen = tried[kernel.name] if small else [at_shape(kernel, *shape, gpu.name())]
             for one in chosen:
                 try:
                     error = verify_twice(launches[one.entry], reference, A, B, C, ALPHA, BETA)
@@ -153,7 +142,8 @@ def findings_in(output: str) -> int | None:
 
 def launches(names: Sequence[str]) -> int:
     """How many launches `launch_all` makes: each variant at each shape with beta = 0 and with beta."""
-    return 2 * len((*SANITIZED, *SANITIZED_ALIGNED)) * sum(len(variants(get(name))) for name in names)
+    variants = sum(len(by_shape.variants(get(name), gpu.name())) for name in names)
+    return 2 * len((*SANITIZED, *SANITIZED_ALIGNED)) * variants
 
 
 def launch_all(names: Sequence[str]) -> int:
@@ -163,7 +153,7 @@ def launch_all(names: Sequence[str]) -> int:
     cupy.cuda.set_allocator(None)  # one allocation an array: a pool would hide reads of what nobody wrote
     count = 0
     for name in names:
-        for kernel in variants(get(name)):
+        for kernel in by_shape.variants(get(name), gpu.name()):
             launch = gpu.load(kernel)
             for M, N, K in (*SANITIZED, *SANITIZED_ALIGNED):
                 A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
@@ -179,11 +169,11 @@ def record_correctness(
     folder: Path = recordings.FOLDER,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Path:
-    """Check and sanitize, and write correctness.json. Nothing is written if a kernel is found wrong.
+    """Check and sanitize, and write the GPU's correctness.json. Nothing is written if a kernel is found wrong.
 
     The rows of kernels that are not in `kernels` are kept.
     """
-    file = folder / FILE
+    file = recordings.path(gpu.name(), SUITE, folder)
     names = {kernel.name for kernel in kernels}
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     checked = check(kernels, report=report)

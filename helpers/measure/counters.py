@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from gemm_kernels import LADDER, Kernel, get
-from helpers import gpu
+from helpers import devices, gpu
 from helpers.measure import recordings
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 
-FILE = "counters.json"
+SUITE = "counters"
 INDEX = "index.json"
 # Whole tiles; partial tiles with rows that are 16-byte aligned, and with rows that are not: small, to be simulated too.
 SMALL_SHAPES = ((256, 256, 32), (160, 136, 40), (100, 90, 77))
@@ -66,7 +66,7 @@ def record_counters(
     cubins: a folder that `write_cubins` filled; without it the kernels are compiled by the NVRTC that CuPy finds here.
     Needs Nsight Compute (`ncu`) on the PATH and the permission to read the GPU's counters: NoProfiler otherwise.
     """
-    file = folder / FILE
+    file = recordings.path(gpu.name(), SUITE, folder)
     names = {kernel.name for kernel in kernels}
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     measured = list(profile(kernels, cubins))
@@ -77,7 +77,7 @@ def record_counters(
     return file
 
 
-def write_cubins(folder: Path, kernels: Sequence[Kernel] = LADDER, arch: str = "sm_90") -> Path:
+def write_cubins(folder: Path, kernels: Sequence[Kernel] = LADDER, arch: str = devices.DEFAULT.arch) -> Path:
     """Compile the kernels with the course's compiler for `arch` into folder/<kernel>.cubin, with an index of names."""
     from helpers import compiler
 

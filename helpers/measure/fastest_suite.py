@@ -24,7 +24,7 @@ from helpers.measure.graphs import SETS, cublas_on, interleave_graphs
 from helpers.measure.measurement import MEASURED
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import Place, Shape
+from helpers.measure.suites import FASTEST, Place, Shape
 from helpers.measure.timing import interleave
 
 RUNS = 3
@@ -48,7 +48,7 @@ def choose(places: Sequence[Place], gpu_name: str) -> dict[Place, Rivals]:
         return {
             place: (
                 gemm_kernels.fastest(*place.shape, gpu_name),
-                recordings.at_shape(autotuned, *place.shape, gpu_name),
+                gemm_kernels.at_shape(autotuned, *place.shape, gpu_name),
             )
             for place in places
         }
@@ -116,7 +116,7 @@ def measure(kernels: Rivals, shape: Shape, *, seed: int = 0, budget_s: float = 1
     launches = [one.launch for one in accepted]
     times = _graphs if way(*shape) == GRAPH else _events
     milliseconds = times(launches, reference, inputs, budget_s)
-    medians = np.median(milliseconds, axis=0).tolist()
+    medians = np.median(milliseconds, axis=0).round(6).tolist()
     ms = {one.kernel.entry: median for one, median in zip(accepted, medians, strict=False)}
     ours, autotuned = (ms[kernel.entry] for kernel in kernels)
     return Run(ours, medians[-1], autotuned, len(milliseconds), accepted[0].error), []
@@ -200,5 +200,8 @@ def record(
     about = provenance() | {"code_sha256": {one.name: code_sha256(one) for one in every}} if folder else {}
     for rows, refused in compare(kernels, runs=runs, budget_s=budget_s, report=report):
         if folder and rows:
-            recordings.write_fastest(gpu.name(), about, rows, folder)
+            recordings.write(
+                recordings.path(gpu.name(), FASTEST, folder),
+                {"gpu": gpu.name(), "provenance": about, "rows": [row.row() for row in rows]},
+            )
         yield rows, refused

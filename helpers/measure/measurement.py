@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from helpers.measure.rows import from_row, to_row
+
 SIMULATED = "simulated"
 MEASURED = "measured here"
 
@@ -30,7 +32,7 @@ class Timing:
     def of(cls, milliseconds: Sequence[float] | np.ndarray) -> Timing:
         """Summarise repeated timings of the same launch."""
         lower, median, upper = np.percentile(milliseconds, (25, 50, 75))
-        return cls(float(median), float(lower), float(upper), len(milliseconds))
+        return cls(*(round(float(ms), 6) for ms in (median, lower, upper)), len(milliseconds))
 
     @property
     def spread(self) -> float:
@@ -95,35 +97,9 @@ class Measurement:
 
     def row(self) -> dict[str, Any]:
         """This measurement as plain JSON values; `from_row` reads it back."""
-        return {
-            "kernel": self.kernel,
-            "params": dict(self.params),
-            "block": list(self.block),
-            "M": self.M,
-            "N": self.N,
-            "K": self.K,
-            "median_ms": round(self.time.median_ms, 6),
-            "quartiles_ms": [round(self.time.lower_ms, 6), round(self.time.upper_ms, 6)],
-            "repeats": self.time.repeats,
-            "cublas_median_ms": round(self.cublas.median_ms, 6),
-            "cublas_quartiles_ms": [round(self.cublas.lower_ms, 6), round(self.cublas.upper_ms, 6)],
-            "error": float(f"{self.error:.3g}"),
-        }
+        return to_row(self, leave_out=("gpu", "label"))
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any], gpu: str) -> Measurement:
         """A recorded row, labelled with the GPU that it was recorded on."""
-        repeats = row["repeats"]
-        return cls(
-            kernel=row["kernel"],
-            params=row["params"],
-            block=tuple(row["block"]),
-            M=row["M"],
-            N=row["N"],
-            K=row["K"],
-            time=Timing(row["median_ms"], *row["quartiles_ms"], repeats),
-            cublas=Timing(row["cublas_median_ms"], *row["cublas_quartiles_ms"], repeats),
-            error=row["error"],
-            gpu=gpu,
-            label=recorded_on(gpu),
-        )
+        return from_row(cls, row, gpu=gpu, label=recorded_on(gpu))

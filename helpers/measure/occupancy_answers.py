@@ -10,7 +10,7 @@ from helpers import gpu
 from helpers.measure import recordings
 from helpers.measure.provenance import provenance
 
-FILE = "occupancy.json"
+SUITE = "occupancy"
 REGISTER_CAPS = (16, 24, 32, 40, 48, 64, 80, 96, 128, 168, 255)
 THREADS = (32, 33, 96, 128, 160, 256, 512, 768, 1024)
 STATIC_SHARED = (0, 1, 4160)
@@ -38,7 +38,7 @@ def record_occupancy(folder: Path = recordings.FOLDER) -> Path:
     """Write the driver's answers for this GPU's architecture to occupancy.json, one row a launch, as COLUMNS says."""
     about_this_run = provenance()
     arch = "sm_" + about_this_run["compute_capability"].replace(".", "")
-    file = folder / FILE
+    file = recordings.path(gpu.name(), SUITE, folder)
     rows = [[row[name] for name in COLUMNS] for row in answers()]
     recordings.write(file, {"arch": arch, "provenance": about_this_run, "columns": list(COLUMNS), "rows": rows})
     return file

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gemm_kernels import Kernel
-from helpers import gpu
+from gemm_kernels import Kernel, at_shape
+from helpers import devices, gpu
 from helpers.measure import recordings
 from helpers.measure.bench import bench
 from helpers.measure.measurement import Measurement
@@ -20,11 +20,11 @@ class Performance:
 
 
 def performance(
-    kernel: Kernel, M: int, N: int, K: int, *, recorded_on: str = recordings.DEFAULT_GPU, budget_s: float = 0.3
+    kernel: Kernel, M: int, N: int, K: int, *, recorded_on: str = devices.DEFAULT.name, budget_s: float = 0.3
 ) -> Performance:
     """This kernel's speed at (M, N, K): measured now on a GPU, without one the recorded shape nearest to it."""
     if gpu.backend() == "gpu":
-        measurement = bench(recordings.at_shape(kernel, M, N, K, gpu.name()), M, N, K, budget_s=budget_s)
+        measurement = bench(at_shape(kernel, M, N, K, gpu.name()), M, N, K, budget_s=budget_s)
         return Performance(measurement, _sentence(measurement))
     try:
         exact = recordings.find(kernel, M, N, K, recorded_on)

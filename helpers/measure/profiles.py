@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gemm_kernels import LADDER, Kernel
+from helpers import devices
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
-
-COUNTERS = recordings.FOLDER / "counters.json"
-OCCUPANCY = recordings.FOLDER / "occupancy.json"
 
 
 @dataclass(frozen=True)
@@ -43,30 +41,33 @@ class DriverAnswer:
     blocks: int
 
 
-def profile(kernel: Kernel, M: int, N: int, K: int) -> Profile:
+def profile(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Profile:
     """The recorded counters of this kernel with these parameters at this shape. Raises NoRecording in a sentence."""
-    content = recordings.read(COUNTERS)
+    content = recordings.raw(gpu, "counters")
     rows = [row for row in content["rows"] if row["kernel"] == kernel.name and row["params"] == dict(kernel.params)]
     for row in rows:
         if (row["M"], row["N"], row["K"]) == (M, N, K):
             label = f"{recorded_on(content['provenance']['gpu'])} by Nsight Compute"
             return Profile(kernel.name, (M, N, K), row["counters"], label)
     shapes = ", ".join(f"{row['M']}×{row['N']}×{row['K']}" for row in rows) or "none with these parameters"
-    raise recordings.NoRecording(f"{kernel.name} was not profiled at {M}×{N}×{K}; the recorded shapes are: {shapes}.")
+    raise recordings.NoRecording(
+        f"{kernel.name} was not profiled at {M}×{N}×{K}; the recorded shapes are: {shapes}. "
+        f"{recordings.how_to('counters')}"
+    )
 
 
-def ladder(M: int, N: int, K: int) -> Iterator[tuple[Kernel, Profile]]:
+def ladder(M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Iterator[tuple[Kernel, Profile]]:
     """Every kernel of the ladder, with its default parameters, that was profiled at this shape."""
     for kernel in LADDER:
         try:
-            yield kernel, profile(kernel, M, N, K)
+            yield kernel, profile(kernel, M, N, K, gpu)
         except recordings.NoRecording:
             continue
 
 
-def driver_answers() -> tuple[str, tuple[DriverAnswer, ...]]:
+def driver_answers(gpu: str = devices.DEFAULT.name) -> tuple[str, tuple[DriverAnswer, ...]]:
     """(architecture, answers): the driver's resident blocks for many launches, 0 where it would refuse one."""
-    content = recordings.read(OCCUPANCY)
+    content = recordings.raw(gpu, "occupancy")
     rows = (dict(zip(content["columns"], values, strict=True)) for values in content["rows"])
     answers = tuple(
         DriverAnswer(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+import gemm_kernels
 from gemm_kernels import LADDER, Kernel
 from helpers import gpu
 from helpers.measure import recordings
@@ -16,7 +17,7 @@ from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all
 from helpers.measure.measurement import Measurement
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import GOLDEN_SEED, GOLDEN_SHAPES, Group
+from helpers.measure.suites import GOLDEN, GOLDEN_SEED, GOLDEN_SHAPES, Group
 
 
 def record_suite(
@@ -27,7 +28,7 @@ def record_suite(
     folder: Path = recordings.FOLDER,
     report: Callable[[int, Group, list[Measurement]], None] = lambda done, group, measured: None,
 ) -> tuple[Path, list[Refusal]]:
-    """Measure every group and merge its rows into the GPU's file. Returns the file and what was refused.
+    """Measure every group and merge its rows into the suite's file. Returns the file and what was refused.
 
     `report` is called after each group with the number of groups done. An exception, KeyboardInterrupt among them,
     passes through after the rows of the finished groups are on disk: an interrupted run keeps what it measured.
@@ -35,7 +36,7 @@ def record_suite(
     compile_all([kernel for group in groups for kernel in at_shape(group, gpu.name())])
     sources = {kernel.name: code_sha256(kernel) for group in groups for kernel in group.kernels}
     about_this_run = provenance() | {"code_sha256": sources}
-    file = recordings.path(gpu.name(), folder)
+    file = recordings.path(gpu.name(), suite, folder)
     rows: list[dict[str, Any]] = []
     refused: list[Refusal] = []
     try:
@@ -43,40 +44,35 @@ def record_suite(
             kernels = at_shape(group, gpu.name())
             measured, refusals = bench_together(kernels, group.M, group.N, group.K, budget_s=budget_s)
             refused += refusals
-            rows += [{"suite": suite, **measurement.row()} for measurement in measured]
+            rows += [measurement.row() for measurement in measured]
             report(done, group, measured)
     finally:
         if rows:
-            file = recordings.merge(gpu.name(), about_this_run, rows, folder)
+            file = recordings.merge(gpu.name(), suite, about_this_run, rows, folder)
     return file, refused
 
 
 def at_shape(group: Group, gpu_name: str) -> list[Kernel]:
     """The kernels of a group, those that are chosen by shape with the parameters for this one."""
-    return [recordings.at_shape(kernel, group.M, group.N, group.K, gpu_name) for kernel in group.kernels]
+    return [gemm_kernels.at_shape(kernel, group.M, group.N, group.K, gpu_name) for kernel in group.kernels]
 
 
 def record_golden(kernels: Sequence[Kernel] = LADDER, folder: Path = recordings.FOLDER) -> Path:
-    """Write the SHA-256 of each kernel's C at each golden shape, computed on this GPU, to golden.json.
+    """Write the SHA-256 of each kernel's C at each golden shape, computed on this GPU, to its golden.json.
 
     Rows of kernels that are not in `kernels` are kept. Needs a GPU: hashes from the simulator would prove nothing.
     """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Golden hashes are made on a GPU. {gpu.reason()}")
-    file = folder / recordings.GOLDEN.name
+    file = recordings.path(gpu.name(), GOLDEN, folder)
     names = {kernel.name for kernel in kernels}
-    rows = [row for row in golden_rows(folder) if row["kernel"] not in names]
+    kept = recordings.read(file)["rows"] if file.exists() else []
+    rows = [row for row in kept if row["kernel"] not in names]
     rows += [row for kernel in kernels for row in golden(kernel)]
     recordings.write(
         file, {"provenance": provenance(), "alpha": ALPHA, "beta": BETA, "seed": GOLDEN_SEED, "rows": rows}
     )
     return file
-
-
-def golden_rows(folder: Path = recordings.FOLDER) -> list[dict[str, Any]]:
-    """The rows of golden.json: kernel, params, M, N, K, beta, sha256. Empty if there is no such file."""
-    file = folder / recordings.GOLDEN.name
-    return list(recordings.read(file)["rows"]) if file.exists() else []
 
 
 def golden(kernel: Kernel) -> Iterator[dict[str, Any]]:

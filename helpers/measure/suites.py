@@ -158,5 +158,9 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
     return [Group(tuple(kernels), size, size, size)]
 
 
+SEARCH, FINALS = "search", "finals"  # of `tune`: all configurations, and the finalists beside cuBLAS
+SEARCHES = (SEARCH, FINALS)
+CHOICES = "choices"  # of `choose`: the candidates for `gemm_kernels.fastest`
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
-SUITES = (*TIMED_SUITES, FASTEST, "golden", "occupancy", "counters", "correctness")
+GOLDEN = "golden"
+SUITES = (*TIMED_SUITES, FASTEST, GOLDEN, "occupancy", "counters", "correctness")

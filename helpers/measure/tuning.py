@@ -16,7 +16,6 @@ import hashlib
 import itertools
 import json
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,20 +23,20 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import Kernel, get, tuned
+from gemm_kernels import Kernel, choices, get
 from helpers import gpu
 from helpers.devices import Device
 from helpers.measure import recordings
 from helpers.measure.bench import bench_together
+from helpers.measure.choosing import update_choices
 from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, WrongResult, problem
 from helpers.measure.provenance import code_sha256, provenance
-from helpers.measure.suites import LADDER_SIZES, OTHER_SHAPES
+from helpers.measure.suites import FINALS, LADDER_SIZES, OTHER_SHAPES, SEARCH, Shape
 from helpers.measure.timing import flusher
 from helpers.models.traffic import tile_intensity
 from helpers.models.tuning import predict
 
-Shape = tuple[int, int, int]  # M, N, K
 Params = Mapping[str, int]
 
 KERNEL = "autotuned"
@@ -69,7 +68,6 @@ TIMED_S, FEWEST, MOST = 0.02, 3, 9  # launches of a configuration: as many as fi
 LEAST_BUSY = 0.6  # of what the best tile leaves the SMs to do, see `busy`
 LARGE, LARGE_INTENSITY = 1536**3, 20  # at so many products or more, FLOP a byte that a block must get out of its tiles
 HUGE, HUGE_INTENSITY = 5000**3, 40
-SUITE, FINAL = "tuning", "finals"  # of the rows: the search, and the finalists beside cuBLAS
 WHOLE = ((256, 256, 256), (1024, 1024, 1024), (4096, 4096, 4096))  # shapes of which all that was measured is kept
 KEPT = 20  # and of the others the fastest so many
 
@@ -325,50 +323,34 @@ def _observer(
     return ColdAndRight()
 
 
-def keep(found: Sequence[Found], folder: Path = recordings.FOLDER, choices: Path = tuned.FILE) -> Path:
-    """Merge searches into the GPU's tuning file, and the fastest parameters at each shape into `choices`.
+def keep(
+    found: Sequence[Found], sms: int, folder: Path = recordings.FOLDER, choices_folder: Path = choices.FOLDER
+) -> Path:
+    """Merge searches into the GPU's recordings, and the fastest parameters at each shape into its choices.
 
-    What an older run measured at a shape that is searched again is dropped. Returns the tuning file.
+    sms: of the GPU. What an older run measured at a shape that is searched again is dropped. Returns the finals' file.
     """
     if not found:
         raise ValueError("There is nothing to keep: no search was finished.")
     import kernel_tuner
 
-    sources = {KERNEL: code_sha256(get(KERNEL))}
-    about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "code_sha256": sources}
-    rows = []
-    for one in found:
-        searched = one.searched if one.shape in WHOLE else one.searched[:KEPT]
-        rows += [{"suite": SUITE, **row.row()} for row in searched]
-        rows += [{"suite": FINAL, **row.row()} for row in one.finals]
-    file = recordings.tuning_path(gpu.name(), folder)
-    recordings.drop(file, lambda row: (row["M"], row["N"], row["K"]) in {one.shape for one in found})
-    recordings.merge_into(file, gpu.name(), about, rows)
-    write_choices(file, choices)
+    about = provenance() | {"kernel_tuner": kernel_tuner.__version__, "code_sha256": {KERNEL: code_sha256(get(KERNEL))}}
+    again = {one.shape for one in found}
+    searched = [row for one in found for row in (one.searched if one.shape in WHOLE else one.searched[:KEPT])]
+    for suite, rows in ((SEARCH, searched), (FINALS, [row for one in found for row in one.finals])):
+        file = recordings.path(gpu.name(), suite, folder)
+        recordings.drop(file, lambda row: (row["M"], row["N"], row["K"]) in again)
+        recordings.merge(gpu.name(), suite, about, [row.row() for row in rows], folder)
+    update_choices(gpu.name(), sms, choices_folder, searched=chosen(recordings.load(gpu.name(), FINALS, folder)))
     return file
 
 
-def choices(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def chosen(finals: Sequence[Measurement]) -> list[dict[str, Any]]:
     """The fastest finalist at each shape, by the number of operations: what `gemm_kernels.autotuned` chooses from."""
-    best: dict[Shape, Mapping[str, Any]] = {}
-    for row in rows:
-        shape = row["M"], row["N"], row["K"]
-        if row["suite"] == FINAL and (shape not in best or row["median_ms"] < best[shape]["median_ms"]):
+    best: dict[Shape, Measurement] = {}
+    for row in finals:
+        shape = row.M, row.N, row.K
+        if shape not in best or row.median_ms < best[shape].median_ms:
             best[shape] = row
     ordered = sorted(best, key=lambda shape: (math.prod(shape), shape))
-    return [{"M": M, "N": N, "K": K, "params": dict(best[M, N, K]["params"])} for M, N, K in ordered]
-
-
-def write_choices(tuning_file: Path, file: Path = tuned.FILE) -> None:
-    """Put the choices of one GPU's tuning file into `file`, which keeps those of other GPUs."""
-    content = recordings.read(tuning_file)
-    every = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    every[content["gpu"]] = choices(content["rows"])
-    lines = [
-        f" {json.dumps(name)}: [\n" + ",\n".join(f"  {json.dumps(row)}" for row in rows) + "\n ]"
-        for name, rows in every.items()
-    ]
-    temporary = file.with_suffix(".tmp")
-    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    os.replace(temporary, file)
-    tuned.forget()
+    return [{"M": M, "N": N, "K": K, "params": dict(best[M, N, K].params)} for M, N, K in ordered]

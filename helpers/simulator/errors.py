@@ -4,10 +4,8 @@ Every message is a sentence to a learner: what was found, where (source line, bl
 what to try. A failed launch raises one of these and leaves the module, its kernels and all arrays usable.
 """
 
-from helpers.sentences import Sentence
 
-
-class SimulatorError(Sentence, Exception):
+class SimulatorError(Exception):
     """Base of all errors of the simulator."""
 
 

@@ -1,7 +1,5 @@
 """The explorer of the roofline, and the bytes that it counts."""
 
-import json
-
 import pytest
 
 from gemm_kernels import LADDER, OwnKernel, get
@@ -12,7 +10,7 @@ from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
 
 H200 = devices.get("H200")
-COUNTERS = json.loads((recordings.FOLDER / "counters.json").read_text())["rows"]
+COUNTERS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 
 
 def counted(kernel, shape) -> int:

@@ -97,9 +97,9 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
 
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
-    tuned = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
-    assert tuned.entry == "sgemm_split_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
-    assert tuned.source == get("split_k").source
+    found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
+    assert found.entry == "sgemm_split_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
+    assert found.source == get("split_k").source
     with pytest.raises(ValueError, match="WM / TM"):
         get("split_k", TM=16)
 
@@ -149,4 +149,6 @@ def test_naive_and_coalesced_differ_by_the_two_lines_that_choose_row_and_col():
 
 
 def test_the_package_offers_the_table_and_get():
-    assert set(gemm_kernels.__all__) == {"LADDER", "VECTORS", "Kernel", "Rule", "autotuned", "fastest", "get"}
+    by_shape = {"at_shape", "autotuned", "fastest", "stream_k"}
+    own = {"Launch", "OwnKernel", "launch_of"}
+    assert set(gemm_kernels.__all__) == {"LADDER", "VECTORS", "Kernel", "Rule", "get"} | by_shape | own

@@ -61,7 +61,8 @@ def test_without_a_gpu_tune_shows_the_search_that_was_recorded(capsys):
 
 def test_tune_without_a_gpu_and_without_a_search_says_so(tmp_path, capsys):
     assert main(["tune", "--folder", str(tmp_path)]) == 2
-    assert "no search for the best parameters on 'NVIDIA H200'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no recording of the suite 'finals' on 'NVIDIA H200'" in said and "`python -m helpers.measure tune`" in said
 
 
 def test_a_line_of_the_table_has_the_share_of_cublas_and_of_the_peak():
@@ -108,19 +109,21 @@ def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, 
     monkeypatch.setattr(choosing, "measure", measured)
     monkeypatch.setattr(choosing, "provenance", lambda: {"date": "now"})
     monkeypatch.setattr(choosing, "costs", lambda *about: None)  # there is nothing to fit to
-    file = tmp_path / "choice.json"
+    file = tmp_path / "choices" / "nvidia-h200.json"
     command_line = ["choose", "--size", "1x64x64", "4096", "--budget", "0.1"]
-    assert main([*command_line, "--folder", str(tmp_path), "--choices", str(file)]) == 1, "a candidate was refused"
+    assert main([*command_line, "--folder", str(tmp_path), "--choices", str(file.parent)]) == 1, (
+        "a candidate was refused"
+    )
     said = capsys.readouterr()
     lines = said.out.splitlines()
     assert lines[1].endswith(" candidates at 2 shapes; compiling") and lines[-1] == f"choice: {file}"
     assert [line.split()[:2] for line in lines[2:4]] == [["1×64×64", "1.250"], ["4096×4096×4096", "1.250"]]
     assert said.err.count("is slow") == 2
-    kept = json.loads(file.read_text(encoding="utf-8"))["NVIDIA H200"]
-    kernels = choosing.candidates()
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    kernels = choosing.candidates(kept["sms"])
     assert [shape for *shape, _ in kept["fastest"]] == [[1, 64, 64], [4096] * 3]
     assert [kernels[which].entry for *_, which in kept["fastest"]] == [line.split(maxsplit=2)[2] for line in lines[2:4]]
-    rows = choosing.read_measured(recordings.choices_path("NVIDIA H200", tmp_path))
+    rows = choosing.read_measured("NVIDIA H200", tmp_path)
     assert [(row.shape, row.cublas, sorted(row.times.values())) for row in rows] == [
         ((1, 64, 64), 1.0, [0.8, 2.0]),
         ((4096,) * 3, 1.0, [0.8, 2.0]),

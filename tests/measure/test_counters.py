@@ -5,14 +5,14 @@ import functools
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import gpu
+from helpers import devices, gpu
 from helpers.devices import LIMITS
 from helpers.measure import problem, recordings
-from helpers.measure.counters import FILE, SHAPES, SMALL_SHAPES
+from helpers.measure.counters import SHAPES, SMALL_SHAPES
 from helpers.models.traffic import sectors_per_request
 from helpers.occupancy import occupancy
 
-ROWS = recordings.read(recordings.FOLDER / FILE)["rows"]
+ROWS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
 SMALL = [index for index, row in enumerate(ROWS) if (row["M"], row["N"], row["K"]) in SMALL_SHAPES]
 small_launches = pytest.mark.parametrize("index", SMALL, ids=[IDS[index] for index in SMALL])

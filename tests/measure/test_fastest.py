@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import gemm_kernels
-from gemm_kernels import autotuned, get
-from gemm_kernels import tuned as searched
-from helpers import gpu
+from gemm_kernels import autotuned, choices, get
+from helpers import devices, gpu
 from helpers.measure import ALPHA, BETA, Reference, WrongResult, compared, fastest_suite, graphs, problem, recordings
 from helpers.measure.__main__ import main
 from helpers.measure.bench import Refusal
@@ -71,7 +70,7 @@ def test_the_unseen_shapes_are_always_the_same_and_within_their_limits():
 
 
 def test_nothing_was_searched_at_an_unseen_shape():
-    assert not set(unseen_shapes()) & set(searched.shapes())
+    assert not set(unseen_shapes()) & set(choices.of().searched.keys())
 
 
 def test_named_shapes_keep_their_group_and_a_new_one_is_another():
@@ -363,25 +362,14 @@ def test_the_loaded_library_is_found_by_its_name(tmp_path):
 # --- the recording ----------------------------------------------------------------------------------------------------
 
 
-def test_a_recording_is_read_back_and_a_second_one_takes_its_place(tmp_path):
-    recordings.write_fastest("GPU X", {"date": "first"}, [row(512), row(256)], tmp_path)
-    file = recordings.write_fastest("GPU X", {"date": "second"}, [row(1024)], tmp_path)
-    assert file.name == "fastest-gpu-x.json" and json.loads(file.read_text(encoding="utf-8"))["gpu"] == "GPU X"
-    assert [(one.M, one.label) for one in recordings.fastest("GPU X", tmp_path)] == [(1024, "recorded on GPU X")]
-    assert sum('"kernel"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 1
-    assert recordings.gpus(tmp_path) == []  # of the other suites there is nothing
-
-
 def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
-    recordings.write_fastest("GPU X", {}, [row()], tmp_path)
-    with pytest.raises(
-        recordings.NoRecording, match="of the suite 'fastest' on 'GPU Y'; there are recordings of: GPU X"
-    ):
+    message = r"no recording of the suite 'fastest' on 'GPU Y'; .* `python -m helpers.measure record --suite fastest`"
+    with pytest.raises(recordings.NoRecording, match=message):
         recordings.fastest("GPU Y", tmp_path)
 
 
 shipped = pytest.mark.skipif(
-    not recordings.fastest_path(recordings.DEFAULT_GPU).exists(), reason="the suite `fastest` is not recorded"
+    not recordings.path(devices.DEFAULT.name, "fastest").exists(), reason="the suite `fastest` is not recorded"
 )
 
 
@@ -395,7 +383,7 @@ def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs():
 
 @shipped
 def test_the_shipped_recording_is_of_the_code_and_the_choice_that_the_course_shows():
-    content = recordings.read(recordings.fastest_path(recordings.DEFAULT_GPU))
+    content = recordings.raw(devices.DEFAULT.name, "fastest")
     about = content["provenance"]
     assert about["gpu"] == content["gpu"] and len(about["commit"].removesuffix("-modified")) == 40
     sources = about["code_sha256"]
@@ -453,7 +441,7 @@ def test_record_keeps_the_whole_list_with_where_it_comes_from(a_gpu_for_the_comm
     rows = recordings.fastest("NVIDIA H200", tmp_path)
     assert [one.shape for one in rows] == [place.shape for place in fastest_places()]
     assert {one.ratios for one in rows} == {(2.0, 1.5, 1.0)}
-    file = recordings.fastest_path("NVIDIA H200", tmp_path)
+    file = recordings.path("NVIDIA H200", "fastest", tmp_path)
     about = recordings.read(file)["provenance"]
     assert about["commit"] == "0" * 40 and about["code_sha256"]["autotuned"] == code_sha256(get("autotuned"))
     assert capsys.readouterr().out.splitlines()[-1] == f"fastest: {file}"
@@ -476,7 +464,7 @@ def test_an_interrupted_recording_keeps_the_runs_that_were_finished(
 def test_a_gpu_that_nothing_was_chosen_for_is_named(a_gpu_for_the_command, monkeypatch, capsys):
     monkeypatch.setattr(gpu, "name", lambda: "GPU X")
     assert main(["bench", "--suite", "fastest"]) == 1
-    assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': no parameters" in capsys.readouterr().err
+    assert "gemm_kernels.fastest cannot choose a kernel for 'GPU X': nothing" in capsys.readouterr().err
 
 
 def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for_the_command, monkeypatch, capsys):

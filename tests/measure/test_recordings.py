@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gemm_kernels import LADDER, autotuned, get
-from helpers import gpu
+from gemm_kernels import LADDER, at_shape, autotuned, get
+from helpers import devices, gpu
 from helpers.measure import Measurement, Timing, geometric_mean, performance, recordings
 from helpers.measure.counters import METRICS, parse
 from helpers.measure.provenance import code_sha256
@@ -13,6 +13,7 @@ from helpers.measure.record import record_golden
 from helpers.measure.suites import (
     LADDER_SIZES,
     OTHER_SHAPES,
+    TIMED_SUITES,
     block_shapes,
     blocks,
     ladder,
@@ -42,8 +43,12 @@ def measurement(kernel="naive", size=128, ms=2.0, cublas_ms=1.0, params=None):
     )
 
 
-def row(suite="ladder", **changes):
-    return {"suite": suite, **measurement(**changes).row()}
+def row(**changes):
+    return measurement(**changes).row()
+
+
+def merge(date, rows, folder, suite="ladder"):
+    return recordings.merge("GPU X", suite, {"date": date}, rows, folder)
 
 
 # --- a measurement --------------------------------------------------------------------------------------------------
@@ -77,40 +82,60 @@ def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
 
 
 def test_a_second_run_replaces_what_it_measured_again_and_keeps_the_rest(tmp_path):
-    recordings.merge("GPU X", {"date": "first"}, [row(size=128, ms=2), row(size=256, ms=3)], tmp_path)
-    file = recordings.merge("GPU X", {"date": "second"}, [row(size=256, ms=4), row(size=512, ms=5)], tmp_path)
+    merge("first", [row(size=128, ms=2), row(size=256, ms=3)], tmp_path)
+    file = merge("second", [row(size=256, ms=4), row(size=512, ms=5)], tmp_path)
     content = json.loads(file.read_text(encoding="utf-8"))
-    assert file.name == "gpu-x.json"
+    assert file == tmp_path / "gpu-x" / "ladder.json"
     assert [run["date"] for run in content["runs"]] == ["first", "second"]
-    assert [(r["M"], r["median_ms"], r["run"]) for r in content["rows"]] == [(128, 2, 0), (256, 4, 1), (512, 5, 1)]
+    assert [(r["M"], r["time"][0], r["run"]) for r in content["rows"]] == [(128, 2, 0), (256, 4, 1), (512, 5, 1)]
 
 
 def test_a_run_without_rows_left_is_forgotten(tmp_path):
-    recordings.merge("GPU X", {"date": "first"}, [row(ms=2)], tmp_path)
-    file = recordings.merge("GPU X", {"date": "second"}, [row(ms=3)], tmp_path)
+    merge("first", [row(ms=2)], tmp_path)
+    file = merge("second", [row(ms=3)], tmp_path)
     content = json.loads(file.read_text(encoding="utf-8"))
     assert [run["date"] for run in content["runs"]] == ["second"]
     assert content["rows"][0]["run"] == 0
 
 
 def test_other_parameters_and_other_suites_are_other_rows(tmp_path):
-    rows = [row(), row(params={"block_x": 16, "block_y": 16}), row(suite="blocks")]
-    recordings.merge("GPU X", {}, rows, tmp_path)
+    merge("now", [row(), row(params={"block_x": 16, "block_y": 16})], tmp_path)
+    merge("now", [row()], tmp_path, "blocks")
     assert len(recordings.load("GPU X", folder=tmp_path)) == 3
     assert len(recordings.load("GPU X", "blocks", tmp_path)) == 1
 
 
 def test_a_file_has_one_row_a_line(tmp_path):
-    file = recordings.merge("GPU X", {"date": "first"}, [row(size=128), row(size=256)], tmp_path)
+    file = merge("first", [row(size=128), row(size=256)], tmp_path)
     assert sum('"kernel": "naive"' in line for line in file.read_text(encoding="utf-8").splitlines()) == 2
 
 
 def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
-    recordings.merge("GPU X", {}, [row()], tmp_path)
+    merge("now", [row()], tmp_path)
     with pytest.raises(recordings.NoRecording, match="no recording of 'GPU Y'; there are recordings of: GPU X"):
         recordings.load("GPU Y", folder=tmp_path)
-    with pytest.raises(recordings.NoRecording, match="have no suite 'blocks'; they have ladder"):
+    message = (
+        r"suite 'blocks' on 'GPU X'; GPU X has: ladder\. `python -m helpers\.measure record --suite blocks` on a GPU"
+    )
+    with pytest.raises(recordings.NoRecording, match=message):
         recordings.load("GPU X", "blocks", tmp_path)
+    with pytest.raises(recordings.NoRecording, match=r"on 'GPU X'; .* `python -m helpers\.measure tune` on a GPU"):
+        recordings.raw("GPU X", "search", tmp_path)
+
+
+def test_a_suite_lies_in_a_file_of_its_own_and_searches_are_not_among_the_measurements_of_all_suites(tmp_path):
+    merge("now", [row(kernel="autotuned", ms=2)], tmp_path)
+    merge("now", [row(kernel="autotuned", ms=1)], tmp_path, "finals")
+    assert recordings.gpus(tmp_path) == ["GPU X"]
+    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
+    assert [one.median_ms for one in recordings.load("GPU X", folder=tmp_path)] == [2.0]
+
+
+def test_what_is_written_anew_is_read_anew(tmp_path):
+    merge("now", [row(ms=2)], tmp_path)
+    assert recordings.load("GPU X", "ladder", tmp_path)[0].median_ms == 2
+    merge("now", [row(ms=3)], tmp_path)
+    assert recordings.load("GPU X", "ladder", tmp_path)[0].median_ms == 3
 
 
 # --- the recordings that the course ships ----------------------------------------------------------------------------
@@ -119,7 +144,7 @@ def test_what_is_not_there_is_answered_with_what_there_is(tmp_path):
 def test_the_shipped_recordings_cover_the_ladder_and_the_block_shapes():
     recorded = {(r.kernel, tuple(r.params.items()), r.M) for r in recordings.load(suite="ladder")}
     wanted = {
-        (kernel.name, tuple(recordings.at_shape(kernel, size, size, size).params.items()), size)
+        (kernel.name, tuple(at_shape(kernel, size, size, size).params.items()), size)
         for kernel in LADDER
         for size in LADDER_SIZES
     }
@@ -137,13 +162,14 @@ def test_the_shipped_recordings_have_the_double_buffering_story_and_the_tiles():
     assert recorded == {(kernel.name, tuple(kernel.params.items())) for kernel in tiles()[0].kernels}
 
 
-@pytest.mark.parametrize("suite", ["ladder", "shapes", "sweep", "tiles", "tuning", "finals"])
+@pytest.mark.parametrize("suite", ["ladder", "shapes", "sweep", "tiles", "search", "finals"])
 def test_what_was_recorded_is_the_code_that_the_course_shows(suite):
-    content = recordings.raw(suite=suite)
+    content = recordings.raw(devices.DEFAULT.name, suite)
     for r in content["rows"]:
-        if r["suite"] == suite:
-            recorded = content["runs"][r["run"]]["code_sha256"][r["kernel"]]
-            assert recorded == code_sha256(get(r["kernel"])), f"record {r['kernel']} again: its code has changed"
+        recorded = content["runs"][r["run"]]["code_sha256"][r["kernel"]]
+        assert recorded == code_sha256(get(r["kernel"])), (
+            f"the code of {r['kernel']} has changed since it was recorded: {recordings.how_to(suite)}"
+        )
 
 
 def test_a_comment_may_change_after_the_recording_and_an_instruction_may_not():
@@ -161,22 +187,25 @@ def test_the_autotuned_kernel_is_found_with_the_parameters_of_the_shape():
     assert recordings.find(get("split_k"), 256, 256, 256).kernel == "split_k"
 
 
-@pytest.mark.parametrize("name", recordings.BY_SHAPE)
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER if kernel.chosen_by_shape])
 def test_of_a_kernel_whose_parameters_are_chosen_by_shape_one_row_a_shape_is_kept(name, tmp_path):
     old, new = row(kernel=name, params={"BM": 1}), row(kernel=name, params={"BM": 2})
-    recordings.merge("GPU X", {"date": "first"}, [old, row(suite="tuning", kernel=name)], tmp_path)
-    recordings.merge("GPU X", {"date": "second"}, [new, row(suite="tuning", kernel=name)], tmp_path)
+    for suite in ("ladder", "search"):
+        merge("first", [old], tmp_path, suite)
+        merge("second", [new], tmp_path, suite)
+    assert len(recordings.load("GPU X", "search", tmp_path)) == 2
     assert [r.params for r in recordings.load("GPU X", "ladder", tmp_path)] == [{"BM": 2}]
 
 
-@pytest.mark.parametrize("suite", [None, "tuning"])
+@pytest.mark.parametrize("suite", [*TIMED_SUITES, "search", "finals"])
 def test_every_shipped_row_was_verified_and_names_its_run(suite):
     from helpers.measure import tolerance
 
-    content = recordings.raw(suite=suite)
+    content = recordings.raw(devices.DEFAULT.name, suite)
     for r in content["rows"]:
         assert 0 < r["error"] <= tolerance(r["K"])
-        assert 0 < r["quartiles_ms"][0] <= r["median_ms"] <= r["quartiles_ms"][1]
+        one = Measurement.from_row(r, content["gpu"])
+        assert 0 < one.time.lower_ms <= one.median_ms <= one.time.upper_ms
         run = content["runs"][r["run"]]
         assert run["gpu"] == content["gpu"] and len(run["commit"].removesuffix("-modified")) == 40
         assert all(run[name] for name in ("driver", "cuda_driver", "nvrtc", "cublas", "cupy", "date"))
@@ -184,9 +213,7 @@ def test_every_shipped_row_was_verified_and_names_its_run(suite):
 
 
 def test_cublas_reaches_most_of_the_peak_in_the_shipped_recordings_and_never_more():
-    from helpers import devices
-
-    peak = devices.get(recordings.DEFAULT_GPU).peak_fp32_gflops
+    peak = devices.DEFAULT.peak_fp32_gflops
     largest = max(recordings.load(suite="ladder"), key=lambda r: r.flops)
     assert 0.7 < largest.cublas_gflops / peak < 1
 

@@ -1,12 +1,14 @@
 """The search for parameters: its space, what it keeps, and that what it chose is what the kernel uses."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 
-from gemm_kernels import autotuned, get, tuned
-from helpers import devices
-from helpers.measure import Timing, recordings, tuning
+from gemm_kernels import autotuned, choices, get
+from helpers import devices, gpu
+from helpers.measure import Timing, choosing, recordings, tuning
 from helpers.measure.measurement import Measurement
 from helpers.models.tuning import CannotRun, predict
 
@@ -52,41 +54,36 @@ def test_a_shape_asks_for_tiles_that_fit_it(space):
     assert all(one["BK"] <= 128 for one in suits[4096, 4096, 128])
 
 
-def row(size, ms, suite=tuning.FINAL, **params):
+def measured(size, ms, **params):
     kernel = get("autotuned", **params)
     time = Timing(ms, ms, ms, 3)
-    one = Measurement("autotuned", kernel.params, kernel.block, size, size, size, time, time, 1e-6, "GPU X", "")
-    return {"suite": suite, **one.row()}
+    return Measurement("autotuned", kernel.params, kernel.block, size, size, size, time, time, 1e-6, "GPU X", "")
 
 
-def test_the_fastest_finalist_of_each_shape_is_chosen_not_the_fastest_of_the_search():
-    rows = [row(512, 2.0), row(512, 1.5, STAGES=3), row(512, 1.0, tuning.SUITE, STAGES=4), row(256, 1.0)]
-    chosen = tuning.choices(rows)
+def test_the_fastest_finalist_of_each_shape_is_chosen():
+    chosen = tuning.chosen([measured(512, 2.0), measured(512, 1.5, STAGES=3), measured(256, 1.0)])
     assert [(one["M"], one["params"]["STAGES"]) for one in chosen] == [(256, 2), (512, 3)]
 
 
-def test_choices_of_one_gpu_leave_those_of_others_alone(tmp_path):
-    choices, search = tmp_path / "tuned.json", tmp_path / "tuning-gpu-x.json"
-    choices.write_text(json.dumps({"GPU Y": [{"M": 1, "N": 1, "K": 1, "params": {}}]}), encoding="utf-8")
-    recordings.merge_into(search, "GPU X", {"date": "now"}, [row(512, 2.0)])
-    tuning.write_choices(search, choices)
-    written = json.loads(choices.read_text(encoding="utf-8"))
-    assert list(written) == ["GPU Y", "GPU X"]
-    assert written["GPU X"][0]["params"] == dict(get("autotuned").params)
-
-
-def test_a_file_of_searches_is_not_taken_for_the_recordings_of_a_gpu(tmp_path):
-    recordings.merge("GPU X", {"date": "now"}, [row(512, 2.0, "ladder")], tmp_path)
-    recordings.merge_into(recordings.tuning_path("GPU X", tmp_path), "GPU X", {"date": "now"}, [row(512, 1.0)])
-    assert recordings.gpus(tmp_path) == ["GPU X"]
-    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [1.0]
-    assert [one.median_ms for one in recordings.load("GPU X", folder=tmp_path)] == [2.0]
+def test_what_a_search_finds_leaves_the_other_choices_alone(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "kernel_tuner", SimpleNamespace(__version__="1"))
+    monkeypatch.setattr(gpu, "name", lambda: "GPU X")
+    monkeypatch.setattr(tuning, "provenance", lambda: {"date": "now"})
+    file = choosing.update_choices("GPU X", 7, tmp_path / "choices", fastest=[[1, 1, 1, 0]])
+    slow, fast = measured(512, 2.0), measured(512, 1.0, STAGES=3)
+    found = tuning.Found((512, 512, 512), (fast, slow), (slow, fast), ())
+    assert tuning.keep([found], 7, tmp_path, tmp_path / "choices") == tmp_path / "gpu-x" / "finals.json"
+    written = json.loads(file.read_text(encoding="utf-8"))
+    assert (written["gpu"], written["sms"], written["fastest"]) == ("GPU X", 7, [[1, 1, 1, 0]])
+    assert [one["params"] for one in written["searched"]] == [dict(fast.params)]
+    assert len(recordings.load("GPU X", "search", tmp_path)) == 2
+    tuning.keep([tuning.Found((512, 512, 512), (slow,), (slow,), ())], 7, tmp_path, tmp_path / "choices")
+    assert [one.median_ms for one in recordings.load("GPU X", "finals", tmp_path)] == [2.0], "searched again"
 
 
 def test_rows_can_be_dropped_with_the_runs_that_nobody_needs_any_more(tmp_path):
-    file = tmp_path / "some.json"
-    recordings.merge_into(file, "GPU X", {"date": "first"}, [row(512, 2.0)])
-    recordings.merge_into(file, "GPU X", {"date": "second"}, [row(256, 2.0)])
+    recordings.merge("GPU X", "finals", {"date": "first"}, [measured(512, 2.0).row()], tmp_path)
+    file = recordings.merge("GPU X", "finals", {"date": "second"}, [measured(256, 2.0).row()], tmp_path)
     recordings.drop(file, lambda one: one["M"] == 512)
     content = json.loads(file.read_text(encoding="utf-8"))
     assert [run["date"] for run in content["runs"]] == ["second"]
@@ -98,23 +95,23 @@ def test_rows_can_be_dropped_with_the_runs_that_nobody_needs_any_more(tmp_path):
 
 
 def test_the_shipped_choices_are_the_fastest_finalists_of_the_shipped_search():
-    shipped = json.loads(tuned.FILE.read_text(encoding="utf-8"))[recordings.DEFAULT_GPU]
-    assert shipped == tuning.choices(recordings.raw(suite=tuning.FINAL)["rows"])
+    shipped = json.loads(choices.path(devices.DEFAULT.name).read_text(encoding="utf-8"))["searched"]
+    assert shipped == tuning.chosen(recordings.load(suite="finals"))
     assert {(one["M"], one["N"], one["K"]) for one in shipped} == set(tuning.SHAPES)
 
 
 def test_every_finalist_was_among_the_fastest_of_the_search():
-    searched = recordings.load(suite=tuning.SUITE)
+    searched = recordings.load(suite="search")
     for shape in tuning.SHAPES:
         times = {tuple(one.params.items()): one.median_ms for one in searched if shape == (one.M, one.N, one.K)}
         best = sorted(times, key=times.__getitem__)[: tuning.FINALISTS]
-        finals = [one for one in recordings.load(suite=tuning.FINAL) if shape == (one.M, one.N, one.K)]
+        finals = [one for one in recordings.load(suite="finals") if shape == (one.M, one.N, one.K)]
         assert {tuple(one.params.items()) for one in finals} == set(best)
 
 
 def test_of_some_shapes_the_whole_search_is_kept_good_and_bad():
     for M, N, K in tuning.WHOLE:
-        speeds = [one.gflops for one in recordings.load(suite=tuning.SUITE) if (one.M, one.N, one.K) == (M, N, K)]
+        speeds = [one.gflops for one in recordings.load(suite="search") if (one.M, one.N, one.K) == (M, N, K)]
         assert len(speeds) > 50 and max(speeds) > 1.5 * min(speeds)
 
 

@@ -2,19 +2,18 @@
 
 import functools
 import hashlib
-import json
 
 import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import gpu
+from helpers import devices, gpu
 from helpers.measure import problem, recordings
-from helpers.measure.record import golden_betas, golden_rows, sha256
+from helpers.measure.record import golden_betas, sha256
 from helpers.measure.suites import GOLDEN_SHAPES
 
-ROWS = golden_rows()
-SETTINGS = json.loads(recordings.GOLDEN.read_text(encoding="utf-8"))
+SETTINGS = recordings.raw(devices.DEFAULT.name, "golden")
+ROWS = SETTINGS["rows"]
 
 
 @functools.cache

@@ -6,11 +6,10 @@ import pytest
 from gemm_kernels import get
 from helpers import devices, gpu, occupancy, simulator
 from helpers.measure import recordings
-from helpers.measure.counters import FILE
 from helpers.simulator.recording import counters
 from helpers.simulator.recording.recorded import LaunchFacts
 
-ROWS = recordings.read(recordings.FOLDER / FILE)["rows"]
+ROWS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 
 
 def facts(row: dict) -> LaunchFacts:

@@ -7,9 +7,8 @@ import pytest
 
 import gemm_kernels
 from gemm_kernels import LADDER, Kernel
-from helpers import gpu, simulator
+from helpers import devices, gpu, simulator
 from helpers.measure import problem, recordings
-from helpers.measure.counters import FILE
 from helpers.simulator.recording import sampling
 
 SMALL = (200, 333, 12)
@@ -74,7 +73,7 @@ def test_kinds_of_blocks_are_found_by_what_blocks_do(name, params, shape, level,
 
 @pytest.mark.parametrize("name", SAME_CODE)
 def test_sampled_counters_at_1024_cubed_are_nsight_computes(name):
-    rows = recordings.read(recordings.FOLDER / FILE)["rows"]
+    rows = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
     row = next(r for r in rows if r["kernel"] == name and (r["M"], r["N"], r["K"]) == PROFILED)
     sampled = record(gemm_kernels.get(name).replace(**row["params"]), PROFILED, blocks="sampled")
     both = row["counters"].keys() & sampled.counters.keys()

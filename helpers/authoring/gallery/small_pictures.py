@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels import LADDER, Kernel, at_shape, get
 from helpers import devices
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost
@@ -91,7 +91,7 @@ def block_shapes(cost: Cost, limited: bool = False) -> Draw:
     """The cost of a request against GFLOPS. limited: with the line of one 128-byte line a clock on each SM."""
 
     def draw() -> theme.Figure:
-        h200 = devices.get(recordings.DEFAULT_GPU)
+        h200 = devices.DEFAULT
         # A multiply-add makes two requests a warp, and a warp's request of one line takes a clock of its SM.
         limit = h200.sms * h200.clock_mhz * 1e6 * LANES / 1e9 if limited else None
         title = f"{len(SHAPES)} block shapes, two axis orders, M = N = K = {SHAPES_SIZE}"
@@ -111,8 +111,8 @@ def occupancy_speed(size: int, *named: str) -> Draw:
     """Kernels of the ladder by their occupancy and their recorded GFLOPS at M = N = K = size."""
 
     def draw() -> theme.Figure:
-        h200 = devices.get(recordings.DEFAULT_GPU)
-        kernels = [recordings.at_shape(one, size, size, size) for one in LADDER]
+        h200 = devices.DEFAULT
+        kernels = [at_shape(one, size, size, size) for one in LADDER]
         speeds = [recordings.gflops(one, size, size, size).gflops for one in kernels]
         dots = [Dot(one.name, _occupancy(one, h200), speed) for one, speed in zip(kernels, speeds, strict=True)]
         title = f"All kernels of the course, M = N = K = {size}"

@@ -22,15 +22,15 @@ ROOT = Path(__file__).resolve().parents[3]
 PICTURE = Path("notebooks") / "images" / "ladder.png"
 PLACE = Markers("ladder", "make picture")
 SIZES = (256, 1024, 4096)  # M = N = K of the first table
-LAST = "stream_k"
+LAST = LADDER[-1].name
 
 
-def section(gpu: str = recordings.DEFAULT_GPU) -> str:
+def section(gpu: str = devices.DEFAULT.name) -> str:
     """What stands between the markers: the picture, a sentence, and the tables folded away. Raises NoRecording."""
     by_size, others = recordings.load(gpu, "ladder"), recordings.load(gpu, "shapes")
     last = [row for row in (*by_size, *others) if row.kernel == LAST]
     faster, mean = sum(row.of_cublas > 1 for row in last), geometric_mean([row.of_cublas for row in last])
-    cublas = recordings.raw(gpu)["runs"][-1]["cublas"]
+    cublas = recordings.raw(gpu, "ladder")["runs"][-1]["cublas"]
     peak = devices.get(gpu).peak_fp32_gflops
     return "\n".join(
         [
@@ -92,7 +92,7 @@ def wanted(root: Path = ROOT) -> dict[Path, str]:
 def picture() -> bytes:
     """The ladder by size as PNG."""
     size = (SIZES[-1],) * 3
-    return explorer.picture_of(explorer.Choice(recordings.DEFAULT_GPU, "ladder", size, LAST)).png()
+    return explorer.picture_of(explorer.Choice(devices.DEFAULT.name, "ladder", size, LAST)).png()
 
 
 def main(arguments: list[str]) -> int:

@@ -1,118 +1,81 @@
 """Measurements made on real GPUs, kept as JSON beside this file, and how to read them back.
 
-`<gpu>.json`: {"gpu": name, "runs": [provenance, …], "rows": [row, …]}; a row names its suite and, by index, its run.
-`tuning-<gpu>.json`: the same of the search for the best parameters (suites `tuning` and `finals`).
-`fastest-<gpu>.json`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs.
-`choices-<gpu>.json`: what the candidates for `gemm_kernels.fastest` reached at many shapes.
-`golden.json`: SHA-256 of the C that each kernel computes on a GPU from `problem(…)`, for the simulator to reproduce.
-`counters.json`: Nsight Compute's counters of each kernel. `occupancy.json`: resident blocks by the CUDA driver.
-`correctness.json`: what was tried to find each kernel wrong, on a GPU and under compute-sanitizer.
+A folder for each GPU, in it a file for each suite that was measured: `nvidia-h200/ladder.json`.
+
+`ladder`, `shapes`, `blocks`, `sweep`, `tiles` (times beside cuBLAS), `search` and `finals` (of the best parameters):
+    {"gpu": name, "runs": [provenance, …], "rows": [a `Measurement` and the number of its run, …]}.
+`fastest`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (`Compared`).
+`choices`: what the candidates for `gemm_kernels.fastest` reached at many shapes (`choosing.Measured`).
+`golden`: SHA-256 of the C that each kernel computes on the GPU from `problem(…)`, for the simulator to reproduce.
+`counters`: Nsight Compute's counters of each kernel. `occupancy`: resident blocks by the CUDA driver.
+`correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import LADDER, Kernel, autotuned, dispatch, get
-from gemm_kernels import tuned as searched
+from gemm_kernels import LADDER, Kernel, at_shape, get
+from gemm_kernels.choices import distance, slug
+from helpers import devices
 from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
-from helpers.sentences import Sentence
+from helpers.measure.suites import FASTEST, SEARCHES, TIMED_SUITES
 
 FOLDER = Path(__file__).parent
-GOLDEN = FOLDER / "golden.json"
-OTHERS = (GOLDEN.name, "counters.json", "occupancy.json", "correctness.json")  # files of other things than times
-TUNING = "tuning-"  # begins the names of the files that the suites of the search are in
-TUNING_SUITES = ("tuning", "finals")
-FASTEST = "fastest-"  # begins the names of the files that the suite `fastest` is in
-CHOICES = "choices-"  # begins the names of the files that `gemm_kernels.fastest` was chosen by
-DEFAULT_GPU = "NVIDIA H200"
-BY_SHAPE = ("autotuned", "stream_k")  # kernels whose parameters are chosen for each shape
-
-KEY = ("suite", "kernel", "params", "M", "N", "K")  # two rows that agree in these measure the same thing
+KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
+ROW_A_LINE = ("rows", "searched", "candidates", "fastest")  # lists that are written with a line for each of their rows
 
 
-class NoRecording(Sentence, Exception):
-    """There is no recording of what was asked for; the message says what there is."""
+class NoRecording(Exception):
+    """There is no recording of what was asked for; the message says what there is and how to make it."""
 
 
-def path(gpu: str, folder: Path = FOLDER) -> Path:
-    """Where the recordings of a GPU are: "NVIDIA H200" -> nvidia-h200.json."""
-    return folder / f"{re.sub(r'[^a-z0-9]+', '-', gpu.lower()).strip('-')}.json"
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def tuning_path(gpu: str, folder: Path = FOLDER) -> Path:
-    """Where the search for the best parameters is: "NVIDIA H200" -> tuning-nvidia-h200.json."""
-    return folder / f"{TUNING}{path(gpu, folder).name}"
+def path(gpu: str, suite: str, folder: Path = FOLDER) -> Path:
+    """Where a suite of a GPU is recorded: ("NVIDIA H200", "ladder") -> nvidia-h200/ladder.json."""
+    return folder / slug(gpu) / f"{suite}.json"
 
 
-def fastest_path(gpu: str, folder: Path = FOLDER) -> Path:
-    """Where the suite `fastest` is: "NVIDIA H200" -> fastest-nvidia-h200.json."""
-    return folder / f"{FASTEST}{path(gpu, folder).name}"
+def gpus(folder: Path = FOLDER, suites: Iterable[str] = TIMED_SUITES) -> list[str]:
+    """The names of the GPUs that have recordings of at least one of these suites."""
+    return sorted({read(file)["gpu"] for suite in suites for file in folder.glob(f"*/{suite}.json")})
 
 
-def choices_path(gpu: str, folder: Path = FOLDER) -> Path:
-    """Where the candidates that were compared are: "NVIDIA H200" -> choices-nvidia-h200.json."""
-    return folder / f"{CHOICES}{path(gpu, folder).name}"
-
-
-def gpus(folder: Path = FOLDER) -> list[str]:
-    """The names of the GPUs that have recordings."""
-    files = (
-        file
-        for file in folder.glob("*.json")
-        if file.name not in OTHERS and not file.name.startswith((TUNING, FASTEST, CHOICES))
-    )
-    return sorted(read(file)["gpu"] for file in files)
-
-
-def load(gpu: str = DEFAULT_GPU, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
-    """All recorded measurements of a GPU but those of the search, or those of one suite (`ladder`, `tuning`, …)."""
-    content = raw(gpu, folder, suite)
-    rows = [row for row in content["rows"] if suite in (None, row["suite"])]
-    if not rows:
-        raise NoRecording(f"The recordings of {gpu} have no suite {suite!r}; they have {_suites(content)}.")
-    return [Measurement.from_row(row, gpu) for row in rows]
-
-
-def raw(gpu: str = DEFAULT_GPU, folder: Path = FOLDER, suite: str | None = None) -> Mapping[str, Any]:
-    """The whole file of a GPU in which a suite is, with the provenance of every run."""
-    of_search = suite in TUNING_SUITES
-    file = tuning_path(gpu, folder) if of_search else path(gpu, folder)
+def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:
+    """The whole file of a suite, with its provenance. Raises NoRecording."""
+    file = path(gpu, suite, folder)
     if not file.exists():
-        known = ", ".join(gpus(folder)) or "none"
-        what = "search for the best parameters on" if of_search else "recording of"
-        raise NoRecording(f"There is no {what} {gpu!r}; there are recordings of: {known}.")
+        there = sorted(other.stem for other in file.parent.glob("*.json"))
+        known = f"{gpu} has: {', '.join(there)}" if there else f"there are recordings of: {_listed(gpus(folder))}"
+        raise NoRecording(f"There is no recording of the suite {suite!r} on {gpu!r}; {known}. {how_to(suite)}")
     return read(file)
 
 
-def fastest(gpu: str = DEFAULT_GPU, folder: Path = FOLDER) -> list[Compared]:
-    """What `gemm_kernels.fastest` reached at each shape of its suite, beside cuBLAS; NoRecording if nothing."""
-    file = fastest_path(gpu, folder)
-    if not file.exists():
-        known = ", ".join(sorted(read(one)["gpu"] for one in folder.glob(f"{FASTEST}*.json"))) or "none"
-        raise NoRecording(f"There is no recording of the suite 'fastest' on {gpu!r}; there are recordings of: {known}.")
-    return [Compared.from_row(row, gpu) for row in read(file)["rows"]]
+def load(gpu: str = devices.DEFAULT.name, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
+    """The recorded measurements of a suite of a GPU (`ladder`, `search`, …), or of all suites but the searches."""
+    suites = [suite] if suite else [one for one in TIMED_SUITES if path(gpu, one, folder).exists()]
+    if not suites:
+        raise NoRecording(f"There is no recording of {gpu!r}; there are recordings of: {_listed(gpus(folder))}.")
+    return [row for one in suites for row in _measurements(gpu, one, folder)]
 
 
-def write_fastest(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Compared], folder: Path = FOLDER) -> Path:
-    """Write a recording of the suite `fastest`. It takes the place of an older one: its runs belong together."""
-    file = fastest_path(gpu, folder)
-    write(file, {"gpu": gpu, "provenance": dict(provenance), "rows": [row.row() for row in rows]})
-    return file
+def fastest(gpu: str = devices.DEFAULT.name, folder: Path = FOLDER) -> list[Compared]:
+    """What `gemm_kernels.fastest` reached at each shape of its suite, beside cuBLAS. Raises NoRecording."""
+    return [Compared.from_row(row, gpu) for row in raw(gpu, FASTEST, folder)["rows"]]
 
 
-def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
+def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:
     """The recorded measurement of this kernel with these parameters at exactly this shape, or None.
 
-    A kernel whose parameters are chosen by shape (`autotuned`, `stream_k`) stands for what is chosen for this shape.
+    A kernel whose parameters are chosen by shape stands for what is chosen for this shape (`gemm_kernels.at_shape`).
     """
     kernel = at_shape(kernel, M, N, K, gpu)
     for row in load(gpu):
@@ -121,64 +84,77 @@ def find(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Meas
     return None
 
 
-def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
-    """The kernel itself; `autotuned` and `stream_k` with the parameters that were found for this shape."""
-    if kernel == get("autotuned") and gpu in searched.gpus():
-        return autotuned(M, N, K, gpu)
-    if kernel == get("stream_k") and gpu in dispatch.gpus():
-        return dispatch.stream_k(M, N, K, gpu)
-    return kernel
-
-
-def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement | None:
+def nearest(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement | None:
     """The recorded measurement of this kernel whose M, N and K are nearest to these, as ratios."""
-
-    def distance(row: Measurement) -> float:
-        return sum(abs(math.log(have / want)) for have, want in ((row.M, M), (row.N, N), (row.K, K)))
-
-    rows = (row for row in load(gpu) if _same_kernel(row, at_shape(kernel, row.M, row.N, row.K, gpu)))
-    return min(rows, key=distance, default=None)
+    return min(_of(kernel, gpu), key=lambda row: distance((row.M, row.N, row.K), (M, N, K)), default=None)
 
 
-def gflops(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Measurement:
+def gflops(kernel: Kernel, M: int, N: int, K: int, gpu: str = devices.DEFAULT.name) -> Measurement:
     """The recorded measurement of this kernel at this shape (`.gflops`, `.cublas_gflops`, `.label`), or NoRecording."""
     row = find(kernel, M, N, K, gpu)
     if row is None:
-        same = (row for row in load(gpu) if _same_kernel(row, at_shape(kernel, row.M, row.N, row.K, gpu)))
-        rows = sorted(same, key=lambda row: row.flops)
-        shapes = dict.fromkeys(f"{row.M}×{row.N}×{row.K}" for row in rows)
+        shapes = dict.fromkeys(
+            f"{row.M}×{row.N}×{row.K}" for row in sorted(_of(kernel, gpu), key=lambda row: row.flops)
+        )
         params = ", ".join(f"{name}={value}" for name, value in kernel.params.items())
         raise NoRecording(
             f"{kernel.name} ({params}) at {M}×{N}×{K} was not recorded on {gpu}; recorded shapes: "
-            f"{', '.join(shapes) or 'none with these parameters'}."
+            f"{_listed(shapes, 'none with these parameters')}. {how_to('ladder')}"
         )
     return row
+
+
+def how_to(suite: str) -> str:
+    """What makes a recording of a suite, as a sentence."""
+    commands = {"search": "tune", "finals": "tune", "choices": "choose"}
+    return f"`python -m helpers.measure {commands.get(suite, f'record --suite {suite}')}` on a GPU makes one."
+
+
+def _measurements(gpu: str, suite: str, folder: Path) -> tuple[Measurement, ...]:
+    raw(gpu, suite, folder)  # NoRecording if there is none
+    file = path(gpu, suite, folder)
+    return _parsed(file, file.stat().st_mtime_ns, gpu)
+
+
+@cache
+def _parsed(file: Path, modified: int, gpu: str) -> tuple[Measurement, ...]:
+    return tuple(Measurement.from_row(row, gpu) for row in _cached(file, modified)["rows"])
+
+
+def _of(kernel: Kernel, gpu: str) -> list[Measurement]:
+    return [row for row in load(gpu) if _same_kernel(row, at_shape(kernel, row.M, row.N, row.K, gpu))]
 
 
 def _same_kernel(row: Measurement, kernel: Kernel) -> bool:
     return row.kernel == kernel.name and dict(row.params) == dict(kernel.params)
 
 
-def _suites(content: Mapping[str, Any]) -> str:
-    return ", ".join(sorted({row["suite"] for row in content["rows"]})) or "no rows"
+def _listed(names: Iterable[str], none: str = "none") -> str:
+    return ", ".join(names) or none
 
 
-def merge(gpu: str, provenance: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], folder: Path = FOLDER) -> Path:
-    """Write rows of a new run into the GPU's file. A row that measures what an older one did takes its place.
+# --- writing ----------------------------------------------------------------------------------------------------------
 
-    Runs that no row refers to any more are dropped.
+
+def merge(
+    gpu: str, suite: str, provenance: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], folder: Path = FOLDER
+) -> Path:
+    """Write rows of a new run into a suite's file. A row that measures what an older one did takes its place.
+
+    A kernel that is chosen by shape has one row for each shape, whatever its parameters, but in a search. Runs that no
+    row refers to any more are dropped.
     """
-    file = path(gpu, folder)
-    merge_into(file, gpu, provenance, rows)
-    return file
+    file = path(gpu, suite, folder)
+    old = read(file) if file.exists() else {"runs": [], "rows": []}
 
+    def key(row: Mapping[str, Any]) -> str:
+        by_shape = suite not in SEARCHES and get(row["kernel"]).chosen_by_shape
+        return json.dumps([row[name] for name in KEY if not (by_shape and name == "params")], sort_keys=True)
 
-def merge_into(file: Path, gpu: str, provenance: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> None:
-    """`merge` for a file by its path."""
-    old = read(file) if file.exists() else {"gpu": gpu, "runs": [], "rows": []}
-    by_key = {_key(row): row for row in old["rows"]}
-    by_key.update({_key(row): {**row, "run": len(old["runs"])} for row in rows})
+    by_key = {key(row): row for row in old["rows"]}
+    by_key.update({key(row): {**row, "run": len(old["runs"])} for row in rows})
     _write_runs(file, gpu, [*old["runs"], dict(provenance)], list(by_key.values()))
+    return file
 
 
 def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
@@ -189,36 +165,31 @@ def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
 
 
 def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[Mapping[str, Any]]) -> None:
-    """Rows in the order of their suites, and in a suite of the ladder; runs that no row refers to are left out."""
-    suites = list(dict.fromkeys(row["suite"] for row in rows))
+    """Rows in the order of the ladder; runs that no row refers to are left out."""
     ladder = [kernel.name for kernel in LADDER]
-    rows = sorted(rows, key=lambda row: (suites.index(row["suite"]), ladder.index(row["kernel"])))
+    rows = sorted(rows, key=lambda row: ladder.index(row["kernel"]))
     used = sorted({row["run"] for row in rows})
     renumbered = {run: index for index, run in enumerate(used)}
     rows = [{**row, "run": renumbered[row["run"]]} for row in rows]
     write(file, {"gpu": gpu, "runs": [runs[run] for run in used], "rows": rows})
 
 
-def _key(row: Mapping[str, Any]) -> str:
-    """Two rows with the same key measure the same thing. A kernel of BY_SHAPE is the same with other parameters."""
-    names = KEY if row["kernel"] not in BY_SHAPE or row["suite"] in TUNING_SUITES else (*KEY[:2], *KEY[3:])
-    return json.dumps([row[name] for name in names], sort_keys=True)
-
-
 def write(file: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON with one row a line (a small diff for a small change), complete or not at all."""
+    """Write JSON with one row on a line (a small diff for a small change), complete or not at all."""
     parts = []
     for name, value in content.items():
-        if name == "rows":
+        if name in ROW_A_LINE:
             lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in value)
             text = f"[\n{lines}\n ]" if value else "[]"
         else:
             text = json.dumps(value, indent=1, ensure_ascii=False).replace("\n", "\n ")
         parts.append(f" {json.dumps(name)}: {text}")
+    file.parent.mkdir(parents=True, exist_ok=True)
     temporary = file.with_suffix(".tmp")
     temporary.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
     os.replace(temporary, file)
     _cached.cache_clear()
+    _parsed.cache_clear()
 
 
 def read(file: Path) -> Mapping[str, Any]:

@@ -1,0 +1,117 @@
+"""What was found on a GPU about which kernel is the fastest for a shape: one file per GPU, choices/<gpu>.json.
+
+`python -m helpers.measure tune` searches the parameters of the kernel `autotuned` and writes `searched`; `python -m
+helpers.measure choose` measures candidates at many shapes and writes `candidates`, with what a launch of each costs,
+and `fastest`, the number of the best candidate at each shape. `by_shape` makes kernels of it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "choices"
+DEFAULT_GPU = "NVIDIA H200"  # whose parameters the kernels of the ladder have; helpers.devices.DEFAULT is the same one
+
+Shape = tuple[int, int, int]  # M, N, K
+Params = Mapping[str, int]
+
+
+class NoChoice(ValueError):
+    """Nothing was found on this GPU; the message says what to run and which GPUs there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A kernel's name, its parameters, and seconds per unit of work (see `by_shape.amounts`), or None if it is never
+    estimated."""
+
+    kernel: str
+    params: Params
+    costs: Mapping[str, float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What was found on one GPU.
+
+    sms: how many streaming multiprocessors it has.
+    searched: the fastest parameters of `autotuned` at each shape that was searched for.
+    candidates: the kernels that were compared.
+    fastest: the number of the fastest candidate at each shape that was measured.
+    """
+
+    gpu: str
+    sms: int
+    searched: Mapping[Shape, Params]
+    candidates: tuple[Candidate, ...]
+    fastest: Mapping[Shape, int]
+
+
+def path(gpu: str, folder: Path = FOLDER) -> Path:
+    """Where the choices for a GPU are: "NVIDIA H200" -> choices/nvidia-h200.json."""
+    return folder / f"{slug(gpu)}.json"
+
+
+def slug(gpu: str) -> str:
+    """A GPU's name as the name of a file or folder: "NVIDIA H200" -> "nvidia-h200"."""
+    return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
+
+
+def gpus() -> tuple[str, ...]:
+    """The GPUs that something was found on."""
+    return tuple(_read(file).gpu for file in sorted(FOLDER.glob("*.json")))
+
+
+def of(gpu: str = DEFAULT_GPU) -> Choices:
+    """What was found on this GPU. NoChoice, with a sentence, if nothing was."""
+    file = path(gpu)
+    if not file.exists():
+        raise NoChoice(
+            f"nothing was measured on {gpu!r} to choose kernels by. Run `python -m helpers.measure tune` and "
+            f"`python -m helpers.measure choose` on it, or take the choice for another GPU: "
+            f"{', '.join(map(repr, gpus()))}."
+        )
+    return _read(file)
+
+
+def searched(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Params:
+    """The fastest parameters of `autotuned` at the searched shape nearest to M, N, K. NoChoice if there are none."""
+    found = of(gpu).searched
+    if not found:
+        raise NoChoice(f"no parameters were searched for on {gpu!r}. Run `python -m helpers.measure tune` on it.")
+    return found[nearest((M, N, K), found)]
+
+
+def nearest(shape: Shape, among: Iterable[Shape]) -> Shape:
+    """The one of these shapes that differs from `shape` by the smallest factors."""
+    return min(among, key=lambda other: distance(shape, other))
+
+
+def distance(one: Shape, other: Shape) -> float:
+    """How far apart two shapes are: by which factors M, N and K differ, multiplied, as a logarithm."""
+    return sum(abs(math.log(a / b)) for a, b in zip(one, other, strict=True))
+
+
+def _read(file: Path) -> Choices:
+    """The content of a file; read again when the file has changed."""
+    return _cached(file, file.stat().st_mtime_ns)
+
+
+@cache
+def _cached(file: Path, modified: int) -> Choices:
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return Choices(
+        gpu=content["gpu"],
+        sms=content["sms"],
+        searched={(row["M"], row["N"], row["K"]): row["params"] for row in content.get("searched", ())},
+        candidates=tuple(
+            Candidate(one["kernel"], one["params"], one.get("seconds")) for one in content.get("candidates", ())
+        ),
+        fastest={(M, N, K): which for M, N, K, which in content.get("fastest", ())},
+    )

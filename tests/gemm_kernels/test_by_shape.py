@@ -1,0 +1,196 @@
+"""The choice of kernels by shape: what was searched for or measured is found, and estimated where nothing was."""
+
+import json
+
+import pytest
+
+import gemm_kernels
+from gemm_kernels import LADDER, at_shape, autotuned, by_shape, choices, fastest, get, stream_k
+from helpers import devices
+from helpers.measure import choosing, recordings
+
+GPU = choices.DEFAULT_GPU
+RECORDED = json.loads(choices.path(GPU).read_text(encoding="utf-8"))
+SHAPES = [tuple(shape) for *shape, _ in RECORDED["fastest"]]
+OTHER_SHAPES = [(2, 3, 4), (300, 250, 240), (301, 250, 241), (5000, 17, 3000), (9, 9, 50_000), (3333, 4444, 5555)]
+VECTOR_SHAPES = [(1, 1, 1), (1, 5000, 3000), (1, 4095, 17), (5000, 1, 3000), (77, 1, 123_456)]
+
+
+def estimates(shape):
+    """Kernel -> seconds, of all candidates that have costs and suit the shape."""
+    found = choices.of(GPU)
+    every = [(get(one.kernel, **one.params), one.costs) for one in found.candidates if one.costs]
+    return {
+        kernel.entry: by_shape.estimate(kernel, costs, shape, found.sms)
+        for kernel, costs in every
+        if by_shape.suits(kernel, shape)
+    }
+
+
+def test_a_recorded_shape_gets_the_kernel_that_was_the_fastest_there():
+    for M, N, K, which in RECORDED["fastest"]:
+        expected = RECORDED["candidates"][which]
+        found = fastest(M, N, K)
+        assert (found.name, dict(found.params)) == (expected["kernel"], expected["params"])
+
+
+@pytest.mark.parametrize("shape", OTHER_SHAPES)
+def test_another_shape_gets_the_candidate_with_the_smallest_estimate(shape):
+    assert shape not in SHAPES
+    expected = estimates(shape)
+    chosen = fastest(*shape)
+    assert len(expected) > 10 and min(expected.values()) > 0
+    assert chosen.name == by_shape.ESTIMATED and expected[chosen.entry] == min(expected.values())
+
+
+def test_an_estimate_is_what_the_amounts_of_work_cost():
+    kernel = get("stream_k", WORKERS=0)
+    shape = (256, 512, 80)  # two tiles down, two along, ten rounds of 8
+    amounts = by_shape.amounts(kernel, shape, sms=3)
+    assert amounts == {
+        "launch": 1, "rounds": 20, "block_rounds": 20, "tiles": 2, "block_tiles": 2, "shared": 0, "parts": 0,
+        "bytes": 4 * (256 * 80 + 80 * 512 + 2 * 256 * 512),
+    }  # fmt: skip
+    assert by_shape.estimate(kernel, {"launch": 0.5, "rounds": 0.25}, shape, sms=3) == 0.5 + 20 * 0.25
+
+
+def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
+    kernel = get("stream_k")
+    assert kernel.params["WORKERS"] == 132
+    four = by_shape.amounts(kernel, (256, 512, 8 * 132), sms=132)  # 4 tiles of 132 rounds for 132 workers
+    assert (four["rounds"], four["shared"], four["parts"]) == (4, 1, 33)
+    even = by_shape.amounts(kernel, (128 * 132, 256, 80), sms=132)  # one tile for each
+    assert (even["rounds"], even["tiles"], even["shared"], even["parts"]) == (10, 1, 0, 0)
+
+
+@pytest.mark.parametrize("shape", SHAPES + OTHER_SHAPES + VECTOR_SHAPES)
+def test_the_loops_are_those_for_the_rows_of_b(shape):
+    for kernel in (fastest(*shape), stream_k(*shape)):
+        if kernel.name == by_shape.ESTIMATED:
+            assert kernel.params["LOOPS"] == (2 if shape[1] % 4 == 0 else 1)
+
+
+@pytest.mark.parametrize("shape", VECTOR_SHAPES)
+def test_one_row_gets_a_vector_times_a_matrix_and_one_column_a_matrix_times_a_vector(shape):
+    M, N, _ = shape
+    names = {kernel.name for kernel in gemm_kernels.VECTORS}
+    assert fastest(*shape).name in names
+    assert fastest(*shape).name == "vector_matrix" or N == 1
+    assert fastest(*shape).name == "matrix_vector" or M == 1
+    assert stream_k(*shape).name == "stream_k"
+
+
+def test_stream_k_has_the_parameters_that_the_choice_has_where_that_is_the_same_kernel():
+    assert stream_k(4096, 4096, 4096) == fastest(4096, 4096, 4096)
+    assert stream_k(1, 4096, 4096) != fastest(1, 4096, 4096)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [((0, 5, 5), "M = 0, but a matrix has"), ((5, -1, 5), "N = -1, but"), ((1, 5, 0), "K = 0, but a matrix has")],
+)
+@pytest.mark.parametrize("choose", [fastest, stream_k, autotuned])
+def test_a_matrix_without_rows_or_columns_is_answered_with_a_sentence(choose, shape, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        choose(*shape)
+
+
+@pytest.mark.parametrize("choose", [fastest, stream_k, autotuned])
+def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
+    with pytest.raises(ValueError, match=r"on 'GPU Y' .* Run `python -m helpers\.measure tune` .* 'NVIDIA H200'"):
+        choose(64, 64, 64, gpu="GPU Y")
+    assert choices.gpus() == (GPU,) and "GPU Y" not in choices.gpus()
+
+
+def test_a_gpu_with_a_part_of_the_choices_says_which_command_makes_the_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(choices, "FOLDER", tmp_path)
+    monkeypatch.setattr(choices, "path", lambda gpu: tmp_path / f"{choices.slug(gpu)}.json")
+    (tmp_path / "gpu-x.json").write_text(
+        json.dumps({"gpu": "GPU X", "sms": 7, "searched": RECORDED["searched"][:1]}), encoding="utf-8"
+    )
+    assert dict(autotuned(64, 64, 64, "GPU X").params) == RECORDED["searched"][0]["params"]
+    with pytest.raises(
+        ValueError, match=r"no kernels were compared on 'GPU X'\. Run `python -m helpers\.measure choose`"
+    ):
+        fastest(64, 64, 64, "GPU X")
+    assert at_shape(get("stream_k"), 64, 64, 64, "GPU X") == get("stream_k")
+
+
+def test_a_searched_shape_gets_what_was_chosen_for_it():
+    assert len(RECORDED["searched"]) >= 16
+    for row in RECORDED["searched"]:
+        assert dict(autotuned(row["M"], row["N"], row["K"]).params) == row["params"]
+
+
+def test_the_kernel_without_a_shape_is_the_one_for_large_matrices():
+    assert get("autotuned") == autotuned(4096, 4096, 4096) == autotuned(4000, 4100, 4200)
+
+
+@pytest.mark.parametrize(
+    ("asked", "searched"),
+    [((300, 250, 240), (256, 256, 256)), ((1, 5000, 3000), (1, 4096, 4096)), ((60, 4000, 1100), (64, 4096, 1024))],
+)
+def test_another_shape_gets_what_the_nearest_one_has(asked, searched):
+    assert searched in choices.of().searched
+    assert choices.searched(*asked) == choices.searched(*searched)
+
+
+def test_small_matrices_get_slices_and_large_ones_large_tiles():
+    small, large = autotuned(256, 256, 256).params, autotuned(8192, 8192, 8192).params
+    assert small["SLICES"] > 1 == large["SLICES"]
+    assert small["BM"] * small["BN"] < large["BM"] * large["BN"]
+
+
+def test_only_kernels_that_are_chosen_by_shape_and_have_the_parameters_of_the_ladder_stand_for_others():
+    shape = (256, 256, 256)
+    assert {kernel.name for kernel in LADDER if at_shape(kernel, *shape) != kernel} == {"autotuned", "stream_k"}
+    assert {kernel.name for kernel in LADDER if kernel.chosen_by_shape} == {"autotuned", "stream_k"}
+    assert at_shape(get("autotuned"), *shape) == autotuned(*shape)
+    assert at_shape(get("stream_k"), *shape) == stream_k(*shape)
+    changed = get("stream_k", STAGES=4)
+    assert at_shape(changed, *shape) == changed
+
+
+def test_the_variants_of_a_kernel_are_all_the_parameters_that_may_be_chosen_for_it():
+    assert {one.entry for one in by_shape.variants(get("autotuned"))} == {
+        autotuned(*shape).entry for shape in choices.of().searched
+    }
+    every = {one.entry for one in by_shape.variants(get("stream_k"))}
+    assert {stream_k(*shape).entry for shape in SHAPES} <= every and get("stream_k").entry in every
+    assert by_shape.variants(get("naive")) == [get("naive")]
+    assert by_shape.variants(get("stream_k"), "GPU Y") == [get("stream_k")]
+
+
+def test_both_packages_have_the_same_default_gpu():
+    assert devices.DEFAULT.name == choices.DEFAULT_GPU and choices.of().sms == devices.DEFAULT.sms
+
+
+def computed():
+    """What `choose` would write, from what it measured."""
+    sms = devices.get(GPU).sms
+    return choosing.chosen(choosing.candidates(sms), choosing.read_measured(GPU), sms)
+
+
+def test_the_choice_is_what_is_computed_from_what_was_measured(monkeypatch):
+    monkeypatch.setattr(choosing, "costs", lambda *about: None)  # which need SciPy
+    again = computed()
+    assert again["fastest"] == RECORDED["fastest"]
+    without = [{"kernel": one["kernel"], "params": one["params"]} for one in RECORDED["candidates"]]
+    assert again["candidates"] == without
+
+
+def test_the_costs_are_what_is_fitted_to_what_was_measured():
+    pytest.importorskip("scipy", reason="costs are fitted with SciPy (make tune)")
+    for again, kept in zip(computed()["candidates"], RECORDED["candidates"], strict=True):
+        assert again.get("seconds", {}) == pytest.approx(kept.get("seconds", {}), rel=1e-3)
+
+
+def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers():
+    content = recordings.raw(GPU, "choices")
+    kernels = choosing.candidates(devices.get(GPU).sms)
+    assert content["candidates"] == [kernel.entry for kernel in kernels]
+    measured = choosing.read_measured(GPU)
+    assert [one.shape for one in measured] == SHAPES == choosing.shapes()
+    for one in measured:
+        assert one.times and all(choosing.suits(kernels[which], one.shape) for which in one.times)
+        assert set(one.in_graph) <= set(one.times) and min(one.times.values()) > 0
