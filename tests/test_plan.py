@@ -66,4 +66,4 @@ def test_every_planned_notebook_has_a_module_of_exercises_and_no_module_is_left_
 
 def test_a_picture_of_the_gallery_is_called_after_a_planned_notebook_or_after_none():
     numbers = {found[1] for one in PICTURES if (found := re.match(r"(\d\d)-", one.name))}
-    assert numbers == set(plan.course().numbers)
+    assert numbers <= set(plan.course().numbers)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from helpers import draw
 from helpers.authoring.gallery import pictures as gallery
-from helpers.authoring.gallery import small_pictures as gallery_small
+from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 
 
@@ -33,10 +33,10 @@ def test_every_figure_function_of_the_course_is_drawn_by_the_explorers_or_the_ga
 
 def test_the_small_pictures_state_their_numbers():
     captions = {
-        "strip": gallery_small.strip(3, 16, 40)(),
-        "errors": gallery_small.errors(19, 37, (slice(None), slice(32, 37)))(),
-        "lanes": gallery_small.warp_fill(33)(),
-        "order": gallery_small.order("shared_memory", phases=2)(),
+        "strip": small_pictures.strip(3, 16, 40)(),
+        "errors": small_pictures.errors(19, 37, (slice(None), slice(32, 37)))(),
+        "lanes": small_pictures.warp_fill(33)(),
+        "order": small_pictures.order("shared_memory", phases=2)(),
     }
     assert all(isinstance(drawn, theme.Figure) for drawn in captions.values())
     found = {name: drawn.caption.replace("\u00a0", " ").replace("\u202f", " ") for name, drawn in captions.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
-from helpers.authoring.gallery import small_pictures as gallery_small
+from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 from helpers.explore import (
     bank_board,
@@ -145,22 +145,22 @@ def _heat(name: str, level: str) -> Callable[[], Any]:
 TWIN = "static twin"
 PICTURES: tuple[Picture, ...] = (
     Picture("00-first-launch", "Which thread writes which element?", (
-        ("too few blocks", gallery_small.strip(2, 16, 40)),
-        ("enough", gallery_small.strip(3, 16, 40)),
-        ("a block size that fits", gallery_small.strip(5, 8, 40)),
-        (TWIN, gallery_small.strips),
+        ("too few blocks", small_pictures.strip(2, 16, 40)),
+        ("enough", small_pictures.strip(3, 16, 40)),
+        ("a block size that fits", small_pictures.strip(5, 8, 40)),
+        (TWIN, small_pictures.strips),
     )),
     Picture("00-bars", "How far apart are these kernels?", (
-        ("two kernels", gallery_small.bars(4096, "naive", "coalesced")),
-        ("the last steps", gallery_small.bars(4096, "warptiled", "wide_copies", "rasterized")),
-        ("the notebooks' kernels", gallery_small.bars(
+        ("two kernels", small_pictures.bars(4096, "naive", "coalesced")),
+        ("the last steps", small_pictures.bars(4096, "warptiled", "wide_copies", "rasterized")),
+        ("the notebooks' kernels", small_pictures.bars(
             4096, "naive", "coalesced", "shared_memory", "block_tile_2d", "warptiled")),
     )),
     Picture("01-loops", "What does each order of the loops pull out of memory?", (
-        ("k innermost", gallery_small.loops("k")),
-        ("row innermost", gallery_small.loops("row")),
-        ("col innermost", gallery_small.loops("col")),
-        (TWIN, gallery_small.loops("k", "row", "col")),
+        ("k innermost", small_pictures.loops("k")),
+        ("row innermost", small_pictures.loops("row")),
+        ("col innermost", small_pictures.loops("col")),
+        (TWIN, small_pictures.loops("k", "row", "col")),
     )),
     Picture("01-roofline", "Is this kernel limited by arithmetic or by memory?", (
         ("five kernels at 4096³", _roof(CUBE, "shared_memory")),
@@ -169,25 +169,25 @@ PICTURES: tuple[Picture, ...] = (
         (TWIN, roofline.small_multiples),
     )),
     Picture("02-numbering", "In which order do the threads of a block line up?", (
-        ("two layers", gallery_small.numbering(8, 4, 2)),
-        ("flat", gallery_small.numbering(32, 2, 1)),
-        ("odd sizes", gallery_small.numbering(5, 3, 3)),
+        ("two layers", small_pictures.numbering(8, 4, 2)),
+        ("flat", small_pictures.numbering(32, 2, 1)),
+        ("odd sizes", small_pictures.numbering(5, 3, 3)),
     )),
     Picture("02-layouts", "Where does each element of C lie in memory?", (
-        ("wide", gallery_small.layout(3, 5)),
-        ("square", gallery_small.layout(4, 4)),
-        ("tall", gallery_small.layout(5, 2)),
+        ("wide", small_pictures.layout(3, 5)),
+        ("square", small_pictures.layout(4, 4)),
+        ("tall", small_pictures.layout(5, 2)),
     )),
     Picture("02-warp-fill", "How much of its warps does a block fill?", (
-        ("whole warps", gallery_small.warp_fill(32, 64, 96)),
-        ("parts of warps", gallery_small.warp_fill(1, 16, 33)),
-        ("both", gallery_small.warp_fill(16, 32, 48, 64, 96, 100)),
+        ("whole warps", small_pictures.warp_fill(32, 64, 96)),
+        ("parts of warps", small_pictures.warp_fill(1, 16, 33)),
+        ("both", small_pictures.warp_fill(16, 32, 48, 64, 96, 100)),
     )),
     Picture("02-errors", "Where is a result wrong?", (
-        ("the last columns", gallery_small.errors(19, 37, (slice(None), slice(32, 37)))),
-        ("a tile that nobody wrote", gallery_small.errors(
+        ("the last columns", small_pictures.errors(19, 37, (slice(None), slice(32, 37)))),
+        ("a tile that nobody wrote", small_pictures.errors(
             64, 64, (slice(0, 1), slice(0, 1)), (slice(16, 32), slice(32, 48)))),
-        ("tall and thin", gallery_small.errors(128, 8, (slice(64, None), slice(None)))),
+        ("tall and thin", small_pictures.errors(128, 8, (slice(64, None), slice(None)))),
     )),
     Picture("02-thread-map", "Which thread computes C[row, col], and who is its neighbour in the warp?", (
         ("x along the columns", _threads("coalesced", (16, 16), (64, 64), 35)),
@@ -202,9 +202,9 @@ PICTURES: tuple[Picture, ...] = (
         (TWIN, coalescing.small_multiples),
     )),
     Picture("03-block-shapes", "Do fewer sectors mean more GFLOPS?", (
-        ("by sectors", gallery_small.block_shapes("sectors")),
-        ("by lines", gallery_small.block_shapes("tags")),
-        ("by lines, with what the cache allows", gallery_small.block_shapes("tags", limited=True)),
+        ("by sectors", small_pictures.block_shapes("sectors")),
+        ("by lines", small_pictures.block_shapes("tags")),
+        ("by lines, with what the cache allows", small_pictures.block_shapes("tags", limited=True)),
     )),
     Picture("04-tile-phases", "What is loaded once and read many times?", (
         ("second phase", _phases(16, 1, 53)),
@@ -224,15 +224,16 @@ PICTURES: tuple[Picture, ...] = (
         (TWIN, occupancy.small_multiples),
     )),
     Picture("05-scheduler", "Who issues, and who waits?", (
-        ("one warp", gallery_small.issue(1, 1, 30)),
-        ("eight warps", gallery_small.issue(8, 1, 30)),
-        ("two warps of independent instructions", gallery_small.issue(2, 8, 30)),
+        ("one warp", small_pictures.issue(1, 1, 30)),
+        ("eight warps", small_pictures.issue(8, 1, 30)),
+        ("two warps of independent instructions", small_pictures.issue(2, 8, 30)),
         (TWIN, scheduler.small_multiples),
     )),
     Picture("05-occupancy-speed", "Is a fuller SM a faster one?", (
-        ("large matrices", gallery_small.occupancy_speed(4096, "naive", "block_tile_1d", "block_tile_2d", "ping_pong")),
-        ("small ones", gallery_small.occupancy_speed(512, "naive", "block_tile_2d", "split_k")),
-        ("every name", gallery_small.occupancy_speed(4096)),
+        ("large matrices", small_pictures.occupancy_speed(
+            4096, "naive", "block_tile_1d", "block_tile_2d", "ping_pong")),
+        ("small ones", small_pictures.occupancy_speed(512, "naive", "block_tile_2d", "split_k")),
+        ("every name", small_pictures.occupancy_speed(4096)),
     )),
     Picture("06-register-tile", "Why does computing many results in a thread need fewer loads?", (
         ("in the middle of a step", _registers("block_tile_2d", 37, 3, 43)),
@@ -259,9 +260,9 @@ PICTURES: tuple[Picture, ...] = (
         (TWIN, pipeline.small_multiples),
     )),
     Picture("09-order", "In which order does a warp load, store and read?", (
-        ("one buffer", gallery_small.order("shared_memory")),
-        ("two buffers", gallery_small.order("double_buffered")),
-        ("asynchronous copies", gallery_small.order("async_copy")),
+        ("one buffer", small_pictures.order("shared_memory")),
+        ("two buffers", small_pictures.order("double_buffered")),
+        ("asynchronous copies", small_pictures.order("async_copy")),
     )),
     Picture("10-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),

@@ -54,9 +54,8 @@ def main(arguments: list[str]) -> int:
     print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebook{'' if len(paths) == 1 else 's'}")
     if not options.check:
         return 0
-    from helpers.authoring.slides import (
-        check,  # needs a browser, which a teacher who only writes the files may not have
-    )
+    # Needs a browser, which a teacher who only writes the files may not have.
+    from helpers.authoring.slides import check
 
     return check.report([options.folder / f"{path.stem}.html" for path in paths], options.screenshots)
 
