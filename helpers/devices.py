@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from helpers.sentences import Sentence
+
 KIB = 1024
 # The same on every GPU of the course (CUDA C++ Best Practices Guide, "Device Memory Spaces").
 WARP = 32  # lanes
@@ -205,7 +207,7 @@ DEFAULT: Device = DEVICES["NVIDIA H200"]
 """The GPU that the course's recordings were made on, and that the simulator models and compiles for."""
 
 
-class UnknownDevice(KeyError):
+class UnknownDevice(Sentence, KeyError):
     """No GPU, or no architecture, of that name is in the table."""
 
     def __str__(self) -> str:

@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from helpers.sentences import Sentence
+
 if TYPE_CHECKING:
     from gemm_kernels import Kernel
     from helpers.devices import Device
@@ -39,11 +41,11 @@ KERNEL_OPTIONS = ("-std=c++17",)
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
 
 
-class BackendError(Exception):
+class BackendError(Sentence, Exception):
     """GEMM_COURSE_BACKEND cannot be satisfied on this machine; the message says what was found and what to do."""
 
 
-class LaunchFailed(Exception):
+class LaunchFailed(Sentence, Exception):
     """A kernel did not start, faulted, or left elements of C unwritten; the message says which."""
 
 

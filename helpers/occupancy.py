@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helpers.sentences import Sentence
+
 if TYPE_CHECKING:
     from helpers.devices import LaunchLimits
 
@@ -27,7 +29,7 @@ CARVE_OUTS: Mapping[str, tuple[int, ...]] = {
 }
 
 
-class DoesNotFit(ValueError):
+class DoesNotFit(Sentence, ValueError):
     """Not even one block fits: the launch would be refused. The message says which resource and by how much."""
 
 

@@ -51,8 +51,7 @@ def find_nvdisasm() -> Path:
     if found is None:
         raise NvdisasmMissing(
             "nvdisasm, which prints the machine code (SASS) of a kernel, is not installed. "
-            "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too. "
-            'Without it everything at the level of PTX still works: record(level="ptx").'
+            "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too."
         )
     return Path(found)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from helpers.sentences import Sentence
 
-class CompilerError(Exception):
+
+class CompilerError(Sentence, Exception):
     """Base of everything that helpers.compiler raises."""
 
 

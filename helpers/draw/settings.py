@@ -10,20 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
-from matplotlib.patches import Rectangle
 
 from helpers.analysis.access import WarpAccess
 from helpers.analysis.block_shapes import BlockShape
 from helpers.devices import SECTOR_BYTES
-from helpers.draw import theme
-from helpers.draw.sectors import PAGE, boxes, is_trouble
+from helpers.draw import page, theme
+from helpers.draw.sectors import is_trouble
 
-# CSS pixels of a figure theme.WIDTH wide; y runs down.
+# CSS pixels; y runs down
 HEAD, ROW = 92.0, 40.0
-LABEL_X, ARRAYS_X, ARRAY_STEP = 14.0, 184.0, 184.0
+LABEL_X, ARRAYS_X, ARRAY_STEP = page.MARGIN, 184.0, 184.0
 BOX_WIDTH, BOX_STEP, BOX_HEIGHT = 3.6, 4.6, 24.0  # 32 sectors are 147 pixels
-SECTORS_X, GFLOPS_X, GFLOPS_WIDTH = 786.0, PAGE - 94.0, 80.0
+SECTORS_X, RIGHT, GFLOPS_WIDTH = 786.0, page.WIDTH - page.MARGIN, 80.0
 
 
 @dataclass(frozen=True)
@@ -45,66 +43,55 @@ def settings_figure(settings: Sequence[Setting], title: str, source: str) -> the
     """
     if not settings:
         raise ValueError("There is no setting to draw: give at least one Setting.")
-    height = HEAD + ROW * len(settings) + 6
-    drawn = theme.Figure(height / theme.CSS_DPI, _caption(settings, source), 2)
-    axes = drawn.axes_in_inches(0, 0, theme.WIDTH, height / theme.CSS_DPI)
-    axes.set(xlim=(0, PAGE), ylim=(height, 0))
-    axes.set_axis_off()
+    drawn, axes = page.page(HEAD + ROW * len(settings) + 6, title, _caption(settings, source), 2)
     with theme.style():
-        axes.text(LABEL_X, 19, title, fontsize=theme.TITLE, weight="bold", va="center")
         _heads(axes, settings[0], source)
-        fastest = max((setting.shape.gflops or 0.0 for setting in settings), default=0.0)
+        fastest = max((setting.shape.speed for setting in settings), default=0.0)
         for number, setting in enumerate(settings):
             _row(axes, setting, HEAD + number * ROW, fastest)
     return drawn
 
 
 def _heads(axes: Axes, first: Setting, source: str) -> None:
-    texts = {"size": theme.SMALL, "color": theme.MUTED, "va": "bottom"}
     for number, access in enumerate(first.accesses):
         x = ARRAYS_X + number * ARRAY_STEP
-        colour = theme.ARRAY_COLOURS.get(access.array, theme.MUTED)
-        axes.add_artist(Rectangle((x, HEAD - 21), 11, 11, color=colour))
-        axes.text(x + 17, HEAD - 7, access.name, **texts)
-    axes.text(SECTORS_X, HEAD - 7, "sectors a\nrequest", ha="right", **texts)
+        page.fill(axes, page.boxes(x, HEAD - 21, 11, 11), theme.ARRAY_COLOURS.get(access.array, theme.MUTED))
+        page.text(axes, x + 17, HEAD - 7, access.name, va="bottom")
+    page.text(axes, SECTORS_X, HEAD - 7, "sectors a\nrequest", ha="right", va="bottom")
     place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
-    axes.text(PAGE - LABEL_X, HEAD - 7, f"GFLOPS,\n{place}", ha="right", **texts)
+    page.text(axes, RIGHT, HEAD - 7, f"GFLOPS,\n{place}", ha="right", va="bottom")
 
 
 def _row(axes: Axes, setting: Setting, top: float, fastest: float) -> None:
-    middle = top + ROW / 2
-    shape = setting.shape
-    axes.add_artist(Rectangle((LABEL_X, top), PAGE - 2 * LABEL_X, 0, color=theme.FAINT, linewidth=0.8))
+    middle, shape, ink = top + ROW / 2, setting.shape, {"color": theme.INK}
+    page.lines(axes, [[(LABEL_X, top), (RIGHT, top)]], theme.FAINT, 0.8)
     name_y = middle - 8 if setting.note else middle
-    axes.text(LABEL_X, name_y, f"{shape.label} {shape.kernel}", size=theme.TEXT, va="center")
-    axes.text(LABEL_X, middle + 10, setting.note, size=theme.SMALL, color=theme.MUTED, va="center")
+    page.text(axes, LABEL_X, name_y, f"{shape.label} {shape.kernel}", size=theme.TEXT, **ink)
+    page.text(axes, LABEL_X, middle + 10, setting.note)
     for number, access in enumerate(setting.accesses):
         _sectors(axes, access, ARRAYS_X + number * ARRAY_STEP, top + (ROW - BOX_HEIGHT) / 2)
     mean = theme.thousands(shape.sectors_per_request, 1)
-    axes.text(SECTORS_X, middle, mean, size=theme.TITLE, weight="bold", ha="right", va="center")
-    right = PAGE - LABEL_X
+    page.text(axes, SECTORS_X, middle, mean, size=theme.TITLE, weight="bold", ha="right", **ink)
     if shape.gflops is None:
-        axes.text(right, middle, "not timed", size=theme.SMALL, color=theme.MUTED, ha="right", va="center")
+        page.text(axes, RIGHT, middle, "not timed", ha="right")
         return
-    axes.text(right, middle - 4, theme.thousands(shape.gflops), size=theme.TEXT, ha="right", va="center")
+    page.text(axes, RIGHT, middle - 4, theme.thousands(shape.gflops), size=theme.TEXT, ha="right", **ink)
     length = GFLOPS_WIDTH * shape.gflops / fastest
-    axes.add_artist(Rectangle((right - length, top + ROW - 12), length, 7, color=theme.SPEED, label="gflops"))
+    page.fill(axes, page.boxes(RIGHT - length, top + ROW - 12, length, 7), theme.SPEED, label="gflops")
 
 
 def _sectors(axes: Axes, access: WarpAccess, left: float, top: float) -> None:
     """A box for each touched sector, filled from below as far as it is used, and how many they are."""
-    colour = theme.ARRAY_COLOURS.get(access.array, theme.MUTED)
     used = _used_share(access) * BOX_HEIGHT
     x = left + BOX_STEP * np.arange(len(used))
-    whole = boxes(x, top, BOX_WIDTH, BOX_HEIGHT)
-    filled = whole.copy()
-    filled[:, :2, 1] = (top + BOX_HEIGHT - used)[:, None]
-    axes.add_artist(PolyCollection(whole, facecolor=theme.WASTE_FILL, edgecolor="none"))
-    axes.add_artist(PolyCollection(filled, facecolor=colour, edgecolor="none", label="used"))
-    axes.add_artist(PolyCollection(whole, facecolor="none", edgecolor=theme.MUTED, linewidth=0.6, label="sectors"))
+    whole = page.boxes(x, top, BOX_WIDTH, BOX_HEIGHT)
+    page.fill(axes, whole, theme.WASTE_FILL)
+    filled = page.boxes(x, top + BOX_HEIGHT - used, BOX_WIDTH, used)
+    page.fill(axes, filled, theme.ARRAY_COLOURS.get(access.array, theme.MUTED), label="used")
+    page.outline(axes, whole, theme.MUTED, 0.6, label="sectors")
     ink = theme.TROUBLE if is_trouble(access) else theme.INK
     right = left + BOX_STEP * len(used) + 4
-    axes.text(right, top + BOX_HEIGHT / 2, access.sectors, size=theme.TEXT, weight="bold", color=ink, va="center")
+    page.text(axes, right, top + BOX_HEIGHT / 2, access.sectors, size=theme.TEXT, weight="bold", color=ink)
 
 
 def _used_share(access: WarpAccess) -> np.ndarray:

@@ -14,13 +14,14 @@ from helpers.explore.controls import ChoiceList, stepped
 from helpers.explore.widgets import Explorer, Stage
 from helpers.measure.recordings import NoRecording
 from helpers.occupancy import DoesNotFit
+from helpers.sentences import Sentence
 from helpers.simulator.errors import SimulatorError
 
 INTERRUPTED = "Interrupted. Move a control to draw again."
 WORKING = "Compiling and running … The notebook's ■ button, or I I, stops it."
 
 
-class CannotShow(Exception):
+class CannotShow(Sentence, Exception):
     """There is no picture for this setting; the message is a sentence to the learner: what was found, what to try."""
 
 

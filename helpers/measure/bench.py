@@ -18,9 +18,10 @@ from helpers import gpu
 from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.timing import interleave
+from helpers.sentences import Sentence
 
 
-class NoGpu(Exception):
+class NoGpu(Sentence, Exception):
     """A measurement was asked for on a machine without a GPU; the message says what to use instead."""
 
 

@@ -1,7 +1,8 @@
 """CUDA kernels executed on the CPU, with everything that the memory system would do recorded.
 
-    with simulator.record(level="sass") as recording:       # the machine code that the hardware runs
+    with simulator.record() as recording:                   # executes the machine code that the hardware runs
         kernel(grid, block, args)                           # NumPy arrays are written in place
+    recording.level, recording.note                         # "sass", or "ptx" and why the machine code was not executed
     recording.counters                                      # under Nsight Compute's names
     recording.by_line(), recording.by_instruction()         # where they come from
     recording.requests("global", block=(0, 0), warp=0)      # addresses

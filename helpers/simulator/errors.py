@@ -4,8 +4,10 @@ Every message is a sentence to a learner: what was found, where (source line, bl
 what to try. A failed launch raises one of these and leaves the module, its kernels and all arrays usable.
 """
 
+from helpers.sentences import Sentence
 
-class SimulatorError(Exception):
+
+class SimulatorError(Sentence, Exception):
     """Base of all errors of the simulator."""
 
 

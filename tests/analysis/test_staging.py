@@ -18,7 +18,7 @@ def record_source(source: str, entry: str, block: tuple[int, ...], size: int) ->
     module = simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry])
     A, B, C = (np.zeros((size, size), np.float32) for _ in range(3))
     sizes = (np.int32(size),) * 3
-    with simulator.record(blocks=[(0, 0, 0)]) as recording:
+    with simulator.record(level="ptx", blocks=[(0, 0, 0)]) as recording:
         module.get_function(entry)((1, 1), block, (*sizes, np.float32(1), A, B, np.float32(0), C))
     return recording
 

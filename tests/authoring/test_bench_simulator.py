@@ -15,7 +15,7 @@ def test_a_row_gives_the_numbers_of_one_kernel():
         and row.first_use_milliseconds > 0
         and row.peak_megabytes > 0
     )
-    with simulator.record() as recording:
+    with simulator.record(level="ptx") as recording:
         naive = gemm_kernels.get("naive")
         bench.load(naive, naive.source)(naive.grid(16, 16), naive.block, bench.problem(16)[0])
     assert row.instructions == recording.counters["smsp__inst_executed.sum"] > 0

@@ -99,8 +99,7 @@ def test_a_missing_nvdisasm_is_told(monkeypatch):
         compiler.disassemble(kernel)
     assert str(raised.value) == (
         "nvdisasm, which prints the machine code (SASS) of a kernel, is not installed. "
-        "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too. "
-        'Without it everything at the level of PTX still works: record(level="ptx").'
+        "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too."
     )
 
 

@@ -135,8 +135,8 @@ def test_a_loaded_recording_looks_as_it_did(recording, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"blocks": "sampled"}, "counted for all 64 blocks by executing 9, in PTX"),
-        ({"blocks": [(0, 0), (1, 0)], "only_traced": True}, "counted on 2 of 64 blocks, in PTX"),
+        ({"blocks": "sampled"}, "counted for all 64 blocks by executing 9, in machine code"),
+        ({"blocks": [(0, 0), (1, 0)], "only_traced": True}, "counted on 2 of 64 blocks, in machine code"),
     ],
 )
 def test_the_caption_says_which_blocks_were_counted(options, words):

@@ -29,7 +29,7 @@ extern "C" __global__ void k(const float *A, const float *B, float *C) {
 def recording():
     kernel = simulator.RawModule(code=SOURCE).get_function("k")
     A, B, C = (np.ones(size, np.float32) for size in (128, 64, 64))
-    with simulator.record() as found:
+    with simulator.record(level="ptx") as found:  # loads and stores in the order of the source
         kernel((1,), (64,), (A, B, C))
     return found
 

@@ -17,8 +17,6 @@ from tests.simulator.kernel_launches import SHARING
 from tests.simulator.planted import bugs, verdict_table
 
 F32, I32 = np.float32, np.int32
-# The names and limits of __shared__ arrays are known at PTX level only.
-ONLY_AT_PTX_LEVEL = {"into_next_array", "tile_row_too_many"}
 
 
 def ids(planted: bugs.Planted) -> str:
@@ -35,7 +33,7 @@ def kernel(parameters: str, body: str, name: str = "kernel") -> simulator.Kernel
 
 @pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
 def test_a_planted_bug_is_found_at_its_lines_and_nothing_else_is(planted):
-    error, _ = verdict_table.simulate(planted)
+    error, _ = verdict_table.simulate(planted, "ptx")
     kinds, lines = verdict_table.kinds_and_lines(error)
     assert kinds == {planted.kind}
     assert planted.lines and planted.lines <= lines
@@ -48,10 +46,7 @@ def test_a_planted_bug_is_found_at_its_lines_and_nothing_else_is(planted):
 @pytest.mark.parametrize("planted", bugs.PLANTED, ids=ids)
 def test_a_planted_bug_is_found_in_machine_code_too(planted):
     kinds, lines = verdict_table.kinds_and_lines(verdict_table.simulate(planted, "sass")[0])
-    if planted.kernel in ONLY_AT_PTX_LEVEL:
-        assert not kinds & {bugs.SHARED_RACE, bugs.UNWRITTEN_SHARED}
-    else:
-        assert planted.kind in kinds and lines
+    assert planted.kind in kinds and lines
 
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
@@ -180,11 +175,7 @@ def test_no_ordinary_kernel_of_the_tests_is_blamed():
     for launch in kernel_launches.ordinary():
         names = [launch.entry] if "<" in launch.entry else None
         module = simulator.RawModule(code=launch.source, options=("-std=c++17",), name_expressions=names)
-        try:
-            function = module.get_function(launch.entry)
-            function.prepared("ptx")
-        except (simulator.UnsupportedInstruction, KeyError):
-            continue  # runs at SASS level only
+        function = module.get_function(launch.entry)
         with simulator.sanitize("report") as reports:
             function(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
         launches += 1
@@ -200,7 +191,7 @@ def test_no_ordinary_kernel_of_the_tests_is_blamed():
 def test_every_verdict_was_recorded_for_the_kernel_as_it_is_now():
     recorded = verdict_table.recorded()
     stale = [p.kernel for p in (*bugs.PLANTED, *bugs.CORRECT) if recorded.get(p.kernel, {}).get("key") != p.key]
-    assert not stale, "run tests/planted/record_verdicts.py on a GPU"
+    assert not stale, "run python -m tests.simulator.planted.record_verdicts on a GPU"
     assert all(set(row["verdicts"]) == set(verdict_table.TOOLS) for row in recorded.values())
 
 
@@ -341,7 +332,7 @@ def test_a_report_says_what_was_looked_at():
 
 def test_masked_threads_and_copies_are_counted_one_by_one():
     planted = next(p for p in bugs.CORRECT if p.kernel == "three_stages")
-    report = verdict_table.simulate(planted)[1].checks
+    report = verdict_table.simulate(planted, "ptx")[1].checks
     assert report.copies == 5 * 64
     assert report.shared_accesses == 5 * 64 + 5 * 64 * 64
     assert report.global_accesses == 5 * 64 + 64

@@ -141,7 +141,8 @@ def run(cases: list[Case], seed: int) -> list[Run]:
     runs = [Run(column, uniform, []) for column in columns]
     for choice in uniform:
         out = np.zeros((len(cases), 4, SLOT_BYTES), np.int8)
-        kernel((BLOCKS,), (THREADS,), (np.frombuffer(b"".join(data), np.int8), out, np.int32(choice)))
+        with simulator.record(level="ptx"):
+            kernel((BLOCKS,), (THREADS,), (np.frombuffer(b"".join(data), np.int8), out, np.int32(choice)))
         for case, case_run, slots in zip(cases, runs, out, strict=True):
             dtype = np.dtype(DTYPES[case.output])
             case_run.results.append(slots[:, : LANES * dtype.itemsize].copy().view(dtype))

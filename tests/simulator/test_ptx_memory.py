@@ -21,10 +21,10 @@ C_TYPES = {
 }  # fmt: skip
 
 
-def run(source: str, block: int, *args, grid: int = 1, name: str = "kernel") -> None:
+def run(source: str, block, *args, grid=1, name: str = "kernel") -> None:
     # Some of these kernels race on purpose.
-    with simulator.sanitize("off"):
-        simulator.RawModule(code=source).get_function(name)((grid,), (block,), args)
+    with simulator.record(level="ptx", checks="off"):
+        simulator.RawModule(code=source).get_function(name)(grid, block, args)
 
 
 def random_values(dtype, count: int, seed: int = 0) -> np.ndarray:
@@ -358,8 +358,7 @@ def test_special_registers_say_who_and_where_a_thread_is():
     block, grid = (5, 3, 4), (2, 3, 2)
     threads, blocks = 60, 12
     out = np.zeros((len(names), threads * blocks), np.uint32)
-    kernel = simulator.RawModule(code=source).get_function("kernel")
-    kernel(grid, block, (out, np.int32(threads * blocks)))
+    run(source, block, out, np.int32(threads * blocks), grid=grid)
     thread, number = np.arange(threads * blocks) % threads, np.arange(threads * blocks) // threads
     lane = thread % 32
     every = (1 << 32) - 1

@@ -37,10 +37,50 @@ def test_a_recording_is_described_by_its_launches():
     assert repr(simulator.Recording("ptx")) == "<Recording at PTX level: no launch>"
     assert (
         repr(scaled())
-        == "<Recording at PTX level: scale for sm_90 on a grid of 1 × 1 × 1 blocks of 64 × 1 × 1 threads>"
+        == "<Recording at SASS level: scale for sm_90 on a grid of 1 × 1 × 1 blocks of 64 × 1 × 1 threads>"
     )
     assert "SASS level: 3 times scale for sm_90" in repr(scaled(3, level="sass"))
     assert scaled().sampled is None
+
+
+def test_the_machine_code_is_executed_and_the_recording_says_so():
+    with simulator.record() as recording:
+        assert recording.level == "auto"
+    recording = scaled()
+    assert (recording.level, recording.note) == ("sass", None)
+    assert recording.counters == scaled(level="sass").counters != scaled(level="ptx").counters
+
+
+def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+    recording = scaled()
+    assert recording.level == "ptx" and recording.counters == scaled(level="ptx").counters
+    assert recording.note.startswith(
+        "scale was executed at the level of PTX, not of its machine code. nvdisasm, which prints the machine code"
+    )
+    y = np.ones(64, np.float32)
+    simulator.RawModule(code=SCALE).get_function("scale")((1,), (64,), (np.int32(40), y))
+    assert y.sum() == 2 * 40 + 24
+
+
+def test_an_architecture_whose_machine_code_is_not_modelled_is_executed_as_ptx(tmp_path):
+    kernel = simulator.RawModule(code=SCALE, arch="sm_100").get_function("scale")
+    with simulator.record() as recording:
+        kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
+    assert recording.level == "ptx" and "compiled for sm_100" in recording.note
+    loaded = simulator.load(recording.save(tmp_path / "launch.npz"))
+    assert (loaded.level, loaded.note) == (recording.level, recording.note)
+
+
+def test_counters_of_both_levels_are_not_added_up():
+    kernels = [simulator.RawModule(code=SCALE, arch=arch).get_function("scale") for arch in ("sm_90", "sm_100")]
+    with simulator.record() as recording:
+        for kernel in kernels:
+            kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
+    assert recording.level == "mixed" and [launch.program.level for launch in recording.launches] == ["sass", "ptx"]
+    with pytest.raises(simulator.SimulatorError, match="some in PTX, which cannot be added up.*sm_100.*by itself"):
+        recording.counters  # noqa: B018
 
 
 def test_every_instruction_has_its_counts():
@@ -74,7 +114,7 @@ def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blo
 
 
 def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():
-    recording = scaled()
+    recording = scaled(level="ptx")
     assert recording.source == SCALE
     assert any(one.startswith("ld.global") for one in recording.listing()[2])
     assert any(one.startswith("LDG") for one in recording.listing("sass")[2])

@@ -26,13 +26,14 @@ from helpers import devices
 from helpers.measure.compared import Compared
 from helpers.measure.measurement import Measurement
 from helpers.measure.suites import FASTEST, SEARCHES, TIMED_SUITES
+from helpers.sentences import Sentence
 
 FOLDER = Path(__file__).parent
 KEY = ("kernel", "params", "M", "N", "K")  # two rows of a suite that agree in these measure the same thing
 ROW_A_LINE = ("rows", "searched", "candidates", "fastest")  # lists that are written with a line for each of their rows
 
 
-class NoRecording(Exception):
+class NoRecording(Sentence, Exception):
     """There is no recording of what was asked for; the message says what there is and how to make it."""
 
 

@@ -9,14 +9,14 @@ from functools import cached_property, partial
 import numpy as np
 
 from helpers import compiler, devices
-from helpers.compiler import CompiledKernel, DisassemblyError, Parameter
+from helpers.compiler import CompiledKernel, Parameter
+from helpers.simulator.cuda import levels
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import Observer, together
 from helpers.simulator.engine.printf import OUTPUT_LIMIT
 from helpers.simulator.engine.run import Launch, Prepared
-from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError, UnsupportedInstruction
-from helpers.simulator.frontends.ptx import program as ptx_program
+from helpers.simulator.errors import ArgumentError, KernelError, LaunchError, SimulatorError
 from helpers.simulator.recording import sampling
 from helpers.simulator.recording.block_by_block import BlockRecorder
 from helpers.simulator.recording.questions import Recording
@@ -25,6 +25,7 @@ from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer import pointers
 from helpers.simulator.sanitizer.checks import Checker, Report, error_for
+from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
@@ -50,7 +51,7 @@ class _Settings:
     """What `record` and `sanitize` chose for the launches inside them."""
 
     recording: Recording | None = None
-    level: str = "ptx"
+    level: str = levels.AUTO
     blocks: tuple[tuple[int, int, int], ...] | None = ()
     only_traced: bool = False
     sampled: bool = False
@@ -65,7 +66,7 @@ _settings: ContextVar[_Settings] = ContextVar("simulator_settings", default=_Set
 
 @contextmanager
 def record(
-    level: str = "ptx",
+    level: str = levels.AUTO,
     blocks: Iterable[Sequence[int]] | str = ((0, 0, 0),),
     *,
     only_traced: bool = False,
@@ -76,7 +77,9 @@ def record(
     """Record every launch inside the `with`.
 
     Args:
-        level: "ptx", the compiler's intermediate language, or "sass", the machine code that the hardware runs.
+        level: "auto", the machine code that the hardware runs, and PTX, the compiler's intermediate language, only
+            where the machine code cannot be executed here; "sass" or "ptx" insist on one. `Recording.level` says which
+            it was, and `Recording.note` why PTX was taken.
         blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
             everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
             are too big to execute: some blocks of every kind are executed, and counted for all of their kind
@@ -89,8 +92,7 @@ def record(
             default as outside (`sanitize`), which is a million, and 64 million in a sampled launch.
         checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
     """
-    if level not in ("ptx", "sass"):
-        raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
+    levels.checked(level)
     sampled = isinstance(blocks, str) and blocks == SAMPLED
     if sampled:
         wanted: tuple | None = ()
@@ -203,6 +205,7 @@ class Kernel:
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
         self.name = compiled.entry
+        self._forms = levels.Forms(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self._patterns: dict[tuple, Patterns] = {}
 
@@ -226,32 +229,9 @@ class Kernel:
         """The largest block that registers and `__launch_bounds__` allow."""
         return self.compiled.max_threads_per_block or 1024
 
-    @cached_property
-    def _ptx(self) -> Prepared:
-        return Prepared(ptx_program.translate(self.compiled))
-
-    @cached_property
-    def _sass(self) -> Prepared:
-        from helpers.simulator.frontends.sass import program as sass_program  # nvdisasm is needed only here
-
-        return Prepared(sass_program.translate(self.compiled))
-
     def prepared(self, level: str) -> Prepared:
-        """The kernel ready to run at "ptx" or "sass" level."""
-        return self._sass if level == "sass" else self._ptx
-
-    def _known_level(self, settings: _Settings) -> str:
-        """What was asked for; outside a recording the machine code where PTX has an unknown instruction."""
-        if settings.recording is None and settings.level == "ptx":
-            try:
-                self.prepared("ptx")
-            except UnsupportedInstruction as unknown:
-                try:
-                    self.prepared("sass")
-                except (UnsupportedInstruction, DisassemblyError):
-                    raise unknown from None
-                return "sass"
-        return settings.level
+        """The kernel ready to run at one of `levels.LEVELS`."""
+        return self._forms.at(level)[0]
 
     def __call__(
         self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
@@ -268,9 +248,9 @@ class Kernel:
         grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
         if settings.sampled:
             self._check_that_blocks_do_not_meet()
-        level = self._known_level(settings)
-        prepared = self.prepared(level)
+        prepared, note = self._forms.at(settings.level)
         program = prepared.program
+        level = program.level
         memory = GlobalMemory()
         parameters = _pack_arguments(self.name, program.parameters, args, memory)
         variables = self._place_variables(program, memory)
@@ -281,7 +261,7 @@ class Kernel:
             if settings.only_traced:
                 executed = np.array(sorted(traced), np.int64)
         count = product(grid) if executed is None else len(executed)
-        written, names = self._ptx_pointers if level == "ptx" else self._sass_pointers
+        written, names = self._pointers.written, self._shared_names(program)
         checker = None
         if settings.checks != "off":
             patterns = self._patterns.get((level, block, shared_mem))
@@ -326,6 +306,7 @@ class Kernel:
             raise
         if recorded is not None:
             recorded.compiled = self.compiled
+            recorded.note = note
             recording.launches.append(recorded)
         if checker is not None:
             # One geometry is remembered, the last one.
@@ -341,17 +322,12 @@ class Kernel:
         Who comes last does more than the others, and what is there to do depends on all of them. (An array that the
         caller passes is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
         """
-        if self._updated:
+        if updated := " and ".join(self._pointers.updated):
             raise SimulatorError(
-                f"{self.name} cannot be sampled: its blocks meet at {' and '.join(self._updated)}, which they update "
+                f"{self.name} cannot be sampled: its blocks meet at {updated}, which they update "
                 "atomically, so that what a block does depends on the others. Record a smaller problem, whole: leave "
                 'out blocks="sampled".'
             )
-
-    @cached_property
-    def _updated(self) -> tuple[str, ...]:
-        """The module's variables that the kernel updates atomically."""
-        return pointers.find(self.compiled, None).updated
 
     def _facts(self, grid: tuple, block: tuple, shared_mem: int, executed: int) -> LaunchFacts:
         compiled = self.compiled
@@ -361,18 +337,13 @@ class Kernel:
         )  # fmt: skip
 
     @cached_property
-    def _ptx_pointers(self) -> tuple[frozenset[str] | None, SharedNames]:
-        """Which arrays the kernel may write (None: any), and the names of its shared memory."""
-        return self._pointers(self._ptx.program.shared_offsets)
+    def _pointers(self) -> Pointers:
+        return pointers.find(self.compiled)
 
-    @cached_property
-    def _sass_pointers(self) -> tuple[frozenset[str] | None, SharedNames]:
-        """The same, while the layout of shared memory is not known."""
-        return self._pointers(None)
-
-    def _pointers(self, shared_offsets: dict[str, int] | None) -> tuple[frozenset[str] | None, SharedNames]:
-        found = pointers.find(self.compiled, shared_offsets)
-        return found.written, SharedNames(found.shared_arrays, found.shared, self.compiled.source, self.name)
+    def _shared_names(self, program: Program) -> SharedNames:
+        """The names of its shared memory."""
+        found = self._pointers
+        return SharedNames(found.shared_arrays, found.used_by(program), self.compiled.source, self.name)
 
     def _check_launch(self, grid, block, shared_mem: int) -> None:
         problem = devices.launch_problem(

@@ -327,8 +327,7 @@ def unsupported(text: str, line: int, level: str) -> UnsupportedInstruction:
     where = f" (line {line} of your source)" if line else ""
     return UnsupportedInstruction(
         f"The simulator does not know the {level} instruction `{text}`{where}. "
-        'Machine code may do: record(level="sass"). Otherwise write it with ordinary arithmetic and loads. '
-        "On a machine with a GPU the same cell runs this kernel."
+        "Write it with ordinary arithmetic and loads."
     )
 
 
@@ -337,6 +336,5 @@ def calls_a_function(name: str, line: int) -> UnsupportedInstruction:
     where = f"line {line} of your source calls" if line else "the kernel calls"
     return UnsupportedInstruction(
         f"At PTX level the simulator runs what is inlined, and {where} {name}, which is not: it is __noinline__, calls "
-        'itself, or is called through a pointer. Machine code knows calls: record(level="sass"). Otherwise remove '
-        "__noinline__ or write the recursion as a loop."
+        "itself, or is called through a pointer. Remove __noinline__, or write the recursion as a loop."
     )

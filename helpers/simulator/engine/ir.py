@@ -129,9 +129,9 @@ class Program:
 
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
-    dynamic shared memory starts at `dynamic_shared_offset`; `shared_offsets` says where each __shared__ variable starts
-    if that is known. `shared_base` is the address that the code gives to the first byte of shared memory;
-    `start(wave)`, if there is one, prepares the registers of a wave.
+    dynamic shared memory starts at `dynamic_shared_offset`. Of `local_bytes` the first `stack_reserve` are beyond what
+    the compiler states: for functions that call themselves. `shared_base` is the address that the code gives to the
+    first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
     """
 
     name: str
@@ -143,6 +143,7 @@ class Program:
     shared_bytes: int = 0
     dynamic_shared_offset: int = 0
     local_bytes: int = 0
+    stack_reserve: int = 0
     registers_per_thread: int = 0
     max_threads: int | None = None
     subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers
@@ -150,7 +151,6 @@ class Program:
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)
     shared_base: int = 0
-    shared_offsets: dict[str, int] = field(default_factory=dict)
     start: Callable[[Any], None] | None = None
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
 

@@ -378,8 +378,9 @@ class LocalMemory:
     # The stack grows towards 0.
     advice_below = f"{advice} If functions call themselves: does that end, and is it not too deep?"
 
-    def __init__(self, shape: tuple[int, int], size: int) -> None:
+    def __init__(self, shape: tuple[int, int], size: int, reserve: int = 0) -> None:
         self.size = size
+        self.reserve = reserve  # bytes at the start, which only functions that call themselves come to use
         self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
 
     def limits(self, wave) -> tuple[int, int]:
@@ -391,8 +392,9 @@ class LocalMemory:
         return f"byte {address} of {self.title}"
 
     def outside(self, wave, address: int) -> str:
-        """As SharedMemory.outside."""
-        return f"at byte {address} of {self.title}, which has {self.size} bytes"
+        """As SharedMemory.outside; beyond the end it is the kernel's own variables that are counted in."""
+        skipped = self.reserve if address >= self.size else 0
+        return f"at byte {address - skipped} of {self.title}, which has {self.size - skipped} bytes"
 
     def _word(self, index):
         if np.ndim(index) == 0:

@@ -56,7 +56,9 @@ class Wave:
         self.instruction: Instruction | None = None  # the memory instruction being executed
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
-        self.local = LocalMemory(self.shape, program.local_bytes) if program.local_bytes else None
+        self.local = (
+            LocalMemory(self.shape, program.local_bytes, program.stack_reserve) if program.local_bytes else None
+        )
         self.special = self._special_registers()
         self.recorder = launch.recorder
         self.async_copies: list = []
@@ -605,6 +607,7 @@ def _different_barriers(wave: Wave, prepared: Prepared, block: int) -> None:
     for following in sorted(set(wave.pcs[block, waiting].tolist())):
         threads = waiting[wave.pcs[block, waiting] == following]
         groups.append((_barrier_before(prepared, following).line, threads))
+    groups.sort(key=lambda group: group[0])
     where = wave.block_index(block)
     lines = list(dict.fromkeys(line for line, _ in groups))
     if len(lines) == 1:

@@ -37,14 +37,23 @@ REQUEST = np.dtype(
 
 @dataclass(slots=True, repr=False)
 class Recording:
-    """Everything that was launched inside `simulator.record(…)`.
+    """Everything that was launched inside `simulator.record(…)`; `requested` is the level that was asked for there."""
 
-    `level` says what was executed: "ptx" counts the compiler's intermediate language, "sass" what the hardware runs.
-    """
-
-    level: str
+    requested: str
     launches: list[RecordedLaunch] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+
+    @property
+    def level(self) -> str:
+        """What was executed and counted: "sass", the machine code that the hardware runs; "ptx", the compiler's
+        intermediate language; "mixed" if that is not the same in all launches; `requested` before the first."""
+        found = {launch.program.level for launch in self.launches}
+        return "mixed" if len(found) > 1 else found.pop() if found else self.requested
+
+    @property
+    def note(self) -> str | None:
+        """Sentences that say why PTX was executed in place of the machine code; None if it was not."""
+        return "\n".join(dict.fromkeys(launch.note for launch in self.launches if launch.note)) or None
 
     @property
     def sampled(self) -> str | None:
@@ -92,7 +101,7 @@ class Recording:
 
         Raises NvdisasmMissing if the machine code cannot be shown here.
         """
-        level = self.level if level is None else level
+        level = self._launches()[-1].program.level if level is None else level
         if level not in ("ptx", "sass"):
             raise SimulatorError(f"level={level!r}: choose 'ptx' or 'sass'.")
         return self._launches()[-1].listing(level)
@@ -180,6 +189,11 @@ class Recording:
         what the compiler's first half made. `launch__…` and the occupancy are the machine code's at both levels.
         """
         launches = self._launches()
+        if self.level == "mixed":
+            raise SimulatorError(
+                f"Some launches were counted in machine code and some in PTX, which cannot be added up. {self.note} "
+                "Record each launch by itself."
+            )
         if self.level == "sass":
             return counters.of_sass(launches)
         found = {"smsp__inst_executed.sum": self.instructions()}

@@ -169,7 +169,8 @@ class RecordedLaunch:
 
     `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
     instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
-    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks.
+    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks. `note` says why
+    PTX was executed in place of the machine code, "" otherwise.
     """
 
     program: Program
@@ -184,6 +185,7 @@ class RecordedLaunch:
     unique: SectorSets | None = None
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     compiled: CompiledKernel | None = None
+    note: str = ""
 
     def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
         """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.

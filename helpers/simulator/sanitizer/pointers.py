@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Register, Symbol, Vector
+from helpers.simulator.engine.ir import Program
+from helpers.simulator.frontends.ptx.layout import shared_layout
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
 
 ANYTHING = "?"  # a pointer that was itself loaded from memory
 WRITES = ("st", "atom", "red")
+Place = tuple[int, bool]  # a source line, and whether an access there writes
 
 
 @dataclass(frozen=True)
@@ -22,31 +25,37 @@ class Pointers:
     `updated`: the names in the source of the module's variables that atomic operations may work on.
 
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
-    the one array that its address is made from, where there is only one (of machine code that is not known).
+    the one array that its address is made from, where there is only one; `alone`: the same by place in the source,
+    where all accesses of a place go to one array.
     """
 
     written: frozenset[str] | None = frozenset()
     shared_arrays: tuple[SharedArray, ...] = ()
     shared: dict[int, SharedArray] = field(default_factory=dict)
+    alone: dict[Place, SharedArray] = field(default_factory=dict)
     updated: tuple[str, ...] = ()
 
+    def used_by(self, program: Program) -> dict[int, SharedArray]:
+        """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
 
-def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
-    """The pointers of a kernel.
+        Machine code does not say which array an address is made from: there it is known by the place in the source.
+        """
+        if program.level == "ptx":
+            return self.shared
+        places = {i.index: (i.line, not i.opcode.startswith("LD")) for i in program.instructions}
+        return {index: self.alone[place] for index, place in places.items() if place in self.alone}
 
-    `offsets` says where each of its __shared__ variables starts, in bytes; None for machine code, which may lay them
-    out in another order: then a variable is named only if it is alone.
-    """
+
+def find(kernel: CompiledKernel) -> Pointers:
+    """The pointers of a kernel, whichever level it is executed at."""
     module = ptx.parse(kernel.ptx)
     function = module.functions.get(kernel.lowered_name)
     if function is None:
         return Pointers(written=None)
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    located = offsets is not None
-    if not located:
-        used = {o.name for s in function.statements for o in _symbols(s)}
-        shared_names = [v.name for v in variables.values() if v.space == "shared" and v.name in used]
-        offsets = dict.fromkeys(shared_names, 0) if len(shared_names) == 1 else {}
+    offsets, static_bytes = shared_layout(module, function)
+    if not static_bytes <= kernel.shared_bytes < static_bytes + 16:
+        offsets = {}  # the machine code does not keep the variables that PTX declares
     arrays = {
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
     }
@@ -54,15 +63,20 @@ def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
     origins = _origins(function, parameters, set(variables))
     written: set[str] = set()
     updated: dict[str, None] = {}
-    shared = {}
+    shared: dict[int, SharedArray] = {}
+    by_line: dict[Place, set[SharedArray | None]] = {}
     for index, statement in enumerate(function.statements):
         place = next((o for o in statement.operands if isinstance(o, Address)), None)
         if place is None or "param" in statement.opcode or statement.opcode[0] not in ("ld", "ldu", "cp", *WRITES):
             continue
         reached = _of(place, origins, parameters, variables)
         touched = [arrays[name] for name in reached if name in arrays]
-        if located and len(touched) == 1 and ANYTHING not in reached and touched[0].bytes:
-            shared[index] = touched[0]
+        only = touched[0] if len(touched) == 1 and ANYTHING not in reached and touched[0].bytes else None
+        if only is not None:
+            shared[index] = only
+        if touched or ANYTHING in reached:
+            place_in_source = (statement.line, not statement.opcode[0].startswith("ld"))
+            by_line.setdefault(place_in_source, set()).add(only)
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if statement.opcode[0] in WRITES and not in_shared:
             written |= reached or {ANYTHING}
@@ -71,7 +85,8 @@ def find(kernel: CompiledKernel, offsets: dict[str, int] | None) -> Pointers:
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
-    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared, tuple(updated))
+    alone = {place: array for place, (array, *others) in by_line.items() if array is not None and not others}
+    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated))
 
 
 def name_in_source(variable: str) -> str:

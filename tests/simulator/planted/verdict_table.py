@@ -1,6 +1,6 @@
 """Who finds what: the simulator's sanitizer beside compute-sanitizer's four tools, as recorded on a GPU.
 
-`python tests/planted/verdict_table.py` prints the table.
+`python -m tests.simulator.planted.verdict_table` prints the table.
 """
 
 import json
@@ -18,7 +18,7 @@ os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 from helpers import gpu, simulator  # noqa: E402 (the path is set above)
 from tests.simulator.planted import bugs  # noqa: E402
 
-GOLDEN = ROOT / "tests/goldens/sanitizer.json"
+GOLDEN = ROOT / "tests/simulator/goldens/sanitizer.json"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 KINDS = {
     simulator.OutOfBounds: bugs.OUT_OF_BOUNDS,
@@ -43,7 +43,7 @@ def module(file: str):
     return compiled
 
 
-def simulate(planted: bugs.Planted, level: str = "ptx") -> tuple[simulator.KernelError | None, simulator.Recording]:
+def simulate(planted: bugs.Planted, level: str = "auto") -> tuple[simulator.KernelError | None, simulator.Recording]:
     """The error of a simulated launch, if it has one, and the recording."""
     with simulator.record(level=level) as recording:
         try:

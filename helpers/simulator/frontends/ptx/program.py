@@ -9,12 +9,12 @@ cross-lane instructions in `accesses`. Here are the tables that connect names wi
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel, ptx
-from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Statement, Symbol, Vector
+from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Statement, Symbol, Variable, Vector
 from helpers.simulator.arithmetic import float32, integer
 from helpers.simulator.arithmetic.conversions import conversion
 from helpers.simulator.arithmetic.operations import operation
@@ -24,6 +24,7 @@ from helpers.simulator.engine.ir import Instruction, Kind, Program, Registers, b
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.engine.run import SPECIAL_REGISTERS
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.layout import shared_layout
 
 DTYPES = {
     "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
@@ -101,36 +102,25 @@ class Translator:
             storage = STORAGE.get(type_) or STORAGE_BY_BYTES[ptx.TYPE_BYTES[type_]]
             self.initial.append(storage.type(0))
         self.subnormal = False
-        self.shared_offsets: dict[str, int] = {}
         self.local_offsets: dict[str, int] = {}
-        self.shared_bytes, self.dynamic_offset, self.local_bytes = self._place(module)
+        self.local_bytes = self._place_local((*module.variables, *function.variables))
+        self.shared_offsets, self.shared_bytes = shared_layout(module, function)
+        # Dynamic shared memory has no bytes of its own: what is placed behind all static variables is that.
+        self.dynamic_offset = max((self.shared_bytes, *self.shared_offsets.values()))
         self.globals_ = {v.name: v for v in module.variables if v.space in ("global", "const")}
         self.parameters = {
             name: place for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)
         }
 
-    def _place(self, module: ptx.Module) -> tuple[int, int, int]:
-        """Lay out shared and local variables: static ones in order, dynamic shared memory after them."""
-        shared = local = 0
-        dynamic = []
-        used = {s.base.name for st in self.function.statements for s in _addresses(st) if isinstance(s.base, Symbol)}
-        used |= {o.name for st in self.function.statements for o in st.operands if isinstance(o, Symbol)}
-        for variable in [*module.variables, *self.function.variables]:
-            if variable.space == "shared" and variable.name in used:
-                if variable.bytes_ == 0:
-                    dynamic.append(variable)
-                    continue
-                shared = -(-shared // variable.align) * variable.align
-                self.shared_offsets[variable.name] = shared
-                shared += variable.bytes_
-            elif variable.space == "local":
-                local = -(-local // variable.align) * variable.align
-                self.local_offsets[variable.name] = local
-                local += variable.bytes_
-        offset = -(-shared // 16) * 16 if dynamic else shared
-        for variable in dynamic:
-            self.shared_offsets[variable.name] = offset
-        return shared, offset, local
+    def _place_local(self, variables: Sequence[Variable]) -> int:
+        """Lay out the variables of local memory in order; returns their bytes."""
+        end = 0
+        for variable in variables:
+            if variable.space == "local":
+                end = -(-end // variable.align) * variable.align
+                self.local_offsets[variable.name] = end
+                end += variable.bytes_
+        return end
 
     # ---- operands
     def slot(self, register: Register) -> int | None:
@@ -319,7 +309,6 @@ def translate(kernel: CompiledKernel) -> Program:
         parameters=kernel.parameters,
         shared_bytes=translator.shared_bytes,
         dynamic_shared_offset=translator.dynamic_offset,
-        shared_offsets=translator.shared_offsets,
         local_bytes=translator.local_bytes,
         subnormal=translator.subnormal,
         registers_per_thread=kernel.registers,

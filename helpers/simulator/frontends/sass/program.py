@@ -106,7 +106,7 @@ def translate(kernel: CompiledKernel) -> Program:
         known = ", ".join(name for each in FAMILIES for name in each.architectures)
         raise UnsupportedInstruction(
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code the simulator does not know; it knows "
-            f'{known}. Compile for one of these, for example RawModule(…, arch="sm_90"), or record(level="ptx").'
+            f'{known}. Compile for one of these, for example RawModule(…, arch="sm_90").'
         )
     try:
         function = sass.parse(compiler.disassemble(kernel), kernel.filename)
@@ -128,6 +128,7 @@ def translate(kernel: CompiledKernel) -> Program:
         shared_bytes=kernel.shared_bytes,
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
         local_bytes=kernel.local_bytes + STACK_RESERVE if kernel.local_bytes or _uses_stack(function) else 0,
+        stack_reserve=STACK_RESERVE,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),
@@ -206,8 +207,7 @@ def _effect(instruction: Instruction, effect: tuple) -> None:
 def _unknown(t: Translator, s: sass.Statement, instruction: Instruction, error: Exception) -> None:
     where = f" (line {s.line} of your source)" if s.line else ""
     message = (
-        f"{t.kernel.entry}: the simulator does not know the {t.arch} machine instruction `{s.text}`{where}: {error}. "
-        'Record at the level of PTX instead, record(level="ptx"); on a machine with a GPU the same cell runs.'
+        f"{t.kernel.entry}: the simulator does not know the {t.arch} machine instruction `{s.text}`{where}: {error}."
     )
 
     def execute(wave, registers, mask):

@@ -6,12 +6,10 @@ import pytest
 from nbformat import NotebookNode
 
 from helpers import plan
-from helpers.authoring.notebooks import form, steps
+from helpers.authoring.notebooks import steps
 from helpers.authoring.pages import course
+from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_terms
 
-FOLDER = plan.FOLDER
-PATHS = {path.name[:2]: path for path in sorted(FOLDER.glob("*.ipynb"))}
-CELLS = {number: form.read(path.read_text(encoding="utf-8")).cells for number, path in PATHS.items()}
 ROWS = [
     tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
     for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
@@ -19,7 +17,6 @@ ROWS = [
 ][2:]
 
 EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(")
-LINKED_TERM = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)")
 
 
 def plain(text: str) -> str:
@@ -37,7 +34,7 @@ TERMS = {plain(one) for row in ROWS for one in row[0].split(", ")}
 def markdown(number: str) -> list[str]:
     """The Markdown cells that are for readers: all but the notes for the speaker."""
     return [
-        cell.source for cell in CELLS[number] if cell.cell_type == "markdown" and not steps.SPEAKER.search(cell.source)
+        cell.source for cell in cells(number) if cell.cell_type == "markdown" and not steps.SPEAKER.search(cell.source)
     ]
 
 
@@ -46,20 +43,39 @@ def linked(number: str) -> set[str]:
     return set().union(*map(singulars, found)) if found else set()
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_term_is_linked_to_the_glossary_in_the_notebook_that_explains_it(number):
     rows = [row[0] for row in ROWS if row[2] == number]
     assert [row for row in rows if not any(singulars(term) & linked(number) for term in row.split(", "))] == []
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_term_of_the_glossary_that_stands_in_bold_is_a_link(number):
     text = LINKED_TERM.sub("", "\n".join(markdown(number)))
     bold = re.findall(r"\*\*([^*]{2,60})\*\*", text)
     assert [term for term in bold if singulars(term) & TERMS] == []
 
 
-@pytest.mark.parametrize("number", PATHS)
+def test_the_glossary_is_in_alphabetical_order_and_each_row_is_a_sentence_with_its_notebook():
+    names = [row[0].lower() for row in ROWS]
+    assert names == sorted(names) and len(set(names)) == len(names)
+    for term, sentence, number in ROWS:
+        assert sentence.endswith(".") and number in NUMBERS, term
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_term_that_a_notebook_links_is_in_the_glossary(number):
+    assert [term for term in linked_terms(number) if not singulars(term) & TERMS] == []
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_notebook_that_a_term_is_said_to_be_explained_in_has_it(number):
+    written = " ".join((FOLDER / plan.course().notebook(number).file).read_text(encoding="utf-8").split()).lower()
+    terms = [one for row in ROWS if row[2] == number for one in row[0].split(", ")]
+    assert [term for term in terms if term.lower().removesuffix(" on …") not in written] == []
+
+
+@pytest.mark.parametrize("number", NUMBERS)
 def test_every_link_to_a_file_leads_to_one(number):
     text = "\n".join(markdown(number))
     targets = {target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target}
@@ -70,12 +86,12 @@ def test_every_row_of_the_glossary_leads_to_its_notebook():
     for row in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines():
         number = re.search(r"\[(\d\d)\]\((\S+)\) \|$", row)
         if row.startswith("|") and not row.startswith(("| Term", "|---")):
-            assert number is not None and PATHS[number[1]].name == number[2], row
+            assert number is not None and plan.course().notebook(number[1]).file == number[2], row
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_every_picture_has_a_caption(number):
-    for cell in CELLS[number]:
+    for cell in cells(number):
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}):
                 assert output.metadata["image/png"]["alt"].strip().endswith("."), cell.source
@@ -84,14 +100,14 @@ def test_every_picture_has_a_caption(number):
 def cells_by_step(number: str) -> list[list[NotebookNode]]:
     """The cells of each step, the title's first."""
     found: list[list[NotebookNode]] = [[]]
-    for cell in CELLS[number]:
+    for cell in cells(number):
         if cell.cell_type == "markdown" and steps.STEP.search(cell.source):
             found.append([])
         found[-1].append(cell)
     return found
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
     for step in cells_by_step(number):
         code = [cell for cell in step if cell.cell_type == "code"]
@@ -103,16 +119,16 @@ def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
 OF_THE_READER = ("doctor.examine()", "exercises.progress_map()")  # cells that tell of a machine, or of who reads
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_only_what_differs_from_run_to_run_is_not_compared(number):
-    for cell in CELLS[number]:
+    for cell in cells(number):
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             told = "".join(str(output.get("data", output)) for output in cell.outputs)
             widget = cell.outputs == []
             assert widget or "measured here" in told or cell.source.endswith(OF_THE_READER), cell.source
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises(number):
     taught = [
         cell
@@ -128,21 +144,21 @@ def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises
 # Assumed: 150 words a minute, a quarter of a minute for a cell and half a one for a picture, 4 minutes an exercise.
 def estimated_minutes(number: str) -> float:
     words = len(re.findall(r"\w+", "\n".join(markdown(number))))
-    code = [cell for cell in CELLS[number] if cell.cell_type == "code"]
+    code = [cell for cell in cells(number) if cell.cell_type == "code"]
     tries = sum(bool(re.search(r"\.check\w*\(|check_\w+\(", cell.source)) for cell in code)
     others = sum(not EXERCISE.search(cell.source) for cell in code)
     pictures = sum("image/png" in output.get("data", {}) for cell in code for output in cell.outputs)
     return words / 150 + others / 4 + pictures / 2 + 4 * tries
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_the_minutes_of_the_header_are_those_of_somebody_who_reads_and_tries_everything(number):
     assert plan.course().notebook(number).minutes == pytest.approx(estimated_minutes(number), rel=0.3)
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_the_last_cell_names_its_sources_and_what_comes_next(number):
-    last = CELLS[number][-1].source
+    last = cells(number)[-1].source
     assert last.startswith("**Next.**") and re.search(r"^\*\*Sources\.\*\* .*\*[^*]+\*", last, re.MULTILINE | re.DOTALL)
 
 
@@ -159,6 +175,6 @@ def before_its_notebook(number: str) -> list[str]:
     return [term for term in sorted(later) if re.search(rf"(?<![\w-]){re.escape(term)}s?\b", text, re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("number", PATHS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_no_term_is_used_before_the_notebook_that_explains_it(number):
     assert before_its_notebook(number) == []

@@ -1,0 +1,77 @@
+"""The level at which a kernel is executed: its machine code, as the hardware runs it, or the PTX that it was made from.
+
+"auto", the default everywhere, is the machine code ("sass"), and "ptx" where the machine code cannot be printed
+(nvdisasm is missing or refuses it) or has an instruction that is not modelled. This is decided here and nowhere else.
+"""
+
+from functools import cached_property
+
+from helpers.compiler import CompiledKernel, DisassemblyError
+from helpers.simulator.engine.run import Prepared
+from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
+from helpers.simulator.frontends.ptx import program as ptx_program
+
+AUTO = "auto"
+LEVELS = (AUTO, "sass", "ptx")
+NOT_EXECUTABLE = (UnsupportedInstruction, DisassemblyError)
+
+
+def checked(level: str) -> str:
+    """`level`, if it is one; SimulatorError with a sentence otherwise."""
+    if level not in LEVELS:
+        raise SimulatorError(f"level={level!r}: choose 'auto', 'sass' or 'ptx'.")
+    return level
+
+
+class Forms:
+    """A compiled kernel ready to run, at each level from the first time that it is asked for."""
+
+    def __init__(self, compiled: CompiledKernel) -> None:
+        self.compiled = compiled
+
+    @cached_property
+    def ptx(self) -> Prepared:
+        """The compiler's PTX; UnsupportedInstruction if it cannot be executed."""
+        return Prepared(ptx_program.translate(self.compiled))
+
+    @cached_property
+    def sass(self) -> Prepared:
+        """The machine code; UnsupportedInstruction or DisassemblyError if it cannot be executed or printed."""
+        from helpers.simulator.frontends.sass import program as sass_program  # nvdisasm is needed only here
+
+        return Prepared(sass_program.translate(self.compiled))
+
+    @cached_property
+    def auto(self) -> tuple[Prepared, str]:
+        """What "auto" stands for, and a sentence that says why it is PTX; "" where it is the machine code."""
+        try:
+            return self.sass, ""
+        except NOT_EXECUTABLE as error:
+            unreadable = error
+        try:
+            why = f"{self.compiled.entry} was executed at the level of PTX, not of its machine code. {unreadable}"
+            return self.ptx, why
+        except UnsupportedInstruction as unknown:
+            raise UnsupportedInstruction(
+                f"{self.compiled.entry} can be executed neither as machine code nor as PTX.\n{unreadable}\n{unknown}\n"
+                "On a machine with a GPU the same cell runs this kernel."
+            ) from unknown
+
+    def at(self, level: str) -> tuple[Prepared, str]:
+        """The kernel at one of LEVELS, and why PTX was taken in place of the machine code, "" if it was not.
+
+        Raises UnsupportedInstruction or DisassemblyError, which name a level that does execute the kernel if one does.
+        """
+        if level == AUTO:
+            return self.auto
+        try:
+            return getattr(self, level), ""
+        except NOT_EXECUTABLE as error:
+            what, other = ("its machine code", "sass") if level == "ptx" else ("its PTX", "ptx")
+            try:
+                getattr(self, other)
+            except NOT_EXECUTABLE:
+                raise error from None
+            raise type(error)(
+                f'{error} The simulator can execute {what}: leave out level="{level}", or choose level="{other}".'
+            ) from None

@@ -1,0 +1,33 @@
+"""Where the variables of shared memory lie, as PTX declares them; the machine code keeps the same order."""
+
+from helpers.compiler.ptx import Address, Function, Module, Symbol, Variable
+
+
+def shared_variables(module: Module, function: Function) -> list[Variable]:
+    """The __shared__ variables that a kernel uses, in the order in which PTX declares them."""
+    used = set()
+    for statement in function.statements:
+        for operand in statement.operands:
+            base = operand.base if isinstance(operand, Address) else operand
+            if isinstance(base, Symbol):
+                used.add(base.name)
+    return [v for v in (*module.variables, *function.variables) if v.space == "shared" and v.name in used]
+
+
+def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], int]:
+    """(the first byte of each variable by its name in PTX, bytes of the static ones together).
+
+    Static variables lie in the order of their declarations, each aligned as it wants. Dynamic shared memory, whose size
+    is not declared, follows at the next multiple of 16 bytes.
+    """
+    offsets: dict[str, int] = {}
+    end = 0
+    variables = shared_variables(module, function)
+    for variable in variables:
+        if variable.bytes_:
+            offsets[variable.name] = -(-end // variable.align) * variable.align
+            end = offsets[variable.name] + variable.bytes_
+    for variable in variables:
+        if not variable.bytes_:
+            offsets[variable.name] = -(-end // 16) * 16
+    return offsets, end

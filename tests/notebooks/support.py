@@ -1,0 +1,123 @@
+"""What the tests of the notebooks share: a notebook's text, the numbers in it, recorded speeds and counters, answers.
+
+A test of prose holds what the prose claims: a number in it is read and compared with one that is computed, and a claim
+in words is a test of the recordings or of the simulator whose name is the claim. If such a test fails, the recordings
+have changed and the notebook's text must follow.
+"""
+
+import ast
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from nbformat import NotebookNode
+
+from gemm_kernels import get
+from helpers import devices, exercises, plan
+from helpers.analysis.ladder import Ladder, ladder_of
+from helpers.authoring.notebooks import form
+from helpers.exercises import Verdict
+from helpers.measure import profiles
+
+FOLDER = plan.FOLDER
+NUMBERS = plan.course().numbers
+H200 = devices.get("NVIDIA H200")
+SIZES = (256, 512, 1024, 2048, 4096, 8192)
+LINKED_TERM = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)")
+WORDS = {
+    word: number
+    for number, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+} | {"sixteen": 16}
+
+
+# --- text
+
+
+@cache
+def cells(number: str) -> tuple[NotebookNode, ...]:
+    """The cells of a notebook, given by its two digits."""
+    path = FOLDER / plan.course().notebook(number).file
+    return tuple(form.read(path.read_text(encoding="utf-8")).cells)
+
+
+def sources(number: str, kind: str) -> list[str]:
+    """The texts of the cells of one kind, "markdown" or "code"."""
+    return [cell.source for cell in cells(number) if cell.cell_type == kind]
+
+
+def prose(number: str) -> str:
+    """The Markdown of a notebook, on one line."""
+    return " ".join(" ".join(sources(number, "markdown")).split())
+
+
+def linked_terms(number: str) -> set[str]:
+    """The terms that a notebook links to the glossary."""
+    return set(LINKED_TERM.findall(prose(number)))
+
+
+def said(number: str, pattern: str) -> tuple[int, ...]:
+    """The whole numbers in the groups of a pattern, as the prose of the notebook has them, in digits or in words."""
+    found = re.search(pattern, prose(number), re.IGNORECASE)
+    assert found, f"notebook {number} says nothing like {pattern!r}: if its text changed, so must this test"
+    return tuple(WORDS[one.lower()] if one.lower() in WORDS else int(one.replace(" ", "")) for one in found.groups())
+
+
+# --- what was recorded
+
+
+@cache
+def suite(name: str) -> Ladder:
+    """The recordings of a suite on an H200: "ladder" has the squares, "shapes" the others."""
+    return ladder_of(H200.name, name)
+
+
+def cube(*shape: int) -> tuple[int, ...]:
+    """M, N, K; one number stands for a cube."""
+    return shape * 3 if len(shape) == 1 else shape
+
+
+def speeds(*shape: int) -> dict[str, float]:
+    """Kernel of the ladder -> its recorded GFLOPS at a shape."""
+    wanted = cube(*shape)
+    data = suite("ladder") if wanted in suite("ladder").shapes else suite("shapes")
+    return {name: point.gflops for name, point in data.at(wanted).items()}
+
+
+def gain(new: str, old: str, *shape: int) -> float:
+    """How much faster one kernel was than the other when recorded, as a share: 0.1 is ten per cent."""
+    found = speeds(*shape)
+    return found[new] / found[old] - 1
+
+
+def counters(name: str) -> Mapping[str, float]:
+    """The recorded counters of a kernel of the ladder at 1024³."""
+    return MappingProxyType(profiles.profile(get(name), 1024, 1024, 1024).counters)
+
+
+# --- answers
+
+
+def answered(number: str, call: str, before: str | re.Pattern[str], after: str) -> Verdict:
+    """The verdict that a notebook's cell with this call shows if `after` is written in place of `before`.
+
+    before: what stands there once, as text, or a pattern whose first match it is.
+    """
+    (source,) = (source for source in sources(number, "code") if f"{call}(" in source)
+    if isinstance(before, re.Pattern):
+        changed, changes = before.subn(lambda _: after, source, count=1)
+    else:
+        changed, changes = source.replace(before, after), source.count(before)
+    assert changes == 1, f"{before!r} stands {changes} times in the cell of notebook {number} that calls {call}"
+    shown: list[Any] = []
+    names = {one.name: one for one in exercises.EXERCISES}
+    names |= {f"n{number}": import_module(f"helpers.exercises.n{number}"), "display": lambda *what: shown.extend(what)}
+    *statements, last = ast.parse(changed).body
+    exec(compile(ast.Module([*statements], []), "<cell>", "exec"), names)
+    if isinstance(last, ast.Expr):
+        shown.append(eval(compile(ast.Expression(last.value), "<cell>", "eval"), names))
+    return next(one for one in reversed(shown) if isinstance(one, Verdict))

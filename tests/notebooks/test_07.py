@@ -1,0 +1,57 @@
+"""Notebook 07: what its prose says of paddings and swizzles is what the banks do and what was recorded."""
+
+import pytest
+
+from helpers.explore import bank_board
+from helpers.explore.bank_board import Tile
+from helpers.simulator import Misaligned
+from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    terms = {"wavefronts", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}
+    assert terms <= linked_terms("07")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("padding", "PAD = 0", "PAD = 4"),
+        ("transpose_tile", 'declaration = "tile[T][T]"', 'declaration = "tile[T][T + 1]"'),
+        ("swizzle", 'place_of_row = "row"', 'place_of_row = "row ^ (4 * k)"'),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
+    assert answered("07", f"{name}.check", before, after).passed
+
+
+def test_transposing_loses_at_most_sizes_and_the_swizzle_is_ahead_of_padding_at_all():
+    assert sum(gain("transposed", "block_tile_2d", size) < 0 for size in SIZES) > len(SIZES) / 2
+    assert all(gain("swizzled", "padded", size) > 0 for size in SIZES)
+    instructions = {name: counters(name)["smsp__inst_executed.sum"] for name in ("padded", "swizzled")}
+    assert 1 < instructions["swizzled"] / instructions["padded"] < 1.1
+
+
+def test_padding_wins_most_where_matrices_are_large():
+    gains = [gain("padded", "transposed", size) for size in SIZES]
+    assert min(gains[3:]) > max(gains[:3])
+
+
+def test_the_answers_of_the_bank_board_s_questions_are_right():
+    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=32)).wavefronts == 1]
+    assert tuple(free) == said("07", r"The odd ones: (\d), (\d), (\d) and (\d)")
+    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=8)).wavefronts == 1]
+    assert free == [4]
+    fewest, refused = [], []
+    for pad in range(9):
+        try:
+            fewest.append(bank_board.tile_access(Tile(32, pad, down=8, bits=128)).wavefronts)
+        except Misaligned:
+            refused.append(pad)
+    assert min(fewest) == 4 and refused == [pad for pad in range(9) if pad % 4]
+
+
+def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
+    (least,) = said("07", r"(\d): the two columns")
+    found = [bank_board.tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
+    assert found[least] == 1 and min(found[:least]) > 1

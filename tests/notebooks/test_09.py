@@ -1,0 +1,89 @@
+"""Notebook 09: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers.analysis import landscape
+from helpers.exercises import n09
+from helpers.measure import recordings
+from tests.notebooks.support import H200, SIZES, answered, counters, gain, linked_terms, said
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    terms = {"latency", "double buffering", "stages", "asynchronous copy", "spills"}
+    assert terms <= linked_terms("09")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("two_buffers", "load(buffer, k0 + T);", "load(1 - buffer, k0 + T);"),
+        ("async_wait", "wait<2>();", "wait<1>();"),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
+    assert answered("09", f"{name}.check", before, after).passed
+
+
+def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
+    shapes = [*SIZES, 128, 2049, 4095, (4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
+    gains = {shape: gain("double_buffered", "vectorized", *np.atleast_1d(shape).tolist()) for shape in shapes}
+    assert min(gains.values()) > 0 and min(gains, key=gains.get) == (4096, 4096, 128)
+    grids = {size: np.prod(get("vectorized").grid(size, size)) for size in SIZES}
+    alone = [size for size in SIZES if grids[size] < H200.sms]
+    assert alone == [256, 512, 1024]
+    assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
+
+
+def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
+    size, other = said("09", r"At (\d+) it gains about three quarters of what it gains at (\d+)")
+    left = np.prod(get("vectorized").grid(size, size)) - 2 * H200.sms
+    assert 0 < left < H200.sms / 4
+    here, there = (gain("double_buffered", "vectorized", size) for size in (size, other))
+    assert 0.7 < here / there < 0.8
+
+
+def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
+    large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
+    assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
+    assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
+
+
+def test_the_sizes_in_the_question_are_those_of_the_kernel():
+    side, depth, unused = said("09", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
+    assert [n09.TILE.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
+    assert unused == n09.PADDING
+
+
+def test_the_block_that_is_lost_for_want_of_registers_costs_at_4096_and_not_at_1024():
+    double = get("double_buffered")
+    one, two = (
+        {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
+        for blocks in (1, 2)
+    )
+    assert double.params["BLOCKS"] == 2 and one[4096] < 0.98 * two[4096] and one[1024] > 1.02 * two[1024]
+    assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
+
+
+def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
+    registers = said("09", r"is (\d+) for two blocks, (\d+) for three and (\d+) for four")
+    assert registers == tuple(H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4))
+    assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
+
+
+def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_several_times_the_requests():
+    before, after = counters("ping_pong"), counters("async_copy")
+    moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+    assert after[moved.format("sectors")] == before[moved.format("sectors")]
+    assert after[moved.format("requests")] > 2 * before[moved.format("requests")]
+    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "although the stores … are gone"
+    more = after["smsp__inst_executed.sum"] / before["smsp__inst_executed.sum"] - 1
+    assert 0 < more < 1 / (1 + gain("async_copy", "ping_pong", 4096)) - 1, "They explain a part of the lost cycles."
+
+
+def test_a_third_buffer_loses_in_more_than_half_of_the_searched_pairs_and_in_the_fastest_of_them():
+    pairs = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)
+    assert sum(three < two for _, two, three in pairs) > len(pairs) / 2 > 50
+    _, two, three = max(pairs, key=lambda pair: pair[1])
+    assert three / two - 1 < -0.04, "It loses more than these instructions can cost"

@@ -1,0 +1,104 @@
+"""Notebook 10: what its prose says of lanes, wavefronts and speeds is what was counted and recorded."""
+
+import re
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers.exercises import n10
+from helpers.explore import hierarchy
+from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
+
+LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
+WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    terms = {"warp tile", "lane map"}
+    assert terms <= linked_terms("10")
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ("warp_reads.check", "my_answer = None", "my_answer = 96"),
+        ("n10.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
+        ("n10.check_wavefronts", "my_answer = None", "my_answer = 6"),
+        ("warp_place.check", "warp_row = warp % (BM / WM)", "warp_row = warp / (BN / WN)"),
+        ("lane_map.check", "lane / 8, lane_x = lane % 8", "lane / 2 % 4, lane_x = lane / 8 * 2 + lane % 2"),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+    assert answered("10", call, before, after).passed
+
+
+@pytest.fixture(scope="module")
+def wavefronts():
+    """(lane map or kernel) -> wavefronts of a load of As and of Bs, counted in the machine code."""
+    tile = Tiled.of(n10.TILE)
+    kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS} | {"strip": Tiled.of(get("async_copy"))}
+    return {
+        name: tuple(hierarchy.levels_of(one)[0].loads[0][tile].each for tile in ("As", "Bs"))
+        for name, one in kernels.items()
+    }
+
+
+def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
+    mean, *each = said("10", r"(\w+) on average: (\w+) for each load of A, (\w+) for each load of B")
+    assert wavefronts["strip"] == tuple(each) and sum(each) == 2 * mean
+    assert wavefronts["row by row"] == (2, 4) and wavefronts["column by column"] == (4, 2)
+    assert wavefronts[ZIGZAG] == (2, 2)
+
+
+def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
+    rows = 8  # LANES_Y of the tile of the notebook
+    place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
+    assert len(set(place)) == 32 and place[5] == said("10", r"\*\((\d) and (\d)\.\)\*")
+    lane, in_row, same, in_column = said("10", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
+    assert lane == same and place[lane][0] == place[in_row][0] and place[lane][1] == place[in_column][1]
+    assert all(place[i][0] == place[i ^ 1][0] and place[i][1] == place[i ^ 2][1] for i in range(32))
+
+
+def test_the_other_lane_map_that_the_notebook_gives_away_passes():
+    assert n10.TILE.params["WM"] // n10.TILE.params["TM"] == 8
+    told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("10"))
+    assert told and n10.check_lane_map(*told.groups()).passed
+
+
+def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain_a_few_per_cent():
+    for size in (256, 512, 1024, 2048, 4096, 8192):
+        won = gain("warptiled", "async_copy", size)
+        few = np.prod(get("warptiled").grid(size, size)) < 0.9 * H200.sms
+        assert won < -0.3 if few else 0 < won < 0.06, (size, won)
+    assert counters("warptiled")[WAVES.format("ld")] * 2 == counters("async_copy")[WAVES.format("ld")]
+
+
+def test_shared_memory_needs_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
+    share = {}
+    for name in ("block_tile_2d", "padded", "interleaved", "async_copy", "warptiled"):
+        waves = sum(counters(name)[WAVES.format(op)] for op in ("ld", "st"))
+        share[name] = waves / (counters(name)[FMAS] / 32 / 4)
+    assert min(share["block_tile_2d"], share["padded"]) > 1 > max(share["async_copy"], share["warptiled"])
+    assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
+
+
+def test_serpentine_moves_what_warptiled_moves_and_is_faster():
+    one, other = counters("serpentine"), counters("warptiled")
+    names = (
+        LOADS,
+        *(WAVES.format(op) for op in ("ld", "st")),
+        *(MOVED.format(what) for what in ("requests", "sectors")),
+    )
+    assert all(one[name] == other[name] for name in names)
+    assert gain("serpentine", "warptiled", 4096) > 0.01
+
+
+def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for_an_fma():
+    sides = said("10", r"\((\d+) \+ (\d+)\) / \(64 · 64\) for the warp; \((\d+) \+ (\d+)\) / \(16 · 8\) for the thread")
+    p = get("warptiled").params
+    thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
+    assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp

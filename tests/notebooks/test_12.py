@@ -1,0 +1,133 @@
+"""Notebook 12: what its prose says of wins, losses and steps is so in the recordings and the counters."""
+
+import numpy as np
+import pytest
+
+from gemm_kernels import LADDER, autotuned, get
+from helpers.exercises import n12
+from helpers.measure import recordings
+from helpers.measure.tuning import busy
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds, suite
+
+SQUARES, OTHERS = suite("ladder"), suite("shapes")
+MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    terms = {"quartiles", "geometric mean", "split-K", "epilogue", "staged epilogue", "rasterization"}
+    assert terms <= linked_terms("12")
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ("n12.check_share", "my_answer = None", "my_answer = 51.4"),
+        ("n12.check_full", "my_answer = None", "my_answer = 2304"),
+        ("n12.check_group", "rows_together = None", "rows_together = 16"),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+    assert answered("12", call, before, after).passed
+
+
+def shares() -> dict[tuple[int, int, int], float]:
+    """Shape -> the ladder's best over cuBLAS, with the squares that only the search has timed."""
+    found = n12.shares()
+    for one in recordings.load(H200.name, "finals"):
+        shape = (one.M, one.N, one.K)
+        if shape not in (*SQUARES.shapes, *OTHERS.shapes):
+            found[shape] = max(one.of_cublas, found.get(shape, 0))
+    return found
+
+
+def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
+    lost = {shape for shape, share in shares().items() if share < 1}
+    assert lost == {(1, 4096, 4096), (1536,) * 3, (2049,) * 3, (128, 4096, 4096)}
+    assert said("12", r"(\w+) shapes are lost even by the best kernel") == (len(lost),)
+    vector, squares = said("12", r"\*\*(\d+) × (\d+) × (\d+)\*\*"), said("12", r"\*\*(\d+)\*\* and \*\*(\d+)\*\*")
+    assert {vector, *((size,) * 3 for size in squares)} < lost
+    assert not {shape for shape in lost if shape in SQUARES.shapes}
+
+
+def test_the_lost_squares_come_out_uneven_and_the_flat_one_does_not():
+    for size in (1536, 2049):
+        one = autotuned(size, size, size)
+        blocks = np.prod(one.grid(size, size))
+        assert busy(*one.tile, size, size, H200.sms) < 0.8 and 0 < blocks % H200.sms < H200.sms / 3
+    flat = autotuned(128, 4096, 4096)
+    assert busy(*flat.tile, 128, 4096, H200.sms) > 0.95 and np.prod(flat.tile) < np.prod(get("serpentine").tile) / 4
+    assert autotuned(1, 4096, 4096).tile[0] > 8, "nearly all of the tile is not there"
+
+
+def test_no_single_kernel_is_as_good_as_cublas_everywhere():
+    for kernel in LADDER:
+        found = [
+            data.at(shape)[kernel.name].of_cublas
+            for data in (SQUARES, OTHERS)
+            for shape in data.shapes
+            if kernel.name in data.at(shape)
+        ]
+        assert min(found) < 1, kernel.name
+        if not kernel.chosen_by_shape:
+            assert np.exp(np.mean(np.log(found))) < 1, kernel.name
+
+
+def test_the_coalesced_kernel_is_the_step_that_bought_most_at_4096():
+    here = speeds(4096)
+    order = ["naive", "coalesced", "shared_memory", "block_tile_1d", "block_tile_2d", "padded", "interleaved"]
+    steps = {new: here[new] / here[old] for old, new in zip(order, order[1:], strict=False)}
+    assert max(steps, key=steps.get) == "coalesced"
+
+
+def test_split_k_wins_where_rasterized_has_no_block_for_most_sms():
+    assert all(gain("split_k", "rasterized", size) > 1 for size in (128, 256, 512, 1024))
+    assert all(gain("split_k", "rasterized", size) < 0 for size in (2048, 4096))
+    assert 0.9 < np.prod(get("split_k").grid(512, 512)) / H200.sms <= 1
+
+
+def test_short_sums_turn_the_order_of_the_kernels_around():
+    short, long = speeds(4096, 4096, 128), speeds(4096)
+    assert short["ping_pong"] > short["serpentine"] and long["ping_pong"] < long["serpentine"]
+    assert gain("staged_epilogue", "wide_copies", 4096, 4096, 128) > 5 * abs(
+        gain("staged_epilogue", "wide_copies", 4096)
+    )
+
+
+def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
+    before, wide, staged = (counters(name) for name in ("serpentine", "wide_copies", "staged_epilogue"))
+    assert 0.45 < wide[MOVED.format("requests")] / before[MOVED.format("requests")] < 0.55
+    assert wide["smsp__inst_executed.sum"] < before["smsp__inst_executed.sum"]
+    p = get("staged_epilogue").params
+    assert staged["launch__shared_mem_per_block_dynamic"] == 4 * p["BM"] * p["BN"], "for a whole tile of C"
+    sectors = MOVED.format("sectors")
+    assert counters("rasterized")[sectors] == staged[sectors] == wide[sectors] == before[sectors]
+    assert counters("split_k")[sectors] > 3 * before[sectors], "several times the sectors"
+
+
+def test_rasterization_buys_about_a_per_cent():
+    shapes = ((4096,), (8192, 1024, 4096), (8192,))
+    assert all(0 < gain("rasterized", "staged_epilogue", *shape) < 0.02 for shape in shapes)
+
+
+def test_a_kernel_that_is_good_at_4096_is_at_less_than_half_the_speed_of_cublas_at_512():
+    for name in ("serpentine", "rasterized"):
+        assert SQUARES.at((4096,) * 3)[name].of_cublas > 0.95 and SQUARES.at((512,) * 3)[name].of_cublas < 0.5
+
+
+def test_what_the_explorer_s_questions_should_have_found():
+    small = [size for size in (128, 256, 512, 1024, 2048) if gain("shared_memory", "serpentine", size) > 0]
+    assert small == [128, 256, 512]
+    every = [data.at(shape)["autotuned"] for data in (SQUARES, OTHERS) for shape in data.shapes]
+    fastest = [max(every, key=lambda point: point.gflops), max(every, key=lambda point: point.cublas)]
+    assert all(len({*point.shape}) == 1 and point.shape[0] >= 4096 for point in fastest)
+
+
+def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_stream_k_less_than_cublas():
+    (first,) = said("12", r"From (\d+) on: it is the first size at which the larger tile")
+    assert all(gain("serpentine", "ping_pong", size) < 0 for size in (256, 512, 1024))
+    assert all(gain("serpentine", "ping_pong", size) > 0 for size in (first, 2 * first))
+    assert np.prod(get("serpentine").grid(first, first)) > 0.9 * H200.sms
+    for odd, even in ((4095, 4096), (2049, 2048)):
+        last, searched = (speeds(odd)[name] / speeds(even)[name] for name in ("stream_k", "autotuned"))
+        cublas = [data.cublas((size,) * 3) for data, size in ((OTHERS, odd), (SQUARES, even))]
+        assert searched < cublas[0] / cublas[1] < last < 1
