@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from helpers.exercises.framework import goals
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap
@@ -166,6 +167,48 @@ VECTOR_STORE = KernelExercise(
 )  # fmt: skip
 
 
+WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
+
+WIDE = Blank(
+    name="wide",
+    notebook="08",
+    title="Write it: four floats at a time, and what odd rows need",
+    difficulty=1,
+    task="The kernel of notebook 06 shall load B and store C by float4 where every row begins at a multiple of 16 "
+    "bytes, "
+    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for N = 128: at "
+    "most 16 load requests to B and 64 store requests.",
+    hints=(
+        "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
+        "16?",
+        "*reinterpret_cast<float4 *>(&Bs[k][c]) is four floats of shared memory; the same cast of a const float4 * "
+        "reads "
+        "four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
+        "if (N % 4 == 0 && tile_col + c < N) one assignment of float4, else four of b_at(…). The store: the same "
+        "condition, {sums[i][0], …, sums[i][3]}, else up to four floats that are inside.",
+    ),
+    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
+    picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
+    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64)),
+    judged=WIDE_SHAPE,
+    wrong=(
+        Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
+              "float4 may not be read there."),
+        Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
+              "moves four."),
+        Wrong("one_of_four", "Where N is no multiple of 4, only the first of the four floats is loaded."),
+        Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
+        Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
+              "about K."),
+        Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
+              "moves four."),
+        Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "
+              "question."),
+        Wrong("tail_dropped", "A group of four that is not whole is not stored at all: store those that are inside C."),
+    ),
+)  # fmt: skip
+
 PREDICTIONS = (predict_sectors,)
 QUESTIONS = ()
-EXERCISES = (FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)
+EXERCISES = (WIDE, FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gemm_kernels import get
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import OrderOf
@@ -197,6 +198,83 @@ LOADS_IN_FLIGHT = KernelExercise(
 )  # fmt: skip
 
 
+NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
+
+NEXT_TILE = Blank(
+    name="next_tile",
+    notebook="09",
+    title="Write it: fetch the next tile while this one is multiplied",
+    difficulty=1,
+    task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
+    "registers before the products, and store it after them. One barrier per tile is enough: the goal is at most "
+    "16 barriers for M = N = 32 and K = 48.",
+    hints=(
+        "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
+        "meanwhile?",
+        "The loads into the two registers come first, the products second, the stores into 1 - now third. One barrier "
+        "at the end serves both: the new tile is whole, and the old one has been read by everybody.",
+        "if (k0 + T < K) load a and b from k0 + T; products with As[now] and Bs[now]; if (k0 + T < K) store a and b "
+        "into "
+        "[1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
+    ),
+    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
+                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(16),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("first_not_awaited", NOT_AWAITED),
+        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
+              "happens to be in it."),
+        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs into "
+              "the other pair."),
+        Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
+        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),
+        Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
+              "whether k0 + T < K."),
+        Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
+              "storing."),
+        Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
+              "that is stored to."),
+    ),
+)  # fmt: skip
+
+ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
+
+THREE_STAGES = Blank(
+    name="three_stages",
+    notebook="09",
+    title="Write it: three stages of asynchronous copies",
+    difficulty=2,
+    task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
+    "tile "
+    "is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
+    hints=(
+        "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
+        "works. How many groups may be under way when tile 0 is multiplied?",
+        "wait<1>() is about a thread's own copies; a barrier makes the tile whole for everybody. The same barrier says "
+        "that everybody has read the tile before: its stage is free for tile + 2.",
+        "start(0); start(1); then in the loop: wait<1>(); __syncthreads(); start(tile + 2); the products.",
+    ),
+    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
+                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(12),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
+        Wrong("waits_too_little", ARRIVED),
+        Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "
+              "arrive."),
+        Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
+        Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
+        Wrong("barrier_first", "The barrier comes before the wait: then nobody knows of the copies of the others."),
+        Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
+        Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
+              "after it."),
+    ),
+)  # fmt: skip
+
 PREDICTIONS = (predict_idle,)
 QUESTIONS = (check_shared_bytes, check_stages)
-EXERCISES = (TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)
+EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)

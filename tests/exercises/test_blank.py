@@ -22,13 +22,10 @@ def folder_of_a_learner(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
-def test_a_blank_has_a_signature_numbered_comments_and_no_line_of_the_solution(blank):
+def test_a_blank_has_a_signature_numbered_comments_and_lines_to_write(blank):
     body = blank.starter[blank.starter.index("__global__") :]
     assert "1. " in body and body.count("{") >= 1
     assert blank.lines >= 2
-    assert not {"sum +=", "C["} & {
-        part for part in ("sum +=", "C[") if f"{part}" in blank.starter.replace("float *C", "")
-    }
 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=lambda one: one.name)
