@@ -4,7 +4,7 @@
 
 is one statement: an address, a guard, an opcode with modifiers, and operands. Registers are R (32 bits a thread), UR
 (32 bits a warp), P and UP (predicates of a thread and of a warp) and B (convergence barriers). NVIDIA documents the
-opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; what they mean is in `sass_tables`.
+opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; what they mean is in the simulator.
 """
 
 import re

@@ -438,8 +438,8 @@ def test_an_instruction_that_is_not_known():
         simulator.RawModule(code=source).get_function("when")(1, 1, (np.zeros(1, np.int64),))
     assert str(caught.value) == (
         "when can be executed neither as machine code nor as PTX.\n"
-        "when: the simulator does not know the sm_90 machine instruction `CS2R R4, SR_CLOCKLO` (line 2 of your "
-        "source): a clock.\n"
+        "when: the sm_90 machine instruction `CS2R R4, SR_CLOCKLO` (line 2 of your source) is not modelled by the "
+        "simulator: a clock.\n"
         "The simulator does not know the PTX instruction `mov.u64 %rd1, %clock64` (line 2 of your source). "
         "Write it with ordinary arithmetic and loads.\n"
         "On a machine with a GPU the same cell runs this kernel."

@@ -356,6 +356,16 @@ def test_an_unknown_instruction_is_named_with_its_line():
         run(source, np.zeros(1, np.int64))
 
 
+def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
+    source = """extern "C" __global__ void kernel(int *x) {
+        unsigned long long barrier = __cvta_generic_to_shared(x);
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "l"(barrier));
+    }"""
+    expected = r"`SYNCS\.EXCH.*` \(line 3 of your source\) is not modelled by the simulator: the opcode SYNCS\."
+    with pytest.raises(simulator.UnsupportedInstruction, match=expected):
+        run(source, np.zeros(1, np.int32))
+
+
 def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
     source = """extern "C" __global__ void kernel(long long *out) {
         if (threadIdx.x > 5000) return;

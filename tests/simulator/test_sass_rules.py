@@ -1,5 +1,6 @@
 """Operand rules of SASS instructions, one by one, against arithmetic on Python's unbounded integers and fractions."""
 
+import contextlib
 import math
 import struct
 
@@ -8,8 +9,11 @@ import pytest
 
 from helpers.compiler import sass
 from helpers.simulator.engine.ir import Registers
-from helpers.simulator.frontends.sass.opcodes import ARITHMETIC, UNIFORM, refuse_unknown_modifiers
-from helpers.simulator.frontends.sass.operands import Operands
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends import rules
+from helpers.simulator.frontends.rules import Compute
+from helpers.simulator.frontends.sass import opcodes
+from helpers.simulator.frontends.sass.operands import Code, Operands
 from tests.simulator import exact
 
 M32, M64 = 2**32 - 1, 2**64 - 1
@@ -29,18 +33,17 @@ def words() -> np.ndarray:
 def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
     """The registers that one instruction writes, uint32 or bool; `registers` gives its sources by name."""
     (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
-    operands = Operands(code)
-    operands.begin(statement)
-    refuse_unknown_modifiers(statement)
-    slots, evaluate = ARITHMETIC[UNIFORM.get(statement.base, statement.base)](operands, statement)
+    operands = Operands("sm_90", code=Code(binary=code))
+    computed = opcodes.outcome(operands, statement, since=90)
+    assert isinstance(computed, Compute)
     values = Registers(operands.initial, subnormal=True)
     for name, value in registers.items():
         if name in operands.slots:
             values[operands.slots[name]] = value.view(np.int32) if value.dtype == np.uint32 else value
-    results = evaluate(values)
+    results = computed.evaluate(values)
     results = results if isinstance(results, tuple) else (results,)
     names = {slot: name for name, slot in operands.slots.items()}
-    written = {names[slot]: result for slot, result in zip(slots, results, strict=False) if slot is not None}
+    written = {names[slot]: result for slot, result in zip(computed.writes, results, strict=False) if slot is not None}
     return {
         name: np.broadcast_to(value if value.dtype == bool else np.asarray(value).view(np.uint32), LANES)
         for name, value in written.items()
@@ -392,10 +395,51 @@ def test_a_division_near_the_limits_takes_the_slow_path(a, b, careful):
     assert execute("FCHK P0, R1, R2", **values)["P0"][0] == careful
 
 
-def test_the_modes_that_are_not_known_are_refused():
-    for text in ("PRMT.F4E R0, R1, R2, R3", "FADD.DENORM R0, R1, R2", "IDP.2A R0, R1, R2, R3", "CS2R R0, SR_CLOCKLO"):
-        with pytest.raises((ValueError, KeyError)):
-            execute(text)
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("PRMT.F4E R0, R1, R2, R3", "the modifier .F4E"),
+        ("FADD.DENORM R0, R1, R2", "the modifier .DENORM"),
+        ("IDP.2A R0, R1, R2, R3", "the modifier .2A"),
+        ("CS2R R0, SR_CLOCKLO", "a clock"),
+        ("IMMA.8816.S8.S8 R0, R1.ROW, R2.COL, R4", "the opcode IMMA"),
+        ("FADD R0, R1", "its form with 2 operands"),
+        ("ISETP.AND P0, PT, R0, R1, PT", "its form without one of EQ, NE, LT, LE, GT, GE"),
+        ("MUFU.RCP R0, R1.H1_H1", "the operand's modifier H1_H1"),
+    ],
+)
+def test_what_is_not_modelled_is_named(text, reason):
+    with pytest.raises(Unknown) as unknown:
+        execute(text)
+    assert str(unknown.value).startswith(reason)
+
+
+def test_an_opcode_belongs_to_the_architectures_that_came_with_it_or_after():
+    (statement,) = sass.parse("        /*0000*/                   VIADD R0, R1, 0x5 ;", "kernel.cu").statements
+    with pytest.raises(Unknown, match="the opcode VIADD"):
+        opcodes.outcome(Operands("sm_80"), statement, since=80)
+    assert opcodes.outcome(Operands("sm_90"), statement, since=90).writes == (0,)
+
+
+PIECES = ("R4", "-R6.reuse", "RZ", "UR4", "P1", "!P2", "PT", "PR", "B0", "0x3", "-0x1", "0.5", "+QNAN", "1e-40",
+          "c[0x0][0x160]", "c[0x3][R0+0x10]", "[R2.64+0x10]", "[UR4+R3.X4]", "SR_TID.X", "SRZ", "SB0", "R5.H1_H1",
+          "R5.B2", "`(.L_x_9)", "`(.L_x_1)", "~R9", "|R8|", "R7.64", "desc[UR4][R2.64+-0x8]")  # fmt: skip
+
+
+@pytest.mark.parametrize("opcode", opcodes.OPCODES)
+def test_whatever_the_operands_are_a_rule_answers_or_says_that_it_does_not_know(opcode):
+    row = opcodes.OPCODES[opcode]
+    modifiers = [] if row.modifiers == opcodes.ANY else sorted(row.modifiers)
+    random = np.random.default_rng(sum(map(ord, opcode)))
+    for _ in range(300):
+        words = [opcode, *random.choice(modifiers, min(len(modifiers), random.integers(0, 4)), replace=False)]
+        operands = ", ".join(random.choice(PIECES, random.integers(0, 8)))
+        text = f"        /*0010*/                   {'.'.join(words)} {operands} ;"
+        (statement,) = sass.parse(text, "kernel.cu").statements
+        code = Code(labels={".L_x_1": 0}, addresses={0: 0, 16: 1}, return_points=(1,), branch_targets={16: (0,)})
+        with contextlib.suppress(Unknown):
+            answer = opcodes.outcome(Operands("sm_90", 1024, code), statement, since=90)
+            assert isinstance(answer, rules.Outcome)
 
 
 # ---- 16-bit floats

@@ -8,11 +8,13 @@ the sum is cut to float32. M. Fasi, N. J. Higham, M. Mikaitis and S. Pranesh fou
 behavior of NVIDIA tensor cores', PeerJ Computer Science 7:e330, 2021).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from helpers.simulator.arithmetic import float32
+from helpers.simulator.errors import Unknown
 
 LANE = np.arange(32)
 ROW, PAIR = LANE // 4, LANE % 4
@@ -40,14 +42,15 @@ class Form:
         return 4 if self.result == "F32" else 2
 
 
-def form(shape: str, modifiers: list[str]) -> Form:
-    """The form of `HMMA.16816.F32.BF16`. ValueError if it is not known."""
+def form(words: Sequence[str]) -> Form:
+    """The form that the words of an opcode name: ("16816", "F32", "BF16"). Unknown if it is not modelled."""
+    shape, result, *modifiers = (*words, "", "")
     k = {"16816": 16, "1688": 8, "1684": 4}.get(shape)
     type_ = next((part for part in modifiers if part in ("BF16", "TF32")), "F16")
-    known = set(modifiers) <= {"F32", "F16", "BF16", "TF32"}
+    known = result in ("F16", "F32") and set(modifiers) <= {"F32", "F16", "BF16", "TF32", ""}
     if k is None or not known or (k == 4) and type_ != "TF32" or (k == 16) and type_ == "TF32":
-        raise ValueError(f"the matrix shape {shape} with {modifiers}")
-    return Form(k, type_, "F16" if modifiers[0] == "F16" else "F32")
+        raise Unknown(f"a product of matrices {'.'.join(words)}")
+    return Form(k, type_, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,19 @@ class Addition:
 
 
 def terms_at_once(arch: str, form: Form) -> Addition:
-    """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 on Hopper."""
+    """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 on Hopper.
+
+    Unknown for one whose tensor cores nobody has looked at.
+    """
     width = 4 if form.type_ == "TF32" else 2
-    if arch.startswith("sm_9"):
-        return Addition(min(form.k, 32 // width), 2)
-    if arch.startswith("sm_7"):
-        return Addition(4, 0)
-    return Addition(min(form.k, 16 // width), 1)
+    match arch.removesuffix("a"):
+        case "sm_75":
+            return Addition(4, 0)
+        case "sm_80" | "sm_86" | "sm_87" | "sm_89":
+            return Addition(min(form.k, 16 // width), 1)
+        case "sm_90":
+            return Addition(min(form.k, 32 // width), 2)
+    raise Unknown(f"how the tensor cores of {arch} add")
 
 
 def multiply(form: Form, a: list, b: list, c: list, addition: Addition) -> list[np.ndarray]:

@@ -34,8 +34,8 @@ class Observer:
     def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple[Any, ...] = ()) -> None:
         """One memory instruction.
 
-        space: "global", "shared" or "local"; op: "ld", "st", "atom" or "red"; width: bytes a lane; values: what a store
-        writes to consecutive elements.
+        space: "global", "shared" or "local"; op: "ld", "ldsm" (matrices), "st", "atom" or "red"; width: bytes per lane;
+        values: what a store writes to consecutive elements.
         """
 
     def copy_async(self, wave, size: int, to, origin, mask, read) -> None:

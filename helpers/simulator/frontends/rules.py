@@ -88,6 +88,11 @@ class Meeting:
     number: int
 
 
+def _nothing(wave, registers, mask) -> None:
+    """No value changes."""
+
+
+NOTHING = Effect((), _nothing)  # of hints and waits
 Outcome = Compute | Effect | Branch | Exit | Barrier | WarpBarrier | Meeting
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from helpers import devices
 from helpers.occupancy import Occupancy, certain_shared_limit, occupancy
+from helpers.simulator.frontends.sass import opcodes
 from helpers.simulator.recording.recorded import QUANTITIES, LaunchFacts
 
 FEWEST_REGISTERS = 16  # what the driver gives a thread of compute capability 9.0 at least
@@ -26,11 +27,6 @@ class Executed:
     threads: int
     predicated_on: int
 
-    @property
-    def base(self) -> str:
-        """The opcode without modifiers."""
-        return self.opcode.split(".", 1)[0]
-
 
 def executed(launch) -> Iterator[Executed]:
     """The instructions of one recorded launch in the order of the code."""
@@ -42,56 +38,8 @@ def executed(launch) -> Iterator[Executed]:
             yield Executed(instruction.opcode, instruction.line, warps, threads, lanes)
 
 
-# ---- classes of SASS instructions, by opcode: found by comparing with the counters of 83 launches on an NVIDIA H200
-
-# `smsp__sass_thread_inst_executed_op_<class>_pred_on`
-CLASSES: dict[str, frozenset[str]] = {
-    name: frozenset(opcodes.split())
-    for name, opcodes in {
-        "fadd": "FADD",
-        "fmul": "FMUL",
-        "ffma": "FFMA",
-        "dadd": "DADD",
-        "dmul": "DMUL",
-        "dfma": "DFMA",
-        "hadd": "HADD2",
-        "hmul": "HMUL2",
-        "hfma": "HFMA2",
-        "fp16": "HADD2 HMUL2 HFMA2 HMMA",
-        "fp32": "FADD FMUL FFMA FSETP FSET FMNMX FSEL FCHK MUFU",
-        "fp64": "DADD DMUL DFMA DSETP",
-        "integer": "IADD3 IMAD ISETP LEA LOP3 SHF VIADD VIADDMNMX VIMNMX VIMNMX3 IMNMX IABS IDP FLO POPC",
-        "bit": "BREV SEL PRMT P2R R2P PLOP3 SGXT BMSK",
-        "conversion": "F2F F2FP F2I I2F I2FP FRND",
-        "control": "BRA BRX CALL RET EXIT BSSY BSYNC BREAK WARPSYNC YIELD ERRBAR CGAERRBAR",
-        "inter_thread_communication": "SHFL VOTE VOTEU REDUX MATCH",
-        # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together
-        # only, so that no launch tells which.
-        "memory": "LDG LDS LDL LD LDC STG STS STL ST ATOM ATOMG ATOMS RED REDG LDGSTS LDGDEPBAR LDSM MEMBAR CCTL",
-        "misc": "BAR CS2R DEPBAR MOV NOP R2UR S2R S2UR VABSDIFF",
-    }.items()
-}
-# `smsp__sass_inst_executed_op_<class>`, executed by warps
-WARP_CLASSES: dict[str, frozenset[str]] = {
-    name: frozenset(opcodes.split())
-    for name, opcodes in {
-        "ld": "LDG LDS LDL LD LDSM",
-        "st": "STG STS STL ST",
-        "atom": "ATOM ATOMG ATOMS",
-        "branch": "BRA BRX CALL RET",
-        "ldsm": "LDSM",
-    }.items()
-}
-# `smsp__inst_executed_pipe_<pipe>`
-PIPES: dict[str, frozenset[str]] = {
-    "fp64": frozenset(("DADD", "DMUL", "DFMA", "DSETP")),
-    "xu": frozenset(("MUFU", "FCHK", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV")),
-}
 # Asynchronous copies by the end of their counters' names: all, those through the L1 cache, those that bypass it.
 LDGSTS_WAYS: dict[str, bool | str] = {"": True, "_cache_access": "access", "_cache_bypass": "bypass"}
-MEMORY = frozenset(
-    ["LDG", "LDS", "LDL", "LD", "STG", "STS", "STL", "ST", "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "LDGSTS", "LDSM"]
-)
 
 
 def _bits(opcode: str) -> int:
@@ -111,33 +59,30 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
     execute it as one: then `smsp__inst_executed` here is too large by some of these BSYNCs.
     """
     launches = tuple(launches)
-    rows = [row for launch in launches for row in executed(launch)]
-    threads, lanes = sum(row.threads for row in rows), sum(row.predicated_on for row in rows)
-    instructions = sum(row.warps for row in rows)
+    rows = [(row, opcodes.of(row.opcode)) for launch in launches for row in executed(launch)]
+    threads, lanes = sum(row.threads for row, _ in rows), sum(row.predicated_on for row, _ in rows)
+    instructions = sum(row.warps for row, _ in rows)
     counters = {
         "smsp__inst_executed.sum": instructions,
         "smsp__sass_inst_executed.sum": instructions,
         "smsp__sass_thread_inst_executed.sum": threads,
         "smsp__sass_thread_inst_executed_pred_on.sum": lanes,
     }
-    for name, opcodes in CLASSES.items():
-        total = sum(row.predicated_on for row in rows if row.base in opcodes)
+    for name in opcodes.COUNTED:
+        total = sum(row.predicated_on for row, op in rows if name in op.counted)
         counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] = total
     for names in (("fadd", "fmul", "ffma"), ("dadd", "dmul", "dfma"), ("hadd", "hmul", "hfma")):
         total = sum(counters[f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum"] for name in names)
         counters[f"smsp__sass_thread_inst_executed_ops_{'_'.join(names)}_pred_on.sum"] = total
-    uniform = sum(row.predicated_on for row in rows if row.opcode.startswith("U"))
-    counters["smsp__sass_thread_inst_executed_op_uniform_pred_on.sum"] = uniform
-    for name, opcodes in WARP_CLASSES.items():
-        total = sum(row.warps for row in rows if row.base in opcodes)
+    for name in opcodes.ISSUED:
+        total = sum(row.warps for row, op in rows if name in op.issued)
         counters[f"smsp__sass_inst_executed_op_{name}.sum"] = total
     for bits in (8, 16, 32, 64, 128):
-        total = sum(row.warps for row in rows if row.base in MEMORY and _bits(row.opcode) == bits)
+        total = sum(row.warps for row, op in rows if op.space and _bits(row.opcode) == bits)
         counters[f"smsp__sass_inst_executed_op_memory_{bits}b.sum"] = total
-    for name, opcodes in PIPES.items():
-        counters[f"smsp__inst_executed_pipe_{name}.sum"] = sum(row.warps for row in rows if row.base in opcodes)
-    tensor = sum(row.warps for row in rows if row.base == "HMMA" or row.opcode.startswith("HFMA2.MMA"))
-    counters["smsp__inst_executed_pipe_tensor.sum"] = tensor
+    for name in opcodes.PIPES:
+        total = sum(row.warps for row, op in rows if op.pipe_of(row.opcode) == name)
+        counters[f"smsp__inst_executed_pipe_{name}.sum"] = total
     return counters | _memory(launches) | of_launch(launches[-1].facts)
 
 

@@ -12,10 +12,9 @@ from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording import counters, counting, unique_sectors
 from helpers.simulator.recording import file as recording_file
 from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, Trace
-from helpers.simulator.recording.recorder import WARP, as_warps
+from helpers.simulator.recording.recorder import COPY, WARP, as_warps
 from helpers.simulator.sanitizer.checks import Report, combined
 
-COPIES = ("LDGSTS", "cp.async")  # asynchronous copies
 REQUEST = np.dtype(
     [
         ("step", np.int64),
@@ -270,6 +269,7 @@ class Recording:
         SimulatorError says so otherwise.
         """
         recorder = self._launches()[launch]
+        copies = {index for index, _, op, _ in recorder.counts if op == COPY}
         rows = []
         for trace in recorder.traces_of(block):
             source_line = recorder.program.instructions[trace.instruction].line
@@ -288,7 +288,7 @@ class Recording:
                 if number >= len(addresses) or not lanes[number].any():
                     continue
                 one, on = addresses[number : number + 1], lanes[number : number + 1]
-                copied = recorder.program.instructions[trace.instruction].opcode.startswith(COPIES)
+                copied = trace.instruction in copies
                 rows.append(
                     (
                         trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,

@@ -14,7 +14,6 @@ from helpers.simulator.recording import counting
 from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch, Trace
 
 WARP = 32
-MATRIX_LOADS = ("LDSM", "ldmatrix")  # counted apart from other loads
 COPY = "copy"  # asynchronous copies: global loads and, of their own kind, shared stores
 
 
@@ -84,8 +83,6 @@ class LaunchRecorder(Observer):
         `both` are then the addresses of both of its sides, as `_both_sides` makes them."""
         self._step += 1
         index = wave.instruction.index
-        if op == "ld" and wave.instruction.opcode.startswith(MATRIX_LOADS):
-            op = "ldsm"
         array, base = "", 0
         if space == "global":
             first = addresses if mask is None else _first_active(addresses, mask)

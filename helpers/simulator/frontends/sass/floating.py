@@ -1,34 +1,27 @@
 """Floating-point instructions and conversions of SASS: which function of `float32` and its siblings each one is.
 
-Each function takes the operands' translator and a statement and returns (slots written, evaluate).
-
 Float32 instructions keep subnormal numbers unless they carry .FTZ. Float64 values are pairs of registers; two float16
 or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them for both places.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.arithmetic import float32, float64, special_functions
+from helpers.simulator.arithmetic import comparisons, float32, float64, special_functions
 from helpers.simulator.arithmetic.conversions import conversion
 from helpers.simulator.arithmetic.operations import operation
-from helpers.simulator.frontends.sass.integer import COMBINE, Result, predicate_pair
-from helpers.simulator.frontends.sass.operands import F4, F8, I4, U4, Operands, Reader
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.rules import Compute, Reader
+from helpers.simulator.frontends.sass.integer import COMBINE, predicate_pair
+from helpers.simulator.frontends.sass.operands import F4, F8, I4, U4, Operands, at_least, chosen, exactly, is_zero
 
 F2 = np.dtype(np.float16)
 ROUNDINGS = {"RM": "rm", "RP": "rp", "RZ": "rz"}
 WHOLE = {"TRUNC": "rzi", "FLOOR": "rmi", "CEIL": "rpi"}
-# The ordered comparisons are false for NaN, those that end in U are true for it.
-COMPARE: dict[str, Callable] = {
-    "LT": lambda a, b: a < b, "EQ": lambda a, b: a == b, "LE": lambda a, b: a <= b, "GT": lambda a, b: a > b,
-    "NE": lambda a, b: (a < b) | (a > b), "GE": lambda a, b: a >= b,
-    "LTU": lambda a, b: ~(a >= b), "EQU": lambda a, b: ~((a < b) | (a > b)), "LEU": lambda a, b: ~(a > b),
-    "GTU": lambda a, b: ~(a <= b), "NEU": lambda a, b: a != b, "GEU": lambda a, b: ~(a < b),
-    "NUM": lambda a, b: ~(np.isnan(a) | np.isnan(b)), "NAN": lambda a, b: np.isnan(a) | np.isnan(b),
-}  # fmt: skip
+COMPARE = {name.upper(): function for name, function in comparisons.FLOAT.items()}
 INTEGER_TYPES = {
     "U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16, "U32": np.uint32, "S32": np.int32,
     "U64": np.uint64, "S64": np.int64,
@@ -36,28 +29,29 @@ INTEGER_TYPES = {
 
 
 def _rounding(s: sass.Statement) -> str:
-    return next((ROUNDINGS[part] for part in s.opcode if part in ROUNDINGS), "rn")
+    return chosen(s, ROUNDINGS, "rn")
 
 
 # ---- float32
 
 
-def arithmetic(t: Operands, s: sass.Statement) -> Result:
+def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
     careful = operation(name, modifiers, "f32")
-    destination, *sources = s.operands
+    destination, *sources = exactly(s, 4 if s.base == "FFMA" else 3)
     readers = [t.read(source, F4) for source in sources]
     if not s.has("FTZ"):
-        return (t.target(destination),), _applied(careful, readers)
+        return Compute((t.target(destination),), _applied(careful, readers))
     quick = operation(name, [m for m in modifiers if m != "ftz"], "f32")
 
     def evaluate(registers):
         values = [reader(registers) for reader in readers]
         return careful(*values) if registers.subnormal else float32.flush(quick(*values))
 
-    return (t.target(destination),), evaluate
+    fma = tuple(readers) if s.opcode == ("FFMA", "FTZ") else None
+    return Compute((t.target(destination),), evaluate, fma=fma)
 
 
 def _applied(function: Callable, readers: list[Reader]) -> Reader:
@@ -71,12 +65,12 @@ def _applied(function: Callable, readers: list[Reader]) -> Reader:
     return lambda registers: function(a(registers), b(registers), c(registers))
 
 
-def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
+def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger.
 
     .XORSIGN gives the result the product of the signs that a and b have in their registers.
     """
-    destination, a, b, condition = s.operands
+    destination, a, b, condition = exactly(s, 4)
     modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
     smaller = operation("min", modifiers, "f32")
     larger = operation("max", modifiers, "f32")
@@ -90,21 +84,26 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Result:
         return np.where(choice, smaller(left, right), larger(left, right))
 
     if not s.has("XORSIGN"):
-        return (t.target(destination),), evaluate
-    first, second = (t.read(sass.Register("R", operand.number), I4) for operand in (a, b))
+        return Compute((t.target(destination),), evaluate)
+    first, second = (t.read(_without_sign(operand)) for operand in (a, b))
 
     def with_sign(registers):
         value = np.abs(evaluate(registers)).view(I4)
         return value | ((first(registers) ^ second(registers)) & np.int32(-(2**31)))
 
-    return (t.target(destination),), with_sign
+    return Compute((t.target(destination),), with_sign)
 
 
-def compare(t: Operands, s: sass.Statement) -> Result:
+def _without_sign(operand: sass.Operand) -> sass.Operand:
+    if not isinstance(operand, sass.Register | sass.Constant):
+        raise Unknown("the sign of a constant")
+    return replace(operand, negated=False, absolute=False)
+
+
+def compare(t: Operands, s: sass.Statement) -> Compute:
     """FSETP.cmp{.FTZ}.bool p, q, a, b, c: as ISETP."""
-    first, second, a, b, c = s.operands
-    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
-    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    first, second, a, b, c = exactly(s, 5)
+    function, combine = chosen(s, COMPARE), chosen(s, COMBINE)
     x, y = _flushed(s, t.read(a, F4)), _flushed(s, t.read(b, F4))
     return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c)
 
@@ -113,43 +112,41 @@ def _flushed(s: sass.Statement, reader: Reader) -> Reader:
     return (lambda registers: float32.flush(reader(registers))) if s.has("FTZ") else reader
 
 
-def compare_to_register(t: Operands, s: sass.Statement) -> Result:
+def compare_to_register(t: Operands, s: sass.Statement) -> Compute:
     """FSET.BF.cmp{.FTZ}.bool d, a, b, c: 1.0 (without .BF all ones) or zero."""
-    destination, a, b, c = s.operands
-    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
-    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    destination, a, b, c = exactly(s, 4)
+    function, combine = chosen(s, COMPARE), chosen(s, COMBINE)
     x, y, other = _flushed(s, t.read(a, F4)), _flushed(s, t.read(b, F4)), t.truth(c)
     yes, no = (np.float32(1), np.float32(0)) if s.has("BF") else (np.int32(-1), np.int32(0))
-    return (t.target(destination),), lambda r: np.where(combine(function(x(r), y(r)), other(r)), yes, no)
+    return Compute((t.target(destination),), lambda r: np.where(combine(function(x(r), y(r)), other(r)), yes, no))
 
 
-def check_division(t: Operands, s: sass.Statement) -> Result:
+def check_division(t: Operands, s: sass.Statement) -> Compute:
     """FCHK p, a, b: whether a / b needs the slow path of the division."""
-    first, a, b = s.operands
+    first, a, b = exactly(s, 3)
     x, y = t.read(a, F4), t.read(b, F4)
-    return (t.target(first),), lambda r: special_functions.division_needs_care(x(r), y(r))
+    return Compute((t.target(first),), lambda r: special_functions.division_needs_care(x(r), y(r)))
 
 
-def special_function(t: Operands, s: sass.Statement) -> Result:
+def special_function(t: Operands, s: sass.Statement) -> Compute:
     """MUFU.function d, a: the special function unit."""
-    destination, a = s.operands
-    name = s.opcode[1]
-    if name in special_functions.UPPER_HALVES:
-        upper = special_functions.UPPER_HALVES[name]
+    destination, a = exactly(s, 2)
+    upper = chosen(s, special_functions.UPPER_HALVES, None)
+    if upper is not None:
         half = np.uint32(t.raw_immediate()).view(F4)  # an immediate is printed as the float64 that it is the half of
         high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
-        return (t.target(destination),), lambda registers: upper(high(registers))
+        return Compute((t.target(destination),), lambda registers: upper(high(registers)))
     x = t.read(a, F4)
-    function = special_functions.FUNCTIONS[name]
-    return (t.target(destination),), lambda registers: function(x(registers))
+    function = chosen(s, special_functions.FUNCTIONS)
+    return Compute((t.target(destination),), lambda registers: function(x(registers)))
 
 
 # ---- float64
 
 
-def arithmetic64(t: Operands, s: sass.Statement) -> Result:
+def arithmetic64(t: Operands, s: sass.Statement) -> Compute:
     """DADD, DMUL, DFMA{.RM,.RP,.RZ} on pairs of registers."""
-    destination, *sources = s.operands
+    destination, *sources = exactly(s, 4 if s.base == "DFMA" else 3)
     readers = [t.wide(source, F8) for source in sources]
     rounding = _rounding(s)
     function = {"DADD": float64.add, "DMUL": float64.mul, "DFMA": float64.fma}[s.base]
@@ -159,31 +156,31 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Result:
     return t.split(destination, _applied(function, readers))
 
 
-def compare64(t: Operands, s: sass.Statement) -> Result:
+def compare64(t: Operands, s: sass.Statement) -> Compute:
     """DSETP.cmp.bool p, q, a, b, c: as ISETP. .MIN and .MAX: p = a is the result of fmin or fmax, q = both are NaN."""
-    first, second, a, b, c = s.operands
-    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    first, second, a, b, c = exactly(s, 5)
+    combine = chosen(s, COMBINE)
     x, y = t.wide(a, F8), t.wide(b, F8)
     if s.has("MIN", "MAX"):
         if not (isinstance(c, sass.Register) and c.name == "PT" and not c.negated):
-            raise ValueError("a condition of DSETP.MIN")
+            raise Unknown("a condition of DSETP.MIN")
         first_wins = float64.is_minimum if s.has("MIN") else float64.is_maximum
 
         def choose(registers):
             left, right = x(registers), y(registers)
             return first_wins(left, right), np.isnan(left) & np.isnan(right)
 
-        return (t.target(first), t.target(second)), choose
-    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
+        return Compute((t.target(first), t.target(second)), choose)
+    function = chosen(s, COMPARE)
     return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c)
 
 
 # ---- conversions
 
 
-def integer_to_float(t: Operands, s: sass.Statement) -> Result:
+def integer_to_float(t: Operands, s: sass.Statement) -> Compute:
     """I2F{.F64,.F16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
-    destination, a = s.operands
+    destination, a = exactly(s, 2)
     origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
     to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
     x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
@@ -191,8 +188,8 @@ def integer_to_float(t: Operands, s: sass.Statement) -> Result:
     if to == "f64":
         return t.split(destination, lambda registers: convert(x(registers)))
     if to == "f16":
-        return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
-    return (t.target(destination),), lambda registers: convert(x(registers))
+        return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
+    return Compute((t.target(destination),), lambda registers: convert(x(registers)))
 
 
 def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
@@ -208,12 +205,12 @@ def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
     return lambda registers: (x(registers) >> shift).astype(dtype)
 
 
-def float_to_integer(t: Operands, s: sass.Statement) -> Result:
+def float_to_integer(t: Operands, s: sass.Statement) -> Compute:
     """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
-    destination, a = s.operands
+    destination, a = exactly(s, 2)
     names = [part for part in s.opcode[1:] if part in INTEGER_TYPES]
     dtype = INTEGER_TYPES[names[0]] if names else np.int32
-    whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
+    whole = chosen(s, WHOLE, "rni")
     if s.has("F64"):
         x = t.wide(a, F8)
     elif s.has("F16"):
@@ -223,52 +220,57 @@ def float_to_integer(t: Operands, s: sass.Statement) -> Result:
     convert = lambda registers: float32.to_integer(x(registers), dtype, whole)  # noqa: E731
     if np.dtype(dtype).itemsize == 8:
         return t.split(destination, convert)
-    return (t.target(destination),), lambda registers: convert(registers).astype(np.dtype(dtype)).astype(I4)
+    return Compute((t.target(destination),), lambda registers: convert(registers).astype(np.dtype(dtype)).astype(I4))
 
 
-def float_to_byte(t: Operands, s: sass.Statement) -> Result:
+def float_to_byte(t: Operands, s: sass.Statement) -> Compute:
     """F2IP.U8.F32.TRUNC.NTZ d, RZ, a, RZ: a as a byte; other forms put several bytes together."""
-    destination, above, a, rest = s.operands
-    if not (_is_register_zero(above) and _is_register_zero(rest)):
-        raise ValueError("several bytes in a register")
+    destination, above, a, rest = exactly(s, 4)
+    if not (is_zero(above) and is_zero(rest)):
+        raise Unknown("several bytes in a register")
     dtype = np.uint8 if s.has("U8") else np.int8
     x = t.read(a, F4)
-    return (t.target(destination),), lambda r: float32.to_integer(x(r), dtype, "rzi").astype(np.uint8).astype(I4)
+    return Compute(
+        (t.target(destination),), lambda r: float32.to_integer(x(r), dtype, "rzi").astype(np.uint8).astype(I4)
+    )
 
 
-def round_to_whole(t: Operands, s: sass.Statement) -> Result:
+def round_to_whole(t: Operands, s: sass.Statement) -> Compute:
     """FRND{.FTZ}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL} d, a."""
-    destination, a = s.operands
-    whole = next((WHOLE[part] for part in s.opcode if part in WHOLE), "rni")
+    destination, a = exactly(s, 2)
+    whole = chosen(s, WHOLE, "rni")
     if s.has("F64"):
         x, function = t.wide(a, F8), float32.TO_WHOLE[whole]
         return t.split(destination, lambda registers: function(x(registers)))
     if s.has("F16"):
         half, function = _half(t, a), float32.TO_WHOLE[whole]
-        return (t.target(destination),), lambda registers: _bits16(function(half(registers)))
+        return Compute((t.target(destination),), lambda registers: _bits16(function(half(registers))))
     x = _flushed(s, t.read(a, F4))
-    return (t.target(destination),), lambda registers: float32.to_whole(x(registers), whole)
+    return Compute((t.target(destination),), lambda registers: float32.to_whole(x(registers), whole))
 
 
-def float_to_float(t: Operands, s: sass.Statement) -> Result:
+def float_to_float(t: Operands, s: sass.Statement) -> Compute:
     """F2F.to.from{.FTZ}{.RZ, …} d, a."""
-    destination, a = s.operands
-    to, origin = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")][:2]
+    destination, a = exactly(s, 2)
+    types = [part.lower() for part in s.opcode[1:] if part in ("F16", "F32", "F64", "BF16")]
+    if len(types) != 2 or types[1] == "bf16":
+        raise Unknown("a conversion between other types")
+    to, origin = types
     convert = conversion(to, origin, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])])
     read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
     x = read[origin]()
     if to == "f64":
         return t.split(destination, lambda registers: convert(x(registers)))
     if to == "f32":
-        return (t.target(destination),), lambda registers: convert(x(registers))
-    return (t.target(destination),), lambda registers: _bits16(convert(x(registers)))
+        return Compute((t.target(destination),), lambda registers: convert(x(registers)))
+    return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
 
 
-def pack_halves(t: Operands, s: sass.Statement) -> Result:
+def pack_halves(t: Operands, s: sass.Statement) -> Compute:
     """F2FP{.BF16,.F16}{.F32}.PACK_AB{.RZ} d, high, low: two float32 to two 16-bit floats in one register."""
     if not s.has("PACK_AB"):
-        raise ValueError("other ways of packing")
-    destination, high, low = s.operands[:3]
+        raise Unknown("other ways of packing")
+    destination, high, low, *_ = at_least(s, 3, 4)
     rounding = _rounding(s)
     narrow = float32.to_bfloat16 if s.has("BF16") else float32.to_float16
     relu = s.has("RELU")
@@ -279,7 +281,7 @@ def pack_halves(t: Operands, s: sass.Statement) -> Result:
         return _bits16(narrow(value, rounding)).view(U4)
 
     sixteen = np.uint32(16)
-    return (t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4)
+    return Compute((t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4))
 
 
 def _bits16(value):
@@ -291,23 +293,25 @@ def _bits16(value):
 
 
 def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
-    """The (low, high) 16 bits of an operand as uint16."""
-    modifiers = operand.modifiers if isinstance(operand, sass.Register | sass.Constant) else ()
-    if isinstance(operand, sass.Register) and operand.number is None:
+    """The (low, high) 16 bits of an operand as uint16, without its signs."""
+    if is_zero(operand):
         zero = lambda registers: np.uint16(0)  # noqa: E731
         return zero, zero
-    plain = t._plain(operand, U4, 0)
+    if not isinstance(operand, sass.Register | sass.Constant):
+        raise Unknown("an operand that is neither a register nor a constant")
+    plain = t.read(replace(operand, negated=False, absolute=False, modifiers=()), U4)
     low = lambda registers: (plain(registers) & np.uint32(0xFFFF)).astype(np.uint16)  # noqa: E731
     high = lambda registers: (plain(registers) >> np.uint32(16)).astype(np.uint16)  # noqa: E731
-    if "H0_H0" in modifiers:
-        return low, low
-    if "H1_H1" in modifiers:
-        return high, high
-    if "H0_NH1" in modifiers:
-        return low, lambda registers: high(registers) ^ np.uint16(0x8000)
-    if "H1_H0" in modifiers or not modifiers:
-        return low, high
-    raise ValueError(f"the halves {modifiers}")
+    match operand.modifiers:
+        case () | ("H1_H0",):
+            return low, high
+        case ("H0_H0",):
+            return low, low
+        case ("H1_H1",):
+            return high, high
+        case ("H0_NH1",):
+            return low, lambda registers: high(registers) ^ np.uint16(0x8000)
+    raise Unknown(f"the halves {' '.join(operand.modifiers)}")
 
 
 def _signed(operand: sass.Operand, reader: Reader) -> Reader:
@@ -327,8 +331,8 @@ def _half(t: Operands, operand: sass.Operand) -> Reader:
     return lambda registers: low(registers).view(F2)
 
 
-def _sources16(t: Operands, s: sass.Statement, operands: tuple) -> list[tuple[Reader, Reader]]:
-    """(low, high) of every source; an immediate is printed as two numbers, high first, and read from the code."""
+def _sources16(t: Operands, operands: Sequence[sass.Operand], count: int) -> list[tuple[Reader, Reader]]:
+    """(low, high) of `count` sources; an immediate is printed as two numbers, high first, and read from the code."""
     sources, position = [], 0
     while position < len(operands):
         operand = operands[position]
@@ -340,23 +344,25 @@ def _sources16(t: Operands, s: sass.Statement, operands: tuple) -> list[tuple[Re
             continue
         sources.append(tuple(_signed(operand, part) for part in _parts(t, operand)))
         position += 1
+    if len(sources) != count or position != len(operands):
+        raise Unknown(f"its form with {len(operands)} sources")
     return sources
 
 
-def arithmetic16(t: Operands, s: sass.Statement) -> Result:
+def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
     """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
-    destination, *operands = s.operands
-    sources = _sources16(t, s, tuple(operands))
+    destination, *operands = at_least(s, 3)
+    sources = _sources16(t, operands, 3 if s.base == "HFMA2" else 2)
     if s.base == "HADD2" and s.has("F32"):
         a, b = (source[0] for source in sources)
 
         def wide_sum(registers):
             return float32.add(float32.from_float16(a(registers).view(F2)), float32.from_float16(b(registers).view(F2)))
 
-        return (t.target(destination),), wide_sum
-    if s.base == "HFMA2" and all(_is_register_zero(operand) for operand in operands[:2]):
+        return Compute((t.target(destination),), wide_sum)
+    if s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]):
         low, high = sources[2]
-        return (t.target(destination),), lambda r: _packed(low(r), high(r))
+        return Compute((t.target(destination),), lambda r: _packed(low(r), high(r)))
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
     modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
     type_ = "bf16" if s.has("BF16_V2") else "f16"
@@ -367,21 +373,17 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Result:
         high = single(*(source[1](registers) for source in sources))
         return _packed(low, high)
 
-    return (t.target(destination),), evaluate
-
-
-def _is_register_zero(operand: sass.Operand) -> bool:
-    return isinstance(operand, sass.Register) and operand.number is None
+    return Compute((t.target(destination),), evaluate)
 
 
 def _packed(low, high):
     return (low.astype(U4) | (high.astype(U4) << np.uint32(16))).view(I4)
 
 
-def minimum_maximum16(t: Operands, s: sass.Statement) -> Result:
+def minimum_maximum16(t: Operands, s: sass.Statement) -> Compute:
     """HMNMX2{.BF16_V2}{.NAN} d, a, b, p: the smaller where p, else the larger; .NAN gives NaN if one of them is."""
-    destination, *operands, condition = s.operands
-    sources, p = _sources16(t, s, tuple(operands)), t.truth(condition)
+    destination, *operands, condition = at_least(s, 4)
+    sources, p = _sources16(t, operands, 2), t.truth(condition)
     number, type_ = (float32.from_bfloat16, "bf16") if s.has("BF16_V2") else (_as_half, "f16")
     smaller, larger = (_on_bits(operation(name, (), type_), type_) for name in ("min", "max"))
     keeps_nan = s.has("NAN")
@@ -396,7 +398,7 @@ def minimum_maximum16(t: Operands, s: sass.Statement) -> Result:
             parts.append(chosen)
         return _packed(*parts)
 
-    return (t.target(destination),), evaluate
+    return Compute((t.target(destination),), evaluate)
 
 
 def _as_half(bits):
@@ -408,28 +410,31 @@ def _on_bits(function: Callable, type_: str) -> Callable:
     return function if type_ == "bf16" else (lambda *bits: function(*(b.view(F2) for b in bits)).view(np.uint16))
 
 
-def compare16(t: Operands, s: sass.Statement) -> Result:
+def compare16(t: Operands, s: sass.Statement) -> Compute:
     """HSETP2{.BF16_V2}.cmp.bool p, q, a, b, c: p for the low halves, q for the high ones."""
-    first, second, *operands, c = s.operands
-    low, high = _comparisons16(t, s, tuple(operands), c)
-    return (t.target(first), t.target(second)), lambda registers: (low(registers), high(registers))
+    first, second, *operands, c = at_least(s, 5)
+    low, high = _comparisons16(t, s, operands, c)
+    return Compute((t.target(first), t.target(second)), lambda registers: (low(registers), high(registers)))
 
 
-def compare_to_register16(t: Operands, s: sass.Statement) -> Result:
+def compare_to_register16(t: Operands, s: sass.Statement) -> Compute:
     """HSET2{.BF16_V2}{.BF}.cmp.bool d, a, b, c: in each half 1.0 (without .BF all ones) or zero."""
-    destination, *operands, c = s.operands
-    low, high = _comparisons16(t, s, tuple(operands), c)
+    destination, *operands, c = at_least(s, 4)
+    low, high = _comparisons16(t, s, operands, c)
     one = np.uint16(0xFFFF if not s.has("BF") else 0x3F80 if s.has("BF16_V2") else 0x3C00)
     zero = np.uint16(0)
-    return (t.target(destination),), lambda r: _packed(np.where(low(r), one, zero), np.where(high(r), one, zero))
+    return Compute(
+        (t.target(destination),), lambda r: _packed(np.where(low(r), one, zero), np.where(high(r), one, zero))
+    )
 
 
-def _comparisons16(t: Operands, s: sass.Statement, operands: tuple, c: sass.Operand) -> tuple[Reader, Reader]:
+def _comparisons16(
+    t: Operands, s: sass.Statement, operands: Sequence[sass.Operand], c: sass.Operand
+) -> tuple[Reader, Reader]:
     """The comparison of the low halves and that of the high ones, each combined with a predicate."""
-    function = COMPARE[next(part for part in s.opcode if part in COMPARE)]
-    combine = COMBINE[next(part for part in s.opcode if part in COMBINE)]
+    function, combine = chosen(s, COMPARE), chosen(s, COMBINE)
     number = float32.from_bfloat16 if s.has("BF16_V2") else _as_half
-    (a, b), other = _sources16(t, s, operands), t.truth(c)
+    (a, b), other = _sources16(t, operands, 2), t.truth(c)
     return tuple(
         lambda r, x=x, y=y: combine(function(number(x(r)), number(y(r))), other(r)) for x, y in zip(a, b, strict=True)
     )

@@ -1,216 +1,266 @@
-"""Which SASS instructions are known, and on which architectures.
+"""The opcodes of SASS that are modelled: one row each, with everything that is true of it.
 
-One row an opcode; the function of the row holds the rule of its operands. A family's code uses the common opcodes and
-those of its own row. Uniform instructions (`UIADD3`) are the common ones on registers that a warp shares.
+A new opcode is a row here and its test; a new architecture is a row of FAMILIES, and `since` in the rows of its own
+opcodes. Every set of opcodes elsewhere is derived from this table.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from helpers.compiler import sass
-from helpers.simulator.frontends.sass import control, floating, memory
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.rules import Outcome
+from helpers.simulator.frontends.sass import control, floating, matrix, memory, system, warp
 from helpers.simulator.frontends.sass import integer as integers
+from helpers.simulator.frontends.sass.operands import Operands
+
+Rule = Callable[[Operands, sass.Statement], Outcome]
+ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An opcode.
+
+    rule: what its operands mean (`frontends.rules`).
+    modifiers: those that the rule carries out, or that change nothing here. With another one the instruction is
+        unknown: to pass over it would give wrong numbers. ANY where none can change anything.
+    space: the state space that it accesses: "global", "shared", "local" or "generic"; "" if it accesses none.
+    counted: the classes of instructions by threads that Nsight Compute counts it among,
+        `smsp__sass_thread_inst_executed_op_<class>_pred_on`.
+    issued: the same by warps, `smsp__sass_inst_executed_op_<class>`.
+    pipe: the pipe whose instructions are counted, `smsp__inst_executed_pipe_<pipe>`, if it is executed by one of these;
+        `pipe_with` names the pipe of forms with a modifier.
+    since: the first compute capability whose machine code has it, times ten.
+    uniform: whether there is the same for registers that a warp shares, with a U before its name.
+    reads_floats: whether its 32-bit sources are float32 numbers.
+    may_be_subnormal: whether its float32 result may be subnormal unless it carries .FTZ.
+    """
+
+    name: str
+    rule: Rule
+    modifiers: frozenset[str] | str = frozenset()
+    space: str = ""
+    counted: frozenset[str] = frozenset()
+    issued: frozenset[str] = frozenset()
+    pipe: str = ""
+    pipe_with: Mapping[str, str] = field(default_factory=dict)
+    since: int = 75
+    uniform: bool = False
+    reads_floats: bool = False
+    may_be_subnormal: bool = False
+
+    def pipe_of(self, opcode: str) -> str:
+        """The pipe that executes a form of it, "HFMA2.MMA"; "" if its instructions are not counted."""
+        if not self.pipe_with:
+            return self.pipe
+        return next((self.pipe_with[part] for part in opcode.split(".") if part in self.pipe_with), self.pipe)
+
+
+def _op(name: str, rule: Rule, modifiers: str = "", *, counted: str = "", issued: str = "", **more) -> Op:
+    """A row; words stand for sets."""
+    allowed = ANY if modifiers == ANY else frozenset(modifiers.split())
+    return Op(name, rule, allowed, counted=frozenset(counted.split()), issued=frozenset(issued.split()), **more)
+
+
+_COMPARE = "LT LE EQ NE GE GT"
+_COMPARE_FLOATS = f"{_COMPARE} LTU LEU EQU NEU GEU GTU NUM NAN"
+_COMBINE = "AND OR XOR"
+_TYPES = "U8 S8 U16 S16 U32 S32 U64 S64"
+_ROUND = "RM RP RZ"
+_FLOAT32 = f"FTZ SAT {_ROUND}"
+_BYTES = "B0 B1 B2 B3"
+# Which caches keep a line, and for whom an access must be visible: nothing here depends on it.
+_CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
+_ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
+_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
+           "F32 F64 FTZ RN")  # fmt: skip
+
+ROWS: tuple[Op, ...] = (
+    # ---- integers
+    _op("IADD3", integers.add3, "X", counted="integer", uniform=True),
+    _op("VIADD", integers.add2, counted="integer", since=90),
+    _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=True),
+    _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=True),
+    _op("SHF", integers.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=True),
+    _op("ISETP", integers.compare, f"{_COMPARE} {_COMBINE} U32 EX", counted="integer", uniform=True),
+    _op("IMNMX", integers.minimum_maximum, "U32", counted="integer", uniform=True),
+    _op("VIMNMX", integers.minimum_maximum, "U32 S16x2 U16x2", counted="integer", since=90, uniform=True),
+    _op("VIMNMX3", integers.minimum_maximum, "U32", counted="integer", since=90),
+    _op("VIADDMNMX", integers.minimum_maximum, "U32", counted="integer", since=90),
+    _op("IABS", integers.absolute, counted="integer", uniform=True),
+    _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
+    _op("IDP", integers.dot_product, "4A S8 U8", counted="integer"),
+    _op("I2I", integers.saturate, f"SAT {_TYPES}"),
+    # ---- bits
+    _op("MOV", integers.move, counted="misc", uniform=True),
+    _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=True),
+    _op("PRMT", integers.permute_bytes, counted="bit", uniform=True),
+    _op("POPC", integers.population_count, counted="integer", pipe="xu", uniform=True),
+    _op("FLO", integers.find_leading_one, "U32 SH", counted="integer", pipe="xu", uniform=True),
+    _op("BREV", integers.reverse_bits, counted="bit", pipe="xu", uniform=True),
+    _op("SGXT", integers.sign_extend, "W U32", counted="bit", uniform=True),
+    _op("BMSK", integers.bit_mask, "W", counted="bit", uniform=True),
+    _op("SEL", integers.select, counted="bit", uniform=True),
+    # ---- predicates
+    _op("PLOP3", integers.predicate_logic3, "LUT", counted="bit", uniform=True),
+    _op("P2R", integers.pack_predicates, _BYTES, counted="bit"),
+    _op("UP2UR", integers.pack_predicates, _BYTES, counted="uniform"),
+    _op("R2P", integers.unpack_predicates, _BYTES, counted="bit"),
+    _op("UR2UP", integers.unpack_predicates, _BYTES, counted="uniform"),
+    # ---- float32
+    _op("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True),
+    _op("FMUL", floating.arithmetic, _FLOAT32, counted="fmul fp32", reads_floats=True, may_be_subnormal=True),
+    _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True),
+    _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True),
+    _op("FSEL", integers.select, counted="fp32"),
+    _op("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True),
+    _op("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
+        reads_floats=True),
+    _op("FCHK", floating.check_division, counted="fp32", pipe="xu", reads_floats=True),
+    _op("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H", counted="fp32",
+        pipe="xu", reads_floats=True),
+    # ---- float64
+    _op("DADD", floating.arithmetic64, _ROUND, counted="dadd fp64", pipe="fp64"),
+    _op("DMUL", floating.arithmetic64, _ROUND, counted="dmul fp64", pipe="fp64"),
+    _op("DFMA", floating.arithmetic64, _ROUND, counted="dfma fp64", pipe="fp64"),
+    _op("DSETP", floating.compare64, f"MIN MAX {_COMPARE_FLOATS} {_COMBINE}", counted="fp64", pipe="fp64"),
+    # ---- float16 and bfloat16, two in a register
+    _op("HADD2", floating.arithmetic16, "F32 BF16_V2 RELU SAT", counted="hadd fp16"),
+    _op("HMUL2", floating.arithmetic16, "BF16_V2 RELU SAT", counted="hmul fp16"),
+    _op("HFMA2", floating.arithmetic16, "MMA BF16_V2 RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"}),
+    _op("HMNMX2", floating.minimum_maximum16, "BF16_V2 NAN", since=80),
+    _op("HSETP2", floating.compare16, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
+    _op("HSET2", floating.compare_to_register16, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
+    # ---- conversions
+    _op("I2F", floating.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", pipe="xu"),
+    _op("I2FP", floating.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80),
+    _op("F2I", floating.float_to_integer, f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_TYPES}", counted="conversion",
+        pipe="xu", reads_floats=True),
+    _op("F2IP", floating.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
+    _op("F2F", floating.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
+        reads_floats=True),
+    _op("F2FP", floating.pack_halves, "BF16 F16 F32 PACK_AB RELU RZ", counted="conversion", reads_floats=True),
+    _op("FRND", floating.round_to_whole, "FTZ F16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
+        reads_floats=True),
+    # ---- memory
+    _op("LDG", memory.load, _ACCESS, space="global", counted="memory", issued="ld"),
+    _op("LDS", memory.load, _ACCESS, space="shared", counted="memory", issued="ld"),
+    _op("LDL", memory.load, _ACCESS, space="local", counted="memory", issued="ld"),
+    _op("LD", memory.load, _ACCESS, space="generic", counted="memory", issued="ld"),
+    _op("LDC", memory.load_constant, "64 128 U8 S8 U16 S16", counted="memory", uniform=True),
+    _op("STG", memory.store, _ACCESS, space="global", counted="memory", issued="st"),
+    _op("STS", memory.store, _ACCESS, space="shared", counted="memory", issued="st"),
+    _op("STL", memory.store, _ACCESS, space="local", counted="memory", issued="st"),
+    _op("ST", memory.store, _ACCESS, space="generic", counted="memory", issued="st"),
+    _op("ATOM", memory.atomic, _ATOMIC, space="generic", counted="memory", issued="atom"),
+    _op("ATOMG", memory.atomic, _ATOMIC, space="global", counted="memory", issued="atom"),
+    _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
+    _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
+    _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
+    _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS {_ACCESS}", space="global", counted="memory", since=80),
+    _op("LDGDEPBAR", memory.end_copy_group, counted="memory", since=80),
+    _op("DEPBAR", memory.wait_for_copies, "LE", counted="misc"),
+    # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together only,
+    # so that no launch tells which.
+    _op("MEMBAR", memory.fence, "SC ALL VC CTA GPU SYS", counted="memory"),
+    _op("ERRBAR", system.nothing, ANY, counted="control"),
+    _op("CGAERRBAR", system.nothing, ANY, counted="control", since=90),
+    _op("CCTL", system.nothing, ANY, counted="memory"),
+    _op("CCTLL", system.nothing, ANY),
+    _op("CCTLT", system.nothing, ANY),
+    # ---- tensor cores
+    _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
+    _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor"),
+    # ---- lanes of a warp
+    _op("SHFL", warp.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
+    _op("VOTE", warp.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _op("VOTEU", warp.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _op("REDUX", warp.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
+    _op("MATCH", warp.match, "ANY ALL U64", counted="inter_thread_communication"),
+    _op("R2UR", warp.to_uniform, counted="misc"),
+    # ---- the system
+    _op("S2R", system.special_register, counted="misc"),
+    _op("S2UR", system.special_register, counted="misc"),
+    _op("CS2R", system.zeros, "32", counted="misc"),
+    _op("LEPC", system.position),
+    _op("BPT", system.trap, "TRAP"),
+    _op("NOP", system.no_operation, ANY, counted="misc"),
+    _op("YIELD", system.nothing, ANY, counted="control"),
+    _op("NANOSLEEP", system.nothing, ANY),
+    _op("PMTRIG", system.nothing, ANY),
+    # ---- what comes next
+    _op("BRA", control.branch, "DIV CONV U", counted="control", issued="branch"),
+    _op("BRX", control.computed_branch, counted="control", issued="branch"),
+    _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
+    _op("RET", control.returns, "REL NODEC", counted="control", issued="branch"),
+    _op("EXIT", control.leave, counted="control"),
+    _op("BAR", control.barrier, "SYNC DEFER_BLOCKING", counted="misc"),
+    _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE", counted="control"),
+    _op("ENDCOLLECTIVE", control.end_collective, since=90),
+    _op("BSSY", control.begin_meeting, counted="control"),
+    _op("BSYNC", control.meet, counted="control"),
+    _op("BREAK", control.leave_meeting, counted="control"),
+    _op("BMOV", control.move_meeting, "32 CLEAR"),
+)  # fmt: skip
+
+
+def _uniform(op: Op) -> Op:
+    return replace(op, name=f"U{op.name}", counted=frozenset(("uniform",)), issued=frozenset(), pipe="", uniform=False)
+
+
+OPCODES: dict[str, Op] = {op.name: op for row in ROWS for op in ((row, _uniform(row)) if row.uniform else (row,))}
+FLOATS = frozenset(op.name for op in ROWS if op.reads_floats)
+MAY_BE_SUBNORMAL = frozenset(op.name for op in ROWS if op.may_be_subnormal)
+COUNTED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.counted)))
+ISSUED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.issued)))
+PIPES = tuple(dict.fromkeys(name for op in ROWS for name in (op.pipe, *op.pipe_with.values()) if name))
+UNSEEN = Op("?", system.nothing)  # what is true of an opcode that is not in the table: nothing
+
+
+def of(opcode: str) -> Op:
+    """The row of an opcode with its modifiers, "LDG.E.128"; UNSEEN if it has none."""
+    return OPCODES.get(opcode.split(".", 1)[0], UNSEEN)
+
+
+# ---- architectures
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """Architectures that share their machine code.
 
-    `shared_base` is the address of a block's first byte of shared memory: Hopper keeps the first 1024 for the system.
+    since: its compute capability, times ten: it has the opcodes that came with it or before.
+    shared_base: the address of a block's first byte of shared memory: Hopper keeps the first 1024 for the system.
     """
 
     name: str
     architectures: tuple[str, ...]
-    shared_base: int
-    opcodes: frozenset[str]
+    since: int
+    shared_base: int = 0
 
-
-# ---- opcodes that compute, by what they compute with
-
-ARITHMETIC: dict[str, Callable] = {
-    # integers
-    "IADD3": integers.add3,
-    "VIADD": integers.add2,
-    "IMAD": integers.multiply_add,
-    "LEA": integers.shift_add,
-    "SHF": integers.funnel_shift,
-    "ISETP": integers.compare,
-    "IMNMX": integers.minimum_maximum,
-    "VIMNMX": integers.minimum_maximum,
-    "VIMNMX3": integers.minimum_maximum,
-    "VIADDMNMX": integers.minimum_maximum,
-    "IABS": integers.absolute,
-    "VABSDIFF": integers.absolute_difference,
-    "IDP": integers.dot_product,
-    "I2I": integers.saturate,
-    # bits
-    "MOV": integers.move,
-    "LOP3": integers.logic3,
-    "PRMT": integers.permute_bytes,
-    "POPC": integers.population_count,
-    "FLO": integers.find_leading_one,
-    "BREV": integers.reverse_bits,
-    "SGXT": integers.sign_extend,
-    "BMSK": integers.bit_mask,
-    "SEL": integers.select,
-    # predicates
-    "PLOP3": integers.predicate_logic3,
-    "P2R": integers.pack_predicates,
-    "R2P": integers.unpack_predicates,
-    # float32
-    "FADD": floating.arithmetic,
-    "FMUL": floating.arithmetic,
-    "FFMA": floating.arithmetic,
-    "FMNMX": floating.minimum_maximum,
-    "FSEL": integers.select,
-    "FSETP": floating.compare,
-    "FSET": floating.compare_to_register,
-    "FCHK": floating.check_division,
-    "MUFU": floating.special_function,
-    # float64
-    "DADD": floating.arithmetic64,
-    "DMUL": floating.arithmetic64,
-    "DFMA": floating.arithmetic64,
-    "DSETP": floating.compare64,
-    # float16 and bfloat16, two in a register
-    "HADD2": floating.arithmetic16,
-    "HMUL2": floating.arithmetic16,
-    "HFMA2": floating.arithmetic16,
-    "HMNMX2": floating.minimum_maximum16,
-    "HSETP2": floating.compare16,
-    "HSET2": floating.compare_to_register16,
-    # conversions
-    "I2F": floating.integer_to_float,
-    "I2FP": floating.integer_to_float,
-    "F2I": floating.float_to_integer,
-    "F2IP": floating.float_to_byte,
-    "F2F": floating.float_to_float,
-    "F2FP": floating.pack_halves,
-    "FRND": floating.round_to_whole,
-}
-
-# ---- opcodes that reach memory, other lanes or the system
-
-EFFECTS: dict[str, Callable] = {
-    "LDG": memory.load,
-    "LDS": memory.load,
-    "LDL": memory.load,
-    "LD": memory.load,
-    "STG": memory.store,
-    "STS": memory.store,
-    "STL": memory.store,
-    "ST": memory.store,
-    "ATOM": memory.atomic,
-    "ATOMG": memory.atomic,
-    "ATOMS": memory.atomic,
-    "RED": memory.atomic,
-    "REDG": memory.atomic,
-    "LDGSTS": memory.copy_async,
-    "LDGDEPBAR": memory.copy_group,
-    "DEPBAR": memory.copy_group,
-    "LDSM": memory.load_matrix,
-    "HMMA": memory.multiply_matrices,
-    "SHFL": memory.shuffle,
-    "VOTE": memory.vote,
-    "REDUX": memory.reduce_warp,
-    "MATCH": memory.match,
-    "R2UR": memory.to_uniform,
-    "S2R": memory.special_register,
-    "S2UR": memory.special_register,
-    "MEMBAR": memory.fence,
-    "LEPC": memory.position,
-    "BPT": memory.trap,
-}
-# What has no effect on values here: hints to the scheduler and to caches, waiting, padding.
-NO_EFFECT = frozenset(("NOP", "YIELD", "NANOSLEEP", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL", "CCTLT", "PMTRIG"))
-
-# ---- opcodes that say what comes next
-
-CONTROL: dict[str, Callable] = {
-    "BRA": control.branch,
-    "BRX": control.computed_branch,
-    "CALL": control.call,
-    "RET": control.returns,
-    "EXIT": control.leave,
-    "BAR": control.barrier,
-    "WARPSYNC": control.warp_barrier,
-    "ENDCOLLECTIVE": control.end_collective,
-    "BSSY": control.begin_meeting,
-    "BSYNC": control.meet,
-    "BREAK": control.leave_meeting,
-    "BMOV": control.move_meeting,
-}
-
-# ---- modifiers
-
-_COMPARISONS = "LT LE EQ NE GE GT LTU LEU EQU NEU GEU GTU NUM NAN AND OR XOR"
-_TYPES = "U8 S8 U16 S16 U32 S32 U64 S64"
-_ROUNDINGS = "RM RP RZ"
-# Which caches keep a line, and for whom an access must be visible: nothing here depends on it.
-_ACCESS = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B U U8 S8 U16 S16 64 128"
-_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
-           "F32 F64 FTZ RN")  # fmt: skip
-# The modifiers that the rules carry out, or that change nothing here. One that is not listed makes the instruction
-# unknown: to pass over it would give wrong numbers.
-MODIFIERS: dict[str, frozenset[str]] = {
-    opcode: frozenset(words.split())
-    for opcodes, words in (
-        ("IADD3", "X"), ("IMAD", "MOV U32 HI WIDE IADD SHL X"), ("LEA", "HI SX32 X"),
-        ("SHF", "L R W HI U32 S32 U64 S64"), ("ISETP", "LT LE EQ NE GE GT AND OR XOR U32 EX"),
-        ("IMNMX VIMNMX3 VIADDMNMX VABSDIFF", "U32"), ("VIMNMX", "U32 S16x2 U16x2"), ("IDP", "4A S8 U8"),
-        ("I2I", f"SAT {_TYPES}"), ("LOP3 PLOP3", "LUT"),
-        ("FLO", "U32 SH"), ("SGXT", "W U32"), ("BMSK", "W"), ("P2R R2P", "B0 B1 B2 B3"),
-        ("FADD FMUL FFMA", f"FTZ SAT {_ROUNDINGS}"), ("FMNMX", "FTZ NAN XORSIGN"), ("FSETP", f"FTZ {_COMPARISONS}"),
-        ("FSET", f"BF FTZ {_COMPARISONS}"), ("MUFU", "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H"),
-        ("DADD DMUL DFMA", _ROUNDINGS), ("DSETP", f"MIN MAX {_COMPARISONS}"),
-        ("HADD2", "F32 BF16_V2 RELU SAT"), ("HMUL2", "BF16_V2 RELU SAT"), ("HFMA2", "MMA BF16_V2 RELU SAT"),
-        ("HMNMX2", "BF16_V2 NAN"), ("HSETP2", f"BF16_V2 {_COMPARISONS}"), ("HSET2", f"BF16_V2 BF {_COMPARISONS}"),
-        ("I2F I2FP", f"F16 F32 F64 {_TYPES} {_ROUNDINGS}"),
-        ("F2I", f"FTZ NTZ F16 F64 TRUNC FLOOR CEIL {_TYPES}"), ("F2F", f"FTZ F16 BF16 F32 F64 {_ROUNDINGS}"),
-        ("F2IP", "U8 S8 F32 TRUNC NTZ"), ("F2FP", "BF16 F16 F32 PACK_AB RELU RZ"),
-        ("FRND", "FTZ F16 F64 TRUNC FLOOR CEIL"),
-        ("LDG LDS LDL LD STG STS STL ST", _ACCESS), ("ATOM ATOMG ATOMS RED REDG", _ATOMIC),
-        ("LDGSTS", f"BYPASS ACCESS {_ACCESS}"), ("DEPBAR", "LE"), ("LDSM", "16 M88 MT88 1 2 4"),
-        ("HMMA", "16816 1688 1684 F32 F16 BF16 TF32"), ("SHFL", "IDX UP DOWN BFLY"), ("VOTE", "ALL ANY EQ"),
-        ("REDUX", "SUM MIN MAX AND OR XOR S32"), ("MATCH", "ANY ALL U64"), ("MEMBAR", "SC ALL VC CTA GPU SYS"),
-        ("BPT", "TRAP"), ("LDC", "64 128 U8 S8 U16 S16"), ("CS2R", "32"),
-        ("BRA", "DIV CONV U"), ("CALL", "REL ABS NOINC"), ("RET", "REL NODEC"), ("BAR", "SYNC DEFER_BLOCKING"),
-        ("WARPSYNC", "ALL COLLECTIVE"), ("BMOV", "32 CLEAR"),
-    )
-    for opcode in opcodes.split()
-}  # fmt: skip
-
-
-def refuse_unknown_modifiers(s: sass.Statement) -> None:
-    """ValueError if the opcode has a modifier that is not in the table."""
-    base = UNIFORM.get(s.base, s.base)
-    unknown = set(s.opcode[1:]) - MODIFIERS.get(base, frozenset())
-    if unknown and base not in NO_EFFECT:
-        raise ValueError(f"the modifier {min(unknown)}")
-
-
-# ---- families
-
-# Uniform instructions and the common opcodes that they are.
-UNIFORM: dict[str, str] = {
-    "UIADD3": "IADD3", "UIMAD": "IMAD", "ULEA": "LEA", "USHF": "SHF", "UISETP": "ISETP", "UMOV": "MOV",
-    "ULOP3": "LOP3", "UPRMT": "PRMT", "UPOPC": "POPC", "UFLO": "FLO", "UBREV": "BREV", "USGXT": "SGXT",
-    "UBMSK": "BMSK", "USEL": "SEL", "UPLOP3": "PLOP3", "UP2UR": "P2R", "UR2UP": "R2P", "VOTEU": "VOTE",
-    "ULDC": "LDC", "UIMNMX": "IMNMX", "UVIMNMX": "VIMNMX", "UIABS": "IABS",
-}  # fmt: skip
-_HOPPER_ONLY = frozenset(("VIADD", "VIMNMX", "VIMNMX3", "VIADDMNMX", "REDG", "ENDCOLLECTIVE", "CGAERRBAR"))
-_SINCE_AMPERE = frozenset(("F2IP", "LDGSTS", "LDGDEPBAR", "REDUX", "I2FP", "HMNMX2"))
-_COMMON = (frozenset(ARITHMETIC) | frozenset(EFFECTS) | frozenset(CONTROL) | frozenset(UNIFORM) | NO_EFFECT
-           | {"LDC", "CS2R"}) - _HOPPER_ONLY - _SINCE_AMPERE  # fmt: skip
 
 FAMILIES: tuple[Family, ...] = (
-    Family("Turing", ("sm_75",), 0, _COMMON),
-    Family("Ampere", ("sm_80", "sm_86", "sm_87"), 0, _COMMON | _SINCE_AMPERE),
-    Family("Ada", ("sm_89",), 0, _COMMON | _SINCE_AMPERE),
-    Family("Hopper", ("sm_90", "sm_90a"), 1024, _COMMON | _SINCE_AMPERE | _HOPPER_ONLY),
+    Family("Turing", ("sm_75",), 75),
+    Family("Ampere", ("sm_80", "sm_86", "sm_87"), 80),
+    Family("Ada", ("sm_89",), 89),
+    Family("Hopper", ("sm_90", "sm_90a"), 90, shared_base=1024),
 )
 
 
 def family(arch: str) -> Family | None:
-    """The family of an architecture; None if its machine code is not known here."""
+    """The family of an architecture; None if its machine code is not modelled."""
     return next((family for family in FAMILIES if arch in family.architectures), None)
+
+
+def outcome(t: Operands, s: sass.Statement, since: int) -> Outcome:
+    """What a statement does. Unknown if its opcode is not modelled for the compute capability `since`, or its form."""
+    op = OPCODES.get(s.base)
+    if op is None or op.since > since:
+        raise Unknown(f"the opcode {s.base}")
+    if op.modifiers != ANY:
+        for part in s.opcode[1:]:
+            if part not in op.modifiers:
+                raise Unknown(f"the modifier .{part}")
+    t.begin(s, op.space)
+    return op.rule(t, s)

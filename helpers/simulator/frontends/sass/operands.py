@@ -4,39 +4,133 @@ A register is 32 bits: a slot holds int32 or float32, whatever was written last,
 64-bit values are pairs of registers, R4 with R5. RZ reads as 0 and PT as true; what is written to them is lost.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.engine.ir import Registers
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.rules import Compute, Reader
 
 I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
 I8, U8, F8 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 BOOL = np.dtype(bool)
 INFINITIES_AND_NAN = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
-Reader = Callable[[Registers], np.ndarray]
+T = TypeVar("T")
+_NEEDED = object()
+
+
+# ---- the form of a statement
+
+
+def exactly(s: sass.Statement, count: int) -> tuple[sass.Operand, ...]:
+    """The operands of a statement that must have `count` of them."""
+    return at_least(s, count, count)
+
+
+def at_least(s: sass.Statement, count: int, most: int = 99) -> tuple[sass.Operand, ...]:
+    """The operands of a statement that must have `count` of them, and may have more."""
+    if not count <= len(s.operands) <= most:
+        raise Unknown(f"its form with {len(s.operands)} operands")
+    return s.operands
+
+
+def chosen(s: sass.Statement, names: Mapping[str, T], default: T = _NEEDED) -> T:
+    """What the first modifier that is one of `names` stands for, or the default."""
+    for part in s.opcode[1:]:
+        if part in names:
+            return names[part]
+    if default is _NEEDED:
+        raise Unknown(f"its form without one of {', '.join(names)}")
+    return default
+
+
+def number(operand: sass.Operand) -> int:
+    """The value of an operand that must be an integer constant."""
+    if not isinstance(operand, sass.Immediate) or _is_float(operand.text):
+        raise Unknown("an operand that is no integer where one is expected")
+    return operand.integer
+
+
+def is_register(operand: sass.Operand) -> bool:
+    """Whether an operand is a register of 32 bits, RZ among them."""
+    return isinstance(operand, sass.Register) and operand.file in ("R", "UR")
+
+
+def is_predicate(operand: sass.Operand) -> bool:
+    """Whether an operand is a predicate, PT among them."""
+    return isinstance(operand, sass.Register) and operand.file.endswith("P")
+
+
+def is_zero(operand: sass.Operand) -> bool:
+    """Whether an operand is RZ."""
+    return is_register(operand) and operand.number is None and not operand.inverted
+
+
+def leading_predicates(operands: tuple[sass.Operand, ...]) -> tuple[list[sass.Register], tuple[sass.Operand, ...]]:
+    """(the predicates that stand before the sources, the rest)."""
+    count = 0
+    while count < len(operands) and is_predicate(operands[count]):
+        count += 1
+    return list(operands[:count]), operands[count:]
+
+
+# ---- registers and constants
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Where things are in a kernel's code, as indices of statements unless they are called addresses.
+
+    `loaded_floats` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
+    is the machine code itself.
+    """
+
+    labels: Mapping[str, int] = field(default_factory=dict)
+    addresses: Mapping[int, int] = field(default_factory=dict)  # address of a statement → its index
+    return_points: tuple[int, ...] = ()  # what follows calls
+    collective_ends: Mapping[int, int] = field(default_factory=dict)  # address of an ENDCOLLECTIVE → where to go on
+    functions: tuple[int, ...] = ()  # where functions begin
+    branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
+    loaded_floats: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    binary: bytes = b""
+
+    def place(self, operand: sass.Operand) -> int:
+        """The statement that an operand names, which must be a label of the code."""
+        if not isinstance(operand, sass.Label) or operand.name not in self.labels:
+            raise Unknown("a place that is not in the code of the kernel")
+        return self.labels[operand.name]
+
+
+NO_CODE = Code()
 
 
 class Operands:
     """The registers and constants that one kernel uses, as slots.
 
-    `constants` maps (bank, offset, dtype) to the slot that a launch fills with that word; `read_now` and `written_now`
-    collect the slots of the instruction that is being translated.
+    `constants` maps (bank, offset, dtype) to the slot that a launch fills with that word; `read_now` collects the slots
+    that the instruction reads which is being translated, and `space` is the state space that its opcode names.
+    `shared_base` is the address that the architecture gives to a block's first byte of shared memory.
     """
 
-    def __init__(self, code: bytes = b"") -> None:
+    def __init__(self, arch: str, shared_base: int = 0, code: Code = NO_CODE) -> None:
+        self.arch = arch
+        self.code = code
+        self.shared_base = shared_base
+        self.space = ""
         self.slots: dict[str, int] = {}
         self.initial: list = []
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
         self._pairs: dict[tuple[int, int], int] = {}
-        self._code = code
         self._address = 0
 
-    def begin(self, statement: sass.Statement) -> None:
-        """The operands that follow are those of `statement`."""
+    def begin(self, statement: sass.Statement, space: str) -> None:
+        """The operands that follow are those of `statement`, whose opcode accesses the state space `space`."""
         self.read_now = set()
+        self.space = space
         self._address = statement.address
 
     # ---- slots
@@ -50,7 +144,7 @@ class Operands:
     def target(self, operand: sass.Operand, distance: int = 0) -> int | None:
         """The slot that a destination writes; None for RZ, PT and so on. `distance` 1 is the next register."""
         if not isinstance(operand, sass.Register):
-            raise ValueError(f"{operand} is no destination")
+            raise Unknown("a destination that is no register")
         if operand.number is None:
             return None
         return self.slot(operand.next(distance).name)
@@ -85,7 +179,7 @@ class Operands:
 
     def bits(self, operand: sass.Operand, distance: int = 0) -> Reader:
         """An operand with whatever dtype it has: for moves and stores."""
-        if isinstance(operand, sass.Register) and not (operand.negated or operand.absolute or operand.inverted):
+        if is_register(operand) and not (operand.negated or operand.absolute or operand.inverted):
             if operand.number is None:
                 return lambda registers: np.int32(0)
             slot = self._use(operand.next(distance).name)
@@ -96,8 +190,8 @@ class Operands:
         if isinstance(operand, sass.Constant) and operand.register is None:
             slot = self.constant(operand.bank, operand.offset + 4 * distance, dtype)
             return lambda registers: registers[slot]
-        if not isinstance(operand, sass.Register):
-            raise ValueError(f"the operand {operand} cannot be read")
+        if not is_register(operand):
+            raise Unknown("an operand that is neither a register nor a constant")
         if operand.number is None:
             zero = dtype.type(0)
             return lambda registers: zero
@@ -144,8 +238,8 @@ class Operands:
     # ---- reading predicates
     def predicate(self, operand: sass.Operand) -> Reader | None:
         """How to get a predicate as bool; None for PT, which is always true."""
-        if not isinstance(operand, sass.Register) or not operand.file.endswith("P"):
-            raise ValueError(f"{operand} is no predicate")
+        if not is_predicate(operand):
+            raise Unknown("an operand that is no predicate where one is expected")
         if operand.number is None:
             return (lambda registers: np.False_) if operand.negated else None
         slot = self._use(operand.name)
@@ -165,22 +259,23 @@ class Operands:
         """
         if isinstance(operand, sass.Immediate):
             if dtype.kind == "f":
-                number = np.array(self.raw_immediate() << 32, np.uint64).view(np.float64)[()]
-                number = -number if operand.negated else number
-                return lambda registers: number
-            value = dtype.type(-operand.integer if operand.negated else operand.integer)
-            return lambda registers: value
+                float_ = np.array(self.raw_immediate() << 32, np.uint64).view(np.float64)[()]
+                float_ = -float_ if operand.negated else float_
+                return lambda registers: float_
+            value = -number(operand) if operand.negated else number(operand)
+            constant = np.array(value & 0xFFFFFFFFFFFFFFFF, U8).view(dtype)[()]
+            return lambda registers: constant
         _refuse_modifiers(operand)
         if isinstance(operand, sass.Constant) and operand.register is None:
             slot = self.constant(operand.bank, operand.offset, dtype)
             reader = lambda registers: registers[slot]  # noqa: E731
-        elif isinstance(operand, sass.Register) and operand.number is None:
+        elif is_register(operand) and operand.number is None:
             zero = dtype.type(0)
             reader = lambda registers: zero  # noqa: E731
-        elif isinstance(operand, sass.Register):
+        elif is_register(operand):
             reader = self._pair(operand, dtype)
         else:
-            raise ValueError(f"the operand {operand} has no 64 bits")
+            raise Unknown("an operand that has no 64 bits")
         if operand.absolute:
             reader = _then(np.abs, reader)
         if operand.negated:
@@ -213,11 +308,11 @@ class Operands:
 
         return read
 
-    def split(self, operand: sass.Operand, evaluate: Reader) -> tuple[tuple[int | None, ...], Callable]:
-        """(slots, function) that writes a 64-bit result to a pair of registers and remembers it as a whole."""
+    def split(self, operand: sass.Operand, evaluate: Reader) -> Compute:
+        """Writes a 64-bit result to a pair of registers and remembers it as a whole."""
         low_slot, high_slot = self.targets(operand, 2)
         if low_slot is None:
-            return (None, None), (lambda registers: (None, None))
+            return Compute((None, None), lambda registers: (None, None))
         memory = self.pair_slot(low_slot, high_slot)
 
         def evaluate_pair(registers):
@@ -226,18 +321,25 @@ class Operands:
             registers[memory] = (low, high, value)
             return low, high
 
-        return (low_slot, high_slot), evaluate_pair
+        return Compute((low_slot, high_slot), evaluate_pair)
+
+    def is_read_as_float(self, s: sass.Statement, destination: sass.Operand, count: int) -> bool:
+        """Whether float32 arithmetic is the next in the text to read what `s` loads into `count` registers."""
+        floats = self.code.loaded_floats.get(s.address)
+        if not floats or not is_register(destination):
+            return False
+        return any(destination.next(distance).name in floats for distance in range(count))
 
     # ---- the machine code itself
     def raw_immediate(self) -> int:
         """The 32 bits of the immediate operand, as they stand in bits 32 to 63 of the instruction's 128."""
-        return int.from_bytes(self._code[self._address + 4 : self._address + 8], "little")
+        return int.from_bytes(self.code.binary[self._address + 4 : self._address + 8], "little")
 
 
 def _refuse_modifiers(operand: sass.Operand) -> None:
     """A part of a register, a scale: what the caller does not take off first, it does not know."""
     if isinstance(operand, sass.Register | sass.Constant) and set(operand.modifiers) - {"64"}:
-        raise ValueError(f"the operand's modifier {operand.modifiers[0]}")
+        raise Unknown(f"the operand's modifier {operand.modifiers[0]}")
 
 
 def _then(function: Callable, reader: Reader) -> Reader:

@@ -1,8 +1,7 @@
 """SASS statements → a Program: the machine code of a CUBIN, ready for the engine.
 
-`sass` reads the text, `sass_tables` knows the opcodes, and their rules are in `sass_integer`, `sass_float`,
-`sass_memory` and `sass_control`. Here they are put together: registers and constants become slots, and a launch fills
-the constant banks as the driver does:
+`compiler.sass` reads the text, `opcodes` has a row for each opcode with its rule, and `operands` makes slots of
+registers and constants. Here they are put together, and a launch fills the constant banks as the driver does:
 
 - bank 0 holds the block's and the grid's dimensions, the windows of generic addresses, the top of the stack and, from
   `CompiledKernel.parameter_base` on, the parameters;
@@ -21,75 +20,17 @@ from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
-from helpers.simulator.frontends.sass import integer as integers
-from helpers.simulator.frontends.sass import memory
-from helpers.simulator.frontends.sass.control import Code
-from helpers.simulator.frontends.sass.opcodes import (
-    ARITHMETIC,
-    CONTROL,
-    EFFECTS,
-    FAMILIES,
-    NO_EFFECT,
-    UNIFORM,
-    Family,
-    family,
-    refuse_unknown_modifiers,
-)
-from helpers.simulator.frontends.sass.operands import F4, Operands, float_immediate, is_nan
+from helpers.simulator.frontends import rules
+from helpers.simulator.frontends.sass import opcodes, system
+from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
+from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
 
 # Where things are in constant bank 0, the same for all families.
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
-FLOAT_OPCODES = frozenset(
-    ("FADD", "FMUL", "FFMA", "FMNMX", "FSETP", "FSET", "FCHK", "MUFU", "F2I", "F2F", "F2FP", "FRND")
-)
-FLUSHING = frozenset(("FADD", "FMUL", "FFMA"))
-
-
-class Translator(Operands):
-    """Operands, with what is known of the kernel: its architecture, its code, and how its registers are used."""
-
-    def __init__(self, kernel: CompiledKernel, kind: Family, image: cubin.Cubin, function: sass.Function) -> None:
-        super().__init__(image.code(kernel.lowered_name))
-        self.kernel = kernel
-        self.arch = kernel.arch
-        self.shared_base = kind.shared_base
-        self._next_use = _next_uses(function.statements)
-
-    def is_read_as_float(self, s: sass.Statement, destination: sass.Operand, count: int) -> bool:
-        """Whether the next instruction in the text that reads what `s` loads is one of float32 arithmetic."""
-        if not isinstance(destination, sass.Register) or destination.number is None:
-            return False
-        uses = self._next_use[s.address // sass.INSTRUCTION_BYTES]
-        return any(uses.get(destination.next(distance).name, False) for distance in range(count))
-
-
-def _next_uses(statements: list[sass.Statement]) -> list[dict[str, bool]]:
-    """For each load: register → whether the next reader of it in the text is float32 arithmetic.
-
-    A load at the end of a loop is read at its beginning: then it counts how the register is used at all.
-    """
-    anywhere: dict[str, bool] = {}
-    for statement in statements:
-        if statement.base in FLOAT_OPCODES:
-            for operand in statement.operands:
-                if isinstance(operand, sass.Register):
-                    anywhere[operand.name] = True
-    nearest = dict(anywhere)
-    result: list[dict[str, bool]] = []
-    for statement in reversed(statements):
-        is_load = statement.base in ("LDG", "LDS", "LDL", "LD")
-        result.append(dict(nearest) if is_load else {})
-        is_float = statement.base in FLOAT_OPCODES
-        for position, operand in enumerate(statement.operands):
-            if isinstance(operand, sass.Register):
-                if position == 0 and not statement.base.startswith("ST"):
-                    nearest[operand.name] = anywhere.get(operand.name, False)
-                else:
-                    nearest[operand.name] = is_float
-    return result[::-1]
+UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 
 
 @uncollected
@@ -97,7 +38,7 @@ def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at SASS level.
 
     Raises:
-        UnsupportedInstruction: an instruction or the architecture is not known here; the message names the instruction
+        UnsupportedInstruction: an instruction or the architecture is not modelled; the message names the instruction
             and its source line.
         NvdisasmMissing, DisassemblyError: the machine code cannot be printed.
     """
@@ -105,8 +46,8 @@ def translate(kernel: CompiledKernel) -> Program:
     if kind is None:
         known = ", ".join(name for each in FAMILIES for name in each.architectures)
         raise UnsupportedInstruction(
-            f"{kernel.entry} was compiled for {kernel.arch}, whose machine code the simulator does not know; it knows "
-            f'{known}. Compile for one of these, for example RawModule(…, arch="sm_90").'
+            f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
+            f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
         )
     try:
         function = sass.parse(compiler.disassemble(kernel), kernel.filename)
@@ -114,9 +55,8 @@ def translate(kernel: CompiledKernel) -> Program:
         what = f"{kernel.entry}: nvdisasm printed what the simulator cannot read: {error}"
         raise UnsupportedInstruction(what) from error
     image = cubin.read(kernel.cubin)
-    translator = Translator(kernel, kind, image, function)
-    code = _code(function, image.branch_targets(kernel.lowered_name))
-    instructions = [_instruction(translator, statement, code, kind) for statement in function.statements]
+    translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
+    instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
     program = Program(
         name=kernel.entry,
@@ -145,78 +85,79 @@ def _uses_stack(function: sass.Function) -> bool:
     return any(statement.base in ("LDL", "STL") for statement in function.statements)
 
 
-def _code(function: sass.Function, branch_targets: dict[int, tuple[int, ...]]) -> Code:
+def _code(function: sass.Function, image: cubin.Cubin, kernel: str) -> Code:
     statements = function.statements
     calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and s.has("REL")]
     ends: dict[int, int] = {}
     collective = -1
-    for i, s in enumerate(statements):
+    for s in statements:
         if s.base == "WARPSYNC" and s.has("COLLECTIVE"):
             collective = function.labels[s.operands[-1].name]
         elif s.base == "ENDCOLLECTIVE":
-            ends[i] = collective
-    addresses = {s.address: i for i, s in enumerate(statements)}
-    functions = [at for name, at in function.labels.items() if not name.startswith(".")]
+            ends[s.address] = collective
     return Code(
-        function.labels, addresses, tuple(dict.fromkeys(calls)), ends, tuple(dict.fromkeys(functions)), branch_targets
-    )  # fmt: skip
+        labels=function.labels,
+        addresses={s.address: i for i, s in enumerate(statements)},
+        return_points=tuple(dict.fromkeys(calls)),
+        collective_ends=ends,
+        functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if not name.startswith("."))),
+        branch_targets=image.branch_targets(kernel),
+        loaded_floats=_loaded_floats(statements),
+        binary=image.code(kernel),
+    )
 
 
-def _instruction(t: Translator, s: sass.Statement, code: Code, kind: Family) -> Instruction:
-    """One statement; what is not known becomes an instruction that raises if it is reached (see _reachable_only)."""
+def _loaded_floats(statements: list[sass.Statement]) -> dict[int, frozenset[str]]:
+    """By the address of a load: the registers whose next reader in the text is float32 arithmetic.
+
+    A load at the end of a loop is read at its beginning: then it counts how the register is used at all.
+    """
+    anywhere = {
+        operand.name
+        for statement in statements
+        if statement.base in FLOATS
+        for operand in statement.operands
+        if isinstance(operand, sass.Register)
+    }
+    nearest = set(anywhere)
+    result: dict[int, frozenset[str]] = {}
+    for statement in reversed(statements):
+        row = opcodes.OPCODES.get(statement.base, opcodes.UNSEEN)
+        if "ld" in row.issued:
+            result[statement.address] = frozenset(nearest)
+        for position, operand in enumerate(statement.operands):
+            if isinstance(operand, sass.Register):
+                is_written = position == 0 and "st" not in row.issued
+                if operand.name in anywhere if is_written else row.reads_floats:
+                    nearest.add(operand.name)
+                else:
+                    nearest.discard(operand.name)
+    return result
+
+
+def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> Instruction:
+    """One statement; what is not modelled becomes an instruction that raises if it is reached (see _reachable_only)."""
     instruction = Instruction(s.address // sass.INSTRUCTION_BYTES, s.text, ".".join(s.opcode), s.line, Kind.ALU)
     instruction.called_from = s.called_from
-    t.begin(s)
-    base = UNIFORM.get(s.base, s.base)
+    instruction.guard = t.guard(s.guard)
     try:
-        instruction.guard = t.guard(s.guard)
-        if s.base not in kind.opcodes:
-            raise ValueError(f"{s.base} is no instruction of {kind.name}")
-        refuse_unknown_modifiers(s)
-        if base == "CALL" and s.has("ABS"):
-            _effect(instruction, memory.call(t, s))
-        elif base in CONTROL:
-            CONTROL[base](t, s, instruction, code)
-        elif base in NO_EFFECT:
-            _effect(instruction, ((), memory.together if base == "NOP" else memory.nothing))
-        elif base in EFFECTS:
-            _effect(instruction, EFFECTS[base](t, s))
-        elif base == "LDC" and s.operands[1].register is not None:
-            _effect(instruction, memory.load_constant(t, s))
-        elif base == "LDC":
-            instruction.writes, instruction.evaluate = integers.load_constant(t, s)
-        elif base == "CS2R":
-            instruction.writes, instruction.evaluate = integers.zeros(t, s)
-        else:
-            instruction.writes, instruction.evaluate = ARITHMETIC[base](t, s)
-            if instruction.opcode == "FFMA.FTZ":
-                instruction.fma = tuple(t.read(operand, F4) for operand in s.operands[1:])
-    except (Unknown, KeyError, ValueError, IndexError, AttributeError, StopIteration, TypeError) as error:
-        _unknown(t, s, instruction, error)
+        rules.complete(instruction, opcodes.outcome(t, s, kind.since))
+    except Unknown as unknown:
+        where = f" (line {s.line} of your source)" if s.line else ""
+        instruction.opcode = UNKNOWN
+        instruction.text = (
+            f"{entry}: the {t.arch} machine instruction `{s.text}`{where} is not modelled by the simulator: {unknown}."
+        )
+        rules.complete(instruction, rules.Effect((), _raise_unsupported))
+        return instruction
     instruction.reads = tuple(t.read_now)
     first = s.operands[0] if s.operands else None
     instruction.uniform = isinstance(first, sass.Register) and first.file in ("UR", "UP") and bool(instruction.writes)
     return instruction
 
 
-def _effect(instruction: Instruction, effect: tuple) -> None:
-    instruction.kind = Kind.EFFECT
-    instruction.writes, instruction.execute = effect
-
-
-def _unknown(t: Translator, s: sass.Statement, instruction: Instruction, error: Exception) -> None:
-    where = f" (line {s.line} of your source)" if s.line else ""
-    message = (
-        f"{t.kernel.entry}: the simulator does not know the {t.arch} machine instruction `{s.text}`{where}: {error}."
-    )
-
-    def execute(wave, registers, mask):
-        raise UnsupportedInstruction(message)
-
-    instruction.kind, instruction.writes, instruction.execute = Kind.EFFECT, (), execute
-    instruction.evaluate = instruction.condition = instruction.select = None
-    instruction.opcode = "?"
-    instruction.text = message
+def _raise_unsupported(wave, registers, mask):
+    raise UnsupportedInstruction(wave.instruction.text)
 
 
 def _reachable_only(instructions: list[Instruction]) -> None:
@@ -227,7 +168,7 @@ def _reachable_only(instructions: list[Instruction]) -> None:
         while index < len(instructions) and index not in seen:
             seen.add(index)
             instruction = instructions[index]
-            if instruction.opcode == "?":
+            if instruction.opcode == UNKNOWN:
                 raise UnsupportedInstruction(instruction.text)
             if instruction.kind is Kind.BRANCH:
                 todo.extend(instruction.targets or (instruction.target,))
@@ -241,11 +182,11 @@ def _reachable_only(instructions: list[Instruction]) -> None:
 def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
     """Whether float32 arithmetic without .FTZ, or a subnormal constant, can bring subnormal numbers into registers."""
     for s in statements:
-        if s.base in FLUSHING and not s.has("FTZ"):
+        if s.base in MAY_BE_SUBNORMAL and not s.has("FTZ"):
             return True
         if s.base == "F2F" and s.opcode[1:3] == ("F32", "F64") and not s.has("FTZ"):
             return True
-        if s.base in FLOAT_OPCODES and s.base != "FSETP":
+        if s.base in FLOATS and s.base != "FSETP":
             for operand in s.operands:
                 is_number = isinstance(operand, sass.Immediate)
                 if is_number and not is_nan(operand.text) and 0 < abs(float_immediate(operand.text)) < SMALLEST_NORMAL:
@@ -256,7 +197,7 @@ def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
 # ---- constant banks
 
 
-def _variables(t: Translator, image: cubin.Cubin, kernel: CompiledKernel) -> dict[str, tuple[Variable, int]]:
+def _variables(t: Operands, image: cubin.Cubin, kernel: CompiledKernel) -> dict[str, tuple[Variable, int]]:
     """The module's variables that the code can reach, each with a slot for its address."""
     wanted = {symbol.name: symbol for symbol, _ in image.addresses(4, kernel.lowered_name).values() if symbol.section}
     wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
@@ -268,7 +209,7 @@ def _variables(t: Translator, image: cubin.Cubin, kernel: CompiledKernel) -> dic
     return variables
 
 
-def _starter(t: Translator, image: cubin.Cubin, kernel: CompiledKernel, program: Program) -> Callable:
+def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: Program) -> Callable:
     """The function that fills the constant banks of a wave and the slots that hold their words."""
     literals = {2: image.bank(2, kernel.lowered_name)}
     addresses = image.addresses(4, kernel.lowered_name)
@@ -284,7 +225,7 @@ def _starter(t: Translator, image: cubin.Cubin, kernel: CompiledKernel, program:
         if addresses:
             data = bytearray(bank4)
             for offset, (symbol, addend) in addresses.items():
-                known = memory.FUNCTION_ADDRESSES.get(symbol.name, 0)
+                known = system.FUNCTION_ADDRESSES.get(symbol.name, 0)
                 place = int(registers[variables[symbol.name][1]]) if symbol.name in variables else known
                 struct.pack_into("<q", data, offset, place + addend)
             banks[4] = bytes(data)

@@ -1,0 +1,97 @@
+"""What SASS asks of the system: special registers, printf and assert, traps; and what changes no value at all."""
+
+import numpy as np
+
+from helpers.compiler import sass
+from helpers.simulator.engine import printf
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.errors import Unknown, UnsupportedInstruction
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect
+from helpers.simulator.frontends.sass.operands import I4, Operands, at_least, exactly
+
+# Special registers by the name that the engine knows them under.
+SPECIAL = {
+    **{f"SR_{name}.{axis.upper()}": f"{key}.{axis}" for name, key in (("TID", "tid"), ("CTAID", "ctaid"),
+       ("NTID", "ntid"), ("NCTAID", "nctaid")) for axis in "xyz"},
+    "SR_LANEID": "laneid", "SR_LTMASK": "lanemask_lt", "SR_LEMASK": "lanemask_le", "SR_GTMASK": "lanemask_gt",
+    "SR_GEMASK": "lanemask_ge", "SR_EQMASK": "lanemask_eq", "SR_WARPID": "warpid", "SR_NWARPID": "nwarpid",
+}  # fmt: skip
+# A block is a cluster of its own; windows lie at the upper half of generic addresses.
+SPECIAL_CONSTANTS = {"SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_LWINHI": LOCAL_WINDOW >> 32, "SRZ": 0}
+FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail}
+FUNCTION_ADDRESSES = {name: (1 << 62) + 16 * number for number, name in enumerate(FUNCTIONS, 1)}
+
+
+def special_register(t: Operands, s: sass.Statement) -> Effect:
+    """S2R, S2UR d, SR_….
+
+    Clocks and the number of the SM are not simulated.
+    """
+    destination, source = exactly(s, 2)
+    if not isinstance(source, sass.Special):
+        raise Unknown("an operand that is no special register where one is expected")
+    if source.name in SPECIAL_CONSTANTS:
+        constant = np.int32(SPECIAL_CONSTANTS[source.name])
+        return Effect((t.target(destination),), lambda wave, registers, mask: (constant,))
+    if source.name not in SPECIAL:
+        raise Unknown(f"the special register {source.name}")
+    key = SPECIAL[source.name]
+    return Effect((t.target(destination),), lambda wave, registers, mask: (wave.special_value(key).view(I4),))
+
+
+def call(t: Operands, s: sass.Statement) -> Effect:
+    """CALL.ABS.NOINC R8: a function that the system provides, printf or assert, at a 64-bit address.
+
+    Arguments are in R4:R5, R6:R7 and so on; the return address is that of the next instruction.
+    """
+    target = t.wide(at_least(s, 1)[-1])
+    arguments = [t.wide(sass.Register("R", number)) for number in (4, 6)]
+    by_address = {address: FUNCTIONS[name] for name, address in FUNCTION_ADDRESSES.items()}
+
+    def execute(wave, registers, mask):
+        where = np.broadcast_to(target(registers), wave.shape)
+        where = int(where.reshape(-1)[0] if mask is None else where[mask][0])
+        if where not in by_address:
+            raise UnsupportedInstruction(f"{wave.program.name} calls a function through a pointer (`{s.text}`).")
+        wave.call_parameters = {number: argument(registers) for number, argument in enumerate(arguments)}
+        by_address[where](wave, registers, mask)
+
+    return Effect(
+        (t.slot("R4"), t.slot("R5")), lambda wave, r, mask: execute(wave, r, mask) or (np.int32(0), np.int32(0))
+    )
+
+
+def trap(t: Operands, s: sass.Statement) -> Effect:
+    """BPT.TRAP."""
+    return Effect((), printf.trap)
+
+
+def position(t: Operands, s: sass.Statement) -> Effect:
+    """LEPC d: the address of the code, which only return addresses of the system's functions are made of."""
+    destination, *_ = at_least(s, 1)
+    return Effect(t.targets(destination, 2), lambda wave, registers, mask: (np.int32(s.address), np.int32(0)))
+
+
+def nothing(t: Operands, s: sass.Statement) -> Effect:
+    """A hint to the scheduler or to a cache, a wait: no value changes."""
+    return NOTHING
+
+
+def no_operation(t: Operands, s: sass.Statement) -> Effect:
+    """NOP: what ptxas leaves of `__syncwarp()` where it knows that the lanes of a warp are together."""
+    return Effect((), _together)
+
+
+def _together(wave, registers, mask) -> None:
+    if wave.recorder is not None:
+        wave.recorder.warp_barrier(wave, mask)
+
+
+def zeros(t: Operands, s: sass.Statement) -> Compute:
+    """CS2R{.32} d, SRZ: zero, to a pair of registers."""
+    destination, source = exactly(s, 2)
+    if source != sass.Special("SRZ"):
+        raise Unknown("a clock")
+    if s.has("32"):
+        return Compute((t.target(destination),), lambda registers: np.int32(0))
+    return Compute(t.targets(destination, 2), lambda registers: (np.int32(0), np.int32(0)))

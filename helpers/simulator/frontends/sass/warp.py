@@ -1,0 +1,100 @@
+"""Instructions of SASS that exchange values between the lanes of a warp."""
+
+import numpy as np
+
+from helpers.compiler import sass
+from helpers.simulator.engine import accesses
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.rules import Effect
+from helpers.simulator.frontends.sass.operands import (
+    I4,
+    U4,
+    Operands,
+    at_least,
+    chosen,
+    exactly,
+    is_predicate,
+    is_register,
+)
+
+
+def shuffle(t: Operands, s: sass.Statement) -> Effect:
+    """SHFL.{IDX,UP,DOWN,BFLY} p, d, a, lane, clamp."""
+    inside, destination, value, lane, control = exactly(s, 5)
+    mode = chosen(s, {"IDX": "idx", "UP": "up", "DOWN": "down", "BFLY": "bfly"})
+    slots = (t.target(destination), t.target(inside))
+    return Effect(slots, accesses.shuffle(mode, t.bits(value), t.read(lane, U4), t.read(control, U4)))
+
+
+def vote(t: Operands, s: sass.Statement) -> Effect:
+    """VOTE.{ALL,ANY,EQ} {d,} p, q: p = all (any, all equal) of the active lanes' q; d = the ballot of q."""
+    mode = chosen(s, {"ALL": "all", "ANY": "any", "EQ": "uni"})
+    *results, condition = at_least(s, 2, 3)
+    asked = t.truth(condition)
+    ballot = next((operand for operand in results if is_register(operand)), None)
+    answer = next((operand for operand in results if is_predicate(operand)), None)
+    wanted = [(ballot, accesses.vote("ballot", asked)), (answer, accesses.vote(mode, asked))]
+    wanted = [(t.target(operand), execute) for operand, execute in wanted if operand is not None]
+    slots = tuple(slot for slot, _ in wanted)
+
+    def execute(wave, registers, mask):
+        return tuple(
+            part(wave, registers, mask)[0] if slot is not None else None for slot, part in wanted
+        )  # fmt: skip
+
+    return Effect(slots, execute)
+
+
+def reduce_warp(t: Operands, s: sass.Statement) -> Effect:
+    """REDUX{.SUM,.MIN,.MAX,.OR,.XOR}{.S32} d, a: without a word it is AND."""
+    destination, a = exactly(s, 2)
+    names = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}
+    operation = chosen(s, names, "and")
+    dtype = I4 if s.has("S32") else U4
+    execute = accesses.reduce_warp(operation, dtype, t.read(a, dtype))
+    return Effect((t.target(destination),), lambda wave, r, mask: (execute(wave, r, mask)[0].view(I4),))
+
+
+def match(t: Operands, s: sass.Statement) -> Effect:
+    """MATCH.ANY d, a: the lanes with the same value; MATCH.ALL p, d, a: all lanes if all are equal, and whether."""
+    *results, a = at_least(s, 2, 3)
+    value = t.wide(a) if s.has("U64") else t.read(a)
+    everybody = s.has("ALL")
+    destination = next((operand for operand in results if is_register(operand)), None)
+    answer = next((operand for operand in results if is_predicate(operand)), None)
+    if destination is None:
+        raise Unknown("its form without a register")
+
+    def execute(wave, registers, mask):
+        values, active = accesses.by_warp(wave, value(registers)), accesses.active_lanes(wave, mask)
+        same = (values[..., :, None] == values[..., None, :]) & active[..., None, :]
+        lanes = (same.astype(U4) << np.arange(32, dtype=U4)).sum(axis=-1, dtype=U4)
+        if not everybody:
+            return accesses.by_thread(wave, lanes).view(I4), None
+        present = (active.astype(U4) << np.arange(32, dtype=U4)).sum(axis=-1, keepdims=True, dtype=U4)
+        equal = (np.where(active, lanes, present) == present).all(axis=-1, keepdims=True)
+        mask_of_all = np.where(equal, present, U4.type(0))
+        full = (wave.shape[0], wave.warps, 32)
+        spread = lambda x: accesses.by_thread(wave, np.broadcast_to(x, full))  # noqa: E731
+        return spread(mask_of_all).view(I4), spread(equal)
+
+    return Effect((t.target(destination), t.target(answer) if answer is not None else None), execute)
+
+
+def to_uniform(t: Operands, s: sass.Statement) -> Effect:
+    """R2UR d, a: what the active lanes of a warp agree on becomes a register of the warp."""
+    *uniformity, destination, source = at_least(s, 2, 3)
+    if uniformity and not is_predicate(uniformity[0]):
+        raise Unknown("its form with three registers")
+    value = t.bits(source)
+
+    def execute(wave, registers, mask):
+        found = value(registers)
+        if mask is None or found.ndim == 0:
+            return (found,)
+        lanes = accesses.by_warp(wave, found)
+        first = accesses.active_lanes(wave, mask).argmax(axis=2)[..., None]
+        one = np.take_along_axis(lanes, first, axis=2)
+        return (accesses.by_thread(wave, np.broadcast_to(one, lanes.shape)),)
+
+    return Effect((t.target(destination),), execute)
