@@ -19,12 +19,6 @@ def artist(figure: theme.Figure, label: str):
     return [one for one in figure.axes[0].get_children() if one.get_label() == label]
 
 
-def test_threads_without_a_store_are_idle_and_elements_without_one_are_missed():
-    one = strip([(0, 0), (1, 1), (5, 1)])
-    assert one.idle.tolist() == [False, False, True, True, True, False, True, True]
-    assert one.writers.tolist() == [1, 2, 0, 0, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("one", "sentence"),
     [

@@ -3,21 +3,11 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.hierarchy import NOBODY, Hierarchy, Loads
+from helpers.analysis.hierarchy import NOBODY, Hierarchy
 from helpers.draw import hierarchy as picture
 from helpers.draw import theme
 from helpers.draw.hierarchy import hierarchy_figure, lane_maps_figure, rectangles
-
-LOADS = {"As": Loads(4, 8), "Bs": Loads(2, 8)}
-
-
-def tiled(warps=(2, 2), lanes=(4, 8), group=(2, 2)) -> Hierarchy:
-    """Warps in a grid; each lane owns one group of rows × columns; lanes row by row."""
-    rows, columns = lanes[0] * group[0], lanes[1] * group[1]
-    row, col = np.mgrid[: warps[0] * rows, : warps[1] * columns]
-    warp = row // rows * warps[1] + col // columns
-    lane = row % rows // group[0] * lanes[1] + col % columns // group[1]
-    return Hierarchy("k", (64, 64), (0, 0), warp * 32 + lane, (LOADS,) * (warps[0] * warps[1]))
+from tests.analysis.data import hierarchy as tiled
 
 
 def plain(text: str) -> str:
@@ -32,14 +22,6 @@ def strips(drawn, label: str) -> np.ndarray:
     """(strips, 2) upper left corners in pixels."""
     found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
     return np.array([path.vertices.min(axis=0) for artist in found for path in artist.get_paths()])
-
-
-def test_a_warps_tile_and_needs_follow_from_who_stores_what():
-    data = tiled()
-    assert data.tile == (16, 32) and data.warps == 4
-    assert data.window(3) == (slice(8, 16), slice(16, 32))
-    assert data.needs(3) == (8, 16) and data.needs(3, 5) == (2, 2)
-    assert data.elements(0) == 128
 
 
 def test_the_selected_lane_is_green_and_nobody_else():

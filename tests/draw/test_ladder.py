@@ -1,30 +1,12 @@
 """Picture 12: the ladder by size."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
-from helpers.analysis.ladder import Ladder, ladder, shape_label
+from helpers.analysis.ladder import Ladder, ladder
 from helpers.draw import theme
 from helpers.draw.ladder import ladder_columns_figure, ladder_figure
-
-
-@dataclass
-class Row:
-    """What the picture needs of a recorded measurement."""
-
-    kernel: str
-    M: int
-    N: int
-    K: int
-    gflops: float
-    cublas_gflops: float
-    label: str = "recorded on a GPU"
-
-
-def cube(kernel: str, size: int, gflops: float, cublas: float) -> Row:
-    return Row(kernel, size, size, size, gflops, cublas)
+from tests.analysis.data import Row, cube
 
 
 @pytest.fixture
@@ -90,13 +72,6 @@ def test_unlike_shapes_are_dots_without_a_line():
     assert [words.get_text() for words in plot(drawn).get_xticklabels()] == ["8", "64×4096×1024"]
 
 
-def test_shapes_of_equal_work_keep_their_own_place():
-    rows = [Row(name, *shape, gflops, 10) for name in ("a", "b") for shape, gflops in (((4, 2, 8), 1), ((8, 4, 2), 2))]
-    data = ladder(rows, "a GPU", 100)
-    assert data.shapes == ((4, 2, 8), (8, 4, 2))
-    assert [point.gflops for point in data.lines["b"]] == [1, 2]
-
-
 def test_the_logarithmic_scale_has_the_same_points(data):
     linear, logarithmic = (ladder_figure(data, (512,) * 3, "fast", scale) for scale in ("linear", "log"))
     assert plot(logarithmic).get_yscale() == "log"
@@ -106,17 +81,11 @@ def test_the_logarithmic_scale_has_the_same_points(data):
 def test_a_kernel_that_was_not_measured_is_refused_with_a_sentence(data):
     with pytest.raises(ValueError, match="warp was not measured at 512 on the a GPU"):
         ladder_figure(data, (512,) * 3, "warp")
-    with pytest.raises(ValueError, match="no measurement"):
-        ladder([], "a GPU", 1)
 
 
 def test_columns_name_the_fastest_of_each_shape(data):
     drawn = ladder_columns_figure(data, [(256,) * 3, (512,) * 3], "two")
     assert "256: fast, 40\u202f% of cuBLAS; 512: fast, 75\u202f% of cuBLAS" in drawn.caption
-
-
-def test_shape_labels():
-    assert (shape_label((8, 8, 8)), shape_label((1, 2, 3))) == ("8", "1×2×3")
 
 
 def test_no_number_of_the_columns_lies_on_a_bar_or_on_the_mark_of_cublas(data):

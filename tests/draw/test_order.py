@@ -1,63 +1,30 @@
-"""The order of a warp's loads, stores and reads, out of a recording, and what lies between a load and its store."""
+"""The picture of the order of a warp's loads, stores and reads."""
 
-import numpy as np
 import pytest
 
-from helpers import simulator
-from helpers.analysis.order import COPY, LOAD, READ, STORE, Event, events_of, reads_before_stores
+from helpers.analysis.order import COPY, LOAD, READ, STORE, Event
 from helpers.draw import page
 from helpers.draw.order import caption, order_figure
 
-SOURCE = """
-extern "C" __global__ void k(const float *A, const float *B, float *C) {
-    __shared__ float s[2][256];
-    const int t = threadIdx.x;
-    s[0][t] = A[t];
-    s[1][t] = B[t];
-    __syncthreads();
-    const float next = A[t + 64];
-    float sum = s[0][63 - t] + s[1][63 - t];
-    __syncthreads();
-    s[0][t] = next;
-    __syncthreads();
-    C[t] = sum + s[0][63 - t] + C[t];
-}
-"""
+LOW, HIGH = (0, 1023), (1024, 2047)
+EVENTS = [
+    Event(LOAD, "A"), Event(STORE, LOW), Event(LOAD, "B"), Event(STORE, HIGH), Event(LOAD, "A"),
+    Event(READ, LOW), Event(READ, HIGH), Event(STORE, LOW), Event(READ, LOW),
+]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def recording():
-    kernel = simulator.RawModule(code=SOURCE).get_function("k")
-    A, B, C = (np.ones(size, np.float32) for size in (128, 64, 64))
-    with simulator.record(level="ptx") as found:  # loads and stores in the order of the source
-        kernel((1,), (64,), (A, B, C))
-    return found
-
-
-def test_events_are_the_warps_loads_stores_and_reads_in_their_order(recording):
-    events = events_of(recording, 1024)
-    low, high = (0, 1023), (1024, 2047)
-    assert [event for event in events if event.kind != LOAD] == [
-        Event(STORE, low), Event(STORE, high), Event(READ, low), Event(READ, high), Event(STORE, low), Event(READ, low),
-    ]  # fmt: skip
-    assert [event.place for event in events if event.kind == LOAD] == ["A", "B", "A"]  # not C, which is also written
-
-
-def test_the_reads_between_a_load_and_its_store_are_counted(recording):
-    assert reads_before_stores(events_of(recording, 1024)) == [0, 0, 2]
-    assert caption(events_of(recording, 1024)).startswith("3\u00a0loads of warp 0. Between a load and the store")
-    assert "2\u00a0reads from shared memory after the first round" in caption(events_of(recording, 1024))
+def test_the_reads_between_a_load_and_its_store_are_counted():
+    assert caption(EVENTS).startswith("3\u00a0loads of warp 0. Between a load and the store")
+    assert "2\u00a0reads from shared memory after the first round" in caption(EVENTS)
 
 
 def test_asynchronous_copies_wait_for_no_store():
     events = [Event(LOAD, "A"), Event(COPY, (0, 63)), Event(READ, (0, 63))]
-    assert reads_before_stores(events) == []
     assert caption(events) == "Warp 0 starts 1\u00a0asynchronous copy and makes 1\u00a0read from shared memory."
 
 
-def test_every_event_has_its_mark_in_the_row_of_its_place(recording):
-    events = events_of(recording, 1024)
-    figure = order_figure(events, "a kernel")
+def test_every_event_has_its_mark_in_the_row_of_its_place():
+    figure = order_figure(EVENTS, "a kernel")
     marks = {artist.get_label(): len(artist.get_paths()) for artist in figure.axes[0].collections if artist.get_paths()}
     assert marks["load from global memory"] == 3 and marks["store to shared memory"] == 3 and marks["read from it"] == 3
     names = [text.get_text() for text in figure.axes[0].texts]

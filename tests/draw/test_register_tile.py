@@ -4,23 +4,11 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from gemm_kernels import Kernel, get
-from helpers import simulator
-from helpers.analysis.register_tile import RegisterTile, register_tile
-from helpers.analysis.staging import NotStaged
+from gemm_kernels import get
+from helpers.analysis.register_tile import RegisterTile
 from helpers.draw import theme
 from helpers.draw.register_tile import LIGHT, register_tile_figure, register_tiles_figure
-from helpers.models.traffic import shared_loads_per_fma
-
-
-def tile(kernel: Kernel, thread: int, depth: int) -> RegisterTile:
-    M, N = kernel.tile
-    module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
-    A, B, C = (np.zeros(shape, np.float32) for shape in ((M, depth), (depth, N), (M, N)))
-    args = (np.int32(M), np.int32(N), np.int32(depth), np.float32(1), A, B, np.float32(0), C)
-    with simulator.record() as recording:
-        module.get_function(kernel.entry)((1, 1), kernel.block, args)
-    return register_tile(recording, kernel.name, {"A": A.shape, "B": B.shape, "C": C.shape}, thread)
+from tests.analysis.data import first_phase as tile
 
 
 @pytest.fixture(scope="module")
@@ -32,27 +20,6 @@ def data() -> RegisterTile:
 def boxes(drawn, label: str) -> int:
     found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
     return sum(len(artist.get_paths()) for artist in found)
-
-
-def test_the_threads_patch_and_its_reads_are_those_of_the_kernel(data):
-    assert data.rows.tolist() == [8, 9, 10, 11] and data.columns.tolist() == [20, 21, 22, 23]
-    assert data.ks.tolist() == list(range(8))
-    for reads in data.reads:
-        assert sorted(reads) == [("A", row) for row in (8, 9, 10, 11)] + [("B", column) for column in (20, 21, 22, 23)]
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "depth"),
-    [
-        ("shared_memory", {"T": 8}, 8),
-        ("block_tile_2d", {"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, 8),
-        ("block_tile_1d", {"BM": 32, "BN": 32, "BK": 8, "TM": 8}, 8),
-        ("interleaved", {"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 8}, 8),
-    ],
-)
-def test_recorded_loads_per_fma_are_those_of_the_formula(name, params, depth):
-    found = tile(get(name).replace(**params), 3, depth)
-    assert found.loads_per_fma == shared_loads_per_fma(*found.shape)
 
 
 def test_the_caption_states_loads_fmas_and_their_quotient(data):
@@ -94,11 +61,6 @@ def test_the_gauge_has_the_recorded_quotient_beside_the_formulas(data):
 def test_a_move_that_does_not_exist_is_refused_with_a_sentence(data):
     with pytest.raises(ValueError, match="Step 0 has 24 reads and FMAs; there is no move 25"):
         register_tile_figure(data, 0, 25)
-
-
-def test_a_kernel_without_tiles_is_answered_in_a_sentence():
-    with pytest.raises(NotStaged, match="stores nothing to shared memory"):
-        tile(get("coalesced").replace(block_x=8, block_y=4), 0, 8)
 
 
 def test_patches_side_by_side_state_each_quotient(data):

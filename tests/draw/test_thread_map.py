@@ -3,57 +3,23 @@
 import numpy as np
 import pytest
 
-from gemm_kernels import get
-from helpers import simulator
-from helpers.analysis.thread_map import ThreadMap, thread_map
+from helpers.analysis.thread_map import thread_map
 from helpers.draw import theme
 from helpers.draw import thread_map as picture
 from helpers.draw.thread_map import Corner, thread_map_figure, thread_maps_figure
-
-
-def record(name: str, block: tuple, grid: tuple, shape: tuple[int, int]) -> simulator.Recording:
-    kernel, (M, N) = get(name), shape
-    function = simulator.RawModule(code=kernel.source, options=("-std=c++17",)).get_function(kernel.function)
-    A, B, C = (np.zeros(size, np.float32) for size in ((M, 1), (1, N), shape))
-    with simulator.record(blocks="all") as recording:
-        function(grid, block, (np.int32(M), np.int32(N), np.int32(1), np.float32(1), A, B, np.float32(0), C))
-    return recording
+from helpers.simulator import Recording
+from tests.analysis.data import map_by_hand as by_hand
+from tests.analysis.data import recorded_stores as record
 
 
 @pytest.fixture(scope="module")
-def tall() -> simulator.Recording:
+def tall() -> Recording:
     """naive, (32, 8) threads on 64 × 64: x runs down the rows."""
     return record("naive", (32, 8, 1), (2, 8, 1), (64, 64))
 
 
-def by_hand(rows_down_x: bool, block: tuple, grid: tuple, shape: tuple[int, int]) -> ThreadMap:
-    """The map that the index formulas of notebook 02 give."""
-    row, col = np.indices(shape)
-    along_x, along_y = (row, col) if rows_down_x else (col, row)
-    owner_block = along_x // block[0] + grid[0] * (along_y // block[1])
-    owner_thread = along_x % block[0] + block[0] * (along_y % block[1])
-    return ThreadMap("by hand", grid, block, owner_block, owner_thread, np.ones(shape, np.int64))
-
-
 def artist(drawn, label: str):
     return next(a for a in drawn.axes[0].get_children() if a.get_label() == label)
-
-
-def test_the_recorded_owners_are_those_of_the_index_formula(tall):
-    data = thread_map(tall, (64, 64), "naive")
-    expected = by_hand(True, (32, 8, 1), (2, 8, 1), (64, 64))
-    assert (data.owner_block == expected.owner_block).all()
-    assert (data.owner_thread == expected.owner_thread).all()
-    assert (data.writers == 1).all()
-
-
-def test_the_map_is_what_the_recorded_requests_say(tall):
-    data = thread_map(tall, (64, 64), "naive")
-    for warp in (0, 7):
-        request = tall.requests("global", "st", block=(1, 3), warp=warp, array="C")[0]
-        row, col = np.divmod(request["offset"] // 4, 64)
-        assert (data.owner_block[row, col] == 1 + 2 * 3).all()
-        assert (data.owner_thread[row, col] == 32 * warp + np.arange(32)).all()
 
 
 def test_the_caption_leads_from_the_thread_to_its_element(tall):

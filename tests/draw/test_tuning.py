@@ -1,41 +1,12 @@
 """Picture 11: the landscape of configurations."""
 
-import numpy as np
 import pytest
 
 from helpers.analysis.landscape import Configuration, Landscape
 from helpers.draw import theme
 from helpers.draw import tuning as picture
 from helpers.draw.tuning import landscape_figure, landscapes_figure
-from helpers.models.tuning import Prediction
-from helpers.occupancy import Occupancy
-
-RULE = "BM must be a multiple of WM"
-
-
-def predicted(warps: int, intensity: float, floats: float = 0.03, spills: bool = False) -> Prediction:
-    limits = {"blocks": 32, "warps": 8, "registers": warps, "shared": 9}
-    return Prediction(128, spills, Occupancy(1, 4096, 1024, limits, 64), intensity, floats)
-
-
-def configuration(bm: int, wm: int, gflops: float | None = None, **prediction) -> Configuration:
-    return Configuration({"BM": bm, "WM": wm, "BK": 8}, "", predicted(**prediction), gflops)
-
-
-MEASURED = Landscape(
-    "k",
-    "a GPU",
-    (
-        configuration(64, 32, 1000.0, warps=4, intensity=16, floats=0.06),
-        configuration(64, 64, 3000.0, warps=2, intensity=16),
-        configuration(128, 32, 2000.0, warps=4, intensity=32, spills=True),
-        configuration(128, 32, 1500.0, warps=8, intensity=32, floats=0.02),
-        Configuration({"BM": 128, "WM": 64, "BK": 8}, RULE),
-        Configuration({"BM": 128, "WM": 64, "BK": 8}, RULE),
-    ),
-    {"BM": 64, "WM": 32, "BK": 8, "other": 1},
-    "recorded on a GPU",
-)
+from tests.analysis.data import MEASURED, RULE, predicted
 
 
 def plain(text: str) -> str:
@@ -46,13 +17,6 @@ def boxes(drawn, label: str) -> list[tuple[float, float]]:
     """Left upper corners in pixels."""
     found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
     return [tuple(path.vertices[:4].min(axis=0)) for artist in found for path in artist.get_paths()]
-
-
-def test_a_cell_is_the_best_of_all_choices_of_the_other_parameters():
-    grid = MEASURED.grid("BM", "WM", "gflops")
-    assert grid[0].tolist() == [1000, 2000] and grid[1, 0] == 3000 and np.isnan(grid[1, 1])
-    assert MEASURED.grid("BM", "WM", "floats_a_fma")[0].tolist() == [0.06, 0.02]  # the fewest
-    assert MEASURED.grid("BM", "WM", "occupancy")[0].tolist() == [100 * 4 / 64, 100 * 8 / 64]
 
 
 def test_what_the_rules_forbid_is_hatched_and_the_best_cell_framed():

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.vector_width import LineCode, Way, line_code
+from helpers.analysis.vector_width import LineCode, Way
 from helpers.draw import theme
 from helpers.draw import vector_width as picture
-from helpers.draw.vector_width import opcode, opcodes, vector_width_figure, widths_figure
+from helpers.draw.vector_width import opcodes, vector_width_figure, widths_figure
 
-SOURCE = "int x;\n    c[i] = a[i];\n"
 SCALAR = LineCode(2, "c[i] = a[i];", ("ld.global.f32 %f1, [%rd1]",) * 4, ("LDG.E R1, [R2]",) * 4, "A")
 VECTOR = LineCode(2, "c[i] = a[i];", ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]",), ("LDG.E.128 R4, [R2]",), "A")
 WAYS = (Way("float", 4, 16), Way("own", 4, 64), Way("float4", 1, 16))
@@ -25,24 +24,6 @@ def texts(drawn) -> list[str]:
 def lengths(drawn, label: str) -> list[float]:
     found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
     return [float(np.ptp(path.vertices[:, 0])) for artist in found for path in artist.get_paths()]
-
-
-def test_only_memory_instructions_of_the_line_are_kept():
-    ptx = {
-        2: [
-            "ld.param.u64 %rd1, [p]",
-            "@%p1 ld.global.nc.f32 %f1, [%rd1]",
-            "add.f32 %f2, %f1, %f1",
-            "st.shared.v4.f32 [%r1], {%f1, %f1, %f1, %f1}",
-            "cp.async.ca.shared.global [%r1], [%rd2], 4",
-        ]
-    }
-    sass = {2: ["LDC R1, c[0x0][0x28]", "@!P5 LDG.E R18, [R2.64]", "FADD R1, R2, R3", "LDGSTS.E [R1], [R2.64]"]}
-    found = line_code(SOURCE, 2, ptx, sass)
-    assert found.text == "c[i] = a[i];"
-    assert [opcode(one) for one in found.ptx] == ["ld.global.nc.f32", "st.shared.v4.f32", "cp.async.ca.shared.global"]
-    assert [opcode(one) for one in found.sass] == ["LDG.E", "LDGSTS.E"]
-    assert line_code(SOURCE, 1, ptx, sass).sass == ()
 
 
 def test_opcodes_are_counted():

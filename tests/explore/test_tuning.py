@@ -2,44 +2,19 @@
 
 import pytest
 
-from gemm_kernels import get
 from helpers import devices
 from helpers.analysis import landscape
 from helpers.explore import tuning
 from helpers.explore.live import CannotShow
 from helpers.explore.tuning import Choice, picture_of
-from helpers.measure import Timing, recordings
-from helpers.measure.measurement import Measurement
-from helpers.models.tuning import CannotRun, predict
+from helpers.models.tuning import CannotRun
+from tests.analysis.data import H200, SEARCH, measured, with_a_search
 from tests.explore.driving import drive, living_figures, shown
-
-H200 = devices.get("H200")
-
-
-def measured(milliseconds: float, size: int = 4096, **params: int) -> Measurement:
-    kernel = get(landscape.KERNEL).replace(**{**landscape.fixed(), **params})
-    time = Timing(milliseconds, milliseconds, milliseconds, 5)
-    return Measurement(kernel.name, kernel.params, kernel.block, size, size, size, time, time, 0.0, H200.name, "")
-
-
-SEARCH = [
-    measured(4.0, BM=128, BN=256, BK=8, WM=64, WN=64, TM=16, TN=8),
-    measured(3.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8),
-    measured(5.0, BM=128, BN=128, BK=64, WM=64, WN=32, TM=8, TN=8),  # outside of the space
-]
 
 
 @pytest.fixture
 def searched(monkeypatch):
-    """Recordings with a search at 4096."""
-    landscape.landscape_of.cache_clear()
-
-    def load(gpu, suite=None):
-        if gpu != H200.name:
-            raise recordings.NoRecording("none")
-        return SEARCH
-
-    monkeypatch.setattr(landscape.recordings, "load", load)
+    with_a_search(monkeypatch, SEARCH)
     yield
     landscape.landscape_of.cache_clear()
 
@@ -53,28 +28,6 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     assert living_figures() <= before
 
 
-def test_legal_is_what_the_kernels_rules_allow():
-    data = landscape.landscape_of(H200)
-    for one in data.configurations[:: len(data.configurations) // 60]:
-        if one.broken:
-            with pytest.raises(ValueError, match="Found BM"):
-                get(landscape.KERNEL).replace(**one.params)
-        else:
-            assert one.predicted == predict(H200, get(landscape.KERNEL).replace(**one.params))
-    assert 0 < len(data.legal) < len(data.configurations)
-
-
-def test_speeds_come_from_the_recorded_search(searched):
-    data = landscape.landscape_of(H200, 4096)
-    assert data.source == "recorded on NVIDIA H200"
-    found = {
-        one.params["BM"] * one.params["BN"]: one.gflops for one in data.legal if one.gflops and one.params["BK"] == 8
-    }
-    assert found == {128 * 256: SEARCH[0].gflops, 128 * 128: SEARCH[1].gflops}
-    assert any(one.params["BK"] == 64 for one in data.legal)
-    assert len(data.configurations) == len(landscape.space()) + 1
-
-
 def test_a_prediction_counts_the_space_alone_and_a_speed_only_what_was_measured(searched):
     legal, every = (sum(not one.broken for one in landscape.space()), len(landscape.space()))
     counts = f"{legal} of {every:,} configurations are legal".replace(",", "\u202f")
@@ -82,14 +35,6 @@ def test_a_prediction_counts_the_space_alone_and_a_speed_only_what_was_measured(
     assert picture_of(Choice(H200, measure="gflops", size=4096)).caption.startswith(
         "3\u00a0configurations were measured"
     )
-
-
-def test_a_pair_is_a_configuration_that_was_measured_with_both_values(searched, monkeypatch):
-    deeper = [*SEARCH, measured(6.0, BM=128, BN=128, BK=8, WM=64, WN=32, TM=8, TN=8, STAGES=3)]
-    monkeypatch.setattr(landscape.recordings, "load", lambda gpu, suite=None: deeper)
-    ((others, two, three),) = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)
-    assert (two, three) == (SEARCH[1].gflops, deeper[-1].gflops)
-    assert others == {name: value for name, value in SEARCH[1].params.items() if name != "STAGES"}
 
 
 def test_parameters_that_the_search_varied_can_be_chosen(searched, monkeypatch):
@@ -120,11 +65,6 @@ def test_the_explorer_begins_with_what_was_recorded(searched):
 def test_without_a_search_the_speed_is_answered_in_a_sentence():
     with pytest.raises(CannotShow, match="No search was recorded on the NVIDIA RTX A6000"):
         picture_of(Choice(devices.get("RTX A6000"), measure="gflops"))
-
-
-def test_the_space_holds_the_first_guess():
-    first = get(landscape.FIRST_GUESS).params
-    assert all(first[name] in landscape.SPACE[name] for name in landscape.SPACE)
 
 
 def test_the_static_twin_says_whether_it_is_predicted():
