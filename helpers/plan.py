@@ -43,6 +43,11 @@ class Notebook:
         """Its two digits: '03'."""
         return self.file[:2]
 
+    @property
+    def path(self) -> Path:
+        """Where it lies in this course."""
+        return FOLDER / self.file
+
 
 @dataclass(frozen=True)
 class Stop:

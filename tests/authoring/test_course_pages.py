@@ -149,7 +149,7 @@ def test_a_route_fits_into_its_time_and_never_goes_on_for_more_than_ninety_minut
 
 @pytest.mark.parametrize("number", plan.course().numbers)
 def test_every_step_has_one_note_for_the_speaker_with_what_to_say_and_to_ask(number):
-    path = plan.FOLDER / plan.course().notebook(number).file
+    path = plan.course().notebook(number).path
     notes = [cell for cell in form.read(path.read_text(encoding="utf-8")).cells if steps.SPEAKER.search(cell.source)]
     assert len(notes) == len(steps.titles(path))
     assert set(steps.speaker_minutes(path)) == set(steps.titles(path))

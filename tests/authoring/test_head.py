@@ -45,6 +45,6 @@ def test_a_text_that_names_no_notebook_of_the_plan_stays_as_it_is(text, folder):
 
 @pytest.mark.parametrize("one", plan.course().notebooks, ids=lambda one: one.number)
 def test_a_notebook_has_the_head_that_the_plan_gives_it(one):
-    first = form.read((plan.FOLDER / one.file).read_text(encoding="utf-8")).cells[0].source
+    first = form.read(one.path.read_text(encoding="utf-8")).cells[0].source
     assert first.startswith(f"# {one.title}\n\n{head.trail(one.number, plan.course(), plan.FOLDER)}\n\n")
     assert f"\n\n**{one.minutes} minutes.** You need " in first

@@ -5,7 +5,7 @@ import re
 import pytest
 from nbformat import reads
 
-from helpers.authoring.notebooks import form
+from helpers import plan
 from helpers.exercises import PREDICTIONS
 from helpers.exercises.framework.predict import Prediction, predict
 
@@ -16,7 +16,7 @@ WITHOUT_PICTURE = {("00", "predict_blocks"), ("01", "predict_flops"), ("11", "pr
 
 
 def notebook(number: str):
-    (path,) = form.NOTEBOOKS.glob(f"{number}_*.ipynb")
+    path = plan.course().notebook(number).path
     return reads(path.read_text(encoding="utf-8"), as_version=4)
 
 

@@ -41,7 +41,7 @@ WORDS = {
 @cache
 def cells(number: str) -> tuple[NotebookNode, ...]:
     """The cells of a notebook, given by its two digits."""
-    path = FOLDER / plan.course().notebook(number).file
+    path = plan.course().notebook(number).path
     return tuple(form.read(path.read_text(encoding="utf-8")).cells)
 
 

@@ -70,7 +70,7 @@ def test_every_term_that_a_notebook_links_is_in_the_glossary(number):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_notebook_that_a_term_is_said_to_be_explained_in_has_it(number):
-    written = " ".join((FOLDER / plan.course().notebook(number).file).read_text(encoding="utf-8").split()).lower()
+    written = " ".join(plan.course().notebook(number).path.read_text(encoding="utf-8").split()).lower()
     terms = [one for row in ROWS if row[2] == number for one in row[0].split(", ")]
     assert [term for term in terms if term.lower().removesuffix(" on …") not in written] == []
 

@@ -1,0 +1,71 @@
+"""What the README and the pages for contributors and teachers name exists: files, commands, modules, explorers."""
+
+import ast
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from helpers import explore
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / name for name in ("README.md", "notebooks/teachers.md")]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+README = PAGES[0].read_text(encoding="utf-8")
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@pages
+def test_every_link_of_a_page_leads_to_a_file(page):
+    links = [link for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")) if "://" not in link]
+    assert links and [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pages
+def test_every_file_of_the_project_that_a_page_names_is_there(page):
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"\b(?:helpers|gemm_kernels|tests|notebooks)/[\w./-]*\w", text)
+    assert [path for path in paths if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
+
+
+@pages
+def test_every_make_target_that_a_page_names_exists(page):
+    named = set(re.findall(r"(?:^|`|sudo |&& )make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"lab"} <= named <= TARGETS
+
+
+def test_every_target_that_the_makefile_explains_exists():
+    assert set(re.findall(r"^#   make ([a-z-]+)", MAKEFILE, re.MULTILINE)) <= TARGETS
+
+
+@pages
+def test_every_module_that_a_page_runs_is_found(page):
+    named = re.findall(r"python -m ((?:helpers|gemm_kernels)[\w.]*\w)", page.read_text(encoding="utf-8"))
+    assert [name for name in named if find_spec(name) is None] == []
+
+
+@pages
+def test_what_the_code_of_a_page_imports_is_there(page):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for node in (node for block in blocks for node in ast.walk(ast.parse(block))):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                assert hasattr(import_module(node.module), alias.name) or find_spec(whole), whole
+
+
+def test_the_readme_names_every_explorer_and_says_which_take_a_kernel_of_ones_own():
+    section = re.search(r"^## Explorers for your own kernel\n.*?```\n\n(.*?)\n\n##", README, re.MULTILINE | re.DOTALL)[
+        1
+    ]
+    own, without = (set(re.findall(r"`(\w+)`", part)) for part in section.split(";")[:2])
+    folder = Path(explore.__file__).parent
+    found = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in found.items()}
+    takes_own = {name: "own: OwnKernel" in head[1] for name, head in explorers.items() if head}
+    assert own == {name for name, takes in takes_own.items() if takes}
+    assert without == {name for name, takes in takes_own.items() if not takes}
