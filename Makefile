@@ -5,7 +5,7 @@
 #   make test-gpu     the same tests on a GPU, notebooks with live numbers
 #   make notebooks    run every notebook in the simulator and store its outputs   NOTEBOOKS="notebooks/03-….ipynb"
 #   make slides       the notebooks as slides to hand out, in build/slides        CHECK=1 measures them in a browser
-#   make wheelhouse   all packages as files, into build/wheelhouse, for set-up without a network    GPU=yes with cuBLAS
+#   make wheelhouse   all packages as files, into build/wheelhouse, for set-up without a network    GPU=yes with CuPy
 #   make gallery      every figure at three settings, and all stored pictures, in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
@@ -14,18 +14,23 @@
 #   make pins         resolve constraints.txt anew from pyproject.toml
 #   make clean        remove what these commands made
 #
-# PYTHON=/path/to/python3.12 chooses the Python; GPU=yes|no overrides the search for a GPU.
+# PYTHON=/path/to/python3.12 chooses the Python; GPU=yes|no overrides the search for a GPU; WHEELHOUSE=folder sets up
+# from the files in it, without a network.
 
 PYTHON ?=
 GPU ?= auto
+WHEELHOUSE ?=
 PORT ?= 8888
 ARGS ?=
 NOTEBOOKS ?= $(sort $(wildcard notebooks/*.ipynb))
 
 FINDER := $(or $(shell command -v python3 || command -v python),$(PYTHON))
 SETUP = $(or $(FINDER),$(error No python3 found. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3)) \
-	-I helpers/authoring/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)")
-VENV_PYTHON := .venv/$(if $(filter Windows_NT,$(OS)),Scripts/python.exe,bin/python)
+	-I helpers/authoring/setup_environment.py --gpu $(GPU) $(if $(PYTHON),--python "$(PYTHON)") \
+	$(if $(WHEELHOUSE),--wheelhouse "$(WHEELHOUSE)")
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+VENV_PYTHON := .venv/$(PROGRAMS)/python
+UV := build/uv/$(PROGRAMS)/uv
 
 # Notebooks run on the kernel of .venv even where the user has another one called python3.
 export JUPYTER_PREFER_ENV_PATH := 1
@@ -67,11 +72,11 @@ slides:
 	@$(SETUP) --extra $(if $(CHECK),test,slides)
 	$(VENV_PYTHON) -m helpers.authoring.slides $(if $(CHECK),--check) $(NOTEBOOKS)
 
-# hatchling and editables build this project itself; pip would fetch them at set-up.
+# uv installs from files but does not gather them; hatchling and editables build this project itself.
 wheelhouse: setup
 	$(VENV_PYTHON) -m pip download --disable-pip-version-check -q -d build/wheelhouse -c constraints.txt \
-		"hatchling>=1.27,<2" editables ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
-	@echo "Without a network: PIP_NO_INDEX=1 PIP_FIND_LINKS=\"$(CURDIR)/build/wheelhouse\" make lab GPU=$(if $(filter yes,$(GPU)),yes,no)"
+		"hatchling>=1.27,<2" editables pip uv ".[$(if $(filter yes,$(GPU)),gpu$(COMMA))slides]"
+	@echo "Without a network: make lab GPU=$(if $(filter yes,$(GPU)),yes,no) WHEELHOUSE=build/wheelhouse"
 
 gallery: setup
 	$(VENV_PYTHON) -m helpers.authoring.gallery.page $(ARGS)
@@ -79,8 +84,8 @@ gallery: setup
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
 
-tune: setup
-	$(VENV_PYTHON) -m pip install -q -c constraints.txt -e ".[gpu,tune]"
+tune:
+	@$(SETUP) --extra gpu --extra tune
 	$(VENV_PYTHON) -m helpers.measure tune $(ARGS)
 
 picture: setup
@@ -95,10 +100,8 @@ format: setup-test
 	$(VENV_PYTHON) -m ruff check .
 
 pins: setup
-	$(VENV_PYTHON) -m venv build/uv
-	build/uv/bin/python -m pip install -q uv
-	build/uv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest \
-		--all-extras --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
+	$(UV) pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest --all-extras \
+		--group setup --no-annotate --custom-compile-command "make pins" pyproject.toml -o constraints.txt
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .import_linter_cache

@@ -1,10 +1,12 @@
-"""Make `.venv`: find a Python, create the virtual environment, install the pinned packages, once.
+"""Make `.venv` with uv, once: the pinned packages, those for the GPU too where there is one.
 
     python3 -I helpers/authoring/setup_environment.py [--extra test] [--gpu auto|yes|no] [--python PATH]
+                                                      [--wheelhouse FOLDER]
 
 Run by `make` with the system's Python, before anything is installed: so it uses the standard library alone, keeps to
-syntax that Python 3.6 reads (to be able to say that it is too old), and prints ASCII only (Windows consoles).
-A second run compares a stamp and returns at once.
+syntax that Python 3.7 reads (to be able to say that it is too old), and prints ASCII only (Windows consoles).
+uv finds or fetches the Python of `.venv` and installs. Here is what uv does not do: get uv, look for a GPU, return at
+once when nothing changed, and say in a sentence what went wrong.
 """
 
 import argparse
@@ -14,23 +16,20 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ".venv"
+UV = "build/uv"  # an environment that holds uv alone
 STAMP = "set-up.json"
-LOG = "set-up.log"
 INPUTS = ("pyproject.toml", "constraints.txt", "helpers/authoring/setup_environment.py")
 
-GB = 10**9
-# Measured: .venv holds 0.9 GB, with the tests 1.2 GB, with cuBLAS 1 GB more; pip needs room for the wheels beside it.
-DISK_BYTES = 2 * GB
-DISK_BYTES_GPU = 4 * GB
+# uv's own package asks for this Python.
+OLDEST_FOR_UV = (3, 8)
 # CuPy's wheels for CUDA 12.x ask the driver for CUDA 12.0 (cuDriverGetVersion: 1000 * major + 10 * minor).
 DRIVER_CUDA = 12000
 
@@ -38,44 +37,23 @@ DRIVER_CUDA = 12000
 # top of the notebook.
 LAB_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
 
-PROBE = (
-    "import sys\n"
-    "try:\n"
-    "    import ensurepip, venv; complete = 1\n"
-    "except ImportError:\n"
-    "    complete = 0\n"
-    "print(sys.version_info[0], sys.version_info[1], sys.version_info[2], complete)\n"
-    "print(getattr(sys, '_base_executable', '') or sys.executable)\n"
+# pip's settings that uv does not read, and uv's names for them.
+PIP_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY"}
+
+# In the words of pip, which fetches uv, and of uv.
+DISK_FULL = r"No space left on device|os error (28|112)\b"
+NO_NETWORK = (
+    r"(NewConnection|ConnectTimeout|ReadTimeout|Proxy|SSL)Error|getaddrinfo failed|name resolution|dns error|timed out|"
+    r"Network is unreachable|Connection (refused|reset)|error sending request|Failed to fetch"
 )
 
-NETWORK_SIGNS = (
-    "NewConnectionError",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
-    "ProxyError",
-    "SSLError",
-    "name resolution",
-    "getaddrinfo failed",
-    "Network is unreachable",
-    "Connection refused",
-    "Connection reset",
-)
+
+def say(line: str) -> None:
+    print(line, flush=True)
 
 
 class SetupError(Exception):
     """A sentence to the person in front of the terminal: what was found, what was expected, what to try."""
-
-
-class Interpreter(NamedTuple):
-    """A Python that ran: its path, its version, and whether it can make virtual environments."""
-
-    path: str
-    version: Tuple[int, int, int]
-    complete: bool
-
-    @property
-    def name(self) -> str:
-        return "Python " + ".".join(str(part) for part in self.version)
 
 
 class Gpu(NamedTuple):
@@ -85,83 +63,53 @@ class Gpu(NamedTuple):
     reason: str
 
 
-class Stamp(NamedTuple):
-    """What the last complete set-up was made from."""
-
-    root: str
-    inputs: str
-    python: str
-    extras: Tuple[str, ...]
-
-
-def supported_versions(pyproject: str) -> List[Tuple[int, int]]:
+def tested_versions(pyproject: str) -> List[Tuple[int, int]]:
     """Python versions that the text of pyproject.toml names in its classifiers, oldest first."""
     found = re.findall(r"Programming Language :: Python :: (\d+)\.(\d+)\"", pyproject)
     return sorted((int(major), int(minor)) for major, minor in found)
 
 
-def minor_version(version: Tuple[int, ...]) -> str:
-    """(3, 12, 1) -> "3.12"."""
-    return f"{version[0]}.{version[1]}"
+def dotted(version: Tuple[int, ...]) -> str:
+    """(3, 12) -> "3.12"."""
+    return ".".join(str(part) for part in version)
 
 
-def inspect(command: List[str]) -> Optional[Interpreter]:
-    """Run a Python and ask who it is; None if it does not start (a pyenv shim without its version, a broken venv)."""
+def version_of(python: str) -> Optional[Tuple[int, int]]:
+    """Run a Python and ask for its version; None if it does not start."""
     try:
-        answer = subprocess.check_output(command + ["-I", "-c", PROBE], stderr=subprocess.DEVNULL, timeout=30)
-    except (OSError, subprocess.SubprocessError):
+        told = subprocess.check_output(
+            [python, "-I", "-c", "import sys; print('%d %d' % sys.version_info[:2])"],
+            stderr=subprocess.DEVNULL,
+            timeout=30,
+        )
+        major, minor = told.split()
+        return int(major), int(minor)
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    lines = answer.decode("utf-8", "replace").splitlines()
-    major, minor, micro, complete = (int(word) for word in lines[0].split())
-    return Interpreter(lines[1], (major, minor, micro), bool(complete))
 
 
-def candidates(versions: List[Tuple[int, int]], windows: bool) -> List[List[str]]:
-    """Commands that may start a suitable Python: the one that runs this script, then by version, newest first."""
-    named = []
-    for major, minor in reversed(versions):
-        number = f"{major}.{minor}"
-        named.append(["py", "-" + number] if windows else ["python" + number])
-    return [[sys.executable]] + named
+def python_request(requested: str, tested: List[Tuple[int, int]], running: Tuple[int, int]) -> str:
+    """What to tell uv about the Python of `.venv`: a path, or the range in which it looks for one or fetches one.
 
-
-def choose_interpreter(
-    requested: str,
-    versions: List[Tuple[int, int]],
-    commands: List[List[str]],
-    look: Callable[[List[str]], Optional[Interpreter]] = inspect,
-) -> Interpreter:
-    """The Python to build with: the requested one, else the first tested version, else a newer one.
-
-    Raises SetupError if there is none, or if the requested one cannot be used.
+    requested: PYTHON=, or "".  running: the version of the Python that runs this.  Raises SetupError if the requested
+    Python does not start, or if one that is needed is too old.
     """
-    oldest = minor_version(versions[0])
-    if requested:
-        asked = look([requested])
-        if asked is None:
-            raise SetupError(f"PYTHON={requested} does not start. Give the path of a Python {oldest} or newer.")
-        found = [asked]
-    else:
-        found = [one for one in map(look, commands) if one is not None]
+    version = version_of(requested) if requested else running
+    if version is None:
+        raise SetupError(f"PYTHON={requested} does not start. Give the path of a Python {dotted(tested[0])} or newer.")
+    if version < (tested[0] if requested else OLDEST_FOR_UV):
+        raise SetupError(needs_newer(tested[0], version, requested or sys.executable))
+    if requested or running in tested:
+        return requested or getattr(sys, "_base_executable", "") or sys.executable
+    return f">={dotted(tested[0])},<{tested[-1][0]}.{tested[-1][1] + 1}"
 
-    recent = [one for one in found if one.version[:2] >= versions[0]]
-    if not recent:
-        have = ", ".join(sorted({f"{one.name} ({one.path})" for one in found})) or "no Python that starts"
-        raise SetupError(
-            f"This course needs Python {oldest} or newer; found {have}. Install a newer Python (for example from "
-            "https://www.python.org/downloads/) and name it, `make lab PYTHON=/path/to/python3`, or use conda: "
-            "`conda env create -f environment.yml`."
-        )
-    complete = [one for one in recent if one.complete]
-    if not complete:
-        one = recent[0]
-        raise SetupError(
-            f"{one.name} ({one.path}) cannot make virtual environments: its venv or ensurepip module is missing. "
-            f"On Debian or Ubuntu install it with `sudo apt install python{minor_version(one.version)}-venv`, "
-            "then run the same command again."
-        )
-    tested = [one for one in complete if one.version[:2] in versions]
-    return (tested or complete)[0]
+
+def needs_newer(oldest: Tuple[int, int], found: Tuple[int, int], path: str) -> str:
+    return (
+        f"This course needs Python {dotted(oldest)} or newer; found Python {dotted(found)} ({path}). Install a newer "
+        "Python (for example from https://www.python.org/downloads/) and name it, `make lab PYTHON=/path/to/python3`, "
+        "or use conda: `conda env create -f environment.yml`."
+    )
 
 
 def check_platform(system: str, machine: str) -> None:
@@ -172,16 +120,6 @@ def check_platform(system: str, machine: str) -> None:
         "The CUDA compiler that this course uses exists for Linux (x86-64, arm64) and Windows (x86-64); this is "
         f"{system} on {machine}. Use a Linux container or virtual machine, Binder or Colab: README.md says how."
     )
-
-
-def check_disk(folder: Path, needed: int) -> None:
-    """Raise SetupError if the disk that holds folder has fewer free bytes than needed."""
-    free = shutil.disk_usage(str(folder)).free
-    if free < needed:
-        raise SetupError(
-            f"Only {free / GB:.1f} GB are free on the disk of {folder}; set-up needs {needed / GB:.1f} GB. "
-            "Free some space, or move the course to another disk, and run the same command again."
-        )
 
 
 def find_gpu(library: str = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1") -> Gpu:
@@ -202,9 +140,9 @@ def find_gpu(library: str = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     return Gpu(True, f"found {count} NVIDIA GPU(s), driver for CUDA {version}")
 
 
-def venv_python(venv: Path) -> Path:
-    """The interpreter inside a virtual environment."""
-    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+def program(environment: Path, name: str) -> Path:
+    """A program inside a virtual environment: "python", "uv"."""
+    return environment / (f"Scripts/{name}.exe" if os.name == "nt" else f"bin/{name}")
 
 
 def digest_of_inputs(root: Path) -> str:
@@ -215,90 +153,94 @@ def digest_of_inputs(root: Path) -> str:
     return text.hexdigest()
 
 
-def read_stamp(venv: Path) -> Optional[Stamp]:
-    """The stamp of the last complete set-up, or None."""
+def read_stamp(venv: Path) -> Dict[str, Any]:
+    """What the last complete set-up was made from: root, inputs, python, extras. Empty where there was none."""
     try:
         facts = json.loads((venv / STAMP).read_text())
-        return Stamp(facts["root"], facts["inputs"], facts["python"], tuple(facts["extras"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
-def is_current(stamp: Optional[Stamp], wanted: Stamp) -> bool:
+def is_current(stamp: Dict[str, Any], wanted: Dict[str, Any]) -> bool:
     """Does the environment hold all that is wanted, made from the same inputs in the same place?
 
-    An empty `wanted.python` accepts any Python.
+    An empty `wanted["python"]` accepts any Python.
     """
-    return (
-        stamp is not None
-        and (stamp.root, stamp.inputs) == (wanted.root, wanted.inputs)
-        and wanted.python in ("", stamp.python)
-        and set(wanted.extras) <= set(stamp.extras)
+    same = all(stamp.get(name) == wanted[name] for name in ("root", "inputs"))
+    python = wanted["python"] in ("", stamp.get("python"))
+    return same and python and set(wanted["extras"]) <= set(stamp.get("extras", ()))
+
+
+def explain(lines: List[str]) -> str:
+    """What pip or uv said of its failure, as a sentence where it is one of the usual reasons."""
+    log = "\n".join(lines)
+    if re.search(DISK_FULL, log):
+        return "The disk is full: set-up needs 2 GB, with a GPU 4 GB. Free some space and run the same command again."
+    reason = ""
+    if re.search(NO_NETWORK, log):
+        reason = (
+            "The network could not be reached: there is none, or a proxy (HTTPS_PROXY) or a certificate "
+            "(SSL_CERT_FILE) is not known here, or there is a firewall. Check the connection and run the same command "
+            "again; what was downloaded is kept. "
+        )
+    return reason + "The last lines:\n" + "\n".join("    " + line for line in lines[-12:])
+
+
+def run(command: List[str], root: Path, environment: Dict[str, str], failed: str) -> None:
+    """Run a command and tell of its large downloads. SetupError, beginning with `failed`, if it does not succeed."""
+    process = subprocess.Popen(
+        command, cwd=str(root), env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-
-
-def explain_pip_failure(log: str) -> str:
-    """What pip's output means, as a sentence."""
-    missing = re.search(r"No matching distribution found for (\S+)", log)
-    if "No space left on device" in log:
-        return "The disk is full (pip also needs room in the temporary folder, TMPDIR). Free some space and try again."
-    if any(sign in log for sign in NETWORK_SIGNS):
-        return (
-            "pip could not reach the package index: no network, a proxy that it does not know (HTTPS_PROXY), or a "
-            "firewall. Check the connection and run the same command again; what was downloaded is kept."
-        )
-    if missing:
-        return (
-            f"pip found no {missing.group(1)} for this Python on {platform.system()}, {platform.machine()}. "
-            "Try another Python: `make lab PYTHON=/path/to/python3.12`."
-        )
-    tail = "\n".join("    " + line for line in log.strip().splitlines()[-12:])
-    return "pip failed. Its last lines:\n" + tail
-
-
-def run_pip(python: Path, root: Path, extras: Iterable[str], log: Path, say: Callable[[str], None]) -> None:
-    """Install the project with its extras, held to constraints.txt; pip's output goes to the log.
-
-    Raises SetupError with the reason if pip fails.
-    """
-    names = ",".join(sorted(extras))
-    command = [str(python), "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar=off"]
-    command += ["-c", "constraints.txt", "-e", f".[{names}]" if names else "."]
-    pip = subprocess.Popen(command, cwd=str(root), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = []
-    assert pip.stdout is not None
-    with open(str(log), "w", encoding="utf-8") as out:
-        for raw in pip.stdout:
-            line = raw.decode("utf-8", "replace").rstrip()
-            lines.append(line)
-            out.write(line + "\n")
-            out.flush()
-            # Only the wheels that take a while: one that pip counts in tens of megabytes.
-            large = re.search(r"Downloading (\S+?)-\d\S* \((\d{2,}\.\d MB)\)", line)
-            if large:
-                say(f"    downloading {large.group(1)} ({large.group(2)})")
-    if pip.wait() != 0:
-        raise SetupError(explain_pip_failure("\n".join(lines)) + f"\nThe whole log is in {log}.")
+    assert process.stdout is not None
+    for raw in process.stdout:
+        lines.append(raw.decode("utf-8", "replace").rstrip())
+        if re.match(r"Downloading .*(\d\d\.\dM|G)iB", lines[-1]):
+            say("    " + lines[-1])
+    if process.wait() != 0:
+        raise SetupError(f"{failed} {explain(lines)}")
 
 
-def create_venv(interpreter: Interpreter, venv: Path) -> None:
-    """Make an empty virtual environment, in place of one that is there. Raises SetupError with Python's own words."""
-    if venv.exists() and not (venv / "pyvenv.cfg").exists():
-        raise SetupError(f"{venv} is there but is no virtual environment. Move it away and run again.")
-    command = [interpreter.path, "-m", "venv", "--clear", str(venv)]
-    made = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    output = made.communicate()[0].decode("utf-8", "replace").strip()
+def get_uv(root: Path, python: str, wheels: List[str]) -> Path:
+    """The pinned uv, in an environment of its own, which is made where it is missing."""
+    uv = program(root / UV, "uv")
+    pin = re.search(r"^uv==(\S+)", (root / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert pin is not None
+    try:
+        if subprocess.check_output([str(uv), "--version"]).decode().split()[1] == pin.group(1):
+            return uv
+    except (OSError, subprocess.SubprocessError):
+        pass
+    say(f"set-up: getting uv {pin.group(1)}, which installs the rest")
+    made = subprocess.run(
+        [python, "-m", "venv", "--clear", str(root / UV)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     if made.returncode != 0:
-        raise SetupError(f"{interpreter.name} could not make {venv}:\n{output}")
+        raise SetupError(
+            f"{python} cannot make virtual environments: its venv or ensurepip module is missing. On Debian or Ubuntu "
+            "install it with `sudo apt install python3-venv`, then run the same command again. It says:\n"
+            + made.stdout.decode("utf-8", "replace").strip()
+        )
+    pip = [str(program(root / UV, "python")), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    run(pip + wheels + ["uv==" + pin.group(1)], root, dict(os.environ), "uv could not be installed.")
+    return uv
 
 
-def usable_venv(venv: Path, versions: List[Tuple[int, int]], python: str) -> bool:
-    """Does the environment start, is its Python recent enough and the requested one ("3.12"; "" accepts any)?"""
-    inside = inspect([str(venv_python(venv))])
-    if inside is None or inside.version[:2] < versions[0] or python not in ("", minor_version(inside.version)):
-        return False
-    probe = [str(venv_python(venv)), "-c", "import pip"]
-    return subprocess.call(probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+def settings_for_uv(root: Path) -> Dict[str, str]:
+    """The environment for uv: this one, and where it says nothing, what pip is told of a mirror or a proxy."""
+    environment = dict(os.environ)
+    command = [str(program(root / UV, "python")), "-m", "pip", "config", "list"]
+    try:
+        told = subprocess.check_output(command, stderr=subprocess.DEVNULL).decode("utf-8", "replace")
+    except (OSError, subprocess.SubprocessError):
+        return environment
+    for name, value in re.findall(r"^[\w:]+\.([\w-]+)='(.*)'\r?$", told, re.MULTILINE):
+        if name in PIP_SETTINGS:
+            environment.setdefault(PIP_SETTINGS[name], value)
+    return environment
 
 
 def write_lab_settings(venv: Path) -> None:
@@ -308,62 +250,61 @@ def write_lab_settings(venv: Path) -> None:
     (folder / "overrides.json").write_text(json.dumps(LAB_SETTINGS, indent=1) + "\n")
 
 
-def size_of(folder: Path) -> int:
-    """Bytes of all files below folder, links not followed."""
-    total = 0
-    for where, _, names in os.walk(str(folder)):
-        total += sum(os.lstat(os.path.join(where, name)).st_size for name in names)
-    return total
-
-
-def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, say: Callable[[str], None]) -> None:
+def set_up(root: Path, extras: Iterable[str], requested: str, gpu: str, wheelhouse: str) -> None:
     """Bring root/.venv up to date: extras are names in pyproject.toml, gpu is "auto", "yes" or "no".
 
-    Raises SetupError with a sentence if it cannot.
+    wheelhouse: a folder of packages to take all from, without a network, or "".  Raises SetupError with a sentence.
     """
     started = time.time()
     venv = root / VENV
-    stamp = read_stamp(venv) if venv_python(venv).exists() else None
-    wanted = set(extras)
-    had = set(stamp.extras) if stamp else set()
+    python = program(venv, "python")
+    stamp = read_stamp(venv) if python.exists() else {}
+    had = set(stamp.get("extras", ()))
     found = Gpu(gpu == "yes", "asked for the GPU's packages" if gpu == "yes" else "told to look for no GPU")
     if gpu == "auto":
         found = Gpu(True, "has the GPU's packages already") if "gpu" in had else find_gpu()
-    if found.usable:
-        wanted.add("gpu")
-
-    versions = supported_versions((root / "pyproject.toml").read_text(encoding="utf-8"))
-    python = ""
-    if requested:
-        asked = choose_interpreter(requested, versions, [])
-        python = minor_version(asked.version)
-    goal = Stamp(str(root), digest_of_inputs(root), python, tuple(sorted(wanted)))
+    wanted = {*extras, "gpu"} if found.usable else set(extras)
+    goal = {"root": str(root), "inputs": digest_of_inputs(root), "python": requested, "extras": sorted(wanted)}
     if is_current(stamp, goal):
         say(f"set-up: {VENV} is up to date")
         return
 
     check_platform(platform.system(), platform.machine())
-    everything = sorted(wanted | had)
-    check_disk(root, DISK_BYTES_GPU if "gpu" in everything else DISK_BYTES)
+    tested = tested_versions((root / "pyproject.toml").read_text(encoding="utf-8"))
+    chosen = requested
+    if not requested and sys.version_info < OLDEST_FOR_UV:  # as python3 of an enterprise Linux, with newer ones beside
+        chosen = next(filter(version_of, ("python" + dotted(one) for one in reversed(tested))), "")
+    request = python_request(chosen, tested, sys.version_info[:2])
     say(f"set-up: {found.reason}")
-    if usable_venv(venv, versions, python):
-        say(f"set-up: {VENV} is there, bringing its packages up to date")
-        if (venv / STAMP).exists():
-            (venv / STAMP).unlink()
-    else:
-        interpreter = choose_interpreter(requested, versions, candidates(versions, os.name == "nt"))
-        say(f"set-up: making {VENV} with {interpreter.name} ({interpreter.path})")
-        create_venv(interpreter, venv)
-    chosen = f" with extras {', '.join(everything)}" if everything else ""
-    say(f"set-up: installing the packages pinned in constraints.txt{chosen}; the first time takes a minute or more")
-    run_pip(venv_python(venv), root, everything, venv / LOG, say)
-    write_lab_settings(venv)
+    wheels = ["--no-index", "--find-links", wheelhouse] if wheelhouse else []
+    uv = str(get_uv(root, chosen or sys.executable, wheels))
+    environment = settings_for_uv(root)
+    offline = ["--offline"] if wheelhouse else []
 
-    inside = inspect([str(venv_python(venv))])
-    assert inside is not None
-    facts = goal._replace(python=minor_version(inside.version), extras=tuple(everything))
-    (venv / STAMP).write_text(json.dumps(facts._asdict(), indent=1, sort_keys=True) + "\n")
-    say(f"set-up: done in {time.time() - started:.0f} s, {VENV} holds {size_of(venv) / GB:.2f} GB")
+    inside = version_of(str(python))
+    if inside is None or inside < tested[0] or goal["python"] not in ("", stamp.get("python")):
+        say(f"set-up: making {VENV} with Python {request}")
+        command = [uv, "venv", "--no-project", "--clear", "--python", request] + offline + [VENV]
+        failed = f"{VENV} could not be made with {request}."
+        if request.startswith(">="):
+            failed = (
+                needs_newer(tested[0], sys.version_info[:2], sys.executable)
+                + " uv found no other, nor could it fetch one."
+            )
+        run(command, root, environment, failed)
+    else:
+        goal["python"] = requested or stamp.get("python", "")
+        if stamp:
+            (venv / STAMP).unlink()
+    goal["extras"] = sorted(wanted | had)
+    names = ",".join(goal["extras"])
+    say("set-up: installing the packages pinned in constraints.txt" + (f" with extras {names}" if names else ""))
+    command = [uv, "pip", "install", "--python", str(python)] + offline + wheels
+    command += ["-c", "constraints.txt", "pip", "-e", f".[{names}]" if names else "."]
+    run(command, root, environment, "The packages could not be installed.")
+    write_lab_settings(venv)
+    (venv / STAMP).write_text(json.dumps(goal, indent=1, sort_keys=True) + "\n")
+    say(f"set-up: done in {time.time() - started:.0f} s")
 
 
 def main(arguments: List[str]) -> int:
@@ -372,9 +313,11 @@ def main(arguments: List[str]) -> int:
     parser.add_argument("--extra", action="append", default=[], help="an extra of pyproject.toml, such as test")
     parser.add_argument("--python", default="", help="the Python to build with; default: the first suitable one")
     parser.add_argument("--gpu", choices=("auto", "yes", "no"), default="auto", help="install what a GPU needs?")
+    parser.add_argument("--wheelhouse", default="", help="a folder of packages, where there is no network")
     options = parser.parse_args(arguments)
+    wheelhouse = os.path.abspath(options.wheelhouse) if options.wheelhouse else ""
     try:
-        set_up(ROOT, options.extra, options.python, options.gpu, lambda line: print(line, flush=True))
+        set_up(ROOT, options.extra, options.python, options.gpu, wheelhouse)
     except SetupError as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1

@@ -16,9 +16,11 @@ from packaging.utils import canonicalize_name
 from helpers.authoring import setup_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-REQUIREMENTS = [Requirement(one) for group in (PROJECT["dependencies"], *EXTRAS.values()) for one in group]
+SETUP = PYPROJECT["dependency-groups"]["setup"]
+REQUIREMENTS = [Requirement(one) for group in (PROJECT["dependencies"], *EXTRAS.values(), SETUP) for one in group]
 PIN_LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 PINS = [Requirement(line) for line in PIN_LINES]
 
@@ -55,7 +57,7 @@ def test_both_environment_files_have_the_same_python():
 
 
 def test_the_classifiers_begin_with_the_oldest_python_that_the_project_allows():
-    versions = setup_environment.supported_versions((ROOT / "pyproject.toml").read_text())
+    versions = setup_environment.tested_versions((ROOT / "pyproject.toml").read_text())
     assert versions == sorted(versions)
     allowed = SpecifierSet(PROJECT["requires-python"])
     major, minor = versions[0]

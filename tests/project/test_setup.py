@@ -8,79 +8,60 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from helpers.authoring import setup_environment as setup
-from helpers.authoring.setup_environment import Gpu, Interpreter, SetupError, Stamp
+from helpers.authoring.setup_environment import Gpu, SetupError
 
-VERSIONS = [(3, 11), (3, 12), (3, 13)]
-COMMANDS = [["python3"], ["python3.13"], ["python3.12"], ["python3.11"]]
-
-
-def pythons(**found: tuple[tuple[int, int, int], bool]):
-    """A stand-in for `inspect`: name -> (version, can make environments); names that are missing do not start."""
-    by_name = {name.replace("_", "."): facts for name, facts in found.items()}
-
-    def look(command: list[str]) -> Interpreter | None:
-        return Interpreter("/bin/" + command[0], *by_name[command[0]]) if command[0] in by_name else None
-
-    return look
+TESTED = [(3, 11), (3, 12), (3, 13)]
 
 
-def choose(requested: str = "", **found: tuple[tuple[int, int, int], bool]) -> Interpreter:
-    return setup.choose_interpreter(requested, VERSIONS, COMMANDS, pythons(**found))
+@pytest.fixture
+def pythons(monkeypatch):
+    """Pythons by path, in place of those of this machine: a path that is not here does not start."""
+    found = {"/bin/new": (3, 12), "/bin/newest": (3, 15), "/bin/old": (3, 10)}
+    monkeypatch.setattr(setup, "version_of", found.get)
 
 
-def test_a_suitable_python3_is_used_although_a_newer_one_exists():
-    assert choose(python3=((3, 11, 2), True), python3_13=((3, 13, 0), True)).path == "/bin/python3"
+def test_the_python_that_runs_set_up_is_used_where_it_is_a_tested_one():
+    assert os.path.realpath(setup.python_request("", TESTED, (3, 12))) == os.path.realpath(sys.executable)
 
 
-def test_the_newest_tested_python_is_used_where_python3_is_too_old():
-    chosen = choose(python3=((3, 10, 12), True), python3_12=((3, 12, 1), True), python3_11=((3, 11, 9), True))
-    assert chosen.path == "/bin/python3.12"
+@pytest.mark.parametrize("running", [(3, 8), (3, 10), (3, 14)])
+def test_in_place_of_any_other_uv_looks_for_a_tested_python(running):
+    assert setup.python_request("", TESTED, running) == ">=3.11,<3.14"
 
 
-def test_a_python_without_ensurepip_is_passed_over_for_one_that_has_it():
-    assert choose(python3=((3, 12, 3), False), python3_11=((3, 11, 9), True)).path == "/bin/python3.11"
+def test_a_requested_python_is_used_or_refused_and_never_replaced_by_another(pythons):
+    assert setup.python_request("/bin/new", TESTED, (3, 11)) == "/bin/new"
+    assert setup.python_request("/bin/newest", TESTED, (3, 11)) == "/bin/newest"
+    with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer; found Python 3\.10 \(/bin/old\)\. Install"):
+        setup.python_request("/bin/old", TESTED, (3, 12))
+    with pytest.raises(SetupError, match=r"PYTHON=/no/python does not start\. Give the path of a Python 3\.11"):
+        setup.python_request("/no/python", TESTED, (3, 12))
 
 
-def test_a_tested_python_is_preferred_to_one_that_is_newer_than_the_pins():
-    assert choose(python3=((3, 15, 0), True), python3_12=((3, 12, 1), True)).version == (3, 12, 1)
-    assert choose(python3=((3, 15, 0), True)).version == (3, 15, 0)
+def test_a_python_that_is_too_old_even_for_uv_is_named_with_what_to_do():
+    with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer; found Python 3\.6 .*`make lab PYTHON=/path/to"):
+        setup.python_request("", TESTED, (3, 6))
 
 
-def test_only_old_pythons_are_named_with_their_versions_and_what_to_do():
-    with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer; found Python 3\.10\.12 \(/bin/python3\)\."):
-        choose(python3=((3, 10, 12), True))
-    with pytest.raises(SetupError, match="found no Python that starts"):
-        choose()
+def test_a_real_python_tells_its_version_and_one_that_does_not_start_none(tmp_path):
+    assert setup.version_of(sys.executable) == sys.version_info[:2]
+    assert setup.version_of(str(tmp_path / "none")) is None
+    assert setup.version_of("false") is None
+    assert setup.version_of("echo") is None
 
 
-def test_a_python_that_cannot_make_environments_names_the_debian_package():
-    with pytest.raises(SetupError, match=r"Python 3\.12\.3 .* ensurepip .*`sudo apt install python3\.12-venv`"):
-        choose(python3=((3, 12, 3), False))
-
-
-def test_a_requested_python_is_used_or_refused_and_never_replaced_by_another():
-    found = {"python3": ((3, 12, 1), True), "python3_11": ((3, 11, 9), True), "old": ((3, 9, 1), True)}
-    assert choose("python3.11", **found).path == "/bin/python3.11"
-    with pytest.raises(SetupError, match=r"found Python 3\.9\.1"):
-        choose("old", **found)
-    with pytest.raises(SetupError, match=r"PYTHON=/no/python does not start"):
-        choose("/no/python", **found)
-
-
-def test_inspect_asks_a_real_python_and_survives_one_that_does_not_start(tmp_path):
-    found = setup.inspect([sys.executable])
-    assert found is not None
-    assert found.version == sys.version_info[:3]
-    assert found.complete
-    # From inside an environment it answers with the Python that the environment was made of.
-    assert os.path.realpath(found.path) == os.path.realpath(sys.executable)
-    assert setup.inspect([str(tmp_path / "none")]) is None
-    assert setup.inspect(["false"]) is None
+def test_a_python_that_cannot_make_environments_is_told_with_the_debian_package_and_its_own_words(course):
+    python = course / "python"
+    python.write_text("#!/bin/sh\necho 'No module named venv'; exit 1\n")
+    python.chmod(0o755)
+    with pytest.raises(
+        SetupError, match=r"(?s)python cannot make .*ensurepip.*`sudo apt install python3-venv`.*No module"
+    ):
+        setup.get_uv(course, str(python), [])
 
 
 def test_the_script_starts_on_an_old_python_and_needs_nothing_installed():
@@ -107,13 +88,6 @@ def test_a_platform_without_compiler_wheels_is_refused_by_name(system, machine, 
     else:
         with pytest.raises(SetupError, match=f"this is {system} on {machine}"):
             setup.check_platform(system, machine)
-
-
-def test_a_full_disk_is_reported_with_what_is_free_and_what_is_needed(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_240_000_000))
-    setup.check_disk(tmp_path, 1_240_000_000)
-    with pytest.raises(SetupError, match=r"Only 1\.2 GB are free on the disk of .*; set-up needs 2\.0 GB\."):
-        setup.check_disk(tmp_path, 2_000_000_000)
 
 
 def test_without_a_driver_there_is_no_gpu():
@@ -152,48 +126,67 @@ def test_the_driver_itself_says_whether_there_is_a_gpu(tmp_path, init, count, ve
 
 
 def test_an_environment_is_current_only_for_the_same_place_inputs_python_and_extras():
-    stamp = Stamp("/course", "digest", "3.12", ("gpu", "test"))
-    assert setup.is_current(stamp, Stamp("/course", "digest", "", ()))
-    assert setup.is_current(stamp, Stamp("/course", "digest", "3.12", ("test",)))
-    assert not setup.is_current(None, Stamp("/course", "digest", "", ()))
-    assert not setup.is_current(stamp, Stamp("/moved", "digest", "", ()))
-    assert not setup.is_current(stamp, Stamp("/course", "other", "", ()))
-    assert not setup.is_current(stamp, Stamp("/course", "digest", "3.13", ()))
-    assert not setup.is_current(stamp._replace(extras=("gpu",)), Stamp("/course", "digest", "", ("test",)))
+    stamp = {"root": "/course", "inputs": "digest", "python": "/bin/new", "extras": ["gpu", "test"]}
+    wanted = {"root": "/course", "inputs": "digest", "python": "", "extras": []}
+    assert setup.is_current(stamp, wanted)
+    assert setup.is_current(stamp, {**wanted, "python": "/bin/new", "extras": ["test"]})
+    assert not setup.is_current({}, wanted)
+    for other in ({"root": "/moved"}, {"inputs": "other"}, {"python": "/bin/newest"}, {"extras": ["slides", "test"]}):
+        assert not setup.is_current(stamp, {**wanted, **other})
 
 
 @pytest.mark.parametrize(
     ("log", "sentence"),
     [
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
+        ("error: Failed to write to a file\n  cause: No space left on device (os error 28)", "disk is full"),
         (
             "WARNING: Retrying after connection broken by 'NewConnectionError(...: Failed to establish'\n"
-            "ERROR: No matching distribution found for jupyterlab==4.6.6",
-            "could not reach the package index",
+            "ERROR: No matching distribution found for uv==0.13.9",
+            r"network could not be reached(?s:.*)The last lines:\n    WARNING: Retrying",
         ),
-        (
-            "ERROR: No matching distribution found for cupy-cuda12x==14.2.0",
-            "no cupy-cuda12x==14.2.0 for this Python",
-        ),
-        ("one\ntwo\nERROR: something new", r"Its last lines:\n    one\n    two\n    ERROR: something new"),
+        ("error: Request failed after 3 retries\n  cause: Failed to fetch: https://…", "network could not be reached"),
+        ("one\ntwo\nerror: something new", r"^The last lines:\n    one\n    two\n    error: something new"),
     ],
 )
-def test_what_pip_says_becomes_a_sentence(log, sentence):
-    assert re.search(sentence, setup.explain_pip_failure(log))
+def test_what_uv_and_pip_say_becomes_a_sentence(log, sentence):
+    assert re.search(sentence, setup.explain(log.splitlines()))
+
+
+def test_uv_hears_what_pip_is_told_of_a_mirror_and_its_own_settings_come_first(monkeypatch, tmp_path):
+    monkeypatch.setattr(setup, "program", lambda environment, name: sys.executable)
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://mirror.example/simple\n")
+    assert setup.settings_for_uv(tmp_path)["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://other.example/simple")
+    assert setup.settings_for_uv(tmp_path)["UV_DEFAULT_INDEX"] == "https://other.example/simple"
 
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     """A folder with the files that set-up reads, and nothing else."""
-    (tmp_path / "helpers").mkdir()
     for name in setup.INPUTS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(setup.ROOT / name, tmp_path / name)
     return tmp_path
 
 
 def run_set_up(course: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", str(course / "helpers" / "setup_environment.py"), "--gpu", "no", *arguments]
+    script = course / "helpers" / "authoring" / "setup_environment.py"
+    command = [sys.executable, "-I", str(script), "--gpu", "no", *arguments]
     return subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
+
+
+def with_uv(course: Path, does: str = "exit 0") -> None:
+    """In place of uv a script that answers with the pinned version, and then does what is told, in `sh`."""
+    uv = setup.program(course / setup.UV, "uv")
+    uv.parent.mkdir(parents=True)
+    pin = re.search(r"^uv==(.*)$", (course / "constraints.txt").read_text(), re.MULTILINE)
+    assert pin
+    uv.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo uv {pin[1]}; exit; fi\necho "$@" >> uv.log\n{does}\n')
+    uv.chmod(0o755)
 
 
 def test_set_up_without_network_says_so_and_leaves_no_stamp(course):
@@ -208,33 +201,51 @@ def test_set_up_without_network_says_so_and_leaves_no_stamp(course):
         NO_PROXY="*",
     )
     assert outcome.returncode == 1
-    assert "set-up: pip could not reach the package index: no network" in outcome.stderr
-    assert "The whole log is in" in outcome.stderr
-    assert setup.venv_python(course / ".venv").exists()
-    assert setup.read_stamp(course / ".venv") is None
+    assert "set-up: uv could not be installed. The network could not be reached: there is none" in outcome.stderr
+    assert setup.read_stamp(course / ".venv") == {}
 
 
-def test_set_up_never_clears_a_folder_that_is_no_environment(course):
-    (course / ".venv").mkdir()
-    (course / ".venv" / "precious").write_text("mine")
+def test_set_up_makes_the_environment_installs_by_the_pins_and_remembers(course):
+    python = setup.program(course / ".venv", "python")
+    with_uv(course, f"mkdir -p {python.parent} && ln -sf {sys.executable} {python}")
+    outcome = run_set_up(course, "--extra", "test", "--python", sys.executable)
+    assert outcome.returncode == 0, outcome.stderr
+    venv, install = (course / "uv.log").read_text().splitlines()
+    assert venv == f"venv --no-project --clear --python {sys.executable} .venv"
+    assert install == f"pip install --python {python} -c constraints.txt pip -e .[test]"
+    assert setup.read_stamp(course / ".venv")["extras"] == ["test"]
+    assert json.loads((course / ".venv/share/jupyter/lab/settings/overrides.json").read_text()) == setup.LAB_SETTINGS
+
+    again = run_set_up(course)
+    assert (again.returncode, again.stdout) == (0, "set-up: .venv is up to date\n")
+    run_set_up(course, "--extra", "slides", "--wheelhouse", str(course / "wheels"))
+    *_, install = (course / "uv.log").read_text().splitlines()  # the same environment, with what it had
+    assert install.startswith(f"pip install --python {python} --offline --no-index --find-links {course / 'wheels'} ")
+    assert install.endswith("-e .[slides,test]")
+    assert len((course / "uv.log").read_text().splitlines()) == 3
+
+
+def test_an_install_that_fails_leaves_no_stamp_and_is_told_in_uvs_words(course):
+    python = setup.program(course / ".venv", "python")
+    makes = f"mkdir -p {python.parent} && ln -sf {sys.executable} {python}"
+    with_uv(course, f'[ "$1" = venv ] || {{ echo "no such"; exit 2; }}\n{makes}')
     outcome = run_set_up(course)
     assert outcome.returncode == 1
-    assert "is no virtual environment. Move it away" in outcome.stderr
-    assert (course / ".venv" / "precious").read_text() == "mine"
+    assert outcome.stderr == "set-up: The packages could not be installed. The last lines:\n    no such\n"
+    assert setup.read_stamp(course / ".venv") == {}
 
 
 def test_set_up_returns_at_once_where_the_stamp_matches(course):
-    python = setup.venv_python(course / ".venv")
+    python = setup.program(course / ".venv", "python")
     python.parent.mkdir(parents=True)
     python.symlink_to(sys.executable)
-    stamp = Stamp(str(course.resolve()), setup.digest_of_inputs(course), "3.12", ("test",))
-    (course / ".venv" / setup.STAMP).write_text(json.dumps(stamp._asdict()))
+    stamp = {"root": str(course.resolve()), "inputs": setup.digest_of_inputs(course), "python": "", "extras": ["test"]}
+    (course / ".venv" / setup.STAMP).write_text(json.dumps(stamp))
     outcome = run_set_up(course, "--extra", "test")
     assert (outcome.returncode, outcome.stdout) == (0, "set-up: .venv is up to date\n")
 
 
 def test_a_damaged_stamp_counts_as_none(tmp_path):
-    (tmp_path / setup.STAMP).write_text('{"root": "/course"')
-    assert setup.read_stamp(tmp_path) is None
-    (tmp_path / setup.STAMP).write_text('{"root": "/course"}')
-    assert setup.read_stamp(tmp_path) is None
+    for text in ('{"root": "/course"', "[]"):
+        (tmp_path / setup.STAMP).write_text(text)
+        assert setup.read_stamp(tmp_path) == {}
