@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helpers.devices import WARP
 from helpers.sentences import Sentence
 
 if TYPE_CHECKING:
     from helpers.devices import LaunchLimits
 
-LANES_PER_WARP = 32
 
 # What an SM can set aside as shared memory, in KiB (CUDA C++ Programming Guide, "Shared Memory" of each capability).
 _WITH_100 = (0, 8, 16, 32, 64, 100)
@@ -85,11 +85,11 @@ def occupancy(
     capacity = device.shared_bytes_per_sm if shared_capacity is None else shared_capacity
 
     # Threads are scheduled by warp: a block of 33 threads takes the room of 64.
-    warps_per_block = _ceil(threads, LANES_PER_WARP) // LANES_PER_WARP
+    warps_per_block = _ceil(threads, WARP) // WARP
 
     # Registers are handed out by warp, in units, and each of the SM's schedulers owns a part of the register file: the
     # warps that fit are a multiple of the number of schedulers (the allocation granularity).
-    registers_per_warp = _ceil(registers * LANES_PER_WARP, device.register_allocation_unit)
+    registers_per_warp = _ceil(registers * WARP, device.register_allocation_unit)
     granularity = device.warp_allocation_granularity
     warps_by_registers = device.registers_per_sm // registers_per_warp // granularity * granularity
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from helpers import devices
+from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import cpu_loops
 from helpers.models import loop_order, roofline
-from helpers.models.traffic import FLOAT_BYTES, compulsory, flops
+from helpers.models.traffic import compulsory, flops
 
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers import devices
+from helpers.devices import WARP
 from helpers.draw import theme
 from helpers.draw.occupancy import filling, occupancy_figure
 from helpers.exercises.framework import goals
@@ -21,7 +22,6 @@ from helpers.occupancy import occupancy
 from helpers.simulator import Kernel
 
 A6000, ADA, H200 = (devices.get(name) for name in ("NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation", "NVIDIA H200"))
-WARP = 32
 
 
 @dataclass(frozen=True)

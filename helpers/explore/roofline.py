@@ -13,6 +13,7 @@ import ipywidgets
 
 from gemm_kernels import LADDER, Kernel, OwnKernel
 from helpers import devices
+from helpers.devices import SECTOR_BYTES
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
 from helpers.explore import launches
@@ -22,7 +23,7 @@ from helpers.explore.live import LiveExplorer
 from helpers.explore.register_tile import Tiled
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
-from helpers.models.traffic import SECTOR_BYTES, flops, requested, tiled
+from helpers.models.traffic import flops, requested, tiled
 
 SIZES = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of M and N
 DEPTHS = tuple(size for size in SIZES if size >= 32)  # of K

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FLOAT_BYTES = 4
+from helpers.devices import FLOAT_BYTES
+
 CACHE_LINE_BYTES = 64
 LOOPS = ("k", "row", "col")
 INDICES: Mapping[str, tuple[str, str]] = {"A": ("row", "k"), "B": ("k", "col"), "C": ("row", "col")}

@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from helpers.devices import FLOAT_BYTES, SECTOR_BYTES, WARP
+
 if TYPE_CHECKING:
     from gemm_kernels import Kernel
-
-FLOAT_BYTES = 4
-SECTOR_BYTES = 32
-LANES_PER_WARP = 32
 
 
 @dataclass(frozen=True)
@@ -115,13 +113,13 @@ def sectors_per_request(block_x: int, block_y: int, *, x_along: str) -> Sectors:
     y. At one k its lanes need one float of A for each different row (each in a sector of its own), and one of B for
     each different column (neighbours in memory, eight to a sector).
     """
-    if block_x * block_y % LANES_PER_WARP or (block_x % LANES_PER_WARP and LANES_PER_WARP % block_x):
+    if block_x * block_y % WARP or (block_x % WARP and WARP % block_x):
         raise ValueError(
             f"A block of {block_x} × {block_y} does not cut into equal patches of 32 lanes: use an x that divides "
             "32 or is a multiple of it, and a multiple of 32 threads."
         )
-    across = min(block_x, LANES_PER_WARP)
-    down = LANES_PER_WARP // across
+    across = min(block_x, WARP)
+    down = WARP // across
     if x_along not in ("rows", "columns"):
         raise ValueError(f"x_along is {x_along!r}, expected 'rows' or 'columns'.")
     rows, columns = (across, down) if x_along == "rows" else (down, across)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gemm_kernels.architecture import refused
+from helpers.devices import FLOAT_BYTES
 from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
 if TYPE_CHECKING:
     from gemm_kernels import Kernel
     from helpers.devices import LaunchLimits
 
-FLOAT_BYTES = 4
 # Registers beside the accumulators and the two pairs of fragments: addresses, counters, copies on their way. NVRTC 12.9
 # took between 28 and 80 for ten configurations on sm_90, the more the deeper the K-block; the tests compile some again.
 OTHER_REGISTERS = 40
