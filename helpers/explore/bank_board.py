@@ -15,6 +15,7 @@ import numpy as np
 from gemm_kernels import Kernel, OwnKernel, get
 from helpers import simulator
 from helpers.analysis.banks import SharedAccess, shared_accesses
+from helpers.devices import BANKS, WARP, WORD_BYTES
 from helpers.draw import theme
 from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.explore.controls import choice_list, range_slider, switch
@@ -22,7 +23,6 @@ from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.machine_code import NOTES, record_as_run
 from helpers.explore.widgets import choice_slider, number_slider
-from helpers.simulator.recording.counting import BANKS, LANES, WORD_BYTES
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
 BY_HAND = "a tile of your own"
@@ -109,10 +109,10 @@ def tile_access(tile: Tile) -> SharedAccess:
         )
     function = _store_tile(VECTORS[str(tile.bits)])
     args = (np.int32(tile.stride), np.int32(tile.down), np.int32(tile.swizzle))
-    floats = tile.down * tile.stride + LANES * tile.bits // (8 * WORD_BYTES)
+    floats = tile.down * tile.stride + WARP * tile.bits // (8 * WORD_BYTES)
     shared_bytes = -(-WORD_BYTES * floats // 128) * 128
     with simulator.record(level="ptx", checks="off") as recording:
-        function((1,), (LANES,), args, shared_mem=shared_bytes)
+        function((1,), (WARP,), args, shared_mem=shared_bytes)
     return shared_accesses(recording)[0][1]
 
 
@@ -201,7 +201,7 @@ class BankBoardExplorer(LiveExplorer):
             self.request.max = self.warp.max = 0
         else:
             x, y, z = staged.block
-            self.warp.max = -(-x * y * z // LANES) - 1
+            self.warp.max = -(-x * y * z // WARP) - 1
 
     def is_slow(self) -> bool:
         return self.staged.value not in (None, self._compiled)

@@ -15,7 +15,7 @@ from gemm_kernels import Kernel, OwnKernel, get
 from helpers import devices, gpu
 from helpers.analysis.access import gemm_accesses
 from helpers.analysis.block_shapes import block_shape, recorded
-from helpers.devices import FLOAT_BYTES
+from helpers.devices import FLOAT_BYTES, LINE_BYTES
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
@@ -25,7 +25,6 @@ from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
-from helpers.simulator.recording.counting import LINE_BYTES
 
 ROWS = 1024  # of A and C: enough for the tallest block
 WIDTHS = (

@@ -12,11 +12,8 @@ addresses raise ValueError. The rules are Nsight Compute's, compared with its co
 
 import numpy as np
 
-SECTOR_BYTES = 32  # what global memory delivers: a quarter of a cache line
-LINE_BYTES = 128  # what one cache tag stands for
-BANKS = 32  # shared memory: word w lives in bank w % 32, and a bank serves one word a wavefront
-WORD_BYTES = 4
-LANES = 32
+from helpers.devices import BANKS, LINE_BYTES, SECTOR_BYTES, WARP, WORD_BYTES
+
 WIDTHS = (1, 2, 4, 8, 16)
 
 
@@ -36,7 +33,7 @@ def tags(addresses: np.ndarray, active: np.ndarray, width: int, asynchronous: bo
     lines = addresses // LINE_BYTES
     if not (asynchronous and width == 16):
         return _distinct(lines, active)
-    return _distinct(lines.reshape(-1, LANES // 4), active.reshape(-1, LANES // 4)).reshape(-1, 4).sum(axis=1)
+    return _distinct(lines.reshape(-1, WARP // 4), active.reshape(-1, WARP // 4)).reshape(-1, 4).sum(axis=1)
 
 
 def useful_bytes(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
@@ -69,7 +66,7 @@ def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bo
         return np.where(merged[:, 0], 1, counts)
     pairs = np.where(merged, 1, busiest.reshape(-1, 2, 2).sum(axis=2)).sum(axis=1)
     uniform, lanes = _uniform(addresses, active), active.sum(axis=1)
-    return np.where(uniform & (lanes > 0), np.where(lanes <= LANES // 2, 1, 2), pairs)
+    return np.where(uniform & (lanes > 0), np.where(lanes <= WARP // 2, 1, 2), pairs)
 
 
 def copy_wavefronts(to: np.ndarray, origin: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
@@ -88,7 +85,7 @@ def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
     That is 1, 2 or 4 for a full warp with 32, 64 or 128 bits a lane. Where neighbours share, `wavefronts` can be fewer.
     """
     phases = max(1, width // WORD_BYTES)
-    return active.reshape(-1, phases, LANES // phases).any(axis=2).sum(axis=1)
+    return active.reshape(-1, phases, WARP // phases).any(axis=2).sum(axis=1)
 
 
 def bank_conflicts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bool = False) -> np.ndarray:
@@ -128,7 +125,7 @@ def _busiest(phases: int, addresses: np.ndarray, active: np.ndarray, width: int)
     An aligned access of 8 or 16 bytes takes 2 or 4 banks together, so those count as one bank with one wider word.
     """
     banks = BANKS * WORD_BYTES // width
-    words = np.where(active, addresses // width, -1).reshape(-1, LANES // phases)  # (W * phases, lanes a phase)
+    words = np.where(active, addresses // width, -1).reshape(-1, WARP // phases)  # (W * phases, lanes a phase)
     words.sort(axis=1)
     first_of_its_kind = words >= 0  # the same word again is a broadcast, and free
     first_of_its_kind[:, 1:] &= words[:, 1:] != words[:, :-1]
@@ -147,7 +144,7 @@ def _merged(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray
     not, the first half of a 128-bit load does not merge.
     """
     groups = 1 if width == 8 else 2
-    grouped, taking_part = addresses.reshape(-1, LANES // groups), active.reshape(-1, LANES // groups)
+    grouped, taking_part = addresses.reshape(-1, WARP // groups), active.reshape(-1, WARP // groups)
     share = _neighbours_share(grouped, taking_part).reshape(len(active), groups)
     merged = share & (_busiest(groups, addresses, active, width) == 1)
     if width == 16:

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from helpers.devices import SECTOR_BYTES, WARP
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.observers import Observer
 from helpers.simulator.recording import counting
 from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch, Trace
 
-WARP = 32
 COPY = "copy"  # asynchronous copies: global loads and, of their own kind, shared stores
 
 
@@ -223,5 +223,5 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
         counts.tags = int(counting.tags(addresses, lanes, width, op == COPY).sum())
         useful = counting.useful_bytes(addresses, lanes, width)
         counts.useful_bytes = int(useful.sum())
-        counts.ideal_sectors = int((-(-useful // counting.SECTOR_BYTES)).sum())
+        counts.ideal_sectors = int((-(-useful // SECTOR_BYTES)).sum())
     return counts

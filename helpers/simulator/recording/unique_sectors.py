@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from helpers.devices import SECTOR_BYTES
 from helpers.simulator.engine.observers import Observer
-from helpers.simulator.recording import counting
 
 if TYPE_CHECKING:
     from helpers.simulator.recording.recorded import Trace
@@ -63,14 +63,14 @@ class SectorObserver(Observer):
             allocation = wave.global_memory.find(int(addresses[0]))
             here = (addresses >= allocation.base) & (addresses < allocation.end)
             # An aligned access of at most 16 bytes lies in one sector.
-            sectors = (addresses[here] - allocation.base) // counting.SECTOR_BYTES
+            sectors = (addresses[here] - allocation.base) // SECTOR_BYTES
             self._flags(wave, allocation)[rows[here], sectors] |= FLAGS[op]
             rows, addresses = rows[~here], addresses[~here]
 
     def _flags(self, wave, allocation) -> np.ndarray:
         flags = self._wave.get(allocation.name)
         if flags is None:
-            sectors = -(-allocation.bytes_.size // counting.SECTOR_BYTES)
+            sectors = -(-allocation.bytes_.size // SECTOR_BYTES)
             flags = self._wave[allocation.name] = np.zeros((wave.shape[0], sectors), np.uint8)
         return flags
 
@@ -109,7 +109,7 @@ def of_traces(traces: Iterable[Trace], by_block: bool = False) -> dict[str, np.n
     for trace in traces:
         if trace.space == "global" and trace.op in FLAGS:
             offsets = trace.addresses if trace.active is None else trace.addresses[trace.active]
-            sectors = (offsets - trace.base) // counting.SECTOR_BYTES
+            sectors = (offsets - trace.base) // SECTOR_BYTES
             if by_block:
                 sectors = sectors | (blocks.setdefault(trace.block, len(blocks)) << 40)
             accesses.setdefault(trace.array, []).append((np.unique(sectors), FLAGS[trace.op]))

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.devices import WARP
 from helpers.simulator.sanitizer.shared_epoch import is_swap
 
-WARP = 32
 STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "STRONG")
 TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
 

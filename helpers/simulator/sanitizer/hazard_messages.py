@@ -1,12 +1,12 @@
 """The sanitizer's sentences: what happened, where, and what to try."""
 
+from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import lane_name, product
 from helpers.simulator.errors import coordinates
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 
-WARP = 32
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
 Index = tuple[int, int, int]
 
@@ -43,13 +43,11 @@ class Messages:
 
     def block_index(self, number: int) -> Index:
         """(x, y, z) of a linear block number."""
-        x, y, _ = self._grid
-        return number % x, number // x % y, number // (x * y)
+        return unravel(number, self._grid)
 
     def thread_index(self, number: int) -> Index:
         """(x, y, z) of a linear thread number."""
-        x, y, _ = self._block
-        return number % x, number // x % y, number // (x * y)
+        return unravel(number, self._block)
 
     # ---- shared memory
     def _does(self, side: Side, place: str) -> str:

@@ -20,11 +20,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.devices import WARP
+
 LOAD, STORE, ATOMIC, SWAP, COPY, WARP_BARRIER, COMMIT, WAIT = range(8)
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
 WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
-WARP = 32
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 
 
