@@ -223,8 +223,7 @@ ADD_SCALED = Blank(
     title="Write it: a kernel of your own",
     difficulty=1,
     task="Write a kernel that computes C = c · A + B for arrays of N floats, one element per thread. It is launched "
-    "with "
-    "blocks of 64 threads, and with enough of them for N elements; the last block may have threads to spare.",
+    "with blocks of 64 threads, and with enough of them for N elements; the last block may have threads to spare.",
     hints=(
         "It has two parts, as the kernel above: find out which element is mine, and compute it if it exists.",
         "blockIdx.x says how many blocks come before mine, blockDim.x how many threads a block has, threadIdx.x which "

@@ -173,13 +173,11 @@ TILED = Blank(
     title="Write it: load a tile, wait, multiply, wait",
     difficulty=1,
     task="Write the tiled multiplication. The tiles stand there; M, N and K are multiples of T = 16. A thread loads "
-    "one "
-    "element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
+    "one element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
     "4 096 floats loaded from global memory for M = N = K = 32.",
     hints=(
         "The loop over k goes in steps of T: k0 is 0, T, 2 T, … In each step the block needs the T × T elements of A "
-        "to "
-        "the right of k0 and the T × T elements of B below k0.",
+        "to the right of k0 and the T × T elements of B below k0.",
         "Thread (x, y) loads element (row, k0 + x) of A into As[y][x] and element (k0 + y, col) of B into Bs[y][x]. "
         "Nobody may read a tile before it is whole, and nobody may overwrite it before all have read it.",
         "In the loop: two loads; __syncthreads(); for k from 0 to T − 1 add As[y][k] * Bs[k][x] to the sum; "

@@ -226,9 +226,8 @@ PATCH = Blank(
         "For one k copy TM floats of As (rows row … row + 3, at this k) into a[], TN floats of Bs (this k, columns "
         "col … col + 3) into b[]; the patch takes all 16 products a[i] * b[j].",
         "row = threadIdx.y * TM, col = threadIdx.x * TN; load both tiles; __syncthreads(); for k: fill a[] and b[], "
-        "then "
-        "sums[i][j] += a[i] * b[j]; __syncthreads(). The store writes sums[i][j] to row tile_row + row + i, column "
-        "tile_col + col + j.",
+        "then sums[i][j] += a[i] * b[j]; __syncthreads(). The store writes sums[i][j] to row tile_row + row + i and "
+        "column tile_col + col + j.",
     ),
     problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),

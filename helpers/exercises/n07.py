@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gemm_kernels import get
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.maps import MapInputs, MatrixMap
@@ -210,6 +211,39 @@ SWIZZLE = KernelExercise(
 )  # fmt: skip
 
 
+TURNED = Blank(
+    name="turned",
+    notebook="07",
+    title="Write it: the A tile transposed",
+    difficulty=1,
+    task="The kernel of notebook 06 reads the four elements of A from four rows of its tile. Keep the tile "
+    "transposed, so "
+    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per FMA. M "
+    "and N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "As has BK rows now, one for each k. Element i of the tile comes from row i / BK and k = i % BK: which of the "
+        "two is the first index of As?",
+        "The fragment a of a thread is As[k][row], As[k][row + 1], As[k][row + 2] and As[k][row + 3].",
+        "As[i % BK][i / BK] = A[(tile_row + i / BK) * K + k0 + i % BK], for i = thread and i = thread + 256; then "
+        "a[i] = As[k][row + i] and b[j] = Bs[k][col + j].",
+    ),
+    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
+    goals=(goals.shared_loads_per_fma(0.14),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("not_turned", "As is filled as if it were not transposed: the first index is k, the second the row."),
+        Wrong("turned_twice", "The place in As is right, but the element of A is another one: element i is in row "
+              "i / BK of the tile, at k = i % BK."),
+        Wrong("half", "256 threads load 256 elements, and the tile has 512: each thread must load two."),
+        Wrong("wrong_column", "The fragment a is taken from As[k][col …]; the patch's rows begin at `row`."),
+        Wrong("same_element", slips.sentence("one_row_of_A")),
+        Wrong("rows_apart", "The patch has four rows that are neighbours, row … row + 3; these are 16 apart."),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_store,)
 QUESTIONS = ()
-EXERCISES = (WAVEFRONTS_BY_HAND, PADDING, TRANSPOSE_TILE, SWIZZLE)
+EXERCISES = (TURNED, WAVEFRONTS_BY_HAND, PADDING, TRANSPOSE_TILE, SWIZZLE)

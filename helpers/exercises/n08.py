@@ -182,8 +182,7 @@ WIDE = Blank(
         "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
         "16?",
         "*reinterpret_cast<float4 *>(&Bs[k][c]) is four floats of shared memory; the same cast of a const float4 * "
-        "reads "
-        "four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
+        "reads four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
         "if (N % 4 == 0 && tile_col + c < N) one assignment of float4, else four of b_at(…). The store: the same "
         "condition, {sums[i][0], …, sums[i][3]}, else up to four floats that are inside.",
     ),

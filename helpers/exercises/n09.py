@@ -214,8 +214,7 @@ NEXT_TILE = Blank(
         "The loads into the two registers come first, the products second, the stores into 1 - now third. One barrier "
         "at the end serves both: the new tile is whole, and the old one has been read by everybody.",
         "if (k0 + T < K) load a and b from k0 + T; products with As[now] and Bs[now]; if (k0 + T < K) store a and b "
-        "into "
-        "[1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
+        "into [1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
     ),
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
@@ -247,8 +246,7 @@ THREE_STAGES = Blank(
     title="Write it: three stages of asynchronous copies",
     difficulty=2,
     task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
-    "tile "
-    "is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
+    "tile is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
     hints=(
         "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
         "works. How many groups may be under way when tile 0 is multiplied?",

@@ -12,6 +12,7 @@ from helpers.analysis.hierarchy import Loads
 from helpers.compiler import CompileError
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
@@ -246,6 +247,41 @@ LANE_MAP = KernelExercise(
 )  # fmt: skip
 
 
+WARP_TILE = Blank(
+    name="warp_tile",
+    notebook="10",
+    title="Write it: the warp's place and the lane's",
+    difficulty=1,
+    task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
+    "where a thread's patch begins. Both levels are numbered row by row. Then a warp needs 16 + 32 different "
+    "floats at each k: the goal is at most 48.",
+    hints=(
+        "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
+        "warp tile. Each is a number that is cut into a row and a column.",
+        "A row of warp tiles has BN / WN = 2 of them, a row of patches WN / TN = 8. The quotient is the row, the "
+        "remainder the column; then multiply by the size of what you counted.",
+        "warp = thread / 32, lane = thread % 32; warp / (BN / WN) * WM + lane / (WN / TN) * TM is the row. The "
+        "column is "
+        "made of the remainders, times WN and TN.",
+    ),
+    problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
+    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
+              "rows of patches, and reads more of B than it need."),
+        Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
+        Wrong("lanes_down", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
+        Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
+        Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
+        Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
+        Wrong("warp_forgotten", "All warps compute the same warp tile: the warp's own place is missing."),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_floats,)
 QUESTIONS = (check_floats, check_wavefronts, check_lane_map)
-EXERCISES = (WARP_READS, WARP_PLACE, LANE_MAP)
+EXERCISES = (WARP_TILE, WARP_READS, WARP_PLACE, LANE_MAP)

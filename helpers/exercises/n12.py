@@ -7,9 +7,16 @@ from collections.abc import Iterator
 from gemm_kernels import get
 from helpers import devices
 from helpers.analysis.ladder import ladder_of, shape_label
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
+from helpers.exercises.framework.slips import Tiles
 from helpers.explore import ladder
 
 KERNEL = get("serpentine")
@@ -144,6 +151,71 @@ def check_group(rows: int | None) -> Verdict:
     return Verdict(False, f"{told} Another number needs fewer: the running blocks should form nearly a square of C.")
 
 
+RASTER = Blank(
+    name="raster",
+    notebook="12",
+    title="Write it: another order of the blocks",
+    difficulty=2,
+    task="Blocks start in the order of their number, row by row of C. Let them take four rows of tiles together "
+    "instead: "
+    "down the first column of the four, then down the next. Every tile must be computed once, also where the last "
+    "group has fewer rows. The goal: the first 16 blocks work on at most 8 different rows and columns of tiles.",
+    hints=(
+        "A group is GROUP rows of tiles with all their columns: GROUP * tiles_x blocks.",
+        "Inside the group the number grows down a column first: the remainder by the number of rows is the row, the "
+        "quotient is the column.",
+        "group = number / (GROUP * tiles_x); rows = the smaller of GROUP and tiles_y - group * GROUP; with in_group = "
+        "number % (GROUP * tiles_x) the tile is in row group * GROUP + in_group % rows, column in_group / rows.",
+    ),
+    problem=Gemm("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8), scaled=False,
+                 shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
+    picture=ThreadMapOf("C", Case({"M": 48, "N": 40, "K": 1}), "your kernel"),
+    goals=(goals.rows_and_columns_of_tiles(16, (8, 8), 8),),
+    judged=Case({"M": 64, "N": 128, "K": 1}),
+    wrong=(
+        Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
+              "the rows that it has."),
+        Wrong("whole_columns", "Right, but the blocks go down whole columns of C: only GROUP rows belong together."),
+        Wrong("along_rows", "Right, but inside a group the blocks still go along the rows: go down the columns of the "
+              "group."),
+        Wrong("group_of_blocks", "A group has GROUP * tiles_x blocks, not GROUP."),
+        Wrong("group_unscaled", "A group begins GROUP rows after the one before, not one."),
+        Wrong("traded", "The remainder by the number of rows is the row of a tile, the quotient is its column."),
+    ),
+)  # fmt: skip
+
+SLICES = Blank(
+    name="slices",
+    notebook="12",
+    title="Write it: share out k, and add in a fixed order",
+    difficulty=2,
+    task="Four groups of 8 × 8 threads compute the same tile of C: each takes a quarter of k, and the first group "
+    "adds the "
+    "four parts in a fixed order, so that the same bits come out every time. M and N are multiples of 8, K of 4.",
+    hints=(
+        "Group z has the k from z * (K / SLICES) up to (z + 1) * (K / SLICES), which is the next group's first one.",
+        "A partial sum is needed by a thread of another group, so it goes through shared memory: parts[z][y][x]. Who "
+        "must wait for whom?",
+        "After __syncthreads() the threads with z == 0 add parts[0][y][x] to parts[3][y][x] in a loop and store the "
+        "sum.",
+    ),
+    problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
+                 shapes=((16, 24, 32), (8, 16, 8), (24, 8, 4), (16, 16, 100))),
+    picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
+    wrong=(
+        Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
+        Wrong("slices_of_SLICES", "A slice has K / SLICES products, not SLICES."),
+        Wrong("one_short", "Each slice loses its last k: the loop ends one step too early."),
+        Wrong("nobody_waits", "The first group adds parts that others have not stored yet: a barrier belongs between."),
+        Wrong("one_place", "All groups store to parts[0]: each slice needs a place of its own."),
+        Wrong("own_part", "Every group stores its own part in C, and the last one stays: nobody adds them."),
+        Wrong("first_part", "Only the first part is stored: the others must be added to it."),
+        Wrong("everybody_adds", "All groups add to the same element of C at the same time, and only one of them stays. "
+              "Let one thread add the parts."),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_wins,)
 QUESTIONS = (check_share, check_full, check_group)
-EXERCISES = ()
+EXERCISES = (RASTER, SLICES)

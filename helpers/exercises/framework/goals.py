@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
 from helpers import devices
 from helpers.analysis.order import events_of, reads_before_stores
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.occupancy import occupancy
+from helpers.simulator import Recording
+from helpers.simulator.recording.recorded import RecordedLaunch, Trace
 
 DEVICE = "NVIDIA H200"
 
@@ -97,6 +103,54 @@ def reads_before_store(at_least: int, tile_bytes: int) -> Goal:
         return sum(found) / max(1, len(found))
 
     return Goal("reads between a load and its store, on average", measure, at_least, at_least=True)
+
+
+def rows_and_columns_of_tiles(blocks: int, tile: tuple[int, int], at_most: int) -> Goal:
+    """Different rows and columns of tiles of C, (rows, columns) of elements each, that the first blocks store to.
+
+    Blocks start in the order of their number, x first.
+    """
+
+    def measure(j: Judged) -> float:
+        found = [_stored(trace, launch, tile) for launch, trace in _stores(j.all_blocks(), blocks)]
+        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
+
+    return Goal(f"rows and columns of tiles for the first {blocks} blocks", measure, at_most)
+
+
+def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
+    """Different rows and columns of C that warp 0 of block (0, 0, 0) stores to: the floats that it needs at each k.
+
+    tile: rows and columns of C that a block computes.
+    """
+
+    def measure(j: Judged) -> float:
+        found = [_stored(trace, launch, (1, 1), tile, lanes=32) for launch, trace in _stores(j.recording, 1)]
+        return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
+
+    return Goal("rows and columns of C for warp 0", measure, at_most)
+
+
+def _stores(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:
+    """The stores to global memory by the blocks with the lowest numbers."""
+    launch = recording.launches[-1]
+    across = launch.facts.grid[0]
+    for trace in launch.traces:
+        x, y, _ = trace.block
+        if trace.space == "global" and trace.op == "st" and x + across * y < blocks:
+            yield launch, trace
+
+
+def _stored(
+    trace: Trace, launch: RecordedLaunch, unit: tuple[int, int], tile: tuple[int, int] | None = None, lanes: int = -1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns, in units of so many elements, of what the first lanes of a block store in a row-major C.
+
+    tile: of a block; None: the unit. C is as wide as the grid's tiles.
+    """
+    elements = (trace.addresses[: None if lanes < 0 else lanes] - trace.base) // 4
+    width = launch.facts.grid[0] * (tile or unit)[1]
+    return elements // width // unit[0], elements % width // unit[1]
 
 
 def _ratio(j: Judged, quantity: str, space: str, op: str) -> float:

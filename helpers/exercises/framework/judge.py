@@ -34,7 +34,7 @@ class Judged:
     """What goals look at.
 
     kernel: compiled.  recording: of a launch.  threads: of a block.  shared_bytes: dynamic, of a block.  barriers: that
-    the launch's blocks passed.
+    the launch's blocks passed.  all_blocks: records the launch once more, with the addresses of every block.
     """
 
     kernel: simulator.Kernel
@@ -42,6 +42,7 @@ class Judged:
     threads: int
     shared_bytes: int
     barriers: int
+    all_blocks: Callable[[], simulator.Recording]
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,14 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
 
 def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None) -> Judged:
     """The launch that goals are measured on. Raises SimulatorError."""
-    setup = problem.prepare(judged or problem.cases[-1])
+    case = judged or problem.cases[-1]
+    setup = problem.prepare(case)
     recording = trial.record(kernel, setup, blocks=((0, 0, 0),), checks="report")
     threads = int(np.prod(setup.block))
-    return Judged(kernel, recording, threads, setup.shared_bytes, recording.checks.barriers)
+    return Judged(
+        kernel, recording, threads, setup.shared_bytes, recording.checks.barriers,
+        lambda: trial.record(kernel, problem.prepare(case)),
+    )  # fmt: skip
 
 
 def _traffic(found: Judged) -> frozenset[tuple[Any, ...]]:
