@@ -88,7 +88,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Anything else that is a word: `SB0`, `SR_…` of a barrier, `gsb0`."""
+    """Anything else, as it stands in the text: `SB0`, `gsb0`, or what is not read here."""
 
     text: str
 
@@ -141,52 +141,59 @@ _NUMBER = re.compile(r"[-+]?(0x[0-9a-f]+|\d+(\.\d+)?(e[-+]?\d+)?|INF|QNAN|SNAN)$
 _PLACE = re.compile(r"`\((.*)\)$")
 
 
-def parse(text: str, filename: str) -> Function:
-    """Parse the section of one kernel, as `compiler.disassemble` returns it.
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One instruction as it is printed, with its source line and those of its calls, as in a Statement."""
 
-    Code of a header that was inlined belongs to the line of `filename` that called it, as at PTX level. Lines of
-    padding after the last instruction (NOPs and a jump to itself) are kept: nothing reaches them.
-    ValueError names an instruction that cannot be read.
+    address: int
+    text: str
+    line: int
+    called_from: tuple[int, ...]
+
+
+def rows(text: str, filename: str) -> tuple[list[Row], dict[str, int]]:
+    """(the instructions, name → index of the instruction) of a section, as `compiler.disassemble` returns it.
+
+    Code of a header that was inlined belongs to the line of `filename` that called it, as at PTX level. The compiler's
+    own functions (the slow paths of division and square root) belong to no line. What fills the code up after the last
+    instruction (NOPs and a jump to itself) is kept: nothing reaches it.
     """
-    function = Function()
+    found_rows: list[Row] = []
+    labels: dict[str, int] = {}
     lines: list[int] = []  # the source line and those of the calls that it was inlined at, in the user's file
     is_caller = False  # a location and what it is inlined at are printed on lines of their own
-    for row in text.splitlines():
-        if found := _LINE.match(row):
+    for printed in text.splitlines():
+        if found := _LINE.match(printed):
             if not is_caller:
                 lines = []
             if found[1] == filename:
                 lines.append(int(found[2]))
             is_caller = bool(found[3])
-        elif found := _INSTRUCTION.match(row):
-            function.statements.append(_statement(int(found[1], 16), found[2], lines))
-        elif found := _LABEL.match(row):
-            function.labels[found[1]] = len(function.statements)
+        elif found := _INSTRUCTION.match(printed):
+            instruction = " ".join(_COMMENT.sub("", found[2]).split())
+            line, *callers = lines or [0]
+            found_rows.append(Row(int(found[1], 16), instruction, line, tuple(callers)))
+        elif found := _LABEL.match(printed):
+            labels[found[1]] = len(found_rows)
             if not found[1].startswith(".L"):
                 lines = []  # another function starts
-    return function
+    return found_rows, labels
 
 
-def _statement(address: int, text: str, lines: list[int]) -> Statement:
-    text = " ".join(_COMMENT.sub("", text).split())
-    body, guard = text, None
-    if found := _GUARD.match(text):
+def parse(text: str, filename: str) -> Function:
+    """The statements of a section, as `rows` finds them."""
+    found_rows, labels = rows(text, filename)
+    return Function([_statement(row) for row in found_rows], labels)
+
+
+def _statement(row: Row) -> Statement:
+    body, guard = row.text, None
+    if found := _GUARD.match(body):
         guard = Register(found[2], None if found[3] == "T" else int(found[3]), negated=bool(found[1]))
-        body = text[found.end() :]
+        body = body[found.end() :]
     opcode, _, operands = body.partition(" ")
-    try:
-        parsed = tuple(parse_operand(item) for item in split_operands(operands))
-    except ValueError as error:
-        raise ValueError(f"{text}: {error}") from error
-    return Statement(
-        address,
-        guard,
-        tuple(opcode.split(".")),
-        parsed,
-        lines[0] if lines else 0,
-        text,
-        tuple(lines[1:]),
-    )
+    parsed = tuple(parse_operand(item) for item in split_operands(operands))
+    return Statement(row.address, guard, tuple(opcode.split(".")), parsed, row.line, row.text, row.called_from)
 
 
 def split_operands(text: str) -> list[str]:
@@ -210,7 +217,7 @@ def split_operands(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)  # a kernel has thousands of operands, but few different ones
 def parse_operand(text: str) -> Operand:
-    """One operand; ValueError if it is none."""
+    """One operand; a Name for what is not read here."""
     text = text.replace(".reuse", "").strip()
     if found := _PLACE.match(text):
         return Label(found[1])
@@ -230,17 +237,10 @@ def parse_operand(text: str) -> Operand:
         if found[2] == "R":
             modifiers = ("PR", *modifiers)
         return Register(found[1], number, modifiers=modifiers, **flags)
-    if found := _CONSTANT.match(text):
-        register, offset = None, 0
-        for term in _terms(found[2]):
-            if isinstance(term, Register):
-                register = term
-            else:
-                offset += term
-        return Constant(int(found[1], 16), offset, register, modifiers=tuple(found[3].split(".")[1:]), **flags)
-    if re.fullmatch(r"[\w.]+", text):
-        return Name(text)
-    raise ValueError(f"the operand {text} is of no known form")
+    if (found := _CONSTANT.match(text)) and (place := _sum(found[2])) and len(place.registers) <= 1:
+        bank, register = int(found[1], 16), place.registers[0] if place.registers else None
+        return Constant(bank, place.offset, register, modifiers=tuple(found[3].split(".")[1:]), **flags)
+    return Name(text)
 
 
 def _sign(text: str) -> tuple[str, str]:
@@ -252,26 +252,21 @@ def _sign(text: str) -> tuple[str, str]:
     return signs, text.replace("|", "")
 
 
-def _address(text: str) -> Address:
+def _address(text: str) -> Address | Name:
     """`[…]`, after a descriptor `desc[UR4]` if there is one."""
     found = re.match(r"(?:g?desc\[\w+\])?\[(.*)\]$", text)
-    if found is None:
-        raise ValueError(f"the address {text} is of no known form")
-    terms = _terms(found[1])
-    registers = tuple(term for term in terms if isinstance(term, Register))
-    return Address(registers, sum(term for term in terms if not isinstance(term, Register)))
+    return (_sum(found[1]) if found else None) or Name(text)
 
 
-def _terms(text: str) -> list[Register | int]:
-    """The terms of a sum: `R2.64+UR4+-0x10`."""
-    terms: list[Register | int] = []
+def _sum(text: str) -> Address | None:
+    """`R2.64+UR4+-0x10`; None if a term is neither a register nor a number."""
+    registers, offset = [], 0
     for item in re.findall(r"[+-]*[^+-]+", text.replace(" ", "")):
         item = item.lstrip("+")
         if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", item):
-            terms.append(int(item, 0))
-            continue
-        register = parse_operand(item)
-        if not isinstance(register, Register):
-            raise ValueError(f"the term {item} of an address is of no known form")
-        terms.append(register)
-    return terms
+            offset += int(item, 0)
+        elif isinstance(register := parse_operand(item), Register):
+            registers.append(register)
+        else:
+            return None
+    return Address(tuple(registers), offset)

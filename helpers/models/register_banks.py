@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_INSTRUCTION = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;")
+from helpers.compiler import sass
+
 _FMA = re.compile(r"FFMA(?:\.\w+)* R\d+, (\w+)(\.reuse)?, (\w+)(\.reuse)?, (\w+)(\.reuse)?$")
 _REGISTER = re.compile(r"R(\d+)$")
 
@@ -31,12 +32,12 @@ class Banks:
         return self.conflicts / self.fmas if self.fmas else 0.0
 
 
-def banks(sass: str) -> Banks:
+def banks(text: str) -> Banks:
     """Count them in what `helpers.compiler.disassemble` gives. Other instructions are taken to leave nothing behind."""
     at_hand: dict[int, str] = {}
     fmas = conflicts = 0
-    for match in _INSTRUCTION.finditer(sass):
-        fma = _FMA.match(match[1])
+    for row in sass.rows(text, filename="")[0]:
+        fma = _FMA.match(row.text)
         if fma is None:
             at_hand = {}
             continue

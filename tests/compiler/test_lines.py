@@ -74,12 +74,14 @@ def test_a_call_that_ptx_prints_over_several_lines_is_one_instruction():
     assert calls[0].startswith("call.uni (retval0), ")
 
 
-def test_lines_of_headers_are_not_taken_for_lines_of_the_source():
+def test_code_of_a_header_belongs_to_the_line_that_called_it():
     header = "\n" * 20 + "__device__ float f(float v) { return v * 3; }\n"
     source = '#include "f.cuh"\nextern "C" __global__ void k(float *x) { x[0] = f(x[1]); }\n'
     kernel = compiler.compile(source, "k", headers={"f.cuh": header})
     assert set(compiler.ptx_by_line(kernel)) == {2}
     assert set(compiler.sass_by_line(kernel)) == {2}
+    assert any(text.startswith("mul") for text in compiler.ptx_by_line(kernel)[2])
+    assert any(text.startswith("FMUL") for text in compiler.sass_by_line(kernel)[2])
     assert '//## File "f.cuh", line 21' in compiler.disassemble(kernel)
 
 

@@ -429,6 +429,8 @@ def test_a_statement_has_a_guard_modifiers_and_the_lines_of_its_calls():
     assert function.labels == {".text.kernel": 0, ".L_x_3": 1}
 
 
-def test_what_is_no_operand_is_named():
-    with pytest.raises(ValueError, match=r"FADD R0, R1, @@: the operand @@"):
-        sass.parse("        /*0000*/                   FADD R0, R1, @@ ;", "k.cu")
+@pytest.mark.parametrize("text", ["@@", "32@lo((ax + .L_x_0@srel))", "[R2+@]", "c[0x0][R1+R2]", "-[R3]"])
+def test_an_operand_that_is_not_read_is_kept_as_it_stands(text):
+    assert sass.parse_operand(text) == sass.Name(text)
+    (statement,) = sass.parse(f"        /*0000*/                   FADD R0, R1, {text} ;", "k.cu").statements
+    assert statement.operands[-1] == sass.Name(text)

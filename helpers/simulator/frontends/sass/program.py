@@ -49,11 +49,7 @@ def translate(kernel: CompiledKernel) -> Program:
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
         )
-    try:
-        function = sass.parse(compiler.disassemble(kernel), kernel.filename)
-    except ValueError as error:
-        what = f"{kernel.entry}: nvdisasm printed what the simulator cannot read: {error}"
-        raise UnsupportedInstruction(what) from error
+    function = sass.parse(compiler.disassemble(kernel), kernel.filename)
     image = cubin.read(kernel.cubin)
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
