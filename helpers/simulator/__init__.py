@@ -13,7 +13,8 @@
 """
 
 from helpers.simulator.cuda.arrays import DeviceArray, empty
-from helpers.simulator.cuda.module import Kernel, RawModule, record, sanitize
+from helpers.simulator.cuda.raw_module import Kernel, RawModule
+from helpers.simulator.cuda.settings import record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
     AsyncCopyError,

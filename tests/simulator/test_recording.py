@@ -105,9 +105,9 @@ def test_instructions_are_in_the_order_of_the_code_whatever_the_order_of_its_blo
     program = recording.launches[-1].program
     before = recording.by_instruction()
     changed = dataclasses.replace(program, blocks=program.blocks[::-1])
-    recording.launches[-1].program = changed
-    recording.launches[-1].block_warps = recording.launches[-1].block_warps[::-1].copy()
-    recording.launches[-1].block_lanes = recording.launches[-1].block_lanes[::-1].copy()
+    launch = recording.launches[-1]
+    warps, lanes = launch.block_warps[::-1].copy(), launch.block_lanes[::-1].copy()
+    recording.launches[-1] = dataclasses.replace(launch, program=changed, block_warps=warps, block_lanes=lanes)
     changed.blocks = [dataclasses.replace(block, index=index) for index, block in enumerate(changed.blocks)]
     assert recording.by_instruction() == before
     assert [row.text for row in before] == [instruction.text for instruction in program.instructions]

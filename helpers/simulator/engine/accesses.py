@@ -53,8 +53,8 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
             results = None
             for where, addresses, lanes in _by_space(wave, address(registers), mask):
                 values = space_memory(wave, where).load(wave, addresses, lanes, dtype, count)
-                if wave.recorder is not None:
-                    wave.recorder.access(wave, where, "ld", width, addresses, lanes)
+                if wave.observer is not None:
+                    wave.observer.access(wave, where, "ld", width, addresses, lanes)
                 if results is None:
                     results = values
                 else:
@@ -72,8 +72,8 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
         if is_float:
             for value in values:
                 registers.note(value)
-        if wave.recorder is not None:
-            wave.recorder.access(wave, space, "ld", width, addresses, mask)
+        if wave.observer is not None:
+            wave.observer.access(wave, space, "ld", width, addresses, mask)
         return values
 
     return execute
@@ -89,8 +89,8 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
         pieces = _by_space(wave, addresses, mask) if space == "generic" else ((space, addresses, mask),)
         for where, places, lanes in pieces:
             space_memory(wave, where).store(wave, places, lanes, items)
-            if wave.recorder is not None:
-                wave.recorder.access(wave, where, "st", width, places, lanes, items)
+            if wave.observer is not None:
+                wave.observer.access(wave, where, "st", width, places, lanes, items)
 
     return execute
 
@@ -133,8 +133,8 @@ def atomic(space: str, operation: str, dtype: np.dtype, address: Reader, values:
                 view, index = wave.global_memory.cells(wave, active, dtype)
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
             result[lanes] = _in_lane_order(view, index, items, apply)
-            if wave.recorder is not None:
-                wave.recorder.access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes)
+            if wave.observer is not None:
+                wave.observer.access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes)
         return (result,) if returns else None
 
     return execute
@@ -188,8 +188,8 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
                     parts[part] = np.where(lanes, loaded, np.int32(0))
             values = tuple(parts)
         wave.shared.store(wave, to, mask, values)
-        if wave.recorder is not None:
-            wave.recorder.copy_async(wave, size, to, origin, mask, read)
+        if wave.observer is not None:
+            wave.observer.copy_async(wave, size, to, origin, mask, read)
 
     return execute
 
@@ -198,8 +198,8 @@ def copy_group(what: str, pending: int):
     """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: the observer is told."""
 
     def execute(wave, registers, mask):
-        if wave.recorder is not None:
-            wave.recorder.copy_group(wave, what, pending, mask)
+        if wave.observer is not None:
+            wave.observer.copy_group(wave, what, pending, mask)
 
     return execute
 
@@ -208,8 +208,8 @@ def fence(scope: str):
     """A memory fence. Threads in lockstep see each other's writes at once: only the observer is told."""
 
     def execute(wave, registers, mask):
-        if wave.recorder is not None:
-            wave.recorder.fence(wave, scope, mask)
+        if wave.observer is not None:
+            wave.observer.fence(wave, scope, mask)
 
     return execute
 

@@ -12,6 +12,21 @@ OUTPUT_LIMIT = 1 << 20  # the size of CUDA's own printf buffer, bytes
 _FORMAT = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp]))")
 
 
+class Output:
+    """The buffer that the texts of one launch go through; `left` characters still fit."""
+
+    def __init__(self, left: int = OUTPUT_LIMIT) -> None:
+        self.left = left
+
+    def write(self, text: str) -> None:
+        """Print what fits, and once that something was left out."""
+        if len(text) > self.left:
+            more = "\n… more was printed than fits into the printf buffer.\n"
+            text = text[: self.left] + more if self.left else ""
+        self.left = max(0, self.left - len(text))
+        sys.stdout.write(text)
+
+
 def _text(wave, address: int) -> str:
     """The zero-terminated string at a global address."""
     allocation = wave.global_memory.find(address)
@@ -50,12 +65,7 @@ def vprintf(wave, registers, mask) -> None:
             offset += dtype.itemsize
         for row in range(int(lanes.sum())):
             pieces.append(_formatted(wave, text, [column[row] for column in columns]))
-    left = wave.launch.output_left
-    printed = "".join(pieces)
-    if len(printed) > left:
-        printed = printed[:left] + "\n… more was printed than fits into the printf buffer.\n" if left else ""
-    wave.launch.output_left = max(0, left - len(printed))
-    sys.stdout.write(printed)
+    wave.launch.output.write("".join(pieces))
 
 
 def _argument_type(item: re.Match) -> np.dtype:

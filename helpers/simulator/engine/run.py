@@ -9,6 +9,7 @@ counter, so that groups meet again as early as they can. This is done for whole 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 import numpy as np
@@ -18,6 +19,7 @@ from helpers.simulator.engine.convergence import Convergence
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.printf import Output
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
@@ -52,7 +54,6 @@ class Wave:
         self.exited: np.ndarray | None = None
         self.waiting: np.ndarray | None = None
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
-        self.barriers = 0  # how many barriers this wave has passed
         self.instruction: Instruction | None = None  # the memory instruction being executed
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
@@ -60,8 +61,14 @@ class Wave:
             LocalMemory(self.shape, program.local_bytes, program.stack_reserve) if program.local_bytes else None
         )
         self.special = self._special_registers()
-        self.recorder = launch.recorder
-        self.async_copies: list = []
+        self.observer = launch.observer
+        self.parameters = launch.parameters
+        self.call_parameters: dict = {}  # the arguments of a call that is being made
+        self.constant_banks: dict[int, bytes] = {}
+        for slot, address in launch.variables:
+            self.registers[slot] = np.int64(address)
+        if program.start is not None:
+            program.start(self)
 
     def _special_registers(self) -> dict[str, np.ndarray | np.generic]:
         """threadIdx, blockIdx, … in the smallest shape that holds them."""
@@ -229,9 +236,9 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
             write(wave, registers, evaluate(registers), None, False)
             return
         some, mask = combine(None, guard(registers))
-        if wave.recorder is not None:
+        if wave.observer is not None:
             living = wave.mask if mask is None or wave.mask is None else mask & wave.mask
-            wave.recorder.guarded(wave, instruction, some, mask if living is None else living)
+            wave.observer.guarded(wave, instruction, some, mask if living is None else living)
         if some:
             write(wave, registers, evaluate(registers), mask, True)
 
@@ -240,8 +247,8 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
             write(wave, registers, evaluate(registers), wave.mask, False)
             return
         some, mask = combine(wave.mask, guard(registers))
-        if wave.recorder is not None:
-            wave.recorder.guarded(wave, instruction, some, mask)
+        if wave.observer is not None:
+            wave.observer.guarded(wave, instruction, some, mask)
         if some:
             write(wave, registers, evaluate(registers), mask, True)
 
@@ -257,8 +264,8 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
         mask = wave.mask
         if guard is not None:
             some, mask = combine(mask, guard(registers))
-            if wave.recorder is not None:
-                wave.recorder.guarded(wave, instruction, some, mask)
+            if wave.observer is not None:
+                wave.observer.guarded(wave, instruction, some, mask)
             if not some:
                 return
         wave.instruction = instruction
@@ -342,34 +349,41 @@ class Prepared:
         return known
 
 
+@dataclass(frozen=True, eq=False)
 class Launch:
-    """One execution of a kernel: geometry, memory, arguments and who records."""
+    """One execution of a kernel: geometry, memory, arguments and who watches.
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        global_memory: GlobalMemory,
-        bind: Callable[[Registers], None],
-        recorder: Observer | None = None,
-        max_instructions: int = 1_000_000,
-        only_blocks: np.ndarray | None = None,
-        shared_names: SharedNames = NO_NAMES,
-    ) -> None:
-        self.prepared = prepared
-        self.program = prepared.program
-        self.grid = grid
-        self.block = block
-        self.threads = product(block)
-        self.shared_bytes = shared_bytes
-        self.global_memory = global_memory
-        self.recorder = recorder
-        self.max_instructions = max_instructions
-        self.block_ids = np.arange(product(grid), dtype=np.int64) if only_blocks is None else only_blocks
-        self._bind = bind
-        self.shared_names = shared_names
+    `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
+    module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
+    """
+
+    prepared: Prepared
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    global_memory: GlobalMemory
+    parameters: bytes = b""
+    variables: tuple[tuple[int, int], ...] = ()
+    max_instructions: int = 1_000_000
+    shared_names: SharedNames = NO_NAMES
+    observer: Observer | None = None
+    only_blocks: np.ndarray | None = None
+    output: Output = field(default_factory=Output)
+
+    @property
+    def program(self) -> Program:
+        """What is executed."""
+        return self.prepared.program
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return product(self.block)
+
+    @cached_property
+    def block_ids(self) -> np.ndarray:
+        """The linear numbers of the blocks that are executed."""
+        return np.arange(product(self.grid), dtype=np.int64) if self.only_blocks is None else self.only_blocks
 
     def quote(self, line: int, *called_from: int) -> str:
         """The source line of a message, on a line of its own, and those that its function was called from."""
@@ -387,17 +401,16 @@ class Launch:
         with np.errstate(all="ignore"):
             for first in range(0, len(self.block_ids), per_wave):
                 wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))
-                self._bind(wave)
-                if self.recorder is not None:
-                    self.recorder.begin_wave(wave)
+                if self.observer is not None:
+                    self.observer.begin_wave(wave)
                 _run_wave(wave, self.prepared)
-                if self.recorder is not None:
-                    self.recorder.end_wave(wave)
+                if self.observer is not None:
+                    self.observer.end_wave(wave)
 
 
 def _run_wave(wave: Wave, prepared: Prepared) -> None:
     """Execute one wave to its end."""
-    program, registers, recorder = wave.program, wave.registers, wave.recorder
+    program, registers, observer = wave.program, wave.registers, wave.observer
     blocks: list[BasicBlock] = program.blocks
     budget = wave.launch.max_instructions
     pc = 0
@@ -406,8 +419,8 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)
-        if recorder is not None:
-            recorder.executed(wave, pc)
+        if observer is not None:
+            observer.executed(wave, pc)
         for step in prepared.plain[pc] if wave.pcs is None else prepared.masked[pc]:
             step(wave, registers)
         last = prepared.last[pc]
@@ -429,9 +442,9 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
 
 def _condition(wave: Wave, last: Instruction):
     """The condition of a branch or exit as True, False or an array of the active threads that take it."""
-    if last.guard is not None and wave.recorder is not None:
+    if last.guard is not None and wave.observer is not None:
         some, lanes = combine(wave.mask, _guard_reader(last.guard)(wave.registers))
-        wave.recorder.guarded(wave, last, some, lanes)
+        wave.observer.guarded(wave, last, some, lanes)
     if last.condition is not None:
         value = last.condition(wave, wave.registers)
     elif last.guard is None:
@@ -544,13 +557,11 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         taken = _condition(wave, last)
         if taken is not True:
             return _go_past(wave, pc, following, taken)
-    if not whole_block and wave.recorder is not None:
-        wave.recorder.warp_barrier(wave, wave.mask)
+    if not whole_block and wave.observer is not None:
+        wave.observer.warp_barrier(wave, wave.mask)
     if wave.pcs is None:
-        if whole_block:
-            wave.barriers += 1
-            if wave.recorder is not None:
-                wave.recorder.barrier(wave, None)
+        if whole_block and wave.observer is not None:
+            wave.observer.barrier(wave, None)
         return following
     wave.pcs[wave.mask] = following
     if not whole_block:
@@ -575,8 +586,8 @@ def _release(wave: Wave, prepared: Prepared) -> None:
     if different.any():
         _different_barriers(wave, prepared, int(different.argmax()))
     wave.waiting[done] = False
-    if wave.recorder is not None:
-        wave.recorder.barrier(wave, done)
+    if wave.observer is not None:
+        wave.observer.barrier(wave, done)
 
 
 def _go_past(wave: Wave, pc: int, following: int, taken) -> int:

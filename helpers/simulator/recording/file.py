@@ -70,7 +70,6 @@ def _description(launch: RecordedLaunch) -> dict[str, Any]:
         "facts": asdict(launch.facts),
         "traced": None if launch.traced is None else sorted(launch.traced),
         "sampling": None if launch.sampling is None else asdict(launch.sampling),
-        "note": launch.note,
         "program": {
             "name": program.name, "level": program.level, "arch": program.arch, "source": list(program.source_lines),
             "blocks": [(block.start, block.stop) for block in program.blocks],
@@ -213,7 +212,6 @@ def _launch(described: dict[str, Any], arrays: dict[str, np.ndarray]) -> Recorde
             level: {line: tuple(texts) for line, texts in listing}
             for level, listing in described["listings"].items()
         },
-        note=described.get("note", ""),
     )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class Recording:
     @property
     def note(self) -> str | None:
         """Sentences that say why PTX was executed in place of the machine code; None if it was not."""
-        return "\n".join(dict.fromkeys(launch.note for launch in self.launches if launch.note)) or None
+        return "\n".join(dict.fromkeys(launch.facts.note for launch in self.launches if launch.facts.note)) or None
 
     @property
     def sampled(self) -> str | None:

@@ -116,7 +116,8 @@ class LaunchFacts:
     """The geometry and the resources of one recorded launch, and what its kernel was compiled with.
 
     `shared_bytes` of a block are static and dynamic together, without the ones that the system reserves. `registers` of
-    a thread are the machine code's, at PTX level too.
+    a thread are the machine code's, at PTX level too. `note` says why PTX was executed in place of the machine code, ""
+    if it was not.
     """
 
     kernel: str
@@ -129,6 +130,7 @@ class LaunchFacts:
     arch: str = ""
     compiler_version: tuple[int, int] = (0, 0)
     options: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +165,13 @@ class Sampling:
         return " ".join([first, *self.doubts])
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RecordedLaunch:
     """One launch as it was recorded; `helpers.simulator.recording.file` reads and writes it.
 
     `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
     instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
-    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks. `note` says why
-    PTX was executed in place of the machine code, "" otherwise.
+    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks.
     """
 
     program: Program
@@ -185,7 +186,6 @@ class RecordedLaunch:
     unique: SectorSets | None = None
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     compiled: CompiledKernel | None = None
-    note: str = ""
 
     def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
         """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.

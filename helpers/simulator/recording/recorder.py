@@ -8,11 +8,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from helpers.compiler import CompiledKernel
 from helpers.devices import SECTOR_BYTES, WARP
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.observers import Observer
 from helpers.simulator.recording import counting
 from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch, Trace
+from helpers.simulator.recording.unique_sectors import SectorSets
 
 COPY = "copy"  # asynchronous copies: global loads and, of their own kind, shared stores
 
@@ -34,11 +36,12 @@ class LaunchRecorder(Observer):
         self._mask: np.ndarray | None = None
         self._mask_counts = (0, 0)
 
-    def finish(self) -> RecordedLaunch:
-        """What was recorded."""
+    def finish(self, compiled: CompiledKernel | None, unique: SectorSets | None) -> RecordedLaunch:
+        """What was recorded of a launch of `compiled`; `unique` are the sectors that it touched, if they were looked
+        for."""
         return RecordedLaunch(
             self.program, self.facts, self.traced, self.block_warps, self.block_lanes, self.guarded_lanes, self.counts,
-            self.traces,
+            self.traces, unique=unique, compiled=compiled,
         )  # fmt: skip
 
     # ---- called by the engine

@@ -15,19 +15,21 @@ their places in a cache line in any block if they do not in these.
 """
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from helpers.compiler import CompiledKernel
 from helpers.simulator.engine.ir import Instruction, Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
-from helpers.simulator.engine.observers import Observer, together
+from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.run import LANES_PER_WAVE, Launch, Prepared
 from helpers.simulator.errors import KernelError, SimulatorError, coordinates
 from helpers.simulator.recording.block_by_block import BlockRecorder, Exchanges, Fingerprints
-from helpers.simulator.recording.recorded import QUANTITIES, Counts, RecordedLaunch, Sampling
+from helpers.simulator.recording.recorded import QUANTITIES, Counts, LaunchFacts, RecordedLaunch, Sampling
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer.checks import Checker
 
@@ -141,24 +143,24 @@ def _reachable(program: Program, blocks: Sequence[int]) -> set[int]:
     return known
 
 
-def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int) -> _Start | None:
+def _starts(launch: Launch, blocks: int) -> _Start | None:
     """Begin all blocks; None if there are too many. KernelError of the first block that does what is not allowed."""
-    if blocks * threads > MOST_BEGUN:
+    if blocks * launch.threads > MOST_BEGUN:
         return None
     prints = np.zeros(blocks, np.uint64)
     guarded: Counter[int] = Counter()
     complete = True
-    untouched, per_wave = _Untouched(memory), max(1, LANES_PER_WAVE // threads)
-    launch = make(untouched, None, None)
-    program, prepared = launch.program, Prepared(_without_arithmetic(launch.program))
+    per_wave, program = max(1, LANES_PER_WAVE // launch.threads), launch.program
+    begun = replace(
+        launch, prepared=Prepared(_without_arithmetic(program)), global_memory=_Untouched(launch.global_memory),
+        output=Output(0),
+    )  # fmt: skip
     early = _before_loops(program)
     for first in range(0, blocks, per_wave):
         some = np.arange(first, min(first + per_wave, blocks), dtype=np.int64)
-        launch = make(untouched, None, some)
-        launch.recorder = watcher = _Starts(early, len(some))
-        launch.prepared, launch.output_left = prepared, 0
+        watcher = _Starts(early, len(some))
         with suppress(_Enough):
-            launch.run()
+            replace(begun, observer=watcher, only_blocks=some).run()
         prints[some] = watcher.prints
         guarded.update(watcher.guarded_lanes)
         complete &= watcher.complete
@@ -169,9 +171,6 @@ def _starts(make: "MakeLaunch", memory: GlobalMemory, blocks: int, threads: int)
 
 
 # ---- kinds of blocks
-
-
-MakeLaunch = Callable[[GlobalMemory, Observer | None, np.ndarray], Launch]
 
 
 @dataclass(slots=True)
@@ -310,28 +309,26 @@ class _Batch:
 
 
 def execute(
-    make: MakeLaunch,
-    memory: GlobalMemory,
-    grid: tuple[int, int, int],
-    threads: int,
-    new_recorder: Callable[[int], BlockRecorder],
-    others: tuple[Checker | None, SectorObserver | None],
+    launch: Launch,
+    facts: LaunchFacts,
+    compiled: CompiledKernel,
+    checker: Checker | None,
+    sectors: SectorObserver | None,
     written: frozenset[str] | None,
 ) -> RecordedLaunch:
-    """Execute some blocks and count for all.
+    """Execute some blocks of a launch and count for all.
 
-    make: a Launch of given blocks on given memory with an observer.  new_recorder: for so many blocks.  others: who
-    else is to see the blocks that are executed.  written: the parameters that the kernel may write through (None: any).
+    facts: the launch's, which say that all blocks are executed.  checker, sectors: who else is to see the blocks that
+    are executed.  written: the parameters that the kernel may write through (None: any).
 
     Raises SimulatorError if blocks differ whose indices are equal modulo LARGEST_PERIOD.
     """
-    checker, sectors = others
     exchanges = Exchanges(written)
-    place = _Grid(grid)
+    place = _Grid(launch.grid)
     blocks = int(np.prod(place.sizes))
     suspects: list[int] = []
     try:
-        start = _starts(make, memory, blocks, threads)
+        start = _starts(launch, blocks)
     except KernelError as error:
         # It may be due to what was left out. Who executes the block in earnest will see.
         start, suspects = None, [place.number(error.block or (0, 0, 0))]
@@ -344,11 +341,13 @@ def execute(
     known: dict[int, object] = {}
     while waiting:
         new = sorted({*suspects, *(one for kind in waiting for one in _members(kind, place))} - known.keys())
-        if (len(known) + len(new)) * threads > MOST_EXECUTED:
-            raise SimulatorError(_too_different(waiting[0], known, place, batches))
+        if (len(known) + len(new)) * launch.threads > MOST_EXECUTED:
+            raise SimulatorError(_too_different(waiting[0], known, place, facts.kernel))
         if new:
-            batch = _Batch(np.array(new, np.int64), new_recorder(len(new)), Fingerprints(len(new)))
-            make(memory, together(batch.recorder, batch.prints, exchanges, checker, sectors), batch.ids).run()
+            recorder = BlockRecorder(launch.program, facts, len(new))
+            batch = _Batch(np.array(new, np.int64), recorder, Fingerprints(len(new)))
+            watched = together(batch.recorder, batch.prints, exchanges, checker, sectors)
+            replace(launch, observer=watched, only_blocks=batch.ids).run()
             batches.append(batch)
             known.update(batch.behaviours(counted))
         further: list[_Kind] = []
@@ -360,18 +359,27 @@ def execute(
             elif kind.period < LARGEST_PERIOD:
                 further += _split(kind, place)
             else:
-                raise SimulatorError(_too_different(kind, known, place, batches))
+                raise SimulatorError(_too_different(kind, known, place, facts.kernel))
         waiting = further
     weights = _weights(done)
-    launch = _weighted(batches, weights)
-    launch.guarded_lanes.update(counted)
+    sums = _weighted(batches, weights)
+    unique = None
     if sectors is not None:
         order = np.array([weights[block] for batch in batches for block in batch.ids.tolist()], np.int64)
-        launch.unique = sectors.finish(len(weights) == blocks, order)
-    doubts = tuple(_doubts(launch, exchanges.foreign)) if len(weights) < blocks else ()
-    launch.sampling = Sampling(blocks, len(weights), len(done), start is not None, doubts)
-    launch.facts = replace(launch.facts, executed_blocks=len(weights))
-    return launch
+        unique = sectors.finish(len(weights) == blocks, order)
+    doubts = tuple(_doubts(sums.counts, exchanges.foreign)) if len(weights) < blocks else ()
+    return RecordedLaunch(
+        launch.program,
+        replace(facts, executed_blocks=len(weights)),
+        frozenset(),
+        sums.warps,
+        sums.lanes,
+        sums.guarded | counted,
+        sums.counts,
+        sampling=Sampling(blocks, len(weights), len(done), start is not None, doubts),
+        unique=unique,
+        compiled=compiled,
+    )
 
 
 def _weights(kinds: Sequence[_Kind]) -> dict[int, int]:
@@ -384,10 +392,19 @@ def _weights(kinds: Sequence[_Kind]) -> dict[int, int]:
     return weights
 
 
-def _weighted(batches: Sequence[_Batch], weights: dict[int, int]) -> RecordedLaunch:
-    """The sums over all blocks."""
-    first = batches[0].recorder
-    warps, lanes = (np.zeros(len(first.program.blocks), np.int64) for _ in range(2))
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """The counts of a RecordedLaunch, summed over all blocks."""
+
+    warps: np.ndarray
+    lanes: np.ndarray
+    guarded: dict[int, int]
+    counts: dict[tuple[int, str, str, str], Counts]
+
+
+def _weighted(batches: Sequence[_Batch], weights: dict[int, int]) -> _Sums:
+    """The sums, in which each executed block counts for those that it stands for."""
+    warps, lanes = (np.zeros(len(batches[0].recorder.program.blocks), np.int64) for _ in range(2))
     guarded: Counter[int] = Counter()
     counts: dict[tuple[int, str, str, str], Counts] = {}
     for batch in batches:
@@ -399,12 +416,12 @@ def _weighted(batches: Sequence[_Batch], weights: dict[int, int]) -> RecordedLau
         for key, values in batch.recorder.counts.items():
             sums = {name: int((getattr(values, name) * times).sum()) for name in QUANTITIES}
             counts.setdefault(key, Counts()).add(Counts(**sums))
-    return RecordedLaunch(first.program, first.facts, frozenset(), warps, lanes, dict(guarded), counts)
+    return _Sums(warps, lanes, dict(guarded), counts)
 
 
-def _doubts(launch: RecordedLaunch, foreign: set[str]) -> Iterator[str]:
+def _doubts(counts: dict[tuple[int, str, str, str], Counts], foreign: set[str]) -> Iterator[str]:
     """Why the counts may differ from those of the whole launch: blocks may depend on others that did not run."""
-    atomic = {array for _, space, op, array in launch.counts if space == "global" and op in ("atom", "red")}
+    atomic = {array for _, space, op, array in counts if space == "global" and op in ("atom", "red")}
     if atomic:
         yield (
             f"Not exact: the blocks update {' and '.join(sorted(atomic))} atomically, and most did not run. Values "
@@ -417,8 +434,7 @@ def _doubts(launch: RecordedLaunch, foreign: set[str]) -> Iterator[str]:
         )
 
 
-def _too_different(kind: _Kind, known: dict[int, object], grid: _Grid, batches: Sequence[_Batch]) -> str:
-    name = batches[0].recorder.facts.kernel if batches else "The kernel"
+def _too_different(kind: _Kind, known: dict[int, object], grid: _Grid, name: str) -> str:
     inside = set(kind.ids.tolist())
     behaviours = list({what: block for block, what in known.items() if block in inside}.values())
     pair = " and ".join(coordinates(tuple(grid.indices(np.array([block]))[0].tolist())) for block in behaviours[:2])

@@ -40,9 +40,9 @@ def load_matrix(t: Operands, s: sass.Statement) -> Effect:
                 results.append((low.astype(U4) | (high.astype(U4) << np.uint32(16))).view(I4))
             else:
                 results.append(_shared(wave, rows[..., first + column] + 2 * row, active, np.int32))
-        if wave.recorder is not None:
+        if wave.observer is not None:
             named = accesses.by_thread(wave, active & (lane < 8 * count))
-            wave.recorder.access(wave, "shared", "ldsm", 16, accesses.by_thread(wave, rows), named)
+            wave.observer.access(wave, "shared", "ldsm", 16, accesses.by_thread(wave, rows), named)
         return tuple(results)
 
     return Effect(t.targets(destination, count), execute, loads_shared=True)

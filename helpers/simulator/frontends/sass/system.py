@@ -83,8 +83,8 @@ def no_operation(t: Operands, s: sass.Statement) -> Effect:
 
 
 def _together(wave, registers, mask) -> None:
-    if wave.recorder is not None:
-        wave.recorder.warp_barrier(wave, mask)
+    if wave.observer is not None:
+        wave.observer.warp_barrier(wave, mask)
 
 
 def zeros(t: Operands, s: sass.Statement) -> Compute:

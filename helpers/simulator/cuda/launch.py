@@ -1,0 +1,186 @@
+"""One launch from the call to its results: geometry, memory, who watches, and what is done with what they saw."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from helpers import devices
+from helpers.simulator.cuda.arguments import pack_arguments
+from helpers.simulator.cuda.settings import Settings
+from helpers.simulator.engine.memory import GlobalMemory, product
+from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.run import Launch
+from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
+from helpers.simulator.recording import sampling
+from helpers.simulator.recording.recorded import LaunchFacts, RecordedLaunch
+from helpers.simulator.recording.recorder import LaunchRecorder
+from helpers.simulator.recording.unique_sectors import SectorObserver
+from helpers.simulator.sanitizer.checks import Checker, Report, error_for
+from helpers.simulator.sanitizer.shared_checks import Patterns
+
+if TYPE_CHECKING:
+    from helpers.simulator.cuda.raw_module import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a kernel is launched: sizes (x, y, z), and the bytes of dynamic shared memory that a block gets."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_mem: int
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What the sanitizer found out in a kernel's last launch; it holds in the next one of that level and geometry."""
+
+    level: str
+    block: tuple[int, int, int]
+    shared_mem: int
+    patterns: Patterns
+
+
+def checked(kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int], shared_mem: int) -> Geometry:
+    """The geometry of a launch of `kernel`; LaunchError with a sentence if a GPU would refuse it."""
+    try:
+        shared_mem = operator.index(shared_mem)
+    except TypeError:
+        raise LaunchError(
+            f"{kernel.name} was not launched: shared_mem is {shared_mem!r}, of type {type(shared_mem).__name__}; "
+            "expected a whole number of bytes, such as shared_mem=4 * 256."
+        ) from None
+    grid, block = _as_sizes(grid), _as_sizes(block)
+    compiled = kernel.compiled
+    try:
+        limits = devices.limits_for(compiled.arch)
+    except devices.UnknownDevice as error:
+        raise LaunchError(
+            f"{kernel.name} was not launched: it was compiled for {compiled.arch}, and {error} Compile it for one of "
+            'these: RawModule(…, arch="sm_90").'
+        ) from None
+    problem = devices.launch_problem(
+        limits, grid, block, compiled.shared_bytes + shared_mem, compiled.registers,
+        max_threads=compiled.max_threads_per_block,
+    )  # fmt: skip
+    if problem is None and shared_mem < 0:
+        problem = f"shared_mem is {shared_mem}; expected 0 bytes or more"
+    if problem is None and shared_mem > kernel.max_dynamic_shared_size_bytes:
+        problem = (
+            f"{shared_mem} bytes of dynamic shared memory are more than the {kernel.max_dynamic_shared_size_bytes} "
+            "that this kernel may use; allow more first: kernel.max_dynamic_shared_size_bytes = bytes"
+        )
+    if problem is not None:
+        raise LaunchError(f"{kernel.name} was not launched: {problem}.")
+    grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+    return Geometry(grid, block, shared_mem)
+
+
+def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
+    """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
+    prepared, note = kernel.forms.at(settings.level)
+    program, memory = prepared.program, GlobalMemory()
+    run = Launch(
+        prepared,
+        geometry.grid,
+        geometry.block,
+        program.dynamic_shared_offset + geometry.shared_mem,
+        memory,
+        pack_arguments(kernel.name, program.parameters, args, memory),
+        kernel.variables.place(program, memory),
+        settings.max_instructions,
+        kernel.shared_names(program.level),
+    )
+    checker = None
+    if settings.checks != "off":
+        patterns = _learnt(kernel.learnt, program.level, geometry)
+        checker = Checker(program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns)
+    try:
+        if settings.recording is None:
+            recorded = None
+            replace(run, observer=checker).run()
+        else:
+            recorded = _recorded(kernel, geometry, run, checker, settings, note)
+            settings.recording.launches.append(recorded)
+    except KernelError as error:
+        for finding in checker.finish().findings if checker is not None else ():
+            error.add_note(f"Before that: {finding.message}")
+        raise
+    if checker is not None:
+        kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.patterns)
+        report = checker.finish()
+        if recorded is not None and recorded.sampling is not None:
+            report = replace(report, notes=(*report.notes, str(recorded.sampling)))
+        _tell(report, settings)
+
+
+def _recorded(
+    kernel: Kernel, geometry: Geometry, run: Launch, checker: Checker | None, settings: Settings, note: str
+) -> RecordedLaunch:
+    """Run the launch, or a part of it, and count."""
+    compiled, sectors = kernel.compiled, SectorObserver() if settings.unique_sectors else None
+    traced = executed = None
+    if settings.blocks is not None:
+        traced = frozenset(_block_number(block, run.grid, kernel.name) for block in settings.blocks)
+        executed = np.array(sorted(traced), np.int64) if settings.only_traced else None
+    facts = LaunchFacts(
+        kernel.name, run.grid, run.block, compiled.shared_bytes + geometry.shared_mem, compiled.registers,
+        product(run.grid) if executed is None else len(executed), geometry.shared_mem, compiled.arch,
+        compiled.compiler_version, compiled.options, note,
+    )  # fmt: skip
+    if settings.sampled:
+        _check_that_blocks_do_not_meet(kernel)
+        return sampling.execute(run, facts, compiled, checker, sectors, kernel.pointers.written)
+    recorder = LaunchRecorder(run.program, facts, traced)
+    replace(run, observer=together(recorder, checker, sectors), only_blocks=executed).run()
+    return recorder.finish(compiled, None if sectors is None else sectors.finish(whole=executed is None))
+
+
+def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:
+    """SimulatorError if blocks meet at variables of the module, as those do that share the work for a tile.
+
+    Who comes last does more than the others, and what is there to do depends on all of them. (An array that the caller
+    passes is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
+    """
+    if updated := " and ".join(kernel.pointers.updated):
+        raise SimulatorError(
+            f"{kernel.name} cannot be sampled: its blocks meet at {updated}, which they update atomically, so that "
+            'what a block does depends on the others. Record a smaller problem, whole: leave out blocks="sampled".'
+        )
+
+
+def _learnt(learnt: Learnt | None, level: str, geometry: Geometry) -> Patterns | None:
+    """What the last launch taught, if it was of this level and geometry."""
+    if learnt is None or (learnt.level, learnt.block, learnt.shared_mem) != (
+        level,
+        geometry.block,
+        geometry.shared_mem,
+    ):
+        return None
+    return learnt.patterns
+
+
+def _tell(report: Report, settings: Settings) -> None:
+    """Hand a report over to whoever asked for it; raise if there is something to raise."""
+    if settings.recording is not None:
+        settings.recording.reports.append(report)
+    if settings.reports is not None:
+        settings.reports.append(report)
+    if settings.checks == "raise" and report.findings:
+        raise error_for(report)
+
+
+def _as_sizes(sizes):
+    """A single number stands for the x dimension, as in CuPy."""
+    return (sizes,) if isinstance(sizes, int | np.integer) else sizes
+
+
+def _block_number(block: tuple[int, int, int], grid: tuple[int, int, int], kernel: str) -> int:
+    if any(not 0 <= index < size for index, size in zip(block, grid, strict=True)):
+        raise SimulatorError(f"record(blocks=…) names block {block}, but {kernel} was launched with grid {grid}.")
+    return block[0] + grid[0] * (block[1] + grid[1] * block[2])

@@ -1,0 +1,125 @@
+"""What is chosen for all launches inside a `with`: `record` counts them, `sanitize` says what happens with hazards."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+
+from helpers.simulator.cuda import levels
+from helpers.simulator.errors import SimulatorError
+from helpers.simulator.recording.questions import Recording
+from helpers.simulator.sanitizer.checks import Report
+
+DEFAULT_MAX_INSTRUCTIONS = 1_000_000
+SAMPLED_MAX_INSTRUCTIONS = 64_000_000  # big problems have long loops
+SAMPLED = "sampled"
+CHECKS = ("raise", "report", "off")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `record` and `sanitize` chose for the launches inside them.
+
+    `blocks` are those whose addresses are kept, None for all; `only_traced`: nothing else is executed.
+    """
+
+    recording: Recording | None = None
+    level: str = levels.AUTO
+    blocks: tuple[tuple[int, int, int], ...] | None = ()
+    only_traced: bool = False
+    sampled: bool = False
+    unique_sectors: bool = False
+    max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
+    checks: str = "raise"
+    reports: list[Report] | None = None
+
+
+_settings: ContextVar[Settings] = ContextVar("simulator_settings", default=Settings())  # noqa: B039 (frozen)
+
+
+def current() -> Settings:
+    """The settings of the innermost `with record(…)` or `with sanitize(…)`."""
+    return _settings.get()
+
+
+@contextmanager
+def record(
+    level: str = levels.AUTO,
+    blocks: Iterable[Sequence[int]] | str = ((0, 0, 0),),
+    *,
+    only_traced: bool = False,
+    unique_sectors: bool = False,
+    max_instructions: int | None = None,
+    checks: bool | str | None = None,
+) -> Iterator[Recording]:
+    """Record every launch inside the `with`.
+
+    Args:
+        level: "auto", the machine code that the hardware runs, and PTX, the compiler's intermediate language, only
+            where the machine code cannot be executed here; "sass" or "ptx" insist on one. `Recording.level` says which
+            it was, and `Recording.note` why PTX was taken.
+        blocks: the blocks whose addresses are kept for `Recording.requests`, as (x,), (x, y) or (x, y, z); "all" keeps
+            everything (much memory). Counters always cover all blocks that are executed. "sampled" is for problems that
+            are too big to execute: some blocks of every kind are executed, and counted for all of their kind
+            (`helpers.simulator.recording.sampling`); no addresses are kept, and the other blocks write nothing.
+            SimulatorError if blocks do not behave alike, or meet at variables of the module.
+            `Recording.sampled` says what was done.
+        only_traced: execute nothing but `blocks`. The rest of C stays as it was, and counters are theirs alone.
+        unique_sectors: also find out which sectors of global memory are touched, for `Recording.unique_sectors`.
+        max_instructions: how many instructions a thread may execute before the kernel is taken for an infinite loop; by
+            default as outside (`sanitize`), which is a million, and 64 million in a sampled launch.
+        checks: what the sanitizer does, as for `sanitize`; True means "raise" and False "off". By default as outside.
+    """
+    levels.checked(level)
+    sampled = isinstance(blocks, str) and blocks == SAMPLED
+    if sampled:
+        wanted: tuple | None = ()
+        if only_traced:
+            raise SimulatorError('blocks="sampled" chooses the blocks to execute itself: leave out only_traced.')
+    elif isinstance(blocks, str):
+        if blocks != "all":
+            raise SimulatorError(f"blocks={blocks!r}: name blocks as [(x, y), …], or say 'all' or 'sampled'.")
+        wanted = None
+    else:
+        wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
+    recording = Recording(level)
+    outside = _settings.get()
+    mode = outside.checks if checks is None else _mode(checks)
+    if max_instructions is None:
+        max_instructions = outside.max_instructions
+        if sampled and max_instructions == DEFAULT_MAX_INSTRUCTIONS:
+            max_instructions = SAMPLED_MAX_INSTRUCTIONS
+    settings = Settings(
+        recording, level, wanted, only_traced, sampled, unique_sectors, max_instructions, mode, outside.reports
+    )
+    token = _settings.set(settings)
+    try:
+        yield recording
+    finally:
+        _settings.reset(token)
+
+
+@contextmanager
+def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = None) -> Iterator[list[Report]]:
+    """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
+
+    Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
+    UninitializedRead or AsyncCopyError, with the results in the arrays; "report": only add to the list of reports;
+    "off" (also False): do not look. `max_instructions`: how many instructions a thread may execute before the kernel is
+    taken for an infinite loop; by default as outside.
+    """
+    reports: list[Report] = []
+    outside = _settings.get()
+    most = outside.max_instructions if max_instructions is None else max_instructions
+    token = _settings.set(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most))
+    try:
+        yield reports
+    finally:
+        _settings.reset(token)
+
+
+def _mode(checks: bool | str) -> str:
+    mode = {True: "raise", False: "off"}.get(checks, checks)
+    if mode not in CHECKS:
+        raise SimulatorError(f"checks={checks!r}: choose True ('raise'), 'report' or False ('off').")
+    return mode

@@ -1,0 +1,83 @@
+"""Modules, their kernels and their variables, as `cupy.RawModule` has them."""
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+
+LEVELS = ("sass", "ptx")
+COUNTER = """
+__device__ int total = 5;
+__device__ float table[4];
+extern "C" __global__ void add(int n) { atomicAdd(&total, n); table[threadIdx.x] += n; }
+extern "C" __global__ void read(int *out, float *values) {
+    out[0] = total;
+    values[threadIdx.x] = table[threadIdx.x];
+}
+extern "C" __global__ void reset() { total = 0; }
+"""
+
+
+def total_and_table(module: simulator.RawModule) -> list[float]:
+    total, values = np.zeros(1, np.int32), np.zeros(4, np.float32)
+    module.get_function("read")((1,), (4,), (total, values))
+    return [*total.tolist(), *values.tolist()]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_variables_of_a_module_are_shared_by_its_kernels_and_keep_their_values(level):
+    module = simulator.RawModule(code=COUNTER)
+    with simulator.record(level=level):
+        assert total_and_table(module) == [5, 0, 0, 0, 0]
+        for n in (2, 10):
+            module.get_function("add")((1,), (4,), (np.int32(n),))
+        assert total_and_table(module) == [5 + 4 * 12, 12, 12, 12, 12]
+        module.get_function("reset")((1,), (1,), ())
+        assert total_and_table(module)[0] == 0
+
+
+def test_both_levels_share_the_variables_and_two_modules_of_one_source_do_not():
+    module, other = (simulator.RawModule(code=COUNTER) for _ in range(2))
+    for level in LEVELS:
+        with simulator.record(level=level):
+            module.get_function("add")((1,), (4,), (np.int32(1),))
+    assert total_and_table(module) == [5 + 4 * 2, 2, 2, 2, 2]
+    assert total_and_table(other) == [5, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_kernel_without_parameters_runs(level, capsys):
+    source = 'extern "C" __global__ void hello() { printf("hello from %d\\n", threadIdx.x); }'
+    module = simulator.RawModule(code=source)
+    with simulator.record(level=level):
+        module.get_function("hello")((1,), (2,), ())
+    assert capsys.readouterr().out == "hello from 0\nhello from 1\n"
+
+
+FILL = 'extern "C" __global__ void fill(float *x) { x[threadIdx.x] = 1; }'
+
+
+@pytest.mark.parametrize("wrong", (16.0, "16", None))
+def test_dynamic_shared_memory_that_is_no_whole_number_is_refused_in_a_sentence(wrong):
+    kernel = simulator.RawModule(code=FILL).get_function("fill")
+    with pytest.raises(simulator.LaunchError) as caught:
+        kernel((1,), (4,), (np.zeros(4, np.float32),), shared_mem=wrong)
+    assert str(caught.value) == (
+        f"fill was not launched: shared_mem is {wrong!r}, of type {type(wrong).__name__}; expected a whole number of "
+        "bytes, such as shared_mem=4 * 256."
+    )
+    x = np.zeros(4, np.float32)
+    kernel((1,), (4,), (x,), shared_mem=np.int64(16))
+    assert x.tolist() == [1, 1, 1, 1]
+
+
+def test_an_architecture_without_known_limits_is_refused_in_a_sentence():
+    kernel = simulator.RawModule(code=FILL, arch="sm_60").get_function("fill")
+    with pytest.raises(simulator.SimulatorError, match=r"compiled for sm_60, and .*not in the table.*Compile it for"):
+        kernel((1,), (4,), (np.zeros(4, np.float32),))
+
+
+def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
+    kernel = simulator.RawModule(code=FILL).get_function("fill")
+    with pytest.raises(simulator.ArgumentError, match=r"bytes are in reverse order.*astype\(numpy.float32\)"):
+        kernel((1,), (4,), (np.zeros(4, ">f4"),))
