@@ -56,10 +56,14 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`[base + offset]`; `base` is a Register, a Symbol or an Immediate."""
+    """`[base + offset]`; `base` is a Register, a Symbol or an Immediate.
+
+    `coordinates` are what textures, surfaces and tensors have after it, `[%rd1, {%f2, %f3}]`.
+    """
 
     base: "Operand"
     offset: int
+    coordinates: tuple["Operand", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,14 @@ class Not:
     register: Register
 
 
-Operand = Register | Special | Immediate | Symbol | Vector | Address | Not
+@dataclass(frozen=True, slots=True)
+class Other:
+    """An operand whose syntax is not read here, as it stands in the text."""
+
+    text: str
+
+
+Operand = Register | Special | Immediate | Symbol | Vector | Address | Not | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,21 @@ class Statement:
     line: int
     text: str
     called_from: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The instruction's name: "add" of add.rn.f32."""
+        return self.opcode[0]
+
+    @property
+    def type(self) -> str:
+        """The last word of the opcode, which is the type of most instructions: "f32" of add.rn.f32."""
+        return self.opcode[-1]
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """The words between the name and the type: ("rn",) of add.rn.f32."""
+        return self.opcode[1:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +167,7 @@ _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(?:\.ptr\S*\s+(?:\.\w+\s+(?:\d+\s+)?)*)?([\w$]+)(?:\[(\d+)\])?"
 )
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
-_REGISTER = re.compile(r"\.reg\s+\.(\w+)\s+(.+)$", re.S)
+_REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)$", re.S)
 
 
 def split_operands(text: str) -> list[str]:
@@ -161,16 +187,17 @@ def split_operands(text: str) -> list[str]:
 
 
 def parse_operand(text: str) -> Operand:
-    """One operand; ValueError if it is none."""
+    """One operand; `Other` for what is not read here."""
     text = text.strip()
     if text.startswith(("{", "(")):
         return Vector(tuple(parse_operand(item) for item in split_operands(text[1:-1])))
     if text.startswith("["):
-        inner = text[1:-1].strip()
-        match = re.fullmatch(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?", inner)
+        place, *coordinates = split_operands(text[1:-1])
+        match = re.fullmatch(r"([%\w$.]+)\s*(?:\+\s*(-?\w+))?", place)
         if match is None:
-            raise ValueError(f"not an address: {text}")
-        return Address(parse_operand(match[1]), int(match[2], 0) if match[2] else 0)
+            return Other(text)
+        offset = int(match[2].removesuffix("U"), 0) if match[2] else 0
+        return Address(parse_operand(match[1]), offset, tuple(parse_operand(item) for item in coordinates))
     if "|" in text:
         return Vector(tuple(parse_operand(item) for item in text.split("|")), pair=True)
     if text.startswith("!"):
@@ -190,7 +217,7 @@ def parse_operand(text: str) -> Operand:
         octal = re.fullmatch(r"-?0\d+", literal)
         value = int(literal, 8) if octal else int(literal, 0)
         return Immediate(value, value & (2**64 - 1))
-    return Symbol(text)
+    return Symbol(text) if re.fullmatch(r"[\w$.]+", text) else Other(text)
 
 
 def _parse_initial(text: str | None, type_: str, bytes_: int) -> bytes | None:
@@ -213,6 +240,8 @@ def _parse_variable(text: str) -> Variable | None:
     if match is None:
         return None
     space, align, type_, name, count, initial = match.groups()
+    if type_ not in TYPE_BYTES:  # a texture, a sampler or a surface
+        return None
     width = TYPE_BYTES[type_]
     bytes_ = width if count is None else width * int(count or 0)
     data = _parse_initial(initial, type_, bytes_)
@@ -226,7 +255,8 @@ def _statements(text: str):
     # Newlines matter only for the directives that have no semicolon (.loc, .file, .version, …).
     position, length = 0, len(text)
     one_line = re.compile(
-        r"\.(?:loc|file|version|target|address_size|maxntid|reqntid|minnctapersm|maxnreg|section)\b[^\n]*"
+        r"\.(?:loc|file|version|target|address_size|section|maxntid|reqntid|minnctapersm|maxnctapersm|maxnreg|noreturn"
+        r"|explicitcluster|reqnctapercluster|maxclusterrank|blocksareclusters)\b[^\n]*"
     )
     label = re.compile(r"[\w$]+:(?!:)")
     while position < length:
@@ -340,7 +370,7 @@ class _Body:
         for piece in split_operands(statement):
             if match := _PARAMETER.match(piece):
                 _, type_, name, count = match.groups()
-                self.function.parameters.append((name, type_, TYPE_BYTES[type_] * int(count or 1)))
+                self.function.parameters.append((name, type_, TYPE_BYTES.get(type_, 0) * int(count or 1)))
 
     def add(self, statement: str) -> None:
         """One statement."""
@@ -387,6 +417,8 @@ class _Body:
             unique = name
             if len(self.scopes) > 1:
                 self.scopes[-1].registers[name] = unique = f"{name}@{self.scopes[-1].number}"
+            elif not name.startswith("%"):  # otherwise read as the name of something else
+                self.scopes[-1].registers[name] = name
             self.function.registers[unique] = type_
 
     def _instruction(self, text: str) -> None:
@@ -424,5 +456,6 @@ def _renamed(operand: Operand, names: dict[str, str], kind: type = Symbol) -> Op
     if isinstance(operand, Vector):
         return Vector(tuple(_renamed(item, names, kind) for item in operand.items), operand.pair)
     if isinstance(operand, Address):
-        return Address(_renamed(operand.base, names, kind), operand.offset)
+        coordinates = tuple(_renamed(item, names, kind) for item in operand.coordinates)
+        return Address(_renamed(operand.base, names, kind), operand.offset, coordinates)
     return operand

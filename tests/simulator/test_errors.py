@@ -440,7 +440,8 @@ def test_an_instruction_that_is_not_known():
         "when can be executed neither as machine code nor as PTX.\n"
         "when: the sm_90 machine instruction `CS2R R4, SR_CLOCKLO` (line 2 of your source) is not modelled by the "
         "simulator: a clock.\n"
-        "The simulator does not know the PTX instruction `mov.u64 %rd1, %clock64` (line 2 of your source). "
+        "The PTX instruction `mov.u64 %rd1, %clock64` (line 2 of your source) is not modelled by the simulator: the "
+        "special register %clock64. "
         "Write it with ordinary arithmetic and loads.\n"
         "On a machine with a GPU the same cell runs this kernel."
     )

@@ -10,7 +10,6 @@ import numpy as np
 
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
-from helpers.simulator.errors import UnsupportedInstruction
 
 Reader = Callable[[Registers], np.ndarray]
 
@@ -95,26 +94,11 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
     return execute
 
 
-ATOMIC_OPERATIONS: dict[str, Callable] = {
-    "add": lambda old, value: old + value,
-    "min": lambda old, value: np.where(value < old, value, old),
-    "max": lambda old, value: np.where(value > old, value, old),
-    "and": lambda old, value: old & value,
-    "or": lambda old, value: old | value,
-    "xor": lambda old, value: old ^ value,
-    "exch": lambda old, value: value,
-    "inc": lambda old, value: np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1)),
-    "dec": lambda old, value: np.where((old == 0) | (old > value), value, old - old.dtype.type(1)),
-    "cas": lambda old, compare, value: np.where(old == compare, value, old),
-}
+def atomic(space: str, update: Callable, dtype: np.dtype, address: Reader, values: Sequence[Reader], returns: bool):
+    """An atomic operation: `update(old, value…)` makes the new value; the old one is returned where `returns`.
 
-
-def atomic(space: str, operation: str, dtype: np.dtype, address: Reader, values: Sequence[Reader], returns: bool):
-    """An atomic operation; the old value is returned where `returns`. Lanes of one address act in lane order.
-
-    On a GPU their order is not defined, which shows in floating-point sums.
+    Lanes of one address act in lane order. On a GPU their order is not defined, which shows in floating-point sums.
     """
-    apply = ATOMIC_OPERATIONS[operation]
     dtype = np.dtype(dtype)
 
     def execute(wave, registers, mask):
@@ -132,7 +116,7 @@ def atomic(space: str, operation: str, dtype: np.dtype, address: Reader, values:
             else:
                 view, index = wave.global_memory.cells(wave, active, dtype)
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
-            result[lanes] = _in_lane_order(view, index, items, apply)
+            result[lanes] = _in_lane_order(view, index, items, update)
             if wave.observer is not None:
                 wave.observer.access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes)
         return (result,) if returns else None
@@ -291,6 +275,27 @@ def vote(mode: str, condition: Reader):
     return execute
 
 
+def match(mode: str, value: Reader):
+    """match.sync: (the active lanes with the same value, None); "all": (all active lanes if all agree else 0, whether).
+
+    The lanes are the bits of a uint32. PTX ISA, 'match.sync'.
+    """
+
+    def execute(wave, registers, mask):
+        values, active = by_warp(wave, value(registers)), active_lanes(wave, mask)
+        bit = np.uint32(1) << np.arange(32, dtype=np.uint32)
+        same = (values[..., :, None] == values[..., None, :]) & active[..., None, :]
+        lanes = (same * bit).sum(axis=-1, dtype=np.uint32)
+        if mode == "any":
+            return by_thread(wave, lanes), None
+        present = (active * bit).sum(axis=-1, keepdims=True, dtype=np.uint32)
+        agree = (np.where(active, lanes, present) == present).all(axis=-1, keepdims=True)
+        spread = [np.broadcast_to(x, lanes.shape) for x in (np.where(agree, present, np.uint32(0)), agree)]
+        return by_thread(wave, spread[0]), by_thread(wave, spread[1])
+
+    return execute
+
+
 def active_mask():
     """activemask: the ballot of 'I am here'."""
     return vote("ballot", lambda registers: np.True_)
@@ -320,21 +325,3 @@ def reduce_warp(operation: str, dtype: np.dtype, value: Reader):
         return (by_thread(wave, np.broadcast_to(answer, values.shape)),)
 
     return execute
-
-
-def unsupported(text: str, line: int, level: str) -> UnsupportedInstruction:
-    """The error for an instruction that is not known at a level."""
-    where = f" (line {line} of your source)" if line else ""
-    return UnsupportedInstruction(
-        f"The simulator does not know the {level} instruction `{text}`{where}. "
-        "Write it with ordinary arithmetic and loads."
-    )
-
-
-def calls_a_function(name: str, line: int) -> UnsupportedInstruction:
-    """The error for a call of a function that the compiler did not inline, at PTX level."""
-    where = f"line {line} of your source calls" if line else "the kernel calls"
-    return UnsupportedInstruction(
-        f"At PTX level the simulator runs what is inlined, and {where} {name}, which is not: it is __noinline__, calls "
-        "itself, or is called through a pointer. Remove __noinline__, or write the recursion as a loop."
-    )

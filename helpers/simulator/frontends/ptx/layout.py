@@ -1,4 +1,7 @@
-"""Where the variables of shared memory lie, as PTX declares them; the machine code keeps the same order."""
+"""Where the variables of shared and of local memory lie, in the order in which PTX declares them.
+
+The machine code keeps the same order in shared memory.
+"""
 
 from helpers.compiler.ptx import Address, Function, Module, Symbol, Variable
 
@@ -30,4 +33,15 @@ def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], i
     for variable in variables:
         if not variable.bytes_:
             offsets[variable.name] = -(-end // 16) * 16
+    return offsets, end
+
+
+def local_layout(module: Module, function: Function) -> tuple[dict[str, int], int]:
+    """(the first byte of each variable of local memory by its name in PTX, bytes of all together)."""
+    offsets: dict[str, int] = {}
+    end = 0
+    for variable in (*module.variables, *function.variables):
+        if variable.space == "local":
+            offsets[variable.name] = -(-end // variable.align) * variable.align
+            end = offsets[variable.name] + variable.bytes_
     return offsets, end

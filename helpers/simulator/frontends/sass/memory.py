@@ -6,6 +6,7 @@
 import numpy as np
 
 from helpers.compiler import sass
+from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Reader
@@ -180,7 +181,7 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     returns = destination is not None and destination.number is not None
     if s.has("POPC") and s.has("INC"):
         # Counts the lanes that name an address: each adds one.
-        execute = accesses.atomic(space, "add", U4, address, [lambda registers: np.uint32(1)], returns)
+        execute = accesses.atomic(space, OPERATIONS["add"], U4, address, [lambda registers: np.uint32(1)], returns)
         return Effect((t.target(destination),) if returns else (), execute)
     if s.has("CAST"):
         return _compare_and_set(t, s, address, values, before)
@@ -195,7 +196,8 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
         readers = [t.wide(value, dtype) for value in values]
     else:
         readers = [t.read(value, dtype) for value in values]
-    execute = accesses.atomic(space, operation, dtype, address, readers, returns)
+    function = update(operation, "f32" if dtype == F4 else "", flushes=s.has("FTZ"))
+    execute = accesses.atomic(space, function, dtype, address, readers, returns)
     swaps, strong = operation == "cas", s.has("STRONG")
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)
@@ -216,7 +218,7 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
     (destination,) = before
     dtype = U8 if s.has("64") else U4
     compare, value = (t.wide(operand, dtype) if dtype is U8 else t.read(operand, dtype) for operand in values)
-    swap = accesses.atomic(t.space, "cas", dtype, address, [compare, value], True)
+    swap = accesses.atomic(t.space, OPERATIONS["cas"], dtype, address, [compare, value], True)
     was_equal = lambda wave, r, mask: swap(wave, r, mask)[0] == compare(r)  # noqa: E731
     if is_predicate(destination):
         return Effect((t.target(destination),), lambda wave, r, mask: (was_equal(wave, r, mask),), swaps=True)

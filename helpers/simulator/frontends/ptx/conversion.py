@@ -1,0 +1,126 @@
+"""mov, cvt, cvta and isspacep of PTX. Reference: PTX ISA, 'Data Movement and Conversion Instructions'."""
+
+import numpy as np
+
+from helpers.compiler import ptx
+from helpers.compiler.ptx import Immediate, Register, Special, Statement, Symbol, Vector
+from helpers.simulator.arithmetic import float32, integer
+from helpers.simulator.arithmetic.conversions import INTEGERS, conversion
+from helpers.simulator.arithmetic.operations import refuse_unknown
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.engine.run import SPECIAL_REGISTERS
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.operands import DTYPES, Operands, dtype_of
+from helpers.simulator.frontends.rules import Compute, Effect, Outcome
+
+WARP_SIZE = Immediate(32, 32)
+ADDRESS = DTYPES["s64"]
+# Where the generic addresses of a state space begin and end; those of global memory are its own.
+WINDOWS = {"global": (0, SHARED_WINDOW), "shared": (SHARED_WINDOW, LOCAL_WINDOW), "local": (LOCAL_WINDOW, 1 << 62)}
+
+
+def move(t: Operands, s: Statement) -> Outcome:
+    """mov.type d, a: a register, a constant, a special register, an address; packing and unpacking of vectors."""
+    destination, source = s.operands
+    if isinstance(source, Special):
+        if source.name != "WARP_SZ":
+            return _move_special(t, destination, source.name.removeprefix("%"))
+        source = WARP_SIZE
+    if isinstance(destination, Vector):
+        return _unpack(t, s.type, destination, source)
+    if isinstance(source, Vector):
+        return _pack(t, s.type, destination, source)
+    slot = t.target(destination)
+    if isinstance(source, Symbol) and source.name in t.global_variables:
+        return Compute((slot,), t.pointer(source))
+    return Compute((slot,), t.read(source, s.type), copies=isinstance(source, Register))
+
+
+def _move_special(t: Operands, destination, name: str) -> Outcome:
+    if name not in SPECIAL_REGISTERS:
+        raise Unknown(f"the special register %{name}")
+    return Effect((t.target(destination),), lambda wave, registers, mask: (wave.special_value(name),))
+
+
+def _unpack(t: Operands, type_: str, destination: Vector, source) -> Outcome:
+    count = len(destination.items)
+    if count == 1:
+        raise Unknown("a vector of one")
+    part = ptx.TYPE_BYTES[type_] // count
+    wide, narrow = dtype_of(f"u{8 * ptx.TYPE_BYTES[type_]}"), dtype_of(f"u{8 * part}")
+    whole, shifts = t.read(source, f"u{8 * wide.itemsize}"), [wide.type(8 * part * i) for i in range(count)]
+    writes = tuple(t.target(item) for item in destination.items)
+    return Compute(writes, lambda registers: tuple((whole(registers) >> shift).astype(narrow) for shift in shifts))
+
+
+def _pack(t: Operands, type_: str, destination, source: Vector) -> Outcome:
+    wide = dtype_of(f"u{8 * ptx.TYPE_BYTES[type_]}")
+    part = wide.itemsize // len(source.items)
+    parts = [t.read(item, f"u{8 * part}") for item in source.items]
+
+    def evaluate(registers):
+        value = parts[0](registers).astype(wide)
+        for position, item in enumerate(parts[1:], 1):
+            value = value | (item(registers).astype(wide) << wide.type(8 * part * position))
+        return value
+
+    return Compute((t.target(destination),), evaluate)
+
+
+def convert(t: Operands, s: Statement) -> Outcome:
+    """cvt{.rounding}{.ftz}{.sat}.to.from d, a; to f16x2 and bf16x2 d, high, low."""
+    to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
+    destination, *sources = s.operands
+    if to in ("bf16x2", "f16x2"):
+        return _convert_pair(t, s, to.removesuffix("x2"))
+    if len(sources) > 1:
+        raise Unknown(f"a conversion to {to}")
+    a = t.read(sources[0], origin)
+    if to == "tf32":
+        refuse_unknown(modifiers, ("rna", "rn", "rz"))
+        return t.result(destination, lambda r: float32.to_tf32(a(r), modifiers[0]), dtype_of("f32"))
+    if to in INTEGERS and origin in INTEGERS:
+        refuse_unknown(modifiers, ("sat",))
+        result, saturate = dtype_of(to), "sat" in modifiers
+        return t.result(destination, lambda r: integer.convert(a(r), result, saturate), result)
+    function = conversion(to, origin, modifiers)
+    t.subnormal |= to == "f32" and origin == "f64" and "ftz" not in modifiers
+    return t.result(destination, lambda r: function(a(r)), dtype_of(to))
+
+
+def _convert_pair(t: Operands, s: Statement, to: str) -> Outcome:
+    if len(s.operands) != 3:
+        raise Unknown(f"a conversion from {s.type} to {to}x2")
+    destination, high, low = s.operands
+    halves = [t.read(operand, s.type) for operand in (low, high)]
+    narrow = conversion(to, s.type, s.opcode[1:-2])
+
+    def evaluate(registers):
+        low, high = (narrow(half(registers)).view(np.uint16).astype(np.uint32) for half in halves)
+        return low | (high << np.uint32(16))
+
+    return t.result(destination, evaluate, DTYPES["u32"])
+
+
+def convert_address(t: Operands, s: Statement) -> Outcome:
+    """cvta{.to}.space d, a: between a state space's own addresses and generic ones."""
+    space = next((part.split("::")[0] for part in s.modifiers if part != "to"), "generic")
+    if space not in (*WINDOWS, "const", "param"):
+        raise Unknown(f"the state space .{space}")
+    destination, source = s.operands
+    a = t.pointer(source)
+    window = np.int64(WINDOWS.get(space, (0, 0))[0])
+    if window == 0:
+        return t.result(destination, a, ADDRESS)
+    window = -window if "to" in s.modifiers else window
+    return t.result(destination, lambda registers: a(registers) + window, ADDRESS)
+
+
+def is_in_space(t: Operands, s: Statement) -> Outcome:
+    """isspacep.space p, a: whether a generic address lies in a state space."""
+    space = s.opcode[1].split("::")[0]
+    if space not in WINDOWS:
+        raise Unknown(f"the state space .{space}")
+    destination, source = s.operands
+    a, (start, stop) = t.read(source, "s64"), WINDOWS[space]
+    return Compute((t.target(destination),), lambda r: (a(r) >= start) & (a(r) < stop))

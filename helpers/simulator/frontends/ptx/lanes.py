@@ -1,0 +1,57 @@
+"""Instructions of PTX by which the lanes of a warp exchange values. Reference: PTX ISA, 'shfl.sync', 'vote.sync',
+'match.sync', 'redux.sync', 'activemask' and 'elect.sync'.
+"""
+
+from helpers.compiler.ptx import Statement
+from helpers.simulator.engine import accesses
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
+from helpers.simulator.frontends.rules import Effect, Outcome
+
+
+def shuffle(t: Operands, s: Statement) -> Outcome:
+    """shfl{.sync}.{up,down,bfly,idx}.b32 d{|p}, a, lane, clamp {, mask}."""
+    destinations, value, lane, control, *mask = s.operands
+    destination, inside = (*items_of(destinations), None)[:2]
+    slots = (t.target(destination), None if inside is None else t.target(inside))
+    _read_mask(t, mask)
+    mode = next(part for part in s.modifiers if part in ("up", "down", "bfly", "idx"))
+    return Effect(slots, accesses.shuffle(mode, t.read(value, "b32"), t.read(lane, "u32"), t.read(control, "u32")))
+
+
+def vote(t: Operands, s: Statement) -> Outcome:
+    """vote{.sync}.{all,any,uni}.pred p, q {, mask}; vote{.sync}.ballot.b32 d, q {, mask}."""
+    destination, condition, *mask = s.operands
+    _read_mask(t, mask)
+    mode = next(part for part in s.modifiers if part in ("all", "any", "uni", "ballot"))
+    return Effect((t.target(destination),), accesses.vote(mode, t.read(condition, "pred")))
+
+
+def match(t: Operands, s: Statement) -> Outcome:
+    """match.any.sync.type d, a, mask; match.all.sync.type d{|p}, a, mask."""
+    destinations, value, *mask = s.operands
+    destination, equal = (*items_of(destinations), None)[:2]
+    slots = (t.target(destination), None if equal is None else t.target(equal))
+    _read_mask(t, mask)
+    return Effect(slots, accesses.match(s.opcode[1], t.read(value, s.type)))
+
+
+def active_mask(t: Operands, s: Statement) -> Outcome:
+    """activemask.b32 d."""
+    return Effect((t.target(s.operands[0]),), accesses.active_mask())
+
+
+def reduce(t: Operands, s: Statement) -> Outcome:
+    """redux.sync.op.type d, a, mask."""
+    destination, value, *mask = s.operands
+    _read_mask(t, mask)
+    name = s.opcode[2]
+    if name not in accesses.REDUCTIONS or s.type not in ("u32", "s32", "b32"):
+        raise Unknown(f"the reduction .{name} of {s.type}")
+    return Effect((t.target(destination),), accesses.reduce_warp(name, dtype_of(s.type), t.read(value, s.type)))
+
+
+def _read_mask(t: Operands, mask: list) -> None:
+    """The mask of the lanes that take part is an operand as others, but who takes part is who is there."""
+    for operand in mask:
+        t.read(operand, "u32")

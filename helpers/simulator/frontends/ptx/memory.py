@@ -1,0 +1,165 @@
+"""Loads, stores, asynchronous copies and fences of PTX. Reference: PTX ISA, 'Data Movement and Conversion Instructions'
+and 'Parallel Synchronization and Communication Instructions'.
+
+What cache operators and eviction hints change, the time, is not modelled; volatile and the memory orders are for the
+sanitizer, which reads them in the opcode.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.compiler.ptx import Address, Immediate, Statement, Symbol
+from helpers.simulator.engine import accesses
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
+from helpers.simulator.frontends.rules import Effect, Outcome
+
+SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
+SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
+STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
+GROUPS = ("commit_group", "wait_group", "wait_all")
+
+
+def space_of(s: Statement) -> str:
+    """The state space that an instruction names, "generic" if it names none; the constants' is global memory here."""
+    for part in s.modifiers:
+        name, _, window = part.partition("::")
+        if name in SPACES:
+            if window == "cluster":
+                raise Unknown("the shared memory of a cluster")
+            return SPACES[name]
+    return "generic"
+
+
+def load(t: Operands, s: Statement) -> Outcome:
+    """ld.space.type d, [address]; ld.v2, ld.v4 {d, …}, [address]."""
+    destination, address, *_ = s.operands
+    space, dtype = space_of(s), dtype_of(s.type)
+    items = items_of(destination)
+    slots = tuple(t.target(item) for item in items)
+    if space == "param":
+        execute = _load_parameter(t, address, dtype, len(items))
+    else:
+        # The low 4 or 8 bytes of a float register can be loaded in the register's own dtype.
+        slot = next((slot for slot in slots if slot is not None), None)
+        own = t.initial[slot].dtype if slot is not None else dtype
+        dtype = own if own.itemsize == dtype.itemsize else dtype
+        execute = accesses.load(space, dtype, len(items), t.address(address))
+    loads_shared = s.name == "ld" and space in ("shared", "generic")
+    fits = [t.fit(slot, dtype) for slot in slots]
+    if not any(fits):
+        return Effect(slots, _after(s, execute), loads_shared, strong=is_strong(s))
+
+    def widened(wave, registers, mask):
+        values = execute(wave, registers, mask)
+        return tuple(fit(value) if fit else value for fit, value in zip(fits, values, strict=True))
+
+    return Effect(slots, _after(s, widened), loads_shared, strong=is_strong(s))
+
+
+def _load_parameter(t: Operands, address: Address, dtype: np.dtype, count: int) -> Callable:
+    if not isinstance(address.base, Symbol):
+        raise Unknown("a parameter at a computed address")
+    if address.base.name not in t.parameters:
+        # The result of a call to printf: the number of its arguments, which nobody needs.
+        return lambda wave, registers, mask: (dtype.type(0),)
+    offset = t.parameters[address.base.name].offset + address.offset
+
+    def execute(wave, registers, mask):
+        values = tuple(np.frombuffer(wave.parameters, dtype, count, offset))
+        if dtype == np.dtype(np.float32):
+            for value in values:
+                registers.note(value)
+        return values
+
+    return execute
+
+
+def store(t: Operands, s: Statement) -> Outcome:
+    """st.space.type [address], a; st.v2, st.v4 [address], {a, …}."""
+    address, source, *_ = s.operands
+    space = space_of(s)
+    values = [t.read(item, s.type) for item in items_of(source)]
+    if space != "param":
+        return Effect((), _before(s, accesses.store(space, t.address(address), values)), strong=is_strong(s))
+    if not isinstance(address.base, Symbol):
+        raise Unknown("a parameter at a computed address")
+    place, (value,) = (address.base.name, address.offset), values
+
+    def keep(wave, registers, mask):
+        wave.call_parameters[place] = value(registers)
+
+    return Effect((), keep)
+
+
+# ---- memory order
+
+
+def fence(t: Operands, s: Statement) -> Outcome:
+    """membar.{cta,gl,sys}; fence.{sc,acq_rel}.{cta,cluster,gpu,sys}."""
+    return Effect((), accesses.fence(scope_of(s)))
+
+
+def is_strong(s: Statement) -> bool:
+    """Whether an access is ordered among the threads of the grid, as those of volatile variables are too."""
+    return not STRONG.isdisjoint(s.modifiers)
+
+
+def scope_of(s: Statement) -> str:
+    """Who sees the memory in order: the threads of the "block", of the "device" or of the "system"."""
+    return next((SCOPES[part] for part in s.opcode[1:] if part in SCOPES), "block")
+
+
+def ordered(s: Statement, execute: Callable) -> Callable:
+    """An access with the fences that its memory order stands for: .release before it, .acquire after it, .acq_rel both.
+
+    PTX ISA, 'Memory Consistency Model'.
+    """
+    return _before(s, _after(s, execute))
+
+
+def _after(s: Statement, execute: Callable) -> Callable:
+    if "acquire" not in s.modifiers and "acq_rel" not in s.modifiers:
+        return execute
+    after = accesses.fence(scope_of(s))
+
+    def acquire(wave, registers, mask):
+        result = execute(wave, registers, mask)
+        after(wave, registers, mask)
+        return result
+
+    return acquire
+
+
+def _before(s: Statement, execute: Callable) -> Callable:
+    if "release" not in s.modifiers and "acq_rel" not in s.modifiers:
+        return execute
+    before = accesses.fence(scope_of(s))
+
+    def release(wave, registers, mask):
+        before(wave, registers, mask)
+        return execute(wave, registers, mask)
+
+    return release
+
+
+# ---- asynchronous copies
+
+
+def copy_async(t: Operands, s: Statement) -> Outcome:
+    """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; and its groups."""
+    if s.opcode[1] != "async" or s.opcode[2] not in ("ca", "cg", *GROUPS):
+        raise Unknown(f"{'.'.join(s.opcode[:3])}, a copy by the hardware for bulk transfers")
+    if s.opcode[2] in GROUPS:
+        pending = t.constant(s.operands[0]) if s.operands else 0
+        return Effect((), accesses.copy_group(s.opcode[2], pending))
+    to, origin, size, *rest = s.operands
+    source_size = skip = None
+    for operand in rest:
+        if t.is_predicate(operand):
+            skip = t.read(operand, "pred")
+        elif isinstance(operand, Immediate) or t.width(operand) == 4:  # a cache policy has 8 bytes
+            source_size = t.read(operand, "u32")
+    copied = t.constant(size)
+    return Effect((), accesses.copy_async(copied, t.address(to), t.address(origin), source_size, skip))

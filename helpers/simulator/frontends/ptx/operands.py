@@ -1,0 +1,245 @@
+"""Operands of PTX: which register slot, constant or address each one is, and how its bits are read.
+
+- A register has a fixed width; an instruction's type says how its bits are read.
+- A source register may be wider than the type of ld, st and cvt: the low bits count.
+- A result narrower than its register is extended by its own sign.
+
+Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.compiler import CompiledKernel, ptx
+from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Symbol, Vector
+from helpers.simulator.arithmetic import float32
+from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.layout import local_layout, shared_layout
+from helpers.simulator.frontends.rules import Compute, Outcome, Reader
+
+DTYPES = {
+    "u8": np.dtype(np.uint8), "s8": np.dtype(np.int8), "b8": np.dtype(np.uint8),
+    "u16": np.dtype(np.uint16), "s16": np.dtype(np.int16), "b16": np.dtype(np.uint16),
+    "u32": np.dtype(np.uint32), "s32": np.dtype(np.int32), "b32": np.dtype(np.uint32),
+    "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64),
+    "f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "pred": np.dtype(bool),
+    "f16x2": np.dtype(np.uint32), "bf16x2": np.dtype(np.uint32), "bf16": np.dtype(np.uint16),
+    "u16x2": np.dtype(np.uint32), "s16x2": np.dtype(np.uint32),
+}  # fmt: skip
+PREDICATE = DTYPES["pred"]
+# A register's own dtype: loads and address arithmetic are cheapest on these.
+STORAGE = {"pred": PREDICATE, "f32": DTYPES["f32"], "f64": DTYPES["f64"]}
+STORAGE_BY_BYTES = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+CARRY = "the carry"  # the slot of CC.CF, which add.cc writes and addc reads
+
+
+def dtype_of(type_: str) -> np.dtype:
+    """The NumPy dtype of a PTX type; Unknown if values of the type are not modelled."""
+    if type_ not in DTYPES:
+        raise Unknown(f"the type .{type_}")
+    return DTYPES[type_]
+
+
+def items_of(operand) -> tuple:
+    """The parts of a vector, or the operand alone."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+class Operands:
+    """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
+
+    `initial` and `types` hold by slot the first value and PTX's type; `read_now` collects the slots that the current
+    instruction reads; `subnormal` says whether float32 values may be subnormal without having been loaded so.
+    """
+
+    def __init__(self, kernel: CompiledKernel, module: ptx.Module, function: ptx.Function) -> None:
+        self.function = function
+        self.slots: dict[str, int] = {}
+        self.types: list[str] = []
+        self.initial: list[np.generic] = []
+        for name, type_ in function.registers.items():
+            storage = STORAGE.get(type_) or STORAGE_BY_BYTES.get(ptx.TYPE_BYTES.get(type_, 0))
+            if storage is not None:
+                self._new_slot(name, type_, storage.type(0))
+        self.read_now: set[int] = set()
+        self.subnormal = False
+        self.shared_offsets, self.shared_bytes = shared_layout(module, function)
+        self.local_offsets, self.local_bytes = local_layout(module, function)
+        self.global_variables = {v.name: v for v in module.variables if v.space in ("global", "const")}
+        self.parameters = {
+            name: where for (name, _, _), where in zip(function.parameters, kernel.parameters, strict=True)
+        }
+
+    def _new_slot(self, name: str, type_: str, initial: np.generic) -> int:
+        self.slots[name] = len(self.types)
+        self.types.append(type_)
+        self.initial.append(initial)
+        return self.slots[name]
+
+    # ---- registers
+
+    def _slot(self, name: str) -> int:
+        if name in self.slots:
+            return self.slots[name]
+        if type_ := self.function.registers.get(name):
+            raise Unknown(f"registers of the type .{type_}")
+        raise Unknown(f"the special register {name}" if name.startswith("%") else f"the operand {name}")
+
+    def target(self, operand) -> int | None:
+        """The slot of a destination; None for `_`."""
+        if not isinstance(operand, Register):
+            raise Unknown(f"the destination {operand}")
+        return None if operand.name == "_" else self._slot(operand.name)
+
+    def width(self, operand) -> int:
+        """The bytes of a register; 0 of any other operand, and of a predicate 1."""
+        return ptx.TYPE_BYTES[self.types[self._slot(operand.name)]] if isinstance(operand, Register) else 0
+
+    def is_predicate(self, operand) -> bool:
+        """Whether an operand is a predicate or its negation."""
+        if isinstance(operand, Not):
+            return True
+        return isinstance(operand, Register) and self.types[self._slot(operand.name)] == "pred"
+
+    def carry(self) -> int:
+        """The slot of the carry, CC.CF."""
+        return self.slots[CARRY] if CARRY in self.slots else self._new_slot(CARRY, "pred", np.False_)
+
+    def read_carry(self) -> Reader:
+        """The carry as bool."""
+        slot = self.carry()
+        self.read_now.add(slot)
+        return lambda registers: registers[slot]
+
+    def guard(self, guard: Register | Not | None) -> tuple[int, bool] | None:
+        """(slot of the predicate, whether it is negated) of `@p` and `@!p`."""
+        if guard is None:
+            return None
+        negated = isinstance(guard, Not)
+        return self._slot(guard.register.name if negated else guard.name), negated
+
+    # ---- values
+
+    def read(self, operand, type_: str) -> Reader:
+        """How to get an operand as `type_`."""
+        dtype = dtype_of(type_)
+        if isinstance(operand, Immediate):
+            constant = self._constant(operand, dtype)
+            return lambda registers: constant
+        if isinstance(operand, Symbol):
+            constant = dtype.type(self.symbol_address(operand.name))
+            return lambda registers: constant
+        if isinstance(operand, Special):
+            raise Unknown(f"the special register {operand.name} as an operand")
+        negated = isinstance(operand, Not)
+        if not negated and not isinstance(operand, Register):
+            raise Unknown(f"the operand {operand}")
+        slot = self._slot(operand.register.name if negated else operand.name)
+        self.read_now.add(slot)
+        if negated:
+            return lambda registers: np.logical_not(registers[slot])
+        return self._read_register(slot, dtype)
+
+    def _read_register(self, slot: int, dtype: np.dtype) -> Reader:
+        width = ptx.TYPE_BYTES[self.types[slot]]
+        if dtype.kind == "b":
+            return lambda registers: registers[slot]
+        if width > dtype.itemsize:
+            narrow, store = np.dtype(f"i{dtype.itemsize}"), STORAGE_BY_BYTES[width]
+            return lambda registers: registers[slot].view(store).astype(narrow).view(dtype)
+        if width < dtype.itemsize:
+            raise Unknown(f"a register of the type .{self.types[slot]} read as {dtype.itemsize} bytes")
+        if dtype == STORAGE["f32"]:
+
+            def read_float(registers):
+                value = registers[slot]
+                if value.dtype is not dtype:
+                    value = value.view(dtype)
+                    registers.note(value)
+                return value
+
+            return read_float
+
+        def read(registers):
+            value = registers[slot]
+            return value if value.dtype is dtype else value.view(dtype)
+
+        return read
+
+    def _constant(self, operand: Immediate, dtype: np.dtype):
+        if dtype.kind == "b":
+            return np.bool_(operand.value)
+        if dtype.kind == "f" and isinstance(operand.value, float):
+            self.subnormal |= dtype.itemsize == 4 and 0 < abs(operand.value) < float32.SMALLEST_NORMAL
+            return np.array(operand.bits, f"u{dtype.itemsize}").view(dtype)[()]
+        bits = operand.bits & ((1 << 8 * dtype.itemsize) - 1)
+        return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
+
+    def constant(self, operand) -> int:
+        """The value of an operand that must be a constant."""
+        if not isinstance(operand, Immediate) or not isinstance(operand.value, int):
+            raise Unknown(f"{operand} where a constant is expected")
+        return operand.value
+
+    # ---- addresses
+
+    def symbol_address(self, name: str) -> int:
+        """The address of a shared or local variable in its own space."""
+        for offsets in (self.shared_offsets, self.local_offsets):
+            if name in offsets:
+                return offsets[name]
+        raise Unknown(f"the address of {name}")
+
+    def address(self, operand) -> Reader:
+        """The byte address of `[base + offset]` as int64."""
+        if not isinstance(operand, Address) or operand.coordinates:
+            raise Unknown(f"the address {operand}")
+        offset = np.int64(operand.offset)
+        if isinstance(operand.base, Symbol) and operand.base.name not in self.global_variables:
+            constant = np.int64(self.symbol_address(operand.base.name)) + offset
+            return lambda registers: constant
+        if isinstance(operand.base, Immediate):
+            constant = np.int64(operand.base.value) + offset
+            return lambda registers: constant
+        if self.width(operand.base) == 4:
+            # 32-bit shared addresses, as inline PTX uses them.
+            base = self.read(operand.base, "u32")
+            return lambda registers: base(registers).astype(np.int64) + offset
+        base = self.pointer(operand.base)
+        if offset == 0:
+            return base
+        return lambda registers: base(registers) + offset
+
+    def pointer(self, operand) -> Reader:
+        """A 64-bit address in a register, or that of a module's variable, which is known only at the launch."""
+        if not isinstance(operand, Symbol) or operand.name not in self.global_variables:
+            return self.read(operand, "s64")
+        if self.global_variables[operand.name].addresses:
+            raise Unknown(f"{operand.name}, a variable that holds addresses of functions or variables")
+        key = f"&{operand.name}"
+        slot = self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
+        return lambda registers: registers[slot]
+
+    # ---- results
+
+    def result(self, destination, evaluate: Reader, dtype: np.dtype, fma=None) -> Outcome:
+        """An ALU instruction whose result, of `dtype`, is widened to its register."""
+        slot = self.target(destination)
+        fit = self.fit(slot, dtype)
+        if fit is None:
+            return Compute((slot,), evaluate, fma)
+        return Compute((slot,), lambda registers: fit(evaluate(registers)))
+
+    def fit(self, slot: int | None, dtype: np.dtype) -> Callable | None:
+        """How a result of `dtype` is widened to its register; None if it already has its width."""
+        if slot is None or dtype.kind == "b":
+            return None
+        width = ptx.TYPE_BYTES[self.types[slot]]
+        if width <= dtype.itemsize or self.types[slot] == "pred":
+            return None
+        if dtype.kind == "f":
+            bits, wide = np.dtype(f"u{dtype.itemsize}"), np.dtype(f"u{width}")
+            return lambda value: value.view(bits).astype(wide)
+        wide = np.dtype(f"{dtype.kind}{width}")
+        return lambda value: value.astype(wide)
