@@ -15,7 +15,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
 # What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
 SINCE_AMPERE = frozenset(("products", "reduction"))
 # What only the SASS level knows: tensor cores, MATCH, calls of functions.
-SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "elections", "calls"))
+SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "calls"))
 # The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
 APPROXIMATE = frozenset(("softmax", "fast_math"))
 
