@@ -16,7 +16,7 @@ from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import atomics, comparison, control, conversion, floating, lanes, memory
 from helpers.simulator.frontends.ptx import integer as integers
 from helpers.simulator.frontends.ptx.operands import Operands
-from helpers.simulator.frontends.rules import Effect, Outcome
+from helpers.simulator.frontends.rules import NOTHING, Outcome
 
 Rule = Callable[[Operands, Statement], Outcome]
 
@@ -67,7 +67,7 @@ def _kind(type_: str) -> str:
 
 
 def _nothing(t: Operands, s: Statement) -> Outcome:
-    return Effect((), lambda wave, registers, mask: None)
+    return NOTHING
 
 
 def _words(*texts: str) -> frozenset[str]:
