@@ -1,6 +1,6 @@
 """Broken kernels of learners, submitted where there is a GPU: none may reach it, and it must stay fit for use.
 
-    GEMM_COURSE_BACKEND=gpu python tests/exercises/broken_kernels.py [exercise …]
+    GEMM_COURSE_BACKEND=gpu python -m tests.exercises.broken_kernels [exercise …]
 
 Every exercise with a kernel gets each of FAULTS in its solution, and then the solution itself. Launches are counted at
 the door to the device, helpers.gpu. Between any two submissions the device must still compute, and must still hold what
@@ -16,12 +16,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helpers import exercises, gpu
 from helpers.exercises.framework import on_gpu, progress
@@ -31,7 +28,8 @@ FIRST = "blockIdx.x + blockIdx.y + threadIdx.x + threadIdx.y == 0"  # one thread
 # What a learner's kernel does before anything else. {out}: the array that is judged; {inputs}: another one.
 FAULTS = {
     "a loop without end": "while (true) {{}}",
-    "a loop that never counts": "for (volatile int i = 0; i < 2; ) {{}}",
+    # A loop that does nothing would be left out by the compiler.
+    "a loop that never counts": "for (int i = 0; i < 2; ) ((volatile float *){out})[0] = 1.0f;",
     "a wait that nobody ends": f"if ({FIRST}) while (((volatile float *){{out}})[0] != 1e30f) {{{{}}}}",
     "a store before the array": f"if ({FIRST}) ((float *){{out}})[-1] = 1.0f;",
     "a store far away": f"if ({FIRST}) ((float *){{out}})[1 << 30] = 1.0f;",
