@@ -7,11 +7,11 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode, v4
 
+from helpers import plan
 from helpers.authoring.notebooks import form
 
 
@@ -279,5 +279,5 @@ def test_the_command_reports_mends_and_answers_with_its_exit_status(tmp_path, ca
 
 
 def test_every_notebook_of_the_course_is_in_canonical_form():
-    broken = {path.name: form.check(path.read_text()) for path in sorted(Path(form.NOTEBOOKS).glob("*.ipynb"))}
+    broken = {path.name: form.check(path.read_text()) for path in sorted(plan.FOLDER.glob("*.ipynb"))}
     assert not {name: found for name, found in broken.items() if found}, "`make format` mends what needs no decision"

@@ -11,11 +11,12 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from helpers import plan
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import check, deck, page, questions
 from helpers.authoring.slides.__main__ import main, write
 
-NOTEBOOKS = sorted(form.NOTEBOOKS.glob("*.ipynb"))
+NOTEBOOKS = sorted(plan.FOLDER.glob("*.ipynb"))
 
 
 def typed(cell, slide_type=None, tags=()):
@@ -87,7 +88,7 @@ def test_a_hidden_input_leaves_its_output_and_a_live_widget_its_name():
 
 
 def test_a_prediction_stands_on_paper_with_its_options_and_its_answer_folded():
-    notebook = form.read((form.NOTEBOOKS / "03_coalescing.ipynb").read_text(encoding="utf-8"))
+    notebook = form.read((plan.FOLDER / "03_coalescing.ipynb").read_text(encoding="utf-8"))
     asked = questions.on_paper(notebook, "03")
     (block,) = (block for slide in deck.slides(notebook, asked) for block in slide.blocks if block.kind == "asked")
     before, folded = block.html.split("<details>")
@@ -96,7 +97,7 @@ def test_a_prediction_stands_on_paper_with_its_options_and_its_answer_folded():
 
 
 def test_what_a_question_needs_is_read_from_the_notebook_and_missed_with_a_sentence():
-    notebook = form.read((form.NOTEBOOKS / "00_start_here.ipynb").read_text(encoding="utf-8"))
+    notebook = form.read((plan.FOLDER / "00_start_here.ipynb").read_text(encoding="utf-8"))
     assert list(questions.on_paper(notebook, "00")) == ["predict_last_threads", "predict_blocks"]
     with pytest.raises(LookupError, match="predict_last_threads needs source"):
         questions.on_paper(new_notebook(cells=[printed("source = input()", "")]), "00")
@@ -168,7 +169,7 @@ def examined(browser, folder, *cells, extra="") -> check.Examined:
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["03_coalescing", "06_register_tiling"])
 def test_every_page_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, name):
-    path = form.NOTEBOOKS / f"{name}.ipynb"
+    path = plan.FOLDER / f"{name}.ipynb"
     write([path], tmp_path)
     found = check.examine(browser, tmp_path / f"{name}.html")
     slides = deck.slides(form.read(path.read_text(encoding="utf-8")))

@@ -11,8 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import exercises
-from helpers.authoring.notebooks import form
+from helpers import exercises, plan
 from helpers.exercises.framework import marked, on_gpu, problems, progress
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.problems import Case
@@ -226,7 +225,7 @@ def checks(path: Path) -> list[tuple[str, str, str]]:
     return [(path.name, name, cell.source) for cell in cells for name in names if f"{name}.check(" in cell.source]
 
 
-EMBEDDED = [found for path in sorted(form.NOTEBOOKS.glob("*.ipynb")) for found in checks(path)]
+EMBEDDED = [found for path in sorted(plan.FOLDER.glob("*.ipynb")) for found in checks(path)]
 
 
 @pytest.mark.parametrize(("notebook", "name", "cell"), EMBEDDED, ids=[" ".join(found[:2]) for found in EMBEDDED])

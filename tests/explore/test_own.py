@@ -2,11 +2,11 @@
 
 import html
 import re
-from pathlib import Path
 
 import pytest
 
 from gemm_kernels import OwnKernel, get
+from helpers import plan
 from helpers.authoring.notebooks import form
 from helpers.draw import theme
 from helpers.explore import (
@@ -26,7 +26,6 @@ from helpers.explore import (
 )
 from tests.explore.driving import PNG, shown
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SOURCE = """
 extern "C" __global__ void mine(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                 float *C) {
@@ -148,7 +147,7 @@ def test_what_can_be_no_launch_is_refused_in_a_sentence(given, words):
 
 
 def test_the_kernel_that_notebook_03_offers_to_try_runs_as_it_stands_there():
-    (path,) = NOTEBOOKS.glob("03_*.ipynb")
+    path = plan.course().notebook("03").path
     cells = form.read(path.read_text(encoding="utf-8")).cells
     (text,) = (cell.source for cell in cells if cell.cell_type == "markdown" and "OwnKernel" in cell.source)
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

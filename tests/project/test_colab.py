@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import colab
+from helpers import colab, plan
 from helpers.authoring.notebooks import form
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,14 +24,14 @@ pywin32==311 ; sys_platform == 'win32'
 
 
 def test_every_notebook_has_the_cell_after_its_title_folded_and_on_no_slide():
-    for path in sorted(form.NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(plan.FOLDER.glob("*.ipynb")):
         cell = form.read(path.read_text(encoding="utf-8")).cells[1]
         assert (cell.source, cell.outputs) == (CELL, []), path.name
         assert cell.metadata.slideshow.slide_type == "skip" and cell.metadata.jupyter.source_hidden, path.name
 
 
 def test_a_notebook_that_lost_the_cell_or_changed_it_is_mended():
-    text = sorted(form.NOTEBOOKS.glob("*.ipynb"))[0].read_text(encoding="utf-8")
+    text = sorted(plan.FOLDER.glob("*.ipynb"))[0].read_text(encoding="utf-8")
     lost, changed = form.read(text), form.read(text)
     del lost.cells[1]
     changed.cells[1].source += "\nprint(1)"

@@ -33,7 +33,6 @@ from helpers.authoring.notebooks import head
 from helpers.draw import theme
 
 ROOT = Path(__file__).resolve().parents[3]
-NOTEBOOKS = plan.FOLDER
 
 # nbval-ignore-output: its text differs from run to run (a live timing, a widget). raises-exception: the error is the
 # lesson. hide-input: code that is not the lesson, folded away in JupyterLab and left out of the slides.
@@ -114,7 +113,7 @@ def _mend_colab(notebook: NotebookNode) -> None:
 
 def _mend_head(cell: NotebookNode, notebook: NotebookNode) -> None:
     if cell is notebook.cells[0] and cell.cell_type == "markdown":
-        cell.source = head.with_head(cell.source, plan.course(), NOTEBOOKS)
+        cell.source = head.with_head(cell.source, plan.course(), plan.FOLDER)
 
 
 def _mend_source(cell: NotebookNode, _: NotebookNode) -> None:
@@ -405,7 +404,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; default: all in notebooks/")
     options = parser.parse_args(arguments)
     left = 0
-    for path in options.paths or sorted(NOTEBOOKS.glob("*.ipynb")):
+    for path in options.paths or sorted(plan.FOLDER.glob("*.ipynb")):
         try:
             if options.fix and fix(path):
                 print(f"{path}: mended")

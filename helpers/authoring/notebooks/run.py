@@ -18,6 +18,7 @@ from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpecManager
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+from helpers import plan
 from helpers.authoring.notebooks import form
 
 CELL_TIMEOUT = 120  # seconds; the slowest cell of the course takes a few
@@ -64,7 +65,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("paths", nargs="*", type=Path, help="notebooks; default: all in notebooks/")
     options = parser.parse_args(arguments)
     failed = 0
-    for path in options.paths or sorted(form.NOTEBOOKS.glob("*.ipynb")):
+    for path in options.paths or sorted(plan.FOLDER.glob("*.ipynb")):
         started = time.monotonic()
         try:
             before = path.read_text(encoding="utf-8")

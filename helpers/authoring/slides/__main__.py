@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from helpers import plan
 from helpers.authoring.notebooks import form
 from helpers.authoring.slides import deck, page, questions
 
@@ -26,10 +27,10 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
         except (LookupError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
-    glossary = (form.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")
+    glossary = (plan.FOLDER / "glossary.md").read_text(encoding="utf-8")
     (folder / "glossary.html").write_text(page.plain_page("Glossary", deck.markdown(glossary)), encoding="utf-8")
     titles = {}
-    for path in sorted(form.NOTEBOOKS.glob("*.ipynb")):
+    for path in sorted(plan.FOLDER.glob("*.ipynb")):
         if (folder / f"{path.stem}.html").is_file():
             titles[f"{path.stem}.html"] = deck.title(form.read(path.read_text(encoding="utf-8")), path)
     titles["glossary.html"] = "Glossary"
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", action="store_true", help="open each in a browser without a network, and measure")
     parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="with --check: a picture of every page")
     options = parser.parse_args(arguments)
-    paths = options.paths or sorted(form.NOTEBOOKS.glob("*.ipynb"))
+    paths = options.paths or sorted(plan.FOLDER.glob("*.ipynb"))
     try:
         write(paths, options.folder)
     except (OSError, ValueError, page.RevealMissing) as error:
