@@ -27,7 +27,7 @@ def test_every_link_of_a_page_leads_to_a_file(page):
 
 @pages
 def test_every_file_of_the_project_that_a_page_names_is_there(page):
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8").replace("\\", "/")  # PowerShell writes paths with backslashes
     paths = re.findall(r"\b(?:helpers|gemm_kernels|tests|notebooks)/[\w./-]*\w", text)
     assert [path for path in paths if not (ROOT / path).exists() and not (page.parent / path).exists()] == []
 
