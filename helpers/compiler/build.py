@@ -14,6 +14,7 @@ from helpers.compiler import cache, cubin, diagnostics, nvrtc, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
+from helpers.devices import DEFAULT
 
 _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
@@ -81,7 +82,7 @@ def compile(
     source: str,
     entry: str,
     *,
-    arch: str = "sm_90",
+    arch: str = DEFAULT.arch,
     options: Sequence[str] = (),
     filename: str = "kernel.cu",
     headers: Mapping[str, str] | None = None,
@@ -114,7 +115,7 @@ def compile_module(
     source: str,
     entries: Sequence[str],
     *,
-    arch: str = "sm_90",
+    arch: str = DEFAULT.arch,
     options: Sequence[str] = (),
     filename: str = "kernel.cu",
     headers: Mapping[str, str] | None = None,
