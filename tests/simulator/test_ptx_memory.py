@@ -250,6 +250,59 @@ def test_a_reduction_adds_what_all_blocks_bring(type_, letter):
     assert sums.tolist() == [values[k::3].sum() for k in range(3)]
 
 
+HALVES = {
+    "f16": ([0x3C00, 0x4000], lambda bits: float(np.uint16(bits).view(np.float16))),  # 1.0, 2.0
+    "bf16": ([0x3F80, 0x4000], lambda bits: float(np.uint32(bits << 16).view(np.float32))),
+}
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("instruction", ["red", "atom"])
+@pytest.mark.parametrize("type_", HALVES)
+@pytest.mark.parametrize("is_pair", [False, True], ids=["one", "pair"])
+def test_atomic_sums_of_16_bit_numbers_add_numbers_and_not_bits(space, instruction, type_, is_pair):
+    operands, value = HALVES[type_]
+    element, letter = ("unsigned int", "r") if is_pair else ("unsigned short", "h")
+    old = f"{element} old;" if instruction == "atom" else ""
+    name = f"{instruction}.{space}.add.noftz.{type_}{'x2' if is_pair else ''}"
+    call = f'"{name} %0, [%1], %2;" : "={letter}"(old)' if old else f'"{name} [%0], %1;" :'
+    source = f"""
+    extern "C" __global__ void kernel({element} *sum, {element} operand) {{
+        __shared__ {element} tile[1];
+        tile[0] = 0;
+        __syncthreads();
+        {element} *cell = {"sum" if space == "global" else "tile"};
+        {old}
+        asm volatile({call} : "l"({"cell" if space == "global" else "__cvta_generic_to_shared(cell)"}),
+                     "{letter}"(operand) : "memory");
+        __syncthreads();
+        {"" if space == "global" else "if (threadIdx.x == 0) *sum = tile[0];"}
+    }}"""
+    dtype = np.uint32 if is_pair else np.uint16
+    operand = operands[0] | operands[1] << 16 if is_pair else operands[1]
+    result = np.zeros(1, dtype)
+    run(source, 32, result, dtype(operand))
+    assert value(int(result[0]) & 0xFFFF) == (32.0 if is_pair else 64.0)
+    assert not is_pair or value(int(result[0]) >> 16) == 64.0
+
+
+@pytest.mark.parametrize(("space", "expected"), [("global", 0), ("shared", 5)])
+def test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory(space, expected):
+    """PTX ISA, 'atom': atom.add.f32 on global memory flushes them to zero, on shared memory it does not."""
+    place = "cell" if space == "global" else "__cvta_generic_to_shared(cell)"
+    source = f"""
+    extern "C" __global__ void kernel(float *sum, const float *in) {{
+        __shared__ float tile[1];
+        tile[0] = 0;
+        float *cell = {"sum" if space == "global" else "tile"};
+        asm volatile("red.{space}.add.f32 [%0], %1;" :: "l"({place}), "f"(in[0]) : "memory");
+        *sum = *cell;
+    }}"""
+    total, smallest = np.zeros(1, np.float32), np.array([5], np.uint32).view(np.float32)
+    run(source, 1, total, smallest)
+    assert total.view(np.uint32)[0] == expected
+
+
 # ---- lanes --------------------------------------------------------------------------------------------------------
 
 

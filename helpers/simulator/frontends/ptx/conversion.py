@@ -26,6 +26,7 @@ def move(t: Operands, s: Statement) -> Outcome:
         if source.name != "WARP_SZ":
             return _move_special(t, destination, source.name.removeprefix("%"))
         source = WARP_SIZE
+    dtype_of(s.type)  # refuses a type that is not modelled under its own name
     if isinstance(destination, Vector):
         return _unpack(t, s.type, destination, source)
     if isinstance(source, Vector):

@@ -53,7 +53,7 @@ def _instruction(t: Operands, s: Statement, index: int) -> Instruction:
     t.read_now = set()
     try:
         if s.name not in OPCODES:
-            raise Unknown(f"no rule for {s.name}")
+            raise Unknown(f"the opcode {s.name}")
         complete(instruction, OPCODES[s.name].outcome(t, s))
         instruction.guard = t.guard(s.guard)
     except Unknown as reason:

@@ -1,0 +1,181 @@
+"""Forms of PTX beside the arithmetic: how inline PTX and headers write it, what bounds a launch, and what is refused.
+
+Whatever is not modelled ends in one sentence that says what, so that the other level can be taken in its place.
+"""
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.compiler import ptx
+from helpers.compiler.ptx import Address, Immediate, Other, Register, Special, Vector
+from helpers.simulator.frontends.ptx import program
+from helpers.simulator.frontends.ptx.opcodes import OPCODES
+
+
+def at_ptx_level(source: str, *args, block=32, grid=1, checks="raise") -> None:
+    with simulator.record(level="ptx", checks=checks):
+        simulator.RawModule(code=source).get_function("kernel")(grid, block, args)
+
+
+def translated(source: str):
+    """The program of a kernel at PTX level, whatever the machine code can do."""
+    return program.translate(simulator.RawModule(code=source).get_function("kernel").compiled)
+
+
+# ---- what is read
+
+
+def test_addresses_with_coordinates_and_operands_of_unknown_syntax_are_read():
+    assert ptx.parse_operand("[%rd1, {%f2, %f3}]") == Address(
+        Register("%rd1"), 0, (Vector((Register("%f2"), Register("%f3"))),)
+    )
+    assert ptx.parse_operand("[%rd1+8]") == Address(Register("%rd1"), 8)
+    assert ptx.parse_operand("[%rd1+%rd2]") == Other("[%rd1+%rd2]")
+    assert ptx.parse_operand("%laneid") == Special("%laneid")
+    assert ptx.parse_operand("017") == Immediate(15, 15)
+
+
+INLINE = {
+    "no blank after .reg": '{ .reg.b32 f; .reg.b16 r; cvt.rn.f16.f32 r, %1; cvt.f32.f16 f, r; mov.b32 %0, f; }',
+    "several names": "{ .reg.b16 hl, hu; .reg .b32 both; mov.b32 both, %1; mov.b32 {hl, hu}, both; "
+                     "mov.b32 %0, {hl, hu}; }",
+    "a dollar in a name": "{ .reg .pred __$temp3; setp.lt.f32 __$temp3, %1, 0f40000000; "
+                          "selp.f32 %0, %1, 0f00000000, __$temp3; }",
+    "no braces": ".reg .f32 bare; mov.f32 bare, %1; mov.f32 %0, bare;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", INLINE.values(), ids=INLINE)
+def test_registers_of_inline_ptx_are_known_by_the_names_that_it_declares(text):
+    source = f"""extern "C" __global__ void kernel(float *x) {{
+        float y;
+        asm volatile("{text}" : "=f"(y) : "f"(x[threadIdx.x]));
+        x[threadIdx.x] = y;
+    }}"""
+    x = np.full(32, 1.5, np.float32)
+    at_ptx_level(source, x)
+    assert (x == 1.5).all()
+
+
+def test_a_comparison_of_bfloat16_numbers_as_the_headers_write_it():
+    source = """extern "C" __global__ void kernel(const unsigned short *a, const unsigned short *b, int *less) {
+        int i = threadIdx.x, yes;
+        asm("{ .reg .pred __$temp3; setp.lt.bf16 __$temp3, %1, %2; selp.u32 %0, 1, 0, __$temp3; }"
+            : "=r"(yes) : "h"(a[i]), "h"(b[i]));
+        less[i] = yes;
+    }"""
+    one, two, nan = 0x3F80, 0x4000, 0x7FC0
+    a, b = np.array([one, two, one, nan, 0xC000], np.uint16), np.array([two, one, one, one, 0x8000], np.uint16)
+    less = np.zeros(5, np.int32)
+    at_ptx_level(source, a, b, less, block=5)
+    assert less.tolist() == [1, 0, 0, 0, 1]
+
+
+# ---- what bounds the launch
+
+BOUNDS = {
+    "__launch_bounds__(64, 2, 4)": "__launch_bounds__(64, 2, 4)",
+    "__block_size__((32, 1, 1))": "__block_size__((32, 1, 1))",
+    "__cluster_dims__(1, 1, 1)": "__cluster_dims__(1, 1, 1)",
+    "__maxnreg__(64)": "__maxnreg__(64)",
+}
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_bounds_of_registers_blocks_and_clusters_stand_before_the_body(bounds):
+    out = np.zeros(32, np.int32)
+    at_ptx_level(f'extern "C" __global__ void {bounds} kernel(int *out) {{ out[threadIdx.x] = threadIdx.x; }}', out)
+    np.testing.assert_array_equal(out, np.arange(32))
+
+
+# ---- what is refused
+
+REFUSED = {
+    "tex": ('asm volatile("tex.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), '
+            '"=f"(x[3]) : "l"((long long)p), "f"(x[4]), "f"(x[5]));', "the opcode tex"),
+    "cp.async.bulk": ('asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" :: '
+                      '"l"(p), "r"(0), "r"(0));', "cp.async.bulk"),
+    "128 bits": ('asm volatile("{ .reg .b128 b; mov.b128 b, {%0, %1}; }" :: "l"(p), "l"(p));', "the type .b128"),
+    "vector atomics": ('asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" :: "l"(p), "f"(x[0]));',
+                       "the modifier .v4"),
+    "a named barrier": ('asm volatile("bar.sync 1, 64;");', "a barrier other than number 0"),
+    "a barrier that counts": ('int n; asm volatile("{ .reg .pred p; setp.eq.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"'
+                              ' : "=r"(n) : "r"((int)x[0])); x[1] = n;', "a barrier that counts"),
+    "a clock": ('long long c; asm volatile("mov.u64 %0, %%clock64;" : "=l"(c)); x[0] = c;', "%clock64"),
+    "the shared memory of a cluster": ('float v; asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(0));'
+                                       " x[0] = v;", "shared::cluster"),
+    "mbarrier": ('asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(0));', "the opcode mbarrier"),
+    "a rounding of float64": ('double d; asm("add.rz.f64 %0, %1, %1;" : "=d"(d) : "d"((double)x[0])); x[0] = d;',
+                              "the modifier .rz"),
+    "8-bit floats": ('unsigned short h; asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;" : "=h"(h) : "f"(x[0])); '
+                     "x[0] = h;", "e4m3x2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "what"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line(body, what):
+    source = f'extern "C" __global__ void kernel(float *x, float *p) {{\n    {body}\n}}'
+    with pytest.raises(simulator.UnsupportedInstruction) as caught:
+        translated(source)
+    message = str(caught.value)
+    assert "(line 2 of your source) is not modelled by the simulator: " in message and what in message
+    assert message.endswith("Write it with ordinary arithmetic and loads.")
+
+
+def test_the_address_of_a_function_is_refused():
+    source = """__device__ float f(float x) { return x * 2; }
+    __device__ float g(float x) { return x + 2; }
+    extern "C" __global__ void kernel(float *x, int which) {
+        float (*chosen)(float) = which ? f : g;
+        x[threadIdx.x] = chosen(x[threadIdx.x]);
+    }"""
+    with pytest.raises(simulator.UnsupportedInstruction, match=r"not modelled|not inlined|which is not"):
+        translated(source)
+
+
+def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch):
+    def mistaken(t, s):
+        return {}["nothing"]
+
+    row = OPCODES["st"]
+    monkeypatch.setitem(OPCODES, "st", type(row)(row.name, mistaken, row.operands, row.modifiers))
+    with pytest.raises(KeyError, match="nothing"):
+        translated('extern "C" __global__ void kernel(float *x) { x[0] = 1; }')
+
+
+# ---- memory order
+
+
+@pytest.mark.parametrize("order", ["acq_rel", "release"])
+def test_an_atomic_with_a_memory_order_is_a_fence(order):
+    """The last block adds up what the others wrote, and has seen their counts by an atomic that orders memory."""
+    source = f"""__device__ unsigned int count;
+    extern "C" __global__ void kernel(const float *in, float *parts, float *out) {{
+        float sum = 0;
+        for (int i = 0; i < 4; ++i) sum += in[4 * blockIdx.x + i];
+        parts[blockIdx.x] = sum;
+        unsigned int before;
+        asm volatile("atom.{order}.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(&count) : "memory");
+        if (before == gridDim.x - 1) {{
+            {'asm volatile("fence.acq_rel.gpu;" ::: "memory");' if order == "release" else ""}
+            float total = 0;
+            for (int b = 0; b < gridDim.x; ++b) total += parts[b];
+            *out = total;
+        }}
+    }}"""
+    values, parts, out = np.arange(32, dtype=np.float32), np.zeros(8, np.float32), np.zeros(1, np.float32)
+    at_ptx_level(source, values, parts, out, block=1, grid=8)
+    assert out[0] == values.sum()
+
+
+def test_an_atomic_without_a_memory_order_is_none():
+    source = """__device__ unsigned int count;
+    extern "C" __global__ void kernel(float *parts, float *out) {
+        parts[blockIdx.x] = blockIdx.x;
+        unsigned int before;
+        asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(&count) : "memory");
+        if (before == gridDim.x - 1) *out = parts[0];
+    }"""
+    with pytest.raises(simulator.RaceError):
+        at_ptx_level(source, np.zeros(8, np.float32), np.zeros(1, np.float32), block=1, grid=8)
