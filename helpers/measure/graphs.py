@@ -2,21 +2,20 @@
 
 A launch costs the host some microseconds, as long as a small multiplication takes. Inside a graph it costs nearly
 nothing, so that kernels are compared and not their launches. CuPy refuses to call cuBLAS while a graph is captured, so
-that cuBLAS is called here through its C interface, with CuPy's handle. Needs a GPU, and Linux.
+that cuBLAS is called here by NVIDIA's own binding (nvmath-python, of the extra `gpu`). Needs a GPU.
 """
 
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import CDLL, byref, c_char_p, c_float, c_int, c_size_t, c_void_p
-from pathlib import Path
+from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from helpers.measure.timing import MAX_ROUNDS, MIN_ROUNDS, WARM_UP_S
+from helpers.measure.timing import take_turns
 
 LAUNCHES = 20  # of a graph
 SETS = 3  # of inputs and outputs, which the launches of a graph use in turn
@@ -28,7 +27,7 @@ Launch = Callable[..., None]  # (M, N, K, alpha, A, B, beta, C)
 
 
 class NoCublas(Exception):
-    """cuBLAS's C interface was not found or refused a call; the message says what, and what to try."""
+    """cuBLAS could not be loaded or refused a call; the message says what, and what to try."""
 
 
 def interleave_graphs(launches: Sequence[Callable[[int], None]], stream: Any, budget_s: float = 1.0) -> np.ndarray:
@@ -39,43 +38,12 @@ def interleave_graphs(launches: Sequence[Callable[[int], None]], stream: Any, bu
     Replays are queued without waiting for one another, so that the GPU never waits for the host in between. Inputs of
     small shapes stay in the L2: this is the time of a launch in a sequence, where `interleave` gives that of a first.
     """
-    import cupy
-
     with stream:
         for launch in launches:  # the first call compiles and loads, which a capture does not allow
             launch(0)
         stream.synchronize()
         graphs = [_captured(launch, stream) for launch in launches]
-
-    def replay_each() -> None:
-        for graph in graphs:
-            graph.launch(stream)
-
-    replay_each()
-    stream.synchronize()
-    start = time.perf_counter()
-    replay_each()
-    stream.synchronize()
-    round_s = time.perf_counter() - start
-    rounds = int(np.clip(budget_s / max(round_s, 1e-6), MIN_ROUNDS, MAX_ROUNDS))
-
-    warm_until = time.perf_counter() + WARM_UP_S
-    while time.perf_counter() < warm_until:
-        replay_each()
-        stream.synchronize()
-
-    turns = [(turn, which) for turn in range(rounds) for which in np.roll(np.arange(len(graphs)), turn)]
-    events = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in turns]
-    replay_each()  # keeps the GPU busy while the first of those that count are queued
-    for (_, which), (begin, end) in zip(turns, events, strict=True):
-        begin.record(stream)
-        graphs[which].launch(stream)
-        end.record(stream)
-    stream.synchronize()
-    milliseconds = np.empty((rounds, len(graphs)))
-    for place, (begin, end) in zip(turns, events, strict=True):
-        milliseconds[place] = cupy.cuda.get_elapsed_time(begin, end) / LAUNCHES
-    return milliseconds
+    return take_turns([partial(graph.launch, stream) for graph in graphs], stream, budget_s) / LAUNCHES
 
 
 def _captured(launch: Callable[[int], None], stream: Any) -> Any:
@@ -99,73 +67,46 @@ def cublas_on(stream: Any) -> Iterator[Launch]:
     """
     import cupy
 
-    handle = cupy.cuda.device.get_cublas_handle()  # loads the library, too
-    library = CDLL(library_path(Path("/proc/self/maps")))
+    cublas, handle = _cublas()
     workspace = cupy.empty(WORKSPACE_BYTES, np.uint8)
     cupy.cuda.Device().synchronize()
-    check(library, "cublasSetStream_v2", c_void_p(handle), c_void_p(stream.ptr))
     try:
-        check(
-            library, "cublasSetWorkspace_v2", c_void_p(handle), c_void_p(workspace.data.ptr), c_size_t(WORKSPACE_BYTES)
-        )
-        yield sgemm(library, handle)
+        cublas.set_stream(handle, stream.ptr)
+        cublas.set_workspace(handle, workspace.data.ptr, workspace.nbytes)
+        yield partial(sgemm, cublas, handle)
+    except cublas.cuBLASError as error:
+        raise NoCublas(
+            f"cuBLAS refused a call: {error}. If memory is short, end other programs on this GPU; if the status says "
+            "that something is not supported or not initialised, install a cuBLAS that fits the driver."
+        ) from error
     finally:
-        cupy.cuda.Device().synchronize()
-        # cuBLAS's own stream again, and with it its own workspace
-        check(library, "cublasSetStream_v2", c_void_p(handle), c_void_p(0))
+        cupy.cuda.Device().synchronize()  # the workspace is in use until then
+        cublas.destroy(handle)
 
 
-def sgemm(library: Any, handle: int) -> Launch:
-    """`launch(M, N, K, alpha, A, B, beta, C)` by cublasSgemm_v2: row-major C = alpha·A·B + beta·C.
+def _cublas() -> tuple[ModuleType, int]:
+    """The binding of cuBLAS and a handle, which loads the library. NoCublas if either cannot be had."""
+    try:
+        from nvmath.bindings import cublas
+
+        return cublas, cublas.create()
+    except Exception as error:  # ImportError, an error of cuda-pathfinder, of nvmath-python or of cuBLAS
+        raise NoCublas(
+            f"cuBLAS could not be loaded ({error}): set the project up again with `make setup GPU=yes`, "
+            'or `pip install -e ".[gpu]"`.'
+        ) from error
+
+
+def sgemm(cublas: Any, handle: int, M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
+    """Row-major C = alpha·A·B + beta·C by cublasSgemm.
 
     cuBLAS takes matrices column by column, and so read, our arrays are Aᵀ, Bᵀ and Cᵀ: it computes Cᵀ = Bᵀ·Aᵀ.
     """
-
-    def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
-        check(
-            library,
-            "cublasSgemm_v2",
-            c_void_p(handle),
-            *(c_int(0), c_int(0)),  # CUBLAS_OP_N: as they are
-            *(c_int(N), c_int(M), c_int(K)),
-            byref(c_float(alpha)),
-            *(c_void_p(B.data.ptr), c_int(N)),  # where, and the distance of its columns
-            *(c_void_p(A.data.ptr), c_int(K)),
-            byref(c_float(beta)),
-            *(c_void_p(C.data.ptr), c_int(N)),
-        )
-
-    return launch
-
-
-def check(library: Any, function: str, *arguments: Any) -> None:
-    """Call a function of cuBLAS. NoCublas, with the function and cuBLAS's word for the status, if it fails."""
-    try:
-        status = getattr(library, function)(*arguments)
-    except AttributeError as error:
-        raise NoCublas(f"The cuBLAS that CuPy has loaded has no {function} ({error}): install a newer one.") from error
-    if status != 0:
-        library.cublasGetStatusString.restype = c_char_p
-        word = library.cublasGetStatusString(c_int(status)).decode()
-        raise NoCublas(
-            f"cuBLAS's {function} answered {word} ({status}). If memory is short, end other programs on this GPU; if "
-            "the status says that it is not supported or not initialised, install a cuBLAS that fits the driver."
-        )
-
-
-def library_path(maps: Path) -> str:
-    """The file of the cuBLAS that this process has loaded, from a list such as /proc/self/maps. NoCublas if none is."""
-    try:
-        lines = maps.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise NoCublas(
-            f"The loaded libraries cannot be listed ({error}): shapes as small as this are timed on Linux only."
-        ) from error
-    for line in lines:
-        fields = line.split(maxsplit=5)  # addresses, permissions, offset, device, inode, file
-        if len(fields) == 6 and Path(fields[5]).name.startswith("libcublas.so"):
-            return fields[5]
-    raise NoCublas(
-        "No libcublas.so is among the libraries that this process has loaded, although CuPy has made a cuBLAS handle. "
-        'Install cuBLAS as a library of its own: `pip install -e ".[gpu]"`, or the CUDA toolkit.'
-    )
+    scalars = np.array([alpha, beta], np.float32)  # read before the call returns, also while a graph is captured
+    as_they_are = 0  # CUBLAS_OP_N
+    cublas.sgemm(
+        handle, as_they_are, as_they_are, N, M, K,
+        scalars.ctypes.data, B.data.ptr, N,  # where, and the distance of its columns
+        A.data.ptr, K,
+        scalars.ctypes.data + scalars.itemsize, C.data.ptr, N,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How long a launch takes on the GPU: CUDA events around it, a cold L2 before it, the rivals taking turns.
+"""How long a launch takes on the GPU: CUDA events around it, the rivals taking turns.
 
 Everything in this file needs a GPU; CuPy is imported when a function is called.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,47 +18,56 @@ WARM_UP_S = 0.15  # an idle GPU runs at a fraction of its clock; it takes about 
 
 
 def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) -> np.ndarray:
-    """Milliseconds of each launch, (rounds, len(launches)): every round times each launch once.
+    """Milliseconds of each launch with a cold L2, (rounds, len(launches)): every round times each launch once.
 
-    Taking turns puts rivals in the same conditions (clock, temperature). Before each launch a buffer four times the L2
-    is written, so that no launch finds its inputs in the L2; that write also keeps the GPU busy while Python queues the
-    two events and the launch between them, so the interval holds no time of the host's. `budget_s`, in seconds, decides
-    the number of rounds.
+    Before each launch a buffer four times the L2 is written, so that no launch finds its inputs in the L2; that write
+    also keeps the GPU busy while Python queues the two events and the launch between them, so the interval holds no
+    time of the host's. `budget_s`, in seconds, decides the number of rounds.
     """
     import cupy
 
-    flush = flusher()
-    for launch in launches:  # the first call compiles and loads
-        launch()
-    gpu.synchronize()
+    return take_turns(launches, cupy.cuda.get_current_stream(), budget_s, before=flusher())
 
+
+def take_turns(
+    launches: Sequence[Callable[[], None]], stream: Any, budget_s: float, before: Callable[[], None] = lambda: None
+) -> np.ndarray:
+    """Milliseconds between two events around each launch, (rounds, len(launches)): every round times each once.
+
+    Taking turns puts rivals in the same conditions (clock, temperature). launches: each queues its work on `stream`.
+    before: called ahead of each, not timed.  `budget_s`, in seconds, decides the number of rounds.
+    """
+    import cupy
+
+    def launch_each() -> None:
+        for launch in launches:
+            launch()
+
+    launch_each()  # the first call compiles and loads
+    gpu.synchronize()
     start = time.perf_counter()
-    for launch in launches:
-        launch()
+    launch_each()
     gpu.synchronize()
     round_s = time.perf_counter() - start
     rounds = int(np.clip(budget_s / max(round_s, 1e-6), MIN_ROUNDS, MAX_ROUNDS))
 
     warm_until = time.perf_counter() + WARM_UP_S
     while time.perf_counter() < warm_until:
-        for launch in launches:
-            launch()
+        launch_each()
         gpu.synchronize()
 
-    events = []
-    for turn in range(rounds):
-        order = np.roll(np.arange(len(launches)), turn)  # no rival always runs first
-        for which in order:
-            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-            flush()
-            begin.record()
-            launches[which]()
-            end.record()
-            events.append((turn, which, begin, end))
+    turns = [(turn, which) for turn in range(rounds) for which in np.roll(np.arange(len(launches)), turn)]
+    events = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in turns]
+    launch_each()  # keeps the GPU busy while the first of those that count are queued
+    for (_, which), (begin, end) in zip(turns, events, strict=True):
+        before()
+        begin.record(stream)
+        launches[which]()
+        end.record(stream)
     gpu.synchronize()
     milliseconds = np.empty((rounds, len(launches)))
-    for turn, which, begin, end in events:
-        milliseconds[turn, which] = cupy.cuda.get_elapsed_time(begin, end)
+    for place, (begin, end) in zip(turns, events, strict=True):
+        milliseconds[place] = cupy.cuda.get_elapsed_time(begin, end)
     return milliseconds
 
 

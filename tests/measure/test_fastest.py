@@ -11,7 +11,18 @@ import pytest
 import gemm_kernels
 from gemm_kernels import autotuned, choices, get
 from helpers import devices, gpu
-from helpers.measure import ALPHA, BETA, Reference, WrongResult, compared, fastest_suite, graphs, problem, recordings
+from helpers.measure import (
+    ALPHA,
+    BETA,
+    Reference,
+    WrongResult,
+    compared,
+    fastest_suite,
+    graphs,
+    problem,
+    recordings,
+    timing,
+)
 from helpers.measure.__main__ import main
 from helpers.measure.bench import Refusal
 from helpers.measure.compared import EVENTS, GRAPH, Compared, Run, summaries, way
@@ -279,17 +290,17 @@ class FakeEvent:
 def fake_cupy(monkeypatch):
     elapsed = SimpleNamespace(Event=FakeEvent, get_elapsed_time=lambda begin, end: end.at - begin.at)
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=elapsed))
-    monkeypatch.setattr(graphs, "WARM_UP_S", 0.0)
+    monkeypatch.setattr(timing, "WARM_UP_S", 0.0)
 
 
 def test_graphs_take_turns_and_a_launch_is_a_share_of_a_replay(fake_cupy):
     stream = FakeStream()
     launches = [lambda which, name=name: stream.captured.append((name, which)) for name in "ab"]
     milliseconds = graphs.interleave_graphs(launches, stream, budget_s=0.0)
-    assert milliseconds.tolist() == [[1.0, 3.0]] * graphs.MIN_ROUNDS
+    assert milliseconds.tolist() == [[1.0, 3.0]] * timing.MIN_ROUNDS
     assert all(len(content) == graphs.LAUNCHES for content in stream.replayed)
     assert {which for _, which in stream.replayed[0]} == set(range(graphs.SETS))
-    timed = stream.replayed[-2 * graphs.MIN_ROUNDS :]
+    timed = stream.replayed[-2 * timing.MIN_ROUNDS :]
     assert "".join(content[0][0] for content in timed[:6]) == "abbaab"  # no rival always runs first
 
 
@@ -313,50 +324,82 @@ class OnHost:
 
 
 class FakeCublas:
-    """cublasSgemm_v2 as its documentation states it, column by column, on the host's memory."""
+    """nvmath.bindings.cublas with an SGEMM as its documentation states it, column by column, on the host's memory."""
 
-    def cublasSgemm_v2(self, handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+    class cuBLASError(Exception):
+        pass
+
+    def __init__(self):
+        self.calls = []
+
+    def create(self):
+        return 7
+
+    def set_stream(self, handle, stream):
+        self.calls.append(("set_stream", handle, stream))
+
+    def set_workspace(self, handle, workspace, size_in_bytes):
+        self.calls.append(("set_workspace", handle, workspace, size_in_bytes))
+
+    def destroy(self, handle):
+        self.calls.append(("destroy", handle))
+
+    def sgemm(self, handle, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
         def matrix(pointer, rows, columns, distance):
+            assert distance >= rows
             memory = ctypes.cast(pointer, ctypes.POINTER(ctypes.c_float))
-            assert distance.value >= rows.value
-            whole = np.ctypeslib.as_array(memory, (columns.value, distance.value))
-            return whole[:, : rows.value].T
+            return np.ctypeslib.as_array(memory, (columns, distance))[:, :rows].T
 
-        assert (handle.value, transa.value, transb.value) == (7, 0, 0)
+        assert (handle, transa, transb) == (7, 0, 0)
+        alpha, beta = (ctypes.c_float.from_address(where).value for where in (alpha, beta))
         a, b, c = matrix(A, m, k, lda), matrix(B, k, n, ldb), matrix(C, m, n, ldc)
-        c[...] = alpha._obj.value * (a @ b) + beta._obj.value * c
-        return 0
+        c[...] = alpha * (a @ b) + beta * c
 
 
 def test_row_major_matrices_are_multiplied_by_a_library_that_goes_down_columns():
     A, B, C = problem(5, 7, 3)
     expected = ALPHA * (A @ B) + BETA * C
-    graphs.sgemm(FakeCublas(), 7)(5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
+    graphs.sgemm(FakeCublas(), 7, 5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
     assert np.allclose(C, expected, atol=1e-6)
 
 
-def test_a_status_of_cublas_becomes_a_sentence():
-    def status_string(status):
-        return b"CUBLAS_STATUS_ALLOC_FAILED"
+@pytest.fixture
+def fake_cublas(monkeypatch):
+    """cuBLAS and CuPy without a GPU: the fake library, and memory at address 4096."""
+    cublas = FakeCublas()
+    workspace = SimpleNamespace(data=SimpleNamespace(ptr=4096), nbytes=graphs.WORKSPACE_BYTES)
+    device = SimpleNamespace(synchronize=lambda: cublas.calls.append(("synchronize",)))
+    cupy = SimpleNamespace(empty=lambda size, dtype: workspace, cuda=SimpleNamespace(Device=lambda: device))
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "nvmath.bindings", SimpleNamespace(cublas=cublas))
+    return cublas
 
-    library = SimpleNamespace(cublasSetStream_v2=lambda *arguments: 3, cublasGetStatusString=status_string)
-    with pytest.raises(graphs.NoCublas, match=r"cublasSetStream_v2 answered CUBLAS_STATUS_ALLOC_FAILED \(3\)\. If mem"):
-        graphs.check(library, "cublasSetStream_v2", 1, 2)
-    with pytest.raises(graphs.NoCublas, match="has no cublasSgemm_v2 .* install a newer one"):
-        graphs.check(library, "cublasSgemm_v2")
+
+def test_cublas_gets_the_stream_and_memory_of_its_own_and_is_destroyed_when_it_is_idle(fake_cublas):
+    A, B, C = problem(5, 7, 3)
+    expected = ALPHA * (A @ B) + BETA * C
+    with graphs.cublas_on(SimpleNamespace(ptr=99)) as launch:
+        launch(5, 7, 3, ALPHA, OnHost(A), OnHost(B), BETA, OnHost(C))
+    assert np.allclose(C, expected, atol=1e-6)
+    settings = [("set_stream", 7, 99), ("set_workspace", 7, 4096, 32 * 2**20)]
+    assert fake_cublas.calls == [("synchronize",), *settings, ("synchronize",), ("destroy", 7)]
 
 
-def test_the_loaded_library_is_found_by_its_name(tmp_path):
-    maps = tmp_path / "maps"
-    line = "7f00-7f01 r-xp 00000000 08:01 12345                      {}\n"
-    files = ("/usr/lib/libc.so.6", "/opt/my cuda/libcublasLt.so.13", "/opt/my cuda/libcublas.so.13")
-    maps.write_text("7f00-7f01 rw-p 00000000 00:00 0 \n" + "".join(map(line.format, files)), encoding="utf-8")
-    assert graphs.library_path(maps) == files[-1]
-    maps.write_text(line.format(files[0]), encoding="utf-8")
-    with pytest.raises(graphs.NoCublas, match=r"No libcublas\.so is among the libraries .* Install cuBLAS"):
-        graphs.library_path(maps)
-    with pytest.raises(graphs.NoCublas, match="on Linux only"):
-        graphs.library_path(tmp_path / "nothing")
+def test_what_cublas_refuses_becomes_a_sentence(fake_cublas):
+    sentence = r"refused a call: ALLOC_FAILED\. If memory is short, end other programs"
+    with pytest.raises(graphs.NoCublas, match=sentence), graphs.cublas_on(SimpleNamespace(ptr=99)):
+        raise FakeCublas.cuBLASError("ALLOC_FAILED")
+    assert fake_cublas.calls[-1] == ("destroy", 7)
+
+
+def test_a_cublas_that_cannot_be_loaded_is_named_with_the_command_that_installs_it(fake_cublas, monkeypatch):
+    def cannot():
+        raise RuntimeError("no libcublas.so")
+
+    monkeypatch.setattr(fake_cublas, "create", cannot)
+    sentence = r"could not be loaded \(no libcublas\.so\): .*`make setup GPU=yes`"
+    with pytest.raises(graphs.NoCublas, match=sentence), graphs.cublas_on(SimpleNamespace(ptr=99)):
+        pass
 
 
 # --- the recording ----------------------------------------------------------------------------------------------------
@@ -400,7 +443,7 @@ def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified():
     for one in recordings.fastest():
         assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
         assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
-        assert all(0 < run.error <= tolerance(one.K) and run.repeats >= graphs.MIN_ROUNDS for run in one.runs)
+        assert all(0 < run.error <= tolerance(one.K) and run.repeats >= timing.MIN_ROUNDS for run in one.runs)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -496,11 +539,11 @@ def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
     run, refused = fastest_suite.measure((get("split_k"), get("warptiled")), shape, budget_s=0.1)
     assert not refused and min(run.ms, run.cublas_ms, run.autotuned_ms) > 0
-    assert run.repeats >= graphs.MIN_ROUNDS and 0 < run.error < 1e-5
+    assert run.repeats >= timing.MIN_ROUNDS and 0 < run.error < 1e-5
 
 
 @on_a_gpu
-def test_on_a_gpu_cublas_through_its_c_interface_is_the_one_that_cupy_calls(monkeypatch):
+def test_on_a_gpu_cublas_by_its_binding_computes_what_cupy_calls_it_for(monkeypatch):
     import cupy
 
     from helpers.measure.bench import cublas_sgemm
