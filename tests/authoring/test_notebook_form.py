@@ -89,7 +89,7 @@ MENDED: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
         2,
         lambda cell: cell.metadata.update(jupyter=NotebookNode(source_hidden=True)),
     ),
-    "cell 2 (picture) is hidden but not tagged hide-input, or tagged so but not hidden": (
+    "cell 2 (picture) is hidden but not tagged hide-input or answer, or tagged so but not hidden": (
         1,
         lambda cell: cell.metadata.update(tags=["hide-input"]),
     ),
@@ -135,6 +135,22 @@ def test_a_mended_widget_is_gone_and_its_cell_is_not_compared():
     assert mended.cells[2].outputs == []
     assert mended.cells[2].metadata.tags == ["nbval-ignore-output"]
     assert "widgets" not in mended.metadata
+
+
+def test_what_a_widget_says_in_html_stays_when_the_widget_goes():
+    notebook = sound()
+    widget(notebook.cells[2])
+    notebook.cells[2].outputs[0].data["text/html"] = "<p>Predict.</p>"
+    (output,) = form.mended(notebook).cells[2].outputs
+    assert output.data == {"text/plain": "IntSlider()", "text/html": "<p>Predict.</p>"}
+
+
+def test_an_answer_is_closed_in_the_file_and_its_code_is_not():
+    notebook = sound()
+    notebook.cells[2].metadata["tags"] = ["answer"]
+    assert form.mended(notebook).cells[2].metadata.jupyter == {"outputs_hidden": True}
+    notebook.cells[2].metadata["tags"] = ["answer", "hide-input"]
+    assert form.mended(notebook).cells[2].metadata.jupyter == {"outputs_hidden": True, "source_hidden": True}
 
 
 def test_the_width_height_and_text_of_a_picture_are_kept():
@@ -185,7 +201,7 @@ def printed(text: str) -> Callable[[NotebookNode], None]:
 
 
 LEFT: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
-    "cell 3 (print(1)) is tagged 'remove-cell'; the course knows hide-input,": (
+    "cell 3 (print(1)) is tagged 'remove-cell'; the course knows answer, hide-input,": (
         2,
         lambda cell: cell.metadata.update(tags=["remove-cell"]),
     ),

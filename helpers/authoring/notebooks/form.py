@@ -35,8 +35,9 @@ from helpers.draw import theme
 ROOT = Path(__file__).resolve().parents[3]
 
 # nbval-ignore-output: its text differs from run to run (a live timing, a widget). raises-exception: the error is the
-# lesson. hide-input: code that is not the lesson, folded away in JupyterLab and left out of the slides.
-TAGS = ("hide-input", "nbval-ignore-output", "raises-exception")
+# lesson. answer: its output tells what a prediction asks, so it stays closed until the cell is run or opened.
+# hide-input: code that is not the lesson, folded away in JupyterLab and left out of the slides.
+TAGS = ("answer", "hide-input", "nbval-ignore-output", "raises-exception")
 # Of Jupyter's list "-" is missing on purpose: a cell that says "-" disappears from jupyterlab-slideshow's deck.
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes")
 MIME_TYPES = ("image/png", "text/html", "text/latex", "text/markdown", "text/plain")
@@ -146,14 +147,19 @@ def _mend_tags(cell: NotebookNode, _: NotebookNode) -> None:
 
 def _mend_hidden(cell: NotebookNode, _: NotebookNode) -> None:
     cell.metadata.pop("jupyter", None)
-    if "hide-input" in cell.metadata.get("tags", []):
-        cell.metadata["jupyter"] = NotebookNode(source_hidden=True)
+    closed = {"hide-input": "source_hidden", "answer": "outputs_hidden"}
+    hidden = {closed[tag]: True for tag in cell.metadata.get("tags", []) if tag in closed}
+    if hidden:
+        cell.metadata["jupyter"] = NotebookNode(hidden)
 
 
 def _mend_widget(cell: NotebookNode, _: NotebookNode) -> None:
-    kept = [output for output in cell.get("outputs", []) if WIDGET_VIEW not in output.get("data", {})]
-    if len(kept) < len(cell.get("outputs", [])):
-        cell.outputs = kept
+    """What a widget says in HTML, such as a prediction's question on paper, is alive in a file, too, and stays."""
+    live = [output for output in cell.get("outputs", []) if WIDGET_VIEW in output.get("data", {})]
+    for output in live:
+        del output.data[WIDGET_VIEW]
+    if live:
+        cell.outputs = [one for one in cell.outputs if not any(one is out for out in live) or "text/html" in one.data]
         cell.metadata["tags"] = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
@@ -219,9 +225,11 @@ MENDERS = (
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
     Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),
-    Mender("stores a widget, which is dead in a file; its output goes, nbval-ignore-output comes", _mend_widget),
+    Mender(
+        "stores a widget, which is dead in a file; what it says in HTML stays, nbval-ignore-output comes", _mend_widget
+    ),
     Mender("has tags that are unsorted, doubled or an empty list", _mend_tags),
-    Mender("is hidden but not tagged hide-input, or tagged so but not hidden", _mend_hidden),
+    Mender("is hidden but not tagged hide-input or answer, or tagged so but not hidden", _mend_hidden),
     Mender("prints in several pieces that are one stream", _mend_streams),
     Mender("has output metadata other than a picture's width, height and alternative text", _mend_output_metadata),
     Mender("has line breaks inside a picture's base64", _mend_png),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.authoring.notebooks import form
-from helpers.authoring.slides import deck, page, questions
+from helpers.authoring.slides import deck, page
 
 FOLDER = form.ROOT / "build" / "slides"
 
@@ -22,9 +22,8 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     for path in notebooks:
         try:
             notebook = form.read(path.read_text(encoding="utf-8"))
-            asked = questions.on_paper(notebook, path.name[:2])
-            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, asked))
-        except (LookupError, ValueError) as error:
+            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook))
+        except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
     glossary = (plan.FOLDER / "glossary.md").read_text(encoding="utf-8")

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
@@ -19,7 +17,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer, PythonLexer
 
-# Code whose output is a live widget: nothing is stored of it (helpers.authoring.notebooks.form).
+# Code whose output is a live widget: what is stored of it is HTML, if it says something on paper, or nothing
+# (helpers.authoring.notebooks.form).
 LIVE = "nbval-ignore-output"
 HEADING = re.compile(r"^#{1,3} +(.+)$", re.MULTILINE)
 FORMULA = re.compile(r"(?<![\\$`\w])\$(?![\s$`])[^$`\n]+?(?<![\s\\])\$(?![\d\w])|\$\$.+?\$\$", re.DOTALL)
@@ -67,10 +66,10 @@ def title(notebook: NotebookNode, path: Path) -> str:
     return path.stem
 
 
-def slides(notebook: NotebookNode, on_paper: Mapping[str, str] = MappingProxyType({})) -> list[Slide]:
+def slides(notebook: NotebookNode) -> list[Slide]:
     """The notebook's slides in order; a slide that would show nothing is left out, its notes move to the one before.
 
-    on_paper: function → HTML that stands where the notebook calls it for a widget; the others are named in a line.
+    A widget that stores nothing is named in a line.
     Raises ValueError where a text has a TeX formula: the file carries no program that sets one.
     """
     found: list[Slide] = []
@@ -84,7 +83,7 @@ def slides(notebook: NotebookNode, on_paper: Mapping[str, str] = MappingProxyTyp
         if kind == "notes":
             found[-1].notes.append(_text(cell, number))
             continue
-        blocks = _blocks(cell, number, kind == "fragment", on_paper)
+        blocks = _blocks(cell, number, kind == "fragment")
         headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
         heading = headings[-1] if headings else heading
         found[-1].heading = heading
@@ -102,17 +101,17 @@ def _with_content(found: list[Slide]) -> list[Slide]:
     return kept
 
 
-def _blocks(cell: NotebookNode, number: int, fragment: bool, on_paper: Mapping[str, str]) -> list[Block]:
+def _blocks(cell: NotebookNode, number: int, fragment: bool) -> list[Block]:
     if cell.cell_type == "markdown":
         return [Block("text", _text(cell, number), number, fragment)]
     if cell.cell_type != "code":
         return []
     tags = cell.metadata.get("tags", [])
+    asked = [output.data["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})]
+    if LIVE in tags and asked:
+        return [Block("asked", question, number, fragment) for question in asked]
     if LIVE in tags and not cell.outputs:
         call = cell.source.strip().split("\n")[-1]
-        function = call.partition("(")[0].rpartition(".")[2]
-        if function in on_paper:
-            return [Block("asked", on_paper[function], number, fragment)]
         return [Block("live", f"Live in the notebook: <code>{html.escape(call)}</code>", number, fragment)]
     hidden = "hide-input" in tags or cell.metadata.get("jupyter", {}).get("source_hidden")
     blocks = [] if hidden else [Block("code", _code(cell.source), number, fragment)]
@@ -135,7 +134,10 @@ def markdown(source: str) -> str:
 
 
 def _code(source: str) -> str:
-    """Python in colours, a span each line; a kernel that stands in it as CUDA C++."""
+    """Python in colours, a span each line; a kernel that stands in it, and a cell of %%cuda, as CUDA C++."""
+    if source.startswith("%%cuda"):
+        magic, _, kernel = source.partition("\n")
+        return _line(html.escape(magic)) + _lines(kernel, CudaLexer())
     kernel = KERNEL.search(source)
     if not kernel:
         return _lines(source, PythonLexer())

@@ -88,6 +88,11 @@ class Prediction(ipywidgets.VBox):
     def _chosen(self, _: object) -> None:
         self.button.disabled = self.options.value is None
 
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        """The live question, and beside it the one on paper: that is what stays in a stored notebook."""
+        bundle = super()._repr_mimebundle_(**options)
+        return {**bundle, "text/html": self.on_paper()} if bundle else bundle
+
     def __repr__(self) -> str:
         return f"Predict. {self.question} {' · '.join(map(str, self.reasons))}. {STATIC_NOTE}"
 
