@@ -87,7 +87,10 @@ def probe() -> Probe:
         cupy = _cupy()
         count = cupy.cuda.runtime.getDeviceCount()
     except ImportError as error:
-        return Probe(False, f"a driver with {driver} GPU(s) is here, but CuPy cannot be imported ({error}).")
+        found = (
+            f"a driver with {driver} GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot be imported"
+        )
+        return Probe(False, f"{found} ({error}).")
     except Exception as error:  # CuPy's own error types live inside the import that may have failed
         return Probe(False, f"a driver with {driver} GPU(s) is here, but CuPy cannot use it ({error}).")
     if count == 0:

@@ -68,6 +68,16 @@ def test_the_simulator_can_be_asked_for_where_there_is_a_gpu(monkeypatch):
     assert gpu.reason() == "GEMM_COURSE_BACKEND=simulator asks for the simulator."
 
 
+def test_a_gpu_without_cupy_is_told_with_the_command_that_installs_it(monkeypatch):
+    monkeypatch.setattr(gpu, "_driver_devices", lambda: 2)
+    monkeypatch.setitem(sys.modules, "cupy", None)  # so that importing it fails
+    found = gpu.probe.__wrapped__()
+    assert not found.found
+    assert found.reason.startswith(
+        "a driver with 2 GPU(s) is here, but CuPy, which `make setup GPU=yes` installs, cannot"
+    )
+
+
 def test_importing_the_door_loads_neither_cupy_nor_the_simulator_and_prints_nothing():
     code = (
         "import sys; from helpers import gpu; "

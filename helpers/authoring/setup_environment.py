@@ -230,8 +230,12 @@ def get_uv(root: Path, python: str, wheels: List[str]) -> Path:
 
 
 def settings_for_uv(root: Path) -> Dict[str, str]:
-    """The environment for uv: this one, and where it says nothing, what pip is told of a mirror or a proxy."""
+    """The environment for uv: this one, and where it says nothing, what pip is told of a mirror or a proxy.
+
+    A Python that uv has to fetch goes below `root`, too.
+    """
     environment = dict(os.environ)
+    environment.setdefault("UV_PYTHON_INSTALL_DIR", str(root / "build" / "python"))
     command = [str(program(root / UV, "python")), "-m", "pip", "config", "list"]
     try:
         told = subprocess.check_output(command, stderr=subprocess.DEVNULL).decode("utf-8", "replace")

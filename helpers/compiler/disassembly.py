@@ -45,7 +45,7 @@ def find_nvdisasm() -> Path:
         from cuda.pathfinder import find_nvidia_binary_utility
 
         found = find_nvidia_binary_utility("nvdisasm")
-    except Exception:  # cuda.pathfinder comes with CuPy; an older one has no such function
+    except Exception:  # not here, or an older one without this function
         found = None
     found = found or shutil.which("nvdisasm")
     if found is None:

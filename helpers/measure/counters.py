@@ -63,7 +63,7 @@ def record_counters(
 ) -> Path:
     """Profile every kernel, default parameters, at every shape and write counters.json. The rows of other kernels stay.
 
-    cubins: a folder that `write_cubins` filled; without it the kernels are compiled by the NVRTC that CuPy finds here.
+    cubins: a folder that `write_cubins` filled; without it the kernels are compiled by the NVRTC that is found here.
     Needs Nsight Compute (`ncu`) on the PATH and the permission to read the GPU's counters: NoProfiler otherwise.
     """
     file = recordings.path(gpu.name(), SUITE, folder)
