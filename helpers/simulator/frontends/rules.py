@@ -6,7 +6,7 @@ together and returns one of the values below. It raises `Unknown` for an operand
 model; any other exception is a mistake in the rule, and is not caught.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,20 +97,6 @@ def _nothing(wave, registers, mask) -> None:
 
 NOTHING = Effect((), _nothing)  # of hints and waits
 Outcome = Compute | Effect | Branch | Exit | Barrier | WarpBarrier | Meeting
-
-
-def applied(function: Callable, readers: Sequence[Reader]) -> Reader:
-    """function(operands…) with as little calling overhead as possible."""
-    if len(readers) == 1:
-        (a,) = readers
-        return lambda registers: function(a(registers))
-    if len(readers) == 2:
-        a, b = readers
-        return lambda registers: function(a(registers), b(registers))
-    if len(readers) == 3:
-        a, b, c = readers
-        return lambda registers: function(a(registers), b(registers), c(registers))
-    return lambda registers: function(*(reader(registers) for reader in readers))
 
 
 def complete(instruction: Instruction, outcome: Outcome) -> None:

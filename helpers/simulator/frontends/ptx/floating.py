@@ -3,10 +3,10 @@
 import numpy as np
 
 from helpers.compiler.ptx import Statement
-from helpers.simulator.arithmetic import float32
 from helpers.simulator.arithmetic.operations import operation, refuse_unknown
+from helpers.simulator.frontends.evaluation import applied, flushing
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of
-from helpers.simulator.frontends.rules import Compute, Outcome, Reader, applied
+from helpers.simulator.frontends.rules import Compute, Outcome
 
 SUBNORMAL_STAYS = ("neg", "abs", "min", "max", "copysign")  # these make no subnormal number of normal ones
 
@@ -22,18 +22,6 @@ def arithmetic(t: Operands, s: Statement) -> Outcome:
         t.subnormal = True
     function = operation(s.name, s.modifiers, s.type)
     return t.result(destination, applied(function, readers), dtype_of(s.type))
-
-
-def flushing(name: str, modifiers: tuple[str, ...], readers: list[Reader]) -> Reader:
-    """A `.ftz` instruction: its operands are looked at only if a subnormal number was seen since the launch."""
-    careful = operation(name, modifiers, "f32")
-    quick = operation(name, [modifier for modifier in modifiers if modifier != "ftz"], "f32")
-
-    def evaluate(registers):
-        values = [reader(registers) for reader in readers]
-        return careful(*values) if registers.subnormal else float32.flush(quick(*values))
-
-    return evaluate
 
 
 def test(t: Operands, s: Statement) -> Outcome:

@@ -10,8 +10,9 @@ from helpers.compiler.ptx import Immediate, Statement
 from helpers.simulator.arithmetic import integer
 from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.evaluation import applied
 from helpers.simulator.frontends.ptx.operands import DTYPES, Operands, dtype_of
-from helpers.simulator.frontends.rules import Compute, Outcome, Reader, applied
+from helpers.simulator.frontends.rules import Compute, Outcome, Reader
 
 Rule = Callable[[Operands, Statement], Outcome]
 U32 = DTYPES["u32"]

@@ -14,6 +14,7 @@ from helpers.simulator.arithmetic import comparisons, float32, float64, special_
 from helpers.simulator.arithmetic.conversions import conversion
 from helpers.simulator.arithmetic.operations import operation
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.evaluation import applied, flushing
 from helpers.simulator.frontends.rules import Compute, Reader
 from helpers.simulator.frontends.sass.integer import COMBINE, predicate_pair
 from helpers.simulator.frontends.sass.operands import F4, F8, I4, U4, Operands, at_least, chosen, exactly, is_zero
@@ -39,30 +40,12 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
-    careful = operation(name, modifiers, "f32")
     destination, *sources = exactly(s, 4 if s.base == "FFMA" else 3)
     readers = [t.read(source, F4) for source in sources]
     if not s.has("FTZ"):
-        return Compute((t.target(destination),), _applied(careful, readers))
-    quick = operation(name, [m for m in modifiers if m != "ftz"], "f32")
-
-    def evaluate(registers):
-        values = [reader(registers) for reader in readers]
-        return careful(*values) if registers.subnormal else float32.flush(quick(*values))
-
+        return Compute((t.target(destination),), applied(operation(name, modifiers, "f32"), readers))
     fma = tuple(readers) if s.opcode == ("FFMA", "FTZ") else None
-    return Compute((t.target(destination),), evaluate, fma=fma)
-
-
-def _applied(function: Callable, readers: list[Reader]) -> Reader:
-    if len(readers) == 1:
-        (a,) = readers
-        return lambda registers: function(a(registers))
-    if len(readers) == 2:
-        a, b = readers
-        return lambda registers: function(a(registers), b(registers))
-    a, b, c = readers
-    return lambda registers: function(a(registers), b(registers), c(registers))
+    return Compute((t.target(destination),), flushing(name, modifiers, readers), fma=fma)
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
@@ -153,7 +136,7 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Compute:
     if rounding != "rn":
         rounded = function
         function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
-    return t.split(destination, _applied(function, readers))
+    return t.split(destination, applied(function, readers))
 
 
 def compare64(t: Operands, s: sass.Statement) -> Compute:

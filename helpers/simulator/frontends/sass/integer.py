@@ -528,14 +528,7 @@ def select(t: Operands, s: sass.Statement) -> Compute:
     destination, a, b, condition = exactly(s, 4)
     dtype = F4 if s.base == "FSEL" else I4
     x, y, p = t.read(a, dtype), t.read(b, dtype), t.truth(condition)
-
-    def evaluate(registers):
-        choice = p(registers)
-        if choice.ndim == 0:
-            return x(registers) if choice else y(registers)
-        return np.where(choice, x(registers), y(registers))
-
-    return Compute((t.target(destination),), evaluate)
+    return Compute((t.target(destination),), lambda r: comparisons.select(p(r), x(r), y(r)))
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:

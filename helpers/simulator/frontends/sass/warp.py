@@ -59,24 +59,15 @@ def match(t: Operands, s: sass.Statement) -> Effect:
     """MATCH.ANY d, a: the lanes with the same value; MATCH.ALL p, d, a: all lanes if all are equal, and whether."""
     *results, a = at_least(s, 2, 3)
     value = t.wide(a) if s.has("U64") else t.read(a)
-    everybody = s.has("ALL")
     destination = next((operand for operand in results if is_register(operand)), None)
     answer = next((operand for operand in results if is_predicate(operand)), None)
     if destination is None:
         raise Unknown("its form without a register")
+    found = accesses.match("all" if s.has("ALL") else "any", value)
 
     def execute(wave, registers, mask):
-        values, active = accesses.by_warp(wave, value(registers)), accesses.active_lanes(wave, mask)
-        same = (values[..., :, None] == values[..., None, :]) & active[..., None, :]
-        lanes = (same.astype(U4) << np.arange(32, dtype=U4)).sum(axis=-1, dtype=U4)
-        if not everybody:
-            return accesses.by_thread(wave, lanes).view(I4), None
-        present = (active.astype(U4) << np.arange(32, dtype=U4)).sum(axis=-1, keepdims=True, dtype=U4)
-        equal = (np.where(active, lanes, present) == present).all(axis=-1, keepdims=True)
-        mask_of_all = np.where(equal, present, U4.type(0))
-        full = (wave.shape[0], wave.warps, 32)
-        spread = lambda x: accesses.by_thread(wave, np.broadcast_to(x, full))  # noqa: E731
-        return spread(mask_of_all).view(I4), spread(equal)
+        lanes, equal = found(wave, registers, mask)
+        return lanes.view(I4), equal
 
     return Effect((t.target(destination), t.target(answer) if answer is not None else None), execute)
 
