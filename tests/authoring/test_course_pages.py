@@ -6,7 +6,7 @@ import pytest
 from nbformat import v4
 
 from helpers import plan
-from helpers.authoring.notebooks import form, steps
+from helpers.authoring.notebooks import form, speaker, steps
 from helpers.authoring.pages import course
 from helpers.authoring.pages.markers import Markers
 from helpers.plan import BrokenPlan, Course, Notebook, Pause, Route, Stop
@@ -95,25 +95,36 @@ def test_a_repository_on_github_gets_buttons_for_colab_and_binder_and_no_other_d
 # --- notes for the speaker, and routes
 
 
-def noted(step: int, title: str, minutes: int) -> tuple[str, str]:
-    unit = "minute" if minutes == 1 else "minutes"
-    return f"## {step} · {title}", f"<details><summary>For the speaker · {minutes} {unit}</summary>\n\nSay.\n</details>"
+def noted(folder: Path, name: str, *sections: str) -> None:
+    path = speaker.path_of(folder / name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n\n".join(["# For the speaker", *sections]), encoding="utf-8")
 
 
 def written(folder: Path) -> Path:
-    write(folder, "00_start.ipynb", "# Begin", *noted(1, "Question: why?", 3), *noted(2, "See", 4), "## 3 · Do")
-    write(folder, "01_loop.ipynb", "# Loop", *noted(1, "Predict", 1), *noted(2, "Do", 8), "<summary>Hint 1</summary>")
+    write(folder, "00_start.ipynb", "# Begin", "## 1 · Question: why?", "## 2 · See", "## 3 · Do")
+    write(folder, "01_loop.ipynb", "# Loop", "## 1 · Predict", "## 2 · Do")
+    noted(folder, "00_start.ipynb", "## 1 · 3 minutes", "Say.", "## 2 · 4 minutes", "**Say** it.\n\n**Ask** why.")
+    noted(folder, "01_loop.ipynb", "## 1 · 1 minute", "Say.", "## 2 · 8 minutes", "Say.")
     return folder
 
 
-def test_the_minutes_of_a_step_are_those_of_its_note_for_the_speaker(tmp_path):
+def test_the_notes_for_the_speaker_lie_beside_the_notebook_step_by_step(tmp_path):
     folder = written(tmp_path)
-    assert steps.speaker_minutes(folder / "00_start.ipynb") == {1: 3, 2: 4}
-    assert steps.speaker_minutes(folder / "01_loop.ipynb") == {1: 1, 2: 8}
+    found = speaker.notes(folder / "00_start.ipynb")
+    assert found == {1: speaker.Note(3, "Say."), 2: speaker.Note(4, "**Say** it.\n\n**Ask** why.")}
     assert steps.titles(folder / "00_start.ipynb") == {1: "Question: why?", 2: "See", 3: "Do"}
-    early = write(folder, "02_x.ipynb", "# X", noted(1, "See", 5)[1])
-    with pytest.raises(ValueError, match=r"02_x\.ipynb: a note for the speaker stands before the first step"):
-        steps.speaker_minutes(early)
+    assert speaker.notes(folder / "02_x.ipynb") == {}
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [("## Say this", "is not a step and its minutes"), ("## 1 · 2 minutes", "step 1 has two notes")],
+)
+def test_notes_that_cannot_be_told_apart_are_refused(tmp_path, section, said):
+    noted(tmp_path, "00_start.ipynb", "## 1 · 3 minutes", "Say.", section, "Say.")
+    with pytest.raises(ValueError, match=rf"00_start\.md: .*{said}"):
+        speaker.notes(tmp_path / "00_start.ipynb")
 
 
 def test_a_route_is_a_table_with_a_clock_whose_minutes_are_sums(tmp_path):
@@ -150,12 +161,9 @@ def test_a_route_fits_into_its_time_and_never_goes_on_for_more_than_ninety_minut
 @pytest.mark.parametrize("number", plan.course().numbers)
 def test_every_step_has_one_note_for_the_speaker_with_what_to_say_and_to_ask(number):
     path = plan.course().notebook(number).path
-    notes = [cell for cell in form.read(path.read_text(encoding="utf-8")).cells if steps.SPEAKER.search(cell.source)]
-    assert len(notes) == len(steps.titles(path))
-    assert set(steps.speaker_minutes(path)) == set(steps.titles(path))
-    for cell in notes:
-        assert cell.metadata.slideshow.slide_type == "notes"
-        assert "**Say** " in cell.source and "**Ask** " in cell.source
+    found = speaker.notes(path)
+    assert set(found) == set(steps.titles(path))
+    assert all("**Say** " in note.text and "**Ask** " in note.text for note in found.values())
 
 
 def test_readme_map_and_routes_are_up_to_date():

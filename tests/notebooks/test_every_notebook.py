@@ -32,10 +32,8 @@ TERMS = {plain(one) for row in ROWS for one in row[0].split(", ")}
 
 
 def markdown(number: str) -> list[str]:
-    """The Markdown cells that are for readers: all but the notes for the speaker."""
-    return [
-        cell.source for cell in cells(number) if cell.cell_type == "markdown" and not steps.SPEAKER.search(cell.source)
-    ]
+    """The Markdown cells."""
+    return [cell.source for cell in cells(number) if cell.cell_type == "markdown"]
 
 
 def linked(number: str) -> set[str]:

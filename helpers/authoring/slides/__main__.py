@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from helpers import plan
-from helpers.authoring.notebooks import form
+from helpers.authoring.notebooks import form, speaker
 from helpers.authoring.slides import deck, page
 
 FOLDER = form.ROOT / "build" / "slides"
@@ -22,7 +22,8 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     for path in notebooks:
         try:
             notebook = form.read(path.read_text(encoding="utf-8"))
-            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook))
+            said = {step: note.text for step, note in speaker.notes(path).items()}
+            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, said))
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer, PythonLexer
+
+from helpers.authoring.notebooks.steps import STEP
 
 # Code whose output is a live widget: what is stored of it is HTML, if it says something on paper, or nothing
 # (helpers.authoring.notebooks.form).
@@ -66,10 +70,10 @@ def title(notebook: NotebookNode, path: Path) -> str:
     return path.stem
 
 
-def slides(notebook: NotebookNode) -> list[Slide]:
+def slides(notebook: NotebookNode, speaker: Mapping[int, str] = MappingProxyType({})) -> list[Slide]:
     """The notebook's slides in order; a slide that would show nothing is left out, its notes move to the one before.
 
-    A widget that stores nothing is named in a line.
+    speaker: step → what to say at its first slide, as Markdown.  A widget that stores nothing is named in a line.
     Raises ValueError where a text has a TeX formula: the file carries no program that sets one.
     """
     found: list[Slide] = []
@@ -87,6 +91,9 @@ def slides(notebook: NotebookNode) -> list[Slide]:
         headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
         heading = headings[-1] if headings else heading
         found[-1].heading = heading
+        step = STEP.search(cell.source) if cell.cell_type == "markdown" else None
+        if step and int(step[1]) in speaker:
+            found[-1].notes.append(markdown(speaker[int(step[1])]))
         found[-1].blocks += blocks
     return _with_content(found)
 
