@@ -1,10 +1,11 @@
 """The kernels of the course: `LADDER`, `get(name)`, those chosen by shape, launches, and a learner's own kernel."""
 
 from gemm_kernels.by_shape import at_shape, autotuned, fastest, stream_k
-from gemm_kernels.kernel import Kernel, Rule
+from gemm_kernels.kernel import Kernel
 from gemm_kernels.ladder import LADDER, VECTORS, get
 from gemm_kernels.launch import Launch
 from gemm_kernels.own import OwnKernel, launch_of
+from gemm_kernels.rules import Rule
 
 __all__ = [
     "LADDER",

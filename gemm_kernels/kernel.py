@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from gemm_kernels.launch import Launch
-
-Params = Mapping[str, int]
+from gemm_kernels.rules import Params, Rule, Rules, broken, read
 
 CUDA_FOLDER = Path(__file__).parent / "cuda"
 
@@ -26,19 +26,9 @@ def check_sizes(**sizes: int) -> None:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A condition on the parameters. `sentence` is the text of the `static_assert` that states it in the .cu file."""
-
-    sentence: str
-    holds: Callable[[Params], bool]
-
-
-@dataclass(frozen=True)
 class Family:
-    """What kernels with the same parameters share: the rules, and the launch as functions of the parameters.
+    """What kernels that are launched alike share: the launch as functions of the parameters.
 
-    rules: tried in order, so that one may divide by what an earlier one has found to be at least 1.
-    block: (x, y, z) threads of a block.
     tile: (rows, columns) of C that one block computes.
     depth: steps k of one phase of the main loop; 1 without tiles in shared memory.
     buffers: tiles of A, and as many of B, that a block holds in shared memory at a time; 0 without them.
@@ -47,10 +37,10 @@ class Family:
     rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
     blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
     template: True if the parameters are template parameters, in this order; False if they are chosen at the launch.
+    block: (x, y, z) threads of a block; None: as many along x as the source's `__launch_bounds__` says.
+    rules: of parameters that are chosen at the launch; those of template parameters stand in the source.
     """
 
-    rules: tuple[Rule, ...]
-    block: Callable[[Params], tuple[int, int, int]]
     tile: Callable[[Params], tuple[int, int]]
     depth: Callable[[Params], int] = lambda p: p["BK"]
     buffers: Callable[[Params], int] = lambda p: 1
@@ -59,6 +49,8 @@ class Family:
     rows_along: str = "y"
     blocks: Callable[[Params, int], int] | None = None
     template: bool = True
+    block: Callable[[Params], tuple[int, int, int]] | None = None
+    rules: tuple[Rule, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,7 @@ class Kernel:
     title, idea: what it is called in the course, and in one sentence what is new in it.
     after: the name of the kernel that this one is a change to (the diff between their sources is the lesson), or None.
     params: parameter name -> value. Use `replace` to change them.
-    family: the rules of the parameters, and the launch that follows from them.
+    family: the launch that follows from the parameters.
     file: its source is cuda/<file>.cu. The name, but for a kernel that is another one's source with other parameters.
     chosen_by_shape: whether its parameters are chosen for each shape (see `gemm_kernels.by_shape`).
     """
@@ -92,15 +84,17 @@ class Kernel:
         for name, value in self.params.items():
             if not isinstance(value, int) or isinstance(value, bool):
                 raise ValueError(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
-        for rule in self.rules:
-            if not rule.holds(self.params):
-                given = ", ".join(f"{name} = {value}" for name, value in self.params.items())
-                raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """What the parameters must obey: the sentences of the source's static_asserts, and the same conditions."""
-        return self.family.rules
+        """What the parameters must obey, read from the source's static_asserts (see `gemm_kernels.rules`)."""
+        return self.family.rules or self._read.asserted
+
+    @property
+    def _read(self) -> Rules:
+        """What the source says about the parameters; read again when the file has changed."""
+        file = CUDA_FOLDER / f"{self.file}.cu"
+        return _rules_of(file, file.stat().st_mtime_ns, self.function)
 
     @property
     def template(self) -> bool:
@@ -125,7 +119,7 @@ class Kernel:
     @property
     def block(self) -> tuple[int, int, int]:
         """Threads of a block along x, y, z."""
-        return self.family.block(self.params)
+        return self.family.block(self.params) if self.family.block else (self._read.threads(self.params), 1, 1)
 
     @property
     def threads(self) -> int:
@@ -197,4 +191,14 @@ class Kernel:
         for name in params:
             if name not in self.params:
                 raise ValueError(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
-        return replace(self, params={**self.params, **params})
+        changed = replace(self, params={**self.params, **params})
+        rule = broken(changed.rules, changed.params) if params else None
+        if rule:
+            given = ", ".join(f"{name} = {value}" for name, value in changed.params.items())
+            raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
+        return changed
+
+
+@cache
+def _rules_of(file: Path, modified: int, function: str) -> Rules:
+    return read(file.read_text(encoding="utf-8"), function)

@@ -32,72 +32,72 @@ LADDER: tuple[Kernel, ...] = (
     Kernel(
         "block_tile_1d", "1-D block tile",
         "A thread computes TM elements of one column, so that an element of B is read once for TM products.",
-        after="shared_memory", family=families.THREAD_COLUMN, params={"BM": 128, "BN": 64, "BK": 16, "TM": 16},
+        after="shared_memory", family=families.ONE_TILE, params={"BM": 128, "BN": 64, "BK": 16, "TM": 16},
     ),
     Kernel(
         "block_tile_2d", "2-D block tile",
         "A thread computes TM x TN elements: TM + TN loads from shared memory feed TM * TN FMAs.",
-        after="block_tile_1d", family=families.THREAD_TILE, params=MEDIUM_TILE,
+        after="block_tile_1d", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "transposed", "A tile transposed",
         "The elements of A that a thread needs at one k become neighbours; the store pays with bank conflicts.",
-        after="block_tile_2d", family=families.THREAD_TILE, params=MEDIUM_TILE,
+        after="block_tile_2d", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "padded", "Padded",
         "Four unused floats end each row of the A tile, and its store has no bank conflicts.",
-        after="transposed", family=families.PADDED, params=MEDIUM_TILE,
+        after="transposed", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "swizzled", "Swizzled",
         "An exclusive or permutes the A tile instead: no bank conflicts, and no memory spent.",
-        after="transposed", family=families.SWIZZLED, params=MEDIUM_TILE,
+        after="transposed", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "interleaved", "Interleaved columns",
         "A thread's columns are groups of four, far apart, so that loads of the B tile have no bank conflicts.",
-        after="padded", family=families.INTERLEAVED, params=MEDIUM_TILE,
+        after="padded", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "vectorized", "Vectorized",
         "Loads and stores move four neighbouring floats by one instruction, where alignment allows.",
-        after="interleaved", family=families.VECTORIZED, params=MEDIUM_TILE,
+        after="interleaved", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "vectorized_ptx", "Vectorized, inline PTX",
         "The loads are written as PTX instructions, with a read-only path and an L2 prefetch hint.",
-        after="vectorized", family=families.VECTORIZED, params=MEDIUM_TILE,
+        after="vectorized", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
         "double_buffered", "Double buffered",
         "While the block multiplies one pair of tiles, the next is on its way through registers to a second pair.",
-        after="vectorized", family=families.DOUBLE_BUFFERED, params=MEDIUM_TILE | {"BLOCKS": 2},
+        after="vectorized", family=families.TWO_TILES, params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "ping_pong", "Ping-pong fragments",
         "While a thread multiplies one pair of fragments, the next is on its way from shared memory.",
-        after="double_buffered", family=families.DOUBLE_BUFFERED, params=MEDIUM_TILE | {"BLOCKS": 2},
+        after="double_buffered", family=families.TWO_TILES, params=MEDIUM_TILE | {"BLOCKS": 2},
     ),
     Kernel(
         "async_copy", "Asynchronous copies",
         "cp.async moves tiles past the registers, several of them at a time.",
-        after="ping_pong", family=families.ASYNC_COPY, params=MEDIUM_TILE | {"STAGES": 3, "BLOCKS": 2},
+        after="ping_pong", family=families.STAGES, params=MEDIUM_TILE | {"STAGES": 3, "BLOCKS": 2},
     ),
     Kernel(
         "warptiled", "Warptiled",
         "A warp owns a tile of its own and its lanes zigzag over it, so that it reads less from shared memory.",
-        after="async_copy", family=families.WARPTILED, params=LARGE_TILE,
+        after="async_copy", family=families.STAGES, params=LARGE_TILE,
     ),
     Kernel(
         "serpentine", "Serpentine",
         "Every other row of a thread's products runs backwards, so that an operand is used twice in a row.",
-        after="warptiled", family=families.WARPTILED, params=LARGE_TILE,
+        after="warptiled", family=families.STAGES, params=LARGE_TILE,
     ),
     Kernel(
         "wide_copies", "Wide copies",
         "One asynchronous copy moves four floats of B, where alignment allows.",
-        after="serpentine", family=families.WIDE_COPIES, params=LARGE_TILE,
+        after="serpentine", family=families.STAGES, params=LARGE_TILE,
     ),
     Kernel(
         "staged_epilogue", "Staged epilogue",
@@ -112,12 +112,12 @@ LADDER: tuple[Kernel, ...] = (
     Kernel(
         "split_k", "Split K",
         "The warps of a block share out k, too, and add their sums in a fixed order.",
-        after="rasterized", family=families.SPLIT_K, params=SMALL_TILE,
+        after="rasterized", family=families.STAGED_EPILOGUE, params=SMALL_TILE,
     ),
     Kernel(
         "autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on this GPU.",
-        after="split_k", family=families.SPLIT_K, params=choices.searched(4096, 4096, 4096), file="split_k",
+        after="split_k", family=families.STAGED_EPILOGUE, params=choices.searched(4096, 4096, 4096), file="split_k",
         chosen_by_shape=True,
     ),
     Kernel(

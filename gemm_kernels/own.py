@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gemm_kernels import rules
 from gemm_kernels.kernel import Kernel
 from gemm_kernels.launch import Launch
 
@@ -24,8 +25,8 @@ class OwnKernel:
     depth: steps k of one phase of its loop.  buffers: tiles of A and of B that it holds at a time.
     shape: (M, N, K) of the launch; None: what suits the picture.  name: what pictures call it; None: the entry.
 
-    Raises ValueError with a sentence for what can be no launch. Whether the source compiles, and the launch runs, the
-    explorer says.
+    Raises ValueError with a sentence for what can be no launch, and for template arguments that break a static_assert
+    of the source. Whether the source compiles otherwise, and the launch runs, the explorer says.
     """
 
     source: str
@@ -60,6 +61,10 @@ class OwnKernel:
         for field, least in (("depth", 1), ("buffers", 1), ("shared_bytes", 0)):
             _whole(field, [getattr(self, field)], least)
         object.__setattr__(self, "name", self.name or self.function)
+        stated, params = rules.of(self.source, self.entry)
+        rule = rules.broken(stated.asserted, params)
+        if rule:
+            raise ValueError(f"{self.entry}: {rule.sentence}. It is a static_assert of the source.")
 
     @classmethod
     def of(cls, kernel: Kernel, shape: tuple[int, int, int] | None = None) -> OwnKernel:

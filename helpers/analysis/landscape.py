@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from gemm_kernels import get
+from gemm_kernels.rules import broken
 from helpers import devices
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
@@ -131,11 +132,11 @@ def fixed() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def space() -> tuple[Configuration, ...]:
     """Every configuration of SPACE, legal or with the rule that it breaks."""
-    kernel, others, found = get(KERNEL), fixed(), []
+    rules, others, found = get(KERNEL).rules, fixed(), []
     for values in product(*SPACE.values()):
         params = {**dict(zip(SPACE, values, strict=True)), **others}
-        broken = next((rule.sentence for rule in kernel.rules if not rule.holds(params)), "")
-        found.append(Configuration(params, broken))
+        rule = broken(rules, params)
+        found.append(Configuration(params, rule.sentence if rule else ""))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels.rules import broken
 
 LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
 OTHER_SHAPES = (
@@ -154,7 +155,7 @@ def tiles(size: int = TILES_SIZE) -> list[Group]:
     for name, values in TILES.items():
         kernel = get(name)
         sets = (dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values()))
-        kernels += [kernel.replace(**params) for params in sets if all(rule.holds(params) for rule in kernel.rules)]
+        kernels += [kernel.replace(**params) for params in sets if not broken(kernel.rules, params)]
     return [Group(tuple(kernels), size, size, size)]
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Kernel, choices, get
+from gemm_kernels.rules import broken
 from helpers import gpu
 from helpers.devices import Device
 from helpers.measure import recordings
@@ -97,9 +98,9 @@ def space(device: Device) -> list[dict[str, int]]:
     at most four times as long as wide, and BLOCKS no less than what fits on an SM anyway.
     """
     kernel = get(KERNEL)
-    found = []
+    rules, found = kernel.rules, []
     for params in _combinations():
-        if not all(rule.holds(params) for rule in kernel.rules):
+        if broken(rules, params):
             continue
         if promising(kernel.replace(**params), device):
             found.append(params)

@@ -1,4 +1,4 @@
-"""Python's rules against the static_asserts of the sources: the same sentences, and the same verdicts.
+"""Rules that are read from the sources: the sentences of all static_asserts, and the compiler's verdicts.
 
 The compiler judges many parameter sets in one run: each is an instantiation, and a verdict needs no machine code.
 """
@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from gemm_kernels import OwnKernel, rules
 from gemm_kernels.ladder import LADDER, VECTORS
 from helpers.compiler import nvrtc
 
@@ -41,7 +42,8 @@ def sentences(source):
 
 def broken_rule(kernel, params):
     """The first rule's sentence that Python finds broken, or None."""
-    return next((rule.sentence for rule in kernel.rules if not rule.holds(params)), None)
+    rule = rules.broken(kernel.rules, params)
+    return rule.sentence if rule else None
 
 
 def candidates(kernel):
@@ -97,3 +99,103 @@ def test_replace_refuses_with_the_sentence_what_the_rules_refuse(kernel):
         else:
             with pytest.raises(ValueError, match=re.escape(sentence)):
                 kernel.replace(**params)
+
+
+@pytest.mark.parametrize("kernel", TEMPLATES, ids=IDS)
+def test_the_parameters_and_the_threads_are_the_sources(kernel):
+    read = rules.read(kernel.source, kernel.function)
+    assert read.parameters == tuple(kernel.params)
+    assert read.threads(kernel.params) == kernel.threads
+    assert rules.of(kernel.source, kernel.entry) == (read, dict(kernel.params))
+
+
+@pytest.mark.parametrize("kernel", [*LADDER, *VECTORS], ids=lambda kernel: kernel.name)
+def test_the_kernels_of_the_course_obey_their_own_rules(kernel):
+    assert rules.broken(kernel.rules, kernel.params) is None
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+FIRST = "template <int T, int N> __global__ void other() { static_assert(T > 1000); }"
+
+
+def holds(condition, before="", inside="", **params):
+    """Whether the condition of a static_assert in a kernel holds for these parameters, or None if it is not read."""
+    names = ", ".join(f"int {name}" for name in params)
+    source = f"""{FIRST} {before}
+        template <{names}> __global__ void __launch_bounds__(32) mine(float *C) {{
+            {inside} static_assert({condition}, "as" " it" " must be"); }}"""
+    found = rules.read(source, "mine").asserted
+    assert [rule.sentence for rule in found] in ([], ["as it must be"])
+    return bool(found[0].holds(params)) if found else None
+
+
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [
+        ("A / B == -3", True), ("A % B == -1", True), ("-A / B == 3", True), ("A / -B == 3", True),
+        ("A % -B == -1", True), ("-A % B == 1", True), ("-A / -B == -3", True), ("A / 0 == 0", False),
+        ("B == 2 || A / 0", True), ("B != 2 && A / 0", False), ("!(B == 2)", False), ("!0 + !0 == 2", True),
+        ("B ? A == -7 : B / 0", True), ("B - 2 ? 0 : A < 0 ? 1 : 0", True), ("(B && 4) + 1 == 2", True),
+        ("B + 3 * 4 == 14", True), ("2 - 1 - 1 == 0", True), ("1 << B + 1 == 8", True), ("1 << (B + 1 == 8)", True),
+        ("(B & B - 1) == 0", True), ("(6 | 1 ^ 1 & 3) == 6", True), ("~B == -3", True), ("16 / 2 / 2 == 4", True),
+        ("sizeof(float) * B == 8u", True), ("sizeof(float4) == 0x10", True), ("1'024 == 02000", None),
+        ("true && !false", True), ("T::value > 1", None), ("sizeof(T) == 4", None), ("f(B) > 1", None),
+        ("B < 2.5", None),
+    ],
+)  # fmt: skip
+def test_a_condition_means_what_it_means_in_cpp(condition, verdict):
+    """Division rounds towards zero there, and a remainder has the sign of the dividend."""
+    assert holds(condition, A=-7, B=2) is verdict
+
+
+def test_constants_of_the_kernel_of_the_file_and_of_the_preprocessor_are_known():
+    assert holds("ROWS % 2 == 0 && LATER == 9", inside="constexpr int ROWS = T / 4, LATER = ROWS + 1;", T=32)
+    assert holds("WARP == 32 && HALF * 2 == WARP", "constexpr int WARP = 32; #define HALF (WARP / 2)\n", T=1) is None
+    assert holds("WARP == 32 && HALF * 2 == WARP", "constexpr int WARP = 32;\n#define HALF (WARP / 2) // half\n", T=1)
+    assert holds("X == 3", "constexpr int X = 2;", "constexpr int X = 3;", T=1), "the kernel's hides the file's"
+    assert holds("X == 3", "constexpr int X = 2;", "constexpr int X = f(T);", T=1) is None, "and is not known"
+    assert holds("X / 2 == 1", inside="constexpr float X = 3;", T=1) is None, "it would be 1.5"
+    assert holds("X == 3", inside="struct Stage { static constexpr int X = 2; };", T=1) is None
+
+
+def test_what_is_said_twice_conditionally_or_of_other_kernels_is_left_to_the_compiler():
+    source = '__global__ void mine() { static_assert(1 > 2, "never"); if constexpr (1) { static_assert(0, "inner"); } }'
+    assert [rule.sentence for rule in rules.read(source, "mine").asserted] == ["never"]
+    assert rules.read(f"#if 1\n#endif\n{source}", "mine") == rules.Rules()
+    assert rules.read(source, "yours") == rules.Rules()
+    assert rules.read(source.replace("__global__", "__device__"), "mine") == rules.Rules()
+    assert rules.read("__global__ void mine(); // declared alone", "mine") == rules.Rules()
+
+
+def test_no_text_of_a_source_however_odd_stops_the_reading():
+    chance = random.Random(1)
+    source = TEMPLATES[-3].source
+    tokens = re.findall(r"\w+|\W", source[source.index("template") :])
+    for _ in range(60):
+        start = chance.randrange(len(tokens))
+        piece = tokens[start : start + 300]
+        chance.shuffle(piece)
+        text = "".join(piece)
+        for odd in (text, f"template <int T> __global__ void mine({text}", f"__global__ void mine() {{ {text} }}"):
+            rules.of(odd, "mine<1>")
+            rules.of(odd, "mine")
+
+
+def test_a_kernel_that_is_declared_with_defaults_and_without_a_sentence_is_read():
+    source = """template <int T = 16, typename V = float>
+        __global__ void __launch_bounds__(T * T, 2) mine(V *C) { static_assert(T % 4 == 0); /* "no" ; */ }"""
+    found = rules.read(source, "mine")
+    assert found.parameters == ("T", "V") and found.threads({"T": 8}) == 64
+    assert [rule.sentence for rule in found.asserted] == ["T % 4 == 0 must hold"]
+    assert rules.of(source, "mine<16, float>") == (rules.Rules(), {}), "an argument that is no number"
+
+
+def test_a_kernel_of_ones_own_that_breaks_its_static_assert_is_answered_with_the_sentence():
+    source = """template <int T> __global__ void __launch_bounds__(T * T)
+        mine(int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C) {
+            static_assert(T * T <= 1024, "T * T must be at most 1024, the most threads a block can have");
+        }"""
+    assert OwnKernel(source, "mine<32>", (32, 32)).threads == 1024
+    with pytest.raises(ValueError, match=r"mine<33>: T \* T must be at most 1024, .* static_assert of the source"):
+        OwnKernel(source, "mine<33>", (33, 33))

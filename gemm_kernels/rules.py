@@ -1,0 +1,323 @@
+"""What a kernel's parameters must obey, read from its CUDA source: the text that is compiled is where rules are stated.
+
+`read(source, function)` finds a kernel's template parameters, its `static_assert`s, the constants that they are made of
+and its `__launch_bounds__`. Each condition becomes one Python expression of the parameters, in C++'s arithmetic of
+integers. What cannot be read so (a type, a call, a condition inside an `if constexpr`) is left to the compiler.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+Params = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on the parameters. `sentence` is the text of the `static_assert` that states it in the source."""
+
+    sentence: str
+    holds: Callable[[Params], bool]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a kernel's source says about its parameters.
+
+    parameters: the names of its template parameters, in order; empty for a kernel that is no template.
+    asserted: its `static_assert`s, in order, so that one may divide by what an earlier one has found to be at least 1.
+    threads: the threads of a block that `__launch_bounds__` promises, or None without it.
+    """
+
+    parameters: tuple[str, ...] = ()
+    asserted: tuple[Rule, ...] = ()
+    threads: Callable[[Params], int] | None = None
+
+
+class Unreadable(ValueError):
+    """An expression is not made of integers, known names and C++'s operators."""
+
+
+def broken(rules: Sequence[Rule], params: Params) -> Rule | None:
+    """The first rule that these parameters break, or None."""
+    return next((rule for rule in rules if not rule.holds(params)), None)
+
+
+@lru_cache(maxsize=256)
+def read(source: str, function: str) -> Rules:
+    """The rules of a kernel, by the name of its function. None at all if the source has no such kernel, or has parts
+    that the preprocessor may leave out."""
+    found = _kernel(_tokens(source), function)
+    if found is None:
+        return Rules()
+    before, head, body = found
+    parameters = _parameters(head)
+    names = {name: f"p[{name!r}]" for name in parameters}
+    for name, expression in [*_constants(before), *_constants(body)]:
+        _define(names, name, expression)
+    asserted = []
+    for place, token in enumerate(body):
+        if token == "static_assert" and body[place + 1 : place + 2] == ["("]:
+            condition, *sentence = _split(_inside(body, place + 1), ",")
+            text = "".join(part[1:-1] for part in (sentence[0] if sentence else ()) if part.startswith('"'))
+            try:
+                asserted.append(Rule(text or f"{' '.join(condition)} must hold", _function(_python(condition, names))))
+            except Unreadable:
+                continue
+    return Rules(parameters, tuple(asserted), _threads(head, names))
+
+
+def of(source: str, entry: str) -> tuple[Rules, dict[str, int]]:
+    """The rules of an instantiation, and its parameters: `of(source, "sgemm<32, 8>")`.
+
+    No rules if an argument of the template is no whole number.
+    """
+    function, _, arguments = entry.strip().partition("<")
+    rules = read(source, function.strip())
+    values = [part.strip() for part in arguments.rstrip("> ").split(",")] if arguments else []
+    if len(values) != len(rules.parameters) or not all(re.fullmatch(r"-?\d+", value) for value in values):
+        return Rules(), {}
+    return rules, dict(zip(rules.parameters, map(int, values), strict=True))
+
+
+# --- from text to tokens ----------------------------------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    r"[A-Za-z_]\w*|(?P<skipped>\s+|//[^\n]*|/\*.*?\*/)|\d[\w.']*"
+    r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\]|\\.)+\''
+    r"|<<=|>>=|\.\.\.|::|->|&&|\|\||==|!=|<=|>=|<<|>>|[-+*/%&|^=]=|\+\+|--|.",
+    re.S,
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)((?:\\\n|[^\n])*)", re.M)
+_CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+Tokens = list[str]
+
+
+def _tokens(source: str) -> Tokens:
+    """The tokens of a source without comments and preprocessor lines, a `#define NAME text` put in place of its name.
+
+    None if lines of the source are conditional (#if): which of them count is the preprocessor's to say.
+    """
+    defined: dict[str, Tokens] = {}
+    source = re.sub(r"/\*.*?\*/", " ", source, flags=re.S)
+    for directive in _DIRECTIVE.finditer(source):
+        if directive[1].startswith("if"):
+            return []
+        constant = re.match(r"\s+(\w+)[ \t]+(.*)", directive[2], re.S)
+        if directive[1] == "define" and constant:
+            lexed = _lexed(constant[2])
+            defined[constant[1]] = [part for token in lexed for part in defined.get(token, [token])]
+    return [part for token in _lexed(_DIRECTIVE.sub("", source)) for part in defined.get(token, [token])]
+
+
+def _lexed(text: str) -> Iterator[str]:
+    return (token[0] for token in _TOKEN.finditer(text) if token.lastgroup is None)
+
+
+def _inside(tokens: Tokens, opening: int) -> Tokens:
+    """What stands between the bracket at `opening` and the one that closes it."""
+    start, stop = tokens[opening], _CLOSING[tokens[opening]]
+    depth = 0
+    for place in range(opening, len(tokens)):
+        depth += (tokens[place] == start) - (tokens[place] == stop)
+        if depth == 0:
+            return tokens[opening + 1 : place]
+    return tokens[opening + 1 :]
+
+
+def _split(tokens: Tokens, separator: str) -> list[Tokens]:
+    """The parts between separators that stand in no bracket."""
+    parts: list[Tokens] = [[]]
+    depth = 0
+    for token in tokens:
+        depth += (token in "([{") - (token in ")]}")
+        if token == separator and depth == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+def _outermost(tokens: Tokens) -> Tokens:
+    """The tokens that stand in no braces, a semicolon in place of each pair of them."""
+    found, depth = [], 0
+    for token in tokens:
+        depth += token == "{"
+        if depth == 0:
+            found.append(token)
+        elif token == "}":
+            depth -= 1
+            if depth == 0:
+                found.append(";")
+    return found
+
+
+# --- what stands in a kernel ------------------------------------------------------------------------------------------
+
+
+def _kernel(tokens: Tokens, function: str) -> tuple[Tokens, Tokens, Tokens] | None:
+    """What stands before a kernel, its head up to its name, and its body, both without what stands in braces there."""
+    for place, token in enumerate(tokens):
+        if token != function or tokens[place + 1 : place + 2] != ["("]:
+            continue
+        begin = max((at for at in range(place) if tokens[at] in ";}"), default=-1) + 1
+        after = place + 3 + len(_inside(tokens, place + 1))
+        if "__global__" in tokens[begin:place] and tokens[after : after + 1] == ["{"]:
+            return _outermost(tokens[:begin]), tokens[begin:place], _outermost(_inside(tokens, after))
+    return None
+
+
+def _parameters(head: Tokens) -> tuple[str, ...]:
+    """The names of the template's parameters."""
+    if "template" not in head:
+        return ()
+    start = head.index("template") + 1
+    depth = 0
+    for stop in range(start, len(head)):
+        depth += (head[stop] == "<") - (head[stop] == ">")
+        if depth == 0:
+            break
+    named = (_split(part, "=")[0] for part in _split(head[start + 1 : stop], ","))
+    return tuple(part[-1] for part in named if part)
+
+
+def _threads(head: Tokens, names: Mapping[str, str]) -> Callable[[Params], int] | None:
+    place = head.index("__launch_bounds__") + 1 if "__launch_bounds__" in head else len(head)
+    if head[place : place + 1] != ["("]:
+        return None
+    promised, *_ = _split(_inside(head, place), ",")
+    try:
+        return _function(_python(promised, names))
+    except Unreadable:
+        return None
+
+
+def _constants(tokens: Tokens) -> Iterator[tuple[str, Tokens]]:
+    """(name, expression) of constants: `constexpr int NAME = expression;`. What is no integer has no expression."""
+    for place, token in enumerate(tokens):
+        if token in ("constexpr", "const"):
+            statement = list(itertools.takewhile(lambda one: one != ";", tokens[place:]))
+            for part in _split(statement, ","):
+                declared, *value = _split(part, "=")
+                if declared and len(value) == 1:
+                    yield declared[-1], [] if {"float", "double"} & set(statement) else value[0]
+
+
+def _define(names: dict[str, str], name: str, expression: Tokens) -> None:
+    """Give a constant its value, as an expression; one that is unreadable hides another one of its name."""
+    try:
+        names[name] = f"({_python(expression, names)})"
+    except Unreadable:
+        names.pop(name, None)
+
+
+# --- from C++ to Python -----------------------------------------------------------------------------------------------
+
+_BINARY = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
+           ("*", "/", "%"))  # fmt: skip
+_SIZES = {"char": 1, "bool": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4, "double": 8,
+          "float2": 8, "float4": 16, "int4": 16, "size_t": 8}  # fmt: skip
+_WORDS = {"true": "1", "false": "0"}
+
+
+def _python(tokens: Tokens, names: Mapping[str, str]) -> str:
+    """A C++ expression of integers as a Python expression. Raises Unreadable."""
+    reader = _Reader(tokens, names)
+    text = reader.conditional()
+    if reader.place != len(tokens):
+        raise Unreadable(" ".join(tokens))
+    return text
+
+
+class _Reader:
+    """Reads an expression from left to right, by precedence."""
+
+    def __init__(self, tokens: Tokens, names: Mapping[str, str]) -> None:
+        self.tokens, self.names, self.place = tokens, names, 0
+
+    def peek(self) -> str:
+        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> str:
+        token = self.peek()
+        if not token or wanted and token != wanted:
+            raise Unreadable(" ".join(self.tokens))
+        self.place += 1
+        return token
+
+    def conditional(self) -> str:
+        condition = self.binary(0)
+        if self.peek() != "?":
+            return condition
+        self.take("?")
+        yes = self.conditional()
+        self.take(":")
+        return f"({yes} if {condition} else {self.conditional()})"
+
+    def binary(self, level: int) -> str:
+        if level == len(_BINARY):
+            return self.unary()
+        left = self.binary(level + 1)
+        while self.peek() in _BINARY[level]:
+            operator = self.take()
+            right = self.binary(level + 1)
+            if operator in ("/", "%"):
+                left = f"{'divide' if operator == '/' else 'remainder'}({left}, {right})"
+            elif operator in ("&&", "||"):
+                left = f"(True if {left} and {right} else False)" if operator == "&&" else (
+                    f"(True if {left} or {right} else False)"
+                )  # fmt: skip
+            else:
+                left = f"({left} {operator} {right})"
+        return left
+
+    def unary(self) -> str:
+        operator = self.peek()
+        if operator in ("!", "-", "+", "~"):
+            self.take()
+            return f"({'not' if operator == '!' else operator} {self.unary()})"
+        return self.primary()
+
+    def primary(self) -> str:
+        token = self.take()
+        if token == "(":
+            inside = self.conditional()
+            self.take(")")
+            return inside
+        if token == "sizeof" and self.peek() == "(":
+            self.take("(")
+            kind = self.take()
+            self.take(")")
+            if kind not in _SIZES:
+                raise Unreadable(f"sizeof({kind})")
+            return str(_SIZES[kind])
+        number = re.fullmatch(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[1-9][\d']*|0)[uUlL]*", token)
+        if number:
+            return str(int(number[1].replace("'", ""), 0))
+        found = _WORDS.get(token, self.names.get(token))
+        if found is None:
+            raise Unreadable(token)
+        return found
+
+
+def _function(expression: str) -> Callable[[Params], int]:
+    """The expression as a function of the parameters; where it divides by zero, no condition holds."""
+    text = f"def of(p):\n try:\n  return {expression}\n except ZeroDivisionError:\n  return False\n"
+    scope = {"divide": _divide, "remainder": _remainder}
+    exec(compile(text, "<rule>", "exec"), scope)  # made of integers, operators and names of parameters alone
+    return scope["of"]
+
+
+def _divide(a: int, b: int) -> int:
+    """C++'s a / b, which rounds towards zero: -7 / 2 is -3."""
+    return a // b if a >= 0 < b else -(-a // b) if (a < 0) != (b < 0) else -a // -b
+
+
+def _remainder(a: int, b: int) -> int:
+    """C++'s a % b, which has the sign of a: -7 % 2 is -1."""
+    return a % b if a >= 0 < b else a - b * _divide(a, b)
