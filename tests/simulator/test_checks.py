@@ -487,7 +487,7 @@ class FakeWave:
         self.shape, self.threads = shape, shape[1]
         self.shared = SimpleNamespace(size=size)
         self.exited = None
-        self.instruction = SimpleNamespace(index=0, opcode="")
+        self.instruction = SimpleNamespace(index=0, swaps=False)
 
 
 def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int) -> list[tuple]:
@@ -534,7 +534,7 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         elif what == "warp":
             checks.warp_barrier(mask)
         else:
-            wave.instruction = SimpleNamespace(index=time, opcode=f"atom.shared.{what}.b32")
+            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas")
             op = "atom" if what == "cas" else what
             checks.access(wave, op, 4, 4 * places, mask, (values,) if what == "st" else ())
     checks.end(wave)

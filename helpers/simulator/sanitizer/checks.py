@@ -227,7 +227,7 @@ class Checker(Observer):
         elif space == "global":
             if op in ("atom", "red"):
                 self._atomic(wave, op, width, addresses, mask)
-            elif self.clock.is_strong(wave.instruction):
+            elif wave.instruction.strong:
                 self.clock.atomic(wave, mask)
 
     def copy_async(self, wave, size: int, to, origin, mask, read) -> None:

@@ -21,9 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.devices import WARP
-from helpers.simulator.sanitizer.shared_epoch import is_swap
 
-STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "STRONG")
 TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
 
 
@@ -58,7 +56,6 @@ class Clock:
         self.atomics = np.zeros(blocks, np.int64)
         self.told = np.zeros(blocks, np.int64)
         self.fenced = False
-        self.strong: dict[int, bool] = {}
 
     def begin(self, wave) -> None:
         """A new wave."""
@@ -104,13 +101,6 @@ class Clock:
         if mask is None:
             return wave.block_ids
         return wave.block_ids[np.broadcast_to(mask, wave.shape).any(axis=1)]
-
-    def is_strong(self, instruction) -> bool:
-        """Whether an instruction is a strong operation although it is no atomic one."""
-        known = self.strong.get(instruction.index)
-        if known is None:
-            known = self.strong[instruction.index] = any(word in instruction.opcode for word in STRONG)
-        return known
 
 
 class _Accesses:
@@ -194,8 +184,8 @@ class GlobalWatch:
             words = (words[:, None] + np.arange(count)).reshape(-1)
             marks = np.repeat(marks, count)
         atomic = op in ("atom", "red")
-        strong = atomic or self.clock.is_strong(wave.instruction)
-        swap = atomic and is_swap(wave.instruction.opcode)
+        strong = atomic or wave.instruction.strong
+        swap = atomic and wave.instruction.swaps
         stamp = (self.clock.tick() << TIME) | (wave.instruction.index << 2) | (swap << 1) | strong
         new = _Lazily(lambda: _words_of(values, wave.shape, mask, self._word))
         mine = self._compare(wave, self.writer, "writes", words, marks, strong, op, new)

@@ -15,9 +15,6 @@ import numpy as np
 from helpers.simulator.engine.ir import Instruction, Program, bits
 
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
-LOADS = ("ld.", "LD.", "LDS", "ldmatrix")
-COPIES = ("mov.", "MOV", "IMAD.MOV")
-NOT_SHARED = ("global", "const", "param", "local", "LDG", "LDC", "LDL")
 
 
 class _Step(NamedTuple):
@@ -32,7 +29,7 @@ class _Step(NamedTuple):
 
 def _step(instruction: Instruction) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
-    copies = instruction.opcode.startswith(COPIES) and len(instruction.reads) == len(writes) == 1
+    copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
     return _Step(instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source)
 
@@ -42,7 +39,7 @@ class Uses:
 
     def __init__(self, program: Program) -> None:
         self.doubtful: frozenset[int] = frozenset()
-        loads = {i.index for i in program.instructions if i.writes and _from_shared(i.opcode)}
+        loads = {i.index for i in program.instructions if i.writes and i.loads_shared}
         if not loads:
             return
         blocks = program.blocks
@@ -102,10 +99,6 @@ class Uses:
     def block_of(self, load: int) -> int:
         """The basic block of a doubtful load."""
         return self._block_of[load]
-
-
-def _from_shared(opcode: str) -> bool:
-    return opcode.startswith(LOADS) and not any(word in opcode for word in NOT_SHARED)
 
 
 def _before(step: _Step, certain: int) -> int:

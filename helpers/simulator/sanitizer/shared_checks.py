@@ -27,7 +27,6 @@ from helpers.simulator.sanitizer.shared_epoch import (
     Hazard,
     Pending,
     Side,
-    is_swap,
 )
 
 KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "atom": ATOMIC, "red": ATOMIC}
@@ -177,7 +176,7 @@ class SharedChecks:
         if width < self.patterns.word:
             self._refine(width)
         kind = KINDS[op]
-        if kind == ATOMIC and is_swap(wave.instruction.opcode):
+        if kind == ATOMIC and wave.instruction.swaps:
             kind = SWAP
         self._append(kind, wave.instruction.index, addresses, mask, width, values)
 

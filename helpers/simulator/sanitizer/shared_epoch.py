@@ -29,11 +29,6 @@ WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynch
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
 
 
-def is_swap(opcode: str) -> bool:
-    """Whether an atomic instruction is a compare-and-swap, at PTX or SASS level."""
-    return any(part.lower().startswith("cas") for part in opcode.split("."))
-
-
 class Entry(NamedTuple):
     """One event of the log. `addresses` and `mask` are numbers of arrays; `width` is bytes a lane, or a WAIT's groups.
 
