@@ -47,6 +47,10 @@ class Launch:
         x, y, z = self.block
         return x * y * z
 
+    def with_source(self, source: str, name: str = "") -> Launch:
+        """The same launch of a changed source. name: of the changed kernel, "" for the same."""
+        return replace(self, source=source, name=name or self.name)
+
     def in_blocks(self, x: int, y: int, z: int = 1) -> Launch:
         """The same kernel in blocks of another shape, and a grid that covers C.
 

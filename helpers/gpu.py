@@ -29,13 +29,10 @@ import numpy as np
 from helpers.sentences import Sentence
 
 if TYPE_CHECKING:
-    from gemm_kernels import Kernel
     from helpers.devices import Device
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
 SIMULATED_GPU = "NVIDIA H200"  # the GPU whose architecture the simulator compiles for
-
-KERNEL_OPTIONS = ("-std=c++17",)
 
 # CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
@@ -43,10 +40,6 @@ _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "on
 
 class BackendError(Sentence, Exception):
     """GEMM_COURSE_BACKEND cannot be satisfied on this machine; the message says what was found and what to do."""
-
-
-class LaunchFailed(Sentence, Exception):
-    """A kernel did not start, faulted, or left elements of C unwritten; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -172,103 +165,6 @@ def record(*args: Any, **kwargs: Any) -> Any:
             f"or set {BACKEND_VARIABLE}=simulator."
         )
     return _simulator().record(*args, **kwargs)
-
-
-def load(kernel: Kernel) -> Callable[..., None]:
-    """Compile a kernel of the ladder. Returns `launch(M, N, K, alpha, A, B, beta, C)` for device arrays.
-
-    A (M, K), B (K, N) and C (M, N) are row-major float32 arrays of this module. The launch is asynchronous on a GPU: a
-    fault inside the kernel is reported by the next `synchronize()`.
-    """
-    door = sys.modules[__name__]
-    module = door.RawModule(code=kernel.source, options=KERNEL_OPTIONS, name_expressions=[kernel.entry])
-    return launcher(kernel, module.get_function(kernel.entry))
-
-
-def launcher(kernel: Kernel, function: Any) -> Callable[..., None]:
-    """`launch(M, N, K, alpha, A, B, beta, C)` of an already compiled function, with the geometry of `kernel`."""
-    block, shared_bytes = kernel.block, kernel.shared_bytes
-    if shared_bytes:  # more than 48 KB is refused unless the function is allowed it first (CUDA guide, "Shared Memory")
-        function.max_dynamic_shared_size_bytes = shared_bytes
-
-    def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
-        # The parameters' C types, spelt out: CuPy passes a Python float as a double, of which a kernel reads half.
-        args = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
-        function(kernel.grid(M, N), block, args, shared_mem=shared_bytes)
-
-    return launch
-
-
-def multiply(
-    kernel: Kernel, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, alpha: float = 1.0, beta: float = 0.0
-) -> np.ndarray:
-    """alpha·A·B + beta·C by one launch of `kernel`, on whichever device there is. Host arrays in, host array out.
-
-    A (M, K), B (K, N), C (M, N) are float32. Without C, the device's C is filled with NaN before the launch, so that an
-    element that no thread writes cannot pass for a result. Raises LaunchFailed with a sentence if the launch is
-    refused, if the kernel faults (the device is synchronised), or if elements of C stay unwritten.
-    """
-    M, N, K = _shapes(A, B, C)
-    if C is None and beta != 0.0:
-        raise ValueError(f"beta is {beta} but no C was given: pass C, or use beta=0.")
-    host_C = np.full((M, N), np.nan, np.float32) if C is None else C
-    door = sys.modules[__name__]
-    device_C = door.array(host_C)
-    launch = load(kernel)
-    try:
-        launch(M, N, K, alpha, door.asarray(A), door.asarray(B), beta, device_C)
-        synchronize()
-    except Exception as error:
-        if backend() == "simulator":
-            raise  # the simulator's own sentence names the line and the thread
-        raise LaunchFailed(_launch_sentence(kernel, M, N, error)) from error
-    result = door.asnumpy(device_C)
-    if C is None and np.isfinite(A).all() and np.isfinite(B).all():
-        _check_all_written(kernel, result)
-    return result
-
-
-def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> tuple[int, int, int]:
-    """(M, N, K), or ValueError with the two shapes that do not fit."""
-    for name, matrix in (("A", A), ("B", B), ("C", C)):
-        if matrix is None:
-            continue
-        if matrix.ndim != 2:
-            raise ValueError(f"{name} has {matrix.ndim} dimension(s), expected a matrix (2).")
-        if matrix.dtype != np.float32:
-            raise ValueError(f"{name} is {matrix.dtype}, the kernels read float32: use {name}.astype(np.float32).")
-    (M, K), (rows_B, N) = A.shape, B.shape
-    if rows_B != K:
-        raise ValueError(f"A has {K} columns and B has {rows_B} rows; both are K and must be equal.")
-    if C is not None and C.shape != (M, N):
-        raise ValueError(f"C has shape {C.shape}, expected (M, N) = {(M, N)}.")
-    return M, N, K
-
-
-def _check_all_written(kernel: Kernel, C: np.ndarray) -> None:
-    unwritten = np.isnan(C)
-    if unwritten.any():
-        row, col = np.argwhere(unwritten)[0]
-        raise LaunchFailed(
-            f"{kernel.name} left {unwritten.sum()} of {C.size} elements of C unwritten (still NaN), "
-            f"the first at C[{row}, {col}]. The launch had grid {kernel.grid(*C.shape)} and block {kernel.block}: "
-            "check that the grid covers all of C, and that every thread inside C reaches its store."
-        )
-
-
-def _launch_sentence(kernel: Kernel, M: int, N: int, error: Exception) -> str:
-    message = str(error)
-    launch = f"{kernel.name} with grid {kernel.grid(M, N)}, block {kernel.block}, {kernel.shared_bytes} shared bytes"
-    if "INVALID_VALUE" in message or "invalid argument" in message:
-        return (
-            f"{launch} was refused ({message}). A block may have 1024 threads and at most 1024 × 1024 × 64 a dimension."
-        )
-    if "OUT_OF_RESOURCES" in message or "too many resources" in message:
-        return f"{launch} was refused ({message}): its registers or shared memory do not fit on one SM."
-    return (
-        f"{launch} faulted ({message}). After a fault the GPU refuses every later call of this process: "
-        f"restart this notebook's Python kernel, and set {BACKEND_VARIABLE}=simulator to see the line and the thread."
-    )
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,5 @@
 """The one door to a device: choosing it, CuPy's names on the simulator, and sentences when a launch goes wrong."""
 
-import dataclasses
 import subprocess
 import sys
 
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import gpu, simulator
+from helpers import gpu, run, simulator
 from helpers.devices import DEVICES
-from helpers.measure import ALPHA, BETA, problem, verify
+from helpers.measure import problem
 
 NO_GPU = gpu.Probe(False, "no NVIDIA driver was found (libcuda.so.1 cannot be loaded).")
 
@@ -148,7 +147,7 @@ def test_reading_an_empty_array_before_anybody_has_written_it_is_found():
 def test_recording_is_the_simulators():
     A, B, _ = problem(32, 32, 8)
     with gpu.record() as recording:
-        gpu.multiply(get("coalesced"), A, B)
+        run.multiply(get("coalesced"), A, B)
     assert recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] == 2 * 8 * 32
 
 
@@ -157,117 +156,6 @@ def test_recording_on_a_gpu_is_answered_with_the_way_to_do_it(monkeypatch):
     monkeypatch.setattr(gpu, "probe", lambda: gpu.Probe(True, "CuPy sees 1 GPU(s)."))
     with pytest.raises(gpu.BackendError, match="Launch with helpers.simulator.RawModule inside helpers.simulator.rec"):
         gpu.record()
-
-
-# --- one launch, checked --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["naive", "coalesced", "shared_memory"])
-def test_multiply_computes_alpha_a_b_plus_beta_c(name):
-    A, B, C = problem(33, 20, 17)
-    before = C.copy()
-    assert verify(gpu.multiply(get(name), A, B, C, ALPHA, BETA), A, B, C, ALPHA, BETA) < 1e-6
-    assert np.array_equal(C, before)
-    assert verify(gpu.multiply(get(name), A, B), A, B) < 1e-6
-
-
-class TooFewBlocks:
-    """A kernel of the ladder, launched with a grid that leaves the last rows of C out."""
-
-    def __init__(self, kernel):
-        self._kernel = kernel
-
-    def __getattr__(self, attribute):
-        return getattr(self._kernel, attribute)
-
-    def grid(self, M, N):
-        x, y, z = self._kernel.grid(M, N)
-        return x, y - 1, z
-
-
-def test_elements_that_no_thread_writes_are_counted_and_named():
-    A, B, _ = problem(40, 33, 8)
-    with pytest.raises(gpu.LaunchFailed) as error:
-        gpu.multiply(TooFewBlocks(get("coalesced")), A, B)
-    assert str(error.value) == (
-        "coalesced left 264 of 1320 elements of C unwritten (still NaN), the first at C[32, 0]. The launch had grid "
-        "(2, 1, 1) and block (32, 32, 1): check that the grid covers all of C, and that every thread inside C reaches "
-        "its store."
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (
-            lambda A, B, C: (A.astype(np.float64), B, C),
-            "A is float64, the kernels read float32: use A.astype(np.float32).",
-        ),
-        (lambda A, B, C: (A, B[:-1], C), "A has 5 columns and B has 4 rows; both are K and must be equal."),
-        (lambda A, B, C: (A, B, C[:-1]), "C has shape (2, 4), expected (M, N) = (3, 4)."),
-        (lambda A, B, C: (A, B[0], C), "B has 1 dimension(s), expected a matrix (2)."),
-        (lambda A, B, C: (A, B, None), "beta is 0.5 but no C was given: pass C, or use beta=0."),
-    ],
-)
-def test_matrices_that_do_not_fit_are_refused_with_their_shapes(change, sentence):
-    with pytest.raises(ValueError) as error:
-        gpu.multiply(get("naive"), *change(*problem(3, 4, 5)), alpha=1.0, beta=0.5)
-    assert str(error.value) == sentence
-
-
-def test_a_kernel_with_more_than_48_kb_of_shared_memory_is_allowed_it():
-    @dataclasses.dataclass(frozen=True)
-    class Big:
-        source = """
-            extern "C" __global__ void big(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-                                           float *C) {
-                extern __shared__ float tile[];
-                tile[15000 + threadIdx.x] = A[threadIdx.x];
-                __syncthreads();
-                C[threadIdx.x] = tile[15000 + threadIdx.x];
-            }"""
-        entry = "big"
-        block = (4, 1, 1)
-        shared_bytes = 60016
-
-        def grid(self, M, N):
-            return (1, 1, 1)
-
-    A, C = gpu.asarray(np.arange(4, dtype=np.float32)), gpu.zeros(4, np.float32)
-    gpu.load(Big())(1, 4, 1, 1.0, A, A, 0.0, C)
-    gpu.synchronize()
-    assert C.get().tolist() == [0, 1, 2, 3]
-
-
-# --- a launch that a GPU refuses -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("message", "sentence"),
-    [
-        (
-            "CUDA_ERROR_INVALID_VALUE: invalid argument",
-            "was refused (CUDA_ERROR_INVALID_VALUE: invalid argument). A block",
-        ),
-        ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources requested", "do not fit on one SM"),
-        ("cudaErrorIllegalAddress: an illegal memory access", "After a fault the GPU refuses every later call"),
-    ],
-)
-def test_a_cuda_error_becomes_a_sentence_with_the_launch(monkeypatch, message, sentence):
-    A, B, _ = problem(64, 64, 8)
-
-    def fail(*args):
-        raise RuntimeError(message)
-
-    array, asarray, asnumpy = gpu.array, gpu.asarray, gpu.asnumpy
-    monkeypatch.setattr(gpu, "load", lambda kernel: fail)
-    monkeypatch.setattr(gpu, "backend", lambda: "gpu")
-    for name, function in (("array", array), ("asarray", asarray), ("asnumpy", asnumpy)):
-        monkeypatch.setitem(vars(gpu), name, function)
-    with pytest.raises(gpu.LaunchFailed) as error:
-        gpu.multiply(get("naive"), A, B)
-    assert str(error.value).startswith("naive with grid (2, 2, 1), block (32, 32, 1), 0 shared bytes ")
-    assert sentence in str(error.value)
 
 
 # --- on a GPU -------------------------------------------------------------------------------------------------------
@@ -284,23 +172,3 @@ def test_on_a_gpu_the_names_are_cupys_own(monkeypatch):
     assert gpu.asarray is cupy.asarray
     assert gpu.ndarray is cupy.ndarray
     assert "CuPy" in gpu.describe()
-
-
-@on_a_gpu
-@pytest.mark.parametrize("name", ["naive", "coalesced", "shared_memory"])
-def test_on_a_gpu_the_result_is_bit_for_bit_the_simulators(monkeypatch, name):
-    A, B, C = problem(100, 90, 77)
-    simulated = gpu.multiply(get(name), A, B, C, ALPHA, BETA)
-    set_backend(monkeypatch, "gpu")
-    assert (gpu.multiply(get(name), A, B, C, ALPHA, BETA) == simulated).all()
-
-
-@on_a_gpu
-def test_on_a_gpu_a_block_of_4096_threads_is_refused_in_a_sentence(monkeypatch):
-    class TooLarge(TooFewBlocks):
-        block = (64, 64, 1)
-
-    set_backend(monkeypatch, "gpu")
-    A, B, _ = problem(64, 64, 8)
-    with pytest.raises(gpu.LaunchFailed, match="A block may have 1024 threads"):
-        gpu.multiply(TooLarge(get("naive")), A, B)

@@ -4,7 +4,7 @@ import pytest
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
-from helpers import compiler, gpu, simulator
+from helpers import compiler, run, simulator
 from helpers.devices import UnknownDevice
 from helpers.explore.live import CannotShow
 from helpers.measure.recordings import NoRecording
@@ -59,7 +59,7 @@ def test_a_mistake_of_ours_shows_everything(shell, monkeypatch):
     [
         compiler.CompileError,
         simulator.SimulatorError,
-        gpu.LaunchFailed,
+        run.LaunchFailed,
         CannotShow,
         NoRecording,
         DoesNotFit,

@@ -9,13 +9,16 @@ from typing import Literal
 import numpy as np
 
 from gemm_kernels import Kernel
-from helpers import devices
+from helpers import devices, run
 from helpers.measure import recordings
 from helpers.measure.measurement import Measurement
 from helpers.simulator import Recording
 
 FAR_APART = 1.25  # shapes of one cost whose GFLOPS differ by more than this factor are labelled
 Cost = Literal["sectors", "tags"]
+# Steps of the loop where the loop itself is not the subject. A's rows are then two lines apart, so that a load of A
+# costs what it costs in a matrix of any width of whole lines.
+SHORT_K = 64
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,15 @@ def block_shape(
         tags_per_request=tags_per_request(recording),
         gflops=measured.gflops if measured else None,
     )
+
+
+def counted(kernel: Kernel, block: tuple[int, int], width: int, speed_at: int | None = None) -> BlockShape:
+    """What a kernel's global loads cost with this block, counted on one block, and its recorded GFLOPS.
+
+    width: columns of A, B and C.  speed_at: M = N = K of the measurement to look up, None for `width`.
+    """
+    launch = kernel.launch(max(width, *block), width, SHORT_K).in_blocks(*block)
+    return block_shape(run.record(launch), kernel, block, speed_at or width)
 
 
 def sectors_per_request(recording: Recording) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import devices, simulator
+from helpers import devices, run
 from helpers.analysis.elements import Strip, strip
 from helpers.compiler import CompileError
 from helpers.draw import theme
@@ -180,9 +180,8 @@ def _wrong(source: str, grid: int, block: int, elements: int) -> _Wrong | None:
     """What is wrong with one launch; None if every element was scaled once."""
     before = np.arange(elements, dtype=np.float32) + 5  # no two alike, none that scaling leaves as it is
     array = before.copy()
-    function = simulator.RawModule(code=source).get_function(first_launch.entry_of(source))
-    with simulator.record(blocks="all", checks="off") as recording:
-        function((grid,), (block,), (array, np.int32(elements), np.float32(FACTOR)))
+    function = run.simulated(source, first_launch.entry_of(source))
+    recording = run.recorded(function, (grid,), (block,), (array, np.int32(elements), np.float32(FACTOR)))
     written = strip(recording, elements, "", first_launch.ARRAY)
     expected = np.float32(FACTOR) * before
     bad = ~np.equal(array, expected) | (written.writers != 1)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import get
+from helpers import run
 from helpers.analysis.access import gemm_accesses, warp_access
+from helpers.analysis.block_shapes import SHORT_K, counted
 from helpers.draw import theme
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
@@ -21,13 +23,12 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import launches
 from helpers.simulator.recording import counting
 
 
 def predict_naive_load() -> Prediction:
     """How many sectors does the naive kernel's load of A cost a warp? The answer comes from a recording."""
-    run = launches.record_launch(get("naive"), block=(32, 32), M=1024, N=1024, K=1024)
+    recording = run.record(get("naive").launch(M=1024, N=1024, K=1024))
     return predict(
         "Sectors for one load of A by one warp of the naive kernel:",
         reasons={
@@ -36,8 +37,8 @@ def predict_naive_load() -> Prediction:
             16: "That needs the lanes to share sectors in pairs.",
             32: "The lanes' floats are a whole row of A apart, so no two of them lie in the same sector.",
         },
-        answer=warp_access(run, "A").sectors,
-        picture=lambda: sectors_figure(gemm_accesses(run), "naive, block (32, 32): warp 0, k = 0"),
+        answer=warp_access(recording, "A").sectors,
+        picture=lambda: sectors_figure(gemm_accesses(recording), "naive, block (32, 32): warp 0, k = 0"),
     )
 
 
@@ -97,7 +98,7 @@ def _judge_block(block: Any) -> Verdict:
         threads = block[0] * block[1]
         idle = f"{theme.plural(threads, 'thread')} leave {32 - threads} lanes of the warp idle"
         return Verdict(False, f"{idle}: use 32 or more.")
-    shape = launches.block_shape(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
+    shape = counted(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
     cost = (
         f"{NAIVE.name} with block {shape.label} costs {theme.thousands(shape.sectors_per_request, 1)} sectors a request"
     )
@@ -113,8 +114,8 @@ def _judge_block(block: Any) -> Verdict:
 
 def _sectors_of_block(block: tuple[int, int]) -> theme.Figure:
     """What warp 0 of the naive kernel asks for."""
-    run = launches.record_launch(NAIVE, block, M=WIDTH, N=WIDTH, K=launches.SHORT_K)
-    return sectors_figure(gemm_accesses(run), f"naive, block ({block[0]}, {block[1]}): warp 0, k = 0")
+    recording = run.record(NAIVE.launch(M=WIDTH, N=WIDTH, K=SHORT_K).in_blocks(*block))
+    return sectors_figure(gemm_accesses(recording), f"naive, block ({block[0]}, {block[1]}): warp 0, k = 0")
 
 
 NARROW_BLOCK = ValueExercise(

@@ -22,8 +22,8 @@ SIZE, TILE = 1024, 16  # of `check_bytes`: M = N = K, and T
 
 def predict_uses() -> Prediction:
     """How often is a float read after it was fetched once, with 32 × 32 tiles? The answer comes from a recording."""
-    tiled = tile_phases.Tiled.of(get("shared_memory", T=32))
-    phase = tile_phases.phases_of(tiled).phases[0]
+    launch = tile_phases.shown(get("shared_memory", T=32))
+    phase = tile_phases.phases_of(launch).phases[0]
     return predict(
         "A float that was fetched into shared memory once is read from there this many times:",
         reasons={
@@ -33,7 +33,7 @@ def predict_uses() -> Prediction:
             1024: "All 1024 threads of the block can read it, but only those of one row (or column) of C need it.",
         },
         answer=phase.floats_read // phase.floats_loaded,
-        picture=lambda: tile_phases.picture_of(tile_phases.Choice(tiled)),
+        picture=lambda: tile_phases.picture_of(tile_phases.Choice(launch)),
     )
 
 

@@ -29,8 +29,8 @@ COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
 
 def predict_loads() -> Prediction:
     """Floats that a thread with eight elements of one column reads at a step k. The answer comes from a recording."""
-    tiled = register_tile.Tiled.of(COLUMN)
-    reads = register_tile.tile_of(tiled, 0).reads[0]
+    launch = register_tile.shown(COLUMN)
+    reads = register_tile.tile_of(launch, 0).reads[0]
     return predict(
         "Floats that the thread must read from shared memory at one step k, for its 8 FMAs:",
         reasons={
@@ -40,7 +40,7 @@ def predict_loads() -> Prediction:
             2: "All 8 elements share the float of B. But each of them is in a row of its own.",
         },
         answer=len(reads),
-        picture=lambda: register_tile.picture_of(register_tile.Choice(tiled)),
+        picture=lambda: register_tile.picture_of(register_tile.Choice(launch)),
     )
 
 
@@ -148,7 +148,7 @@ def _judge_tiles(params: Any) -> Verdict:
 def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
     """What a thread with these tile sizes reads and computes in one step."""
     kernel = get(LADDER_KERNEL, **params)
-    return register_tile_figure(register_tile.tile_of(register_tile.Tiled.of(kernel), 0))
+    return register_tile_figure(register_tile.tile_of(register_tile.shown(kernel), 0))
 
 
 PATCH_SIZE = ValueExercise(

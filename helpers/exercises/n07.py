@@ -22,8 +22,8 @@ from helpers.simulator.recording import counting
 
 def predict_store() -> Prediction:
     """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
-    staged = bank_board.Staged.of(get("transposed"))
-    found = bank_board.places(staged)
+    launch = bank_board.shown(get("transposed"))
+    found = bank_board.places(launch)
     store = next(place for place in found if place.name == "store to As")
     return predict(
         "Wavefronts for one store of a warp to the transposed A tile:",
@@ -34,7 +34,7 @@ def predict_store() -> Prediction:
             32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
         },
         answer=found[store][0].wavefronts,
-        picture=lambda: bank_board.picture_of(staged, store),
+        picture=lambda: bank_board.picture_of(launch, store),
     )
 
 

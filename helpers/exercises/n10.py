@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from gemm_kernels import Kernel
-from helpers import measure, simulator
+from gemm_kernels import Kernel, Launch
+from helpers import measure, run
 from helpers.analysis.hierarchy import Loads
 from helpers.compiler import CompileError
 from helpers.exercises.framework import goals
@@ -22,7 +20,7 @@ from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import hierarchy
-from helpers.explore.hierarchy import ZIGZAG, Tiled
+from helpers.explore.hierarchy import ZIGZAG
 from helpers.explore.live import CannotShow
 from helpers.measure.problem import WrongResult
 from helpers.simulator.errors import SimulatorError
@@ -34,7 +32,7 @@ SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds agains
 
 def predict_floats() -> Prediction:
     """Different floats that a warp of TILE needs at one k. The answer comes from a recording."""
-    data, _ = hierarchy.levels_of(Tiled.of(TILE))
+    data = hierarchy.levels_of(hierarchy.shown(TILE))
     return predict(
         "Different floats of A and B that the warp needs at one k, with its lanes as 8 × 4 threads:",
         reasons={
@@ -44,7 +42,7 @@ def predict_floats() -> Prediction:
             64: "That is the floats of A, one for each row of the warp's tile. And B?",
         },
         answer=sum(data.needs(0)),
-        picture=lambda: hierarchy.picture_of(Tiled.of(TILE)),
+        picture=lambda: hierarchy.picture_of(hierarchy.shown(TILE)),
     )
 
 
@@ -71,7 +69,7 @@ def check_wavefronts(answer: float | None) -> Verdict:
     """Wavefronts of a warp of SMALL at one k, lanes row by row."""
     costs = {}
     for name in hierarchy.LANE_MAPS:
-        data, _ = hierarchy.levels_of(hierarchy.with_lane_map(Tiled.of(SMALL), name))
+        data = hierarchy.levels_of(hierarchy.with_lane_map(hierarchy.shown(SMALL), name))
         costs[name] = {tile: one.wavefronts for tile, one in data.loads[0].items()}
     expected, zigzag = sum(costs["row by row"].values()), sum(costs[ZIGZAG].values())
     return check_number(
@@ -98,13 +96,13 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
     if not isinstance(lane_y, str) or not isinstance(lane_x, str):
         return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
     line = f"lane_y = {lane_y}, lane_x = {lane_x}"
-    tiled = Tiled.of(kernel)
-    program = replace(tiled.staged.program, source=kernel.source.replace(hierarchy.LANE_MAP, line))
+    launch = hierarchy.shown(kernel)
+    launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
     try:
-        wrong = _wrong(program.source, kernel)
+        wrong = _wrong(kernel.launch(*SIZES).with_source(launch.source))
         if wrong:
             return Verdict(False, wrong)
-        data, _ = hierarchy.levels_of(replace(tiled, staged=replace(tiled.staged, program=program)))
+        data = hierarchy.levels_of(launch)
     except (CompileError, SimulatorError, CannotShow) as error:
         return Verdict(False, str(error).split("\n\n")[0])
     loads = data.loads[0]
@@ -122,14 +120,11 @@ def _each(loads: Loads) -> str:
     return f"{loads.each:g}"
 
 
-def _wrong(source: str, kernel: Kernel) -> str:
+def _wrong(launch: Launch) -> str:
     """What is wrong with the C of a launch, or nothing."""
-    M, N, K = SIZES
-    A, B, _ = measure.problem(M, N, K)
-    function = simulator.RawModule(code=source, name_expressions=[kernel.entry]).get_function(kernel.entry)
-    C = np.full((M, N), np.nan, np.float32)
-    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
-    function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
+    A, B, C = measure.problem(*launch.shape)
+    C.fill(np.nan)
+    run.start(run.simulated(launch.source, launch.entry), launch, A, B, C)
     try:
         measure.verify(C, A, B)
     except WrongResult as error:

@@ -12,17 +12,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from gemm_kernels import Kernel, OwnKernel, get
-from helpers import simulator
+from gemm_kernels import Kernel, Launch, OwnKernel, get
+from helpers import run
 from helpers.analysis.tile_phases import Race, TilePhases
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
-from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.tile_phases import TILES, Tiled, phases_of
+from helpers.explore.tile_phases import TILES, phases_of, shown
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
-from helpers.gpu import KERNEL_OPTIONS
-from helpers.simulator import Finding, Report
+from helpers.simulator.sanitizer.checks import Finding
 
 BARRIER = "__syncthreads();"
 WARP = 32
@@ -30,46 +28,14 @@ ORDINALS = ("", "first", "second", "third", "fourth")
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
 
 
-def without(kernel: Kernel | OwnKernel, number: int) -> Program:
+def without(launch: Launch, number: int) -> Launch:
     """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer."""
-    lines = kernel.source.splitlines(keepends=True)
+    lines = launch.source.splitlines(keepends=True)
     places = [place for place, line in enumerate(lines) if BARRIER in line.split("//")[0]]
     if not 1 <= number <= len(places):
-        raise ValueError(f"{kernel.name} has {len(places)} barriers; there is no number {number} to take out.")
+        raise ValueError(f"{launch.name} has {len(places)} barriers; there is no number {number} to take out.")
     del lines[places[number - 1]]
-    return Program(f"{kernel.name} without its {ORDINALS[number]} barrier", "".join(lines), kernel.entry)
-
-
-@dataclass(frozen=True, eq=False)
-class Sanitized:
-    """One launch under the sanitizer.  C: the result.  expected: what it should be.  report: what was found."""
-
-    C: np.ndarray
-    expected: np.ndarray
-    report: Report
-
-    @property
-    def right(self) -> bool:
-        """Whether C is what it should be, in every element."""
-        return bool(np.array_equal(self.C, self.expected))
-
-
-def sanitize(program: Program, kernel: Kernel | OwnKernel, M: int, N: int, K: int) -> Sanitized:
-    """Launch a variant of a kernel on C of (M, N), in the simulator, and let the sanitizer look at every access.
-
-    A and B hold small whole numbers, so that C is exact in any order of summation.
-    """
-    rows, columns, steps = np.arange(M)[:, None], np.arange(N), np.arange(K)
-    A = (1 + (3 * rows + 5 * steps) % 7).astype(np.float32)
-    B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
-    C = np.full((M, N), np.nan, np.float32)
-    module = simulator.RawModule(code=program.source, options=KERNEL_OPTIONS, name_expressions=[program.entry])
-    function = module.get_function(program.entry)
-    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
-    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
-    with simulator.sanitize("report") as reports:
-        function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
-    return Sanitized(C, A @ B, reports[0])
+    return launch.with_source("".join(lines), f"{launch.name} without its {ORDINALS[number]} barrier")
 
 
 @dataclass(frozen=True)
@@ -88,27 +54,29 @@ class Choice:
 @lru_cache(maxsize=16)
 def _staged(kernel: Kernel | OwnKernel, removed: int) -> tuple[TilePhases, Race | None]:
     """The phases of a block, and the race that the missing barrier leaves in it. Raises CannotShow."""
-    tiled = Tiled.of_own(kernel) if isinstance(kernel, OwnKernel) else Tiled.of(kernel)
+    launch = shown(kernel)
     if not removed:
-        return phases_of(tiled), None
+        return phases_of(launch), None
     try:
-        program = without(kernel, removed)
+        changed = without(launch, removed)
     except ValueError as error:
         raise CannotShow(str(error)) from error
-    with simulator.sanitize("off"):
-        name = f"{tiled.label}, without a barrier"
-        data = phases_of(replace(tiled, label=name, name=name, program=program))
-    findings = sanitize(program, kernel, *tiled.shape).report.findings
+    size = launch.name.removeprefix(f"{kernel.name}, ")
+    data = phases_of(replace(changed, name=f"{size}, without a barrier"))
+    findings = run.sanitize(changed).report.findings
     if not findings:
         return data, None
     try:
-        return data, race_in(findings, data, program, removed)
+        return data, race_in(findings, data, changed.source, removed)
     except (IndexError, StopIteration):  # lines that the picture cannot tell apart, or no race for a tile
         raise CannotShow(f"Without {_missing(removed)} the sanitizer says: {findings[0].message}") from None
 
 
-def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, removed: int) -> Race:
-    """The finding that is easiest to believe, between two warps where there is one, as the picture takes it."""
+def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed: int) -> Race:
+    """The finding that is easiest to believe, between two warps where there is one, as the picture takes it.
+
+    source: of the kernel.  removed: the barrier that is missing.
+    """
     block = np.array(data.block)
     chosen = next((one for one in findings if _warp(one.thread, block) != _warp(one.other_thread, block)), findings[0])
     stores = {copy.line for phase in data.phases for copy in phase.copies}
@@ -116,7 +84,7 @@ def race_in(findings: Sequence[Finding], data: TilePhases, program: Program, rem
     (write_line, writer), (read_line, reader) = (before, after) if before[0] in stores else (after, before)
     copies = data.phases[0].copies
     word = next(int(copy.word[_linear(writer, block)]) for copy in copies if copy.line == write_line)
-    text = ["", *program.source.splitlines()]
+    text = ["", *source.splitlines()]
     overwrites = before[0] not in stores
     return Race(
         _missing(removed), word, write_line, writer, text[write_line], read_line, reader, text[read_line], overwrites

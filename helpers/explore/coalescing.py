@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ipywidgets
 
-from gemm_kernels import Kernel, OwnKernel, get
-from helpers import devices, gpu
+from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
+from helpers import devices, gpu, run
 from helpers.analysis.access import gemm_accesses
-from helpers.analysis.block_shapes import block_shape, recorded
-from helpers.devices import FLOAT_BYTES, LINE_BYTES
+from helpers.analysis.block_shapes import SHORT_K, block_shape, recorded
+from helpers.devices import FLOAT_BYTES, LINE_BYTES, WARP
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
-from helpers.explore import launches
-from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
@@ -58,68 +56,58 @@ TELLING = (
 class Choice:
     """One position of the explorer's controls.
 
-    program: the kernel.  block: threads along x and y.  width: columns of B and C.  warp: of block (0, 0).
-    k: the step of the loop.  steps: how long the loop is, K, and therefore how wide A is.  rows: of A and C.
-    shared_bytes: dynamic shared memory.
+    launch: with the block and the shapes that are shown; K is how long the loop is, and therefore how wide A is.
+    warp: of block (0, 0).  k: the step of the loop.
     """
 
-    program: Program
-    block: tuple[int, int]
-    width: int = 1024
+    launch: Launch
     warp: int = 0
     k: int = 0
-    steps: int = launches.SHORT_K
-    rows: int = ROWS
-    shared_bytes: int = 0
 
     @property
     def warps(self) -> int:
         """Warps of the block, the last one perhaps not full."""
-        return -(-self.block[0] * self.block[1] // 32)
+        return -(-self.launch.threads // WARP)
 
 
 def picture_of(choice: Choice) -> theme.Figure:
     """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotShow."""
-    M, N, K = choice.rows, choice.width, choice.steps
-    recording = launches.record_launch(choice.program, choice.block, M, N, K, shared_bytes=choice.shared_bytes)
+    launch = choice.launch
     try:
-        accesses = gemm_accesses(recording, choice.k, warp=choice.warp)
+        accesses = gemm_accesses(run.record(launch), choice.k, warp=choice.warp)
     except LookupError as error:
         raise CannotShow(str(error)) from error
-    x, y = choice.block
-    return sectors_figure(accesses, f"{choice.program.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
+    x, y, _ = launch.block
+    return sectors_figure(accesses, f"{launch.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
 
 
-def speed_of(choice: Choice) -> str:
-    """The recorded GFLOPS of this block shape as a sentence, or why there is none."""
-    x, y = choice.block
+def speed_of(launch: Launch) -> str:
+    """The recorded GFLOPS of a launch's block shape as a sentence, or why there is none."""
+    x, y, _ = launch.block
     size = f"{theme.thousands(RECORDED_SIZE)}³"
     try:
-        measured = recorded(get(choice.program.name), choice.block, RECORDED_SIZE)
+        measured = recorded(get(launch.name), (x, y), RECORDED_SIZE)
     except ValueError:  # a learner's own kernel
-        return f"{choice.program.name} was not recorded on a GPU."
+        return f"{launch.name} was not recorded on a GPU."
     if measured is None:
         return f"Block ({x}, {y}) was not recorded at {size}."
     gflops = theme.thousands(measured.gflops)
-    return f"{choice.program.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
+    return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
 
 
 class CoalescingExplorer(LiveExplorer):
     """Controls for a block's shape, the axis order, warp, k and the matrices' width, over the three ribbons."""
 
-    def __init__(
-        self, kernels: Sequence[tuple[str, Program]], block: tuple[int, int], width: int, own: OwnKernel | None
-    ) -> None:
-        self.own = own
+    def __init__(self, kernels: Sequence[tuple[str, Launch]], block: tuple[int, int], width: int) -> None:
         self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
         self.block_x = choice_slider("threads along x", sorted({*BLOCK_DIMS, block[0]}), block[0])
         self.block_y = choice_slider("threads along y", sorted({*BLOCK_DIMS, block[1]}), block[1])
         self.width = choice_slider("matrix width", sorted({*WIDTHS, width}), width)
         self.warp = number_slider("warp", 0)
-        self.k = number_slider("k", launches.SHORT_K - 1)
+        self.k = number_slider("k", SHORT_K - 1)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
-        self._compiled: set[Program] = set()
+        self._compiled: set[Launch] = set()
         rows = [[labelled("x runs", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
@@ -128,13 +116,10 @@ class CoalescingExplorer(LiveExplorer):
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
-        block = (self.block_x.value, self.block_y.value)
-        here = (self.kernel.value, block, self.width.value, self.warp.value, self.k.value)
-        own = self.own
-        if own is None or self.kernel.value != Program.of(own):
-            return Choice(*here)
-        rows, _, steps = own.shape or (ROWS, 0, launches.SHORT_K)
-        return Choice(*here, steps, rows, own.shared_bytes)
+        launch = self.kernel.value
+        M, _, K = launch.shape
+        launch = replace(launch, shape=(M, self.width.value, K)).in_blocks(self.block_x.value, self.block_y.value)
+        return Choice(launch, self.warp.value, self.k.value)
 
     def measure_here(self) -> None:
         """Time the chosen block shape on this machine's GPU, and say what was found below the picture."""
@@ -142,40 +127,40 @@ class CoalescingExplorer(LiveExplorer):
         try:
             kernel = get(self.kernel.value.name).replace(block_x=x, block_y=y)
             sentence = performance(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE).sentence
-        except (ValueError, WrongResult, gpu.LaunchFailed) as error:
+        except (ValueError, WrongResult, run.LaunchFailed) as error:
             sentence = str(error)
         self.stage.note.value = html.escape(sentence)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """As many warps as the block has, as many steps as the loop."""
         self.warp.max = min(self.choice.warps, 32) - 1
-        self.k.max = self.choice.steps - 1
+        self.k.max = self.kernel.value.shape[2] - 1
 
     def is_slow(self) -> bool:
         return self.kernel.value not in self._compiled
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        drawn = picture_of(choice), speed_of(choice)
-        self._compiled.add(choice.program)
+        drawn = picture_of(choice), speed_of(choice.launch)
+        self._compiled.add(self.kernel.value)
         return drawn
 
 
 class StepExplorer(LiveExplorer):
     """One kernel, one block, one warp: the step k is all that moves."""
 
-    def __init__(self, program: Program, block: tuple[int, int], width: int) -> None:
-        self.program, self.block, self.width = program, block, width
-        self.k = number_slider("k", width - 1)
-        super().__init__(f"Explorer: step k of {program.name}.", [[self.k]], FIGURE_HEIGHT)
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.k = number_slider("k", launch.shape[2] - 1)
+        super().__init__(f"Explorer: step k of {launch.name}.", [[self.k]], FIGURE_HEIGHT)
 
     def draw(self) -> tuple[theme.Figure, str]:
-        return picture_of(Choice(self.program, self.block, self.width, k=self.k.value, steps=self.width)), ""
+        return picture_of(Choice(self.launch, k=self.k.value)), ""
 
 
 def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
     """A slider over the steps k of a kernel of the ladder, warp 0 of its own block, square matrices of this width."""
-    return StepExplorer(Program.of(kernel), kernel.block[:2], width)
+    return StepExplorer(kernel.launch(ROWS, width, width))
 
 
 def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
@@ -184,13 +169,14 @@ def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), w
     `own` puts a learner's kernel before the naive and the coalesced one, with its own block, and its N as the width.
     """
     kernels = [
-        ("down the rows", Program.of(get("naive"))),
-        ("along the columns", Program.of(get("coalesced"))),
+        ("down the rows", get("naive").launch(ROWS, width, SHORT_K)),
+        ("along the columns", get("coalesced").launch(ROWS, width, SHORT_K)),
     ]
     if own is not None:
-        kernels.insert(0, (f"as in {own.name}", Program.of(own)))
-        block, width = own.block[:2], own.shape[1] if own.shape else width
-    return CoalescingExplorer(kernels, block, width, own)
+        mine = launch_of(own, ROWS, width, SHORT_K)
+        kernels.insert(0, (f"as in {own.name}", mine))
+        block, width = mine.block[:2], mine.shape[1]
+    return CoalescingExplorer(kernels, block, width)
 
 
 def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLING) -> theme.Figure:
@@ -202,7 +188,7 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
     rows = []
     for name, block, width in settings:
         kernel, where = get(name), (0, 1, 0)
-        recording = launches.record_launch(kernel, block, M=ROWS, N=width, K=launches.SHORT_K, blocks=(where,))
+        recording = run.record(kernel.launch(ROWS, width, SHORT_K).in_blocks(*block), blocks=(where,))
         accesses = gemm_accesses(recording, k=1, block=where, warp=block[0] * block[1] // 32 - 1)
         whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
         shape = block_shape(recording, kernel, block, RECORDED_SIZE if whole_lines else None)

@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-import numpy as np
-
 from gemm_kernels import LADDER, Kernel, OwnKernel, get
-from helpers import simulator
-from helpers.compiler import DisassemblyError, NvdisasmMissing
+from helpers import run
 from helpers.draw import theme
 from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.text_stage import TextStage
-from helpers.gpu import KERNEL_OPTIONS
-from helpers.simulator import UnsupportedInstruction
 
 Shape = tuple[int, int, int]
 SHAPE: Shape = (256, 256, 64)  # (M, N, K) of the launch that is counted, unless a learner's kernel names another
@@ -43,26 +38,11 @@ COUNTERS = {
 @lru_cache(maxsize=32)
 def counters_of(kernel: Kernel | OwnKernel, shape: Shape = SHAPE) -> tuple[Mapping[str, float], str]:
     """(counters of a whole launch by their names in COUNTERS, the level at which they were counted)."""
-    try:
-        recording = _record(kernel, shape, "sass")
-    except (NvdisasmMissing, DisassemblyError, UnsupportedInstruction):
-        recording = _record(kernel, shape, "ptx")
-    found = dict(recording.counters)
-    found["threads"] = found["launch__block_size"] * found["launch__grid_size"]
+    launch = kernel.launch(*shape)
+    recording = run.record_whole(launch)
+    x, y, z = launch.grid
+    found = {**recording.counters, "threads": launch.threads * x * y * z}
     return {name: found[counter] for name, counter in COUNTERS.items()}, recording.level
-
-
-def _record(kernel: Kernel | OwnKernel, shape: Shape, level: str) -> simulator.Recording:
-    function = simulator.RawModule(
-        code=kernel.source, options=KERNEL_OPTIONS, name_expressions=[kernel.entry]
-    ).get_function(kernel.entry)
-    M, N, K = shape
-    A, B, C = (np.zeros(size, np.float32) for size in ((M, K), (K, N), (M, N)))
-    args = (np.int32(M), np.int32(N), np.int32(K), np.float32(1), A, B, np.float32(0), C)
-    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
-    with simulator.record(level=level, checks="off") as recording:
-        function(kernel.grid(M, N), kernel.block, args, shared_mem=kernel.shared_bytes)
-    return recording
 
 
 @lru_cache(maxsize=32)

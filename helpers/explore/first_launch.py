@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from helpers import compiler, simulator
+from helpers import compiler, run
 from helpers.analysis.elements import Strip, strip
 from helpers.draw import theme
 from helpers.draw.elements import FIGURE_HEIGHT, MOST, strips_figure
@@ -34,11 +34,8 @@ def launch(source: str, grid: int, block: int, elements: int) -> Strip:
 
 @lru_cache(maxsize=32)
 def _launch(source: str, grid: int, block: int, elements: int) -> Strip:
-    entry = entry_of(source)
-    function = simulator.RawModule(code=source).get_function(entry)
-    array = np.ones(elements, np.float32)
-    with simulator.record(blocks="all", checks="off") as recording:
-        function((grid,), (block,), (array, np.int32(elements), np.float32(FACTOR)))
+    arguments = (np.ones(elements, np.float32), np.int32(elements), np.float32(FACTOR))
+    recording = run.recorded(run.simulated(source, entry_of(source)), (grid,), (block,), arguments)
     return strip(recording, elements, label(grid, block, elements), ARRAY)
 
 

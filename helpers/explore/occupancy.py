@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel, OwnKernel, get
-from helpers import compiler, devices
+from gemm_kernels import LADDER, Kernel, Launch, OwnKernel, get
+from helpers import devices, run
 from helpers.draw import theme
 from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
 from helpers.explore.controls import choice_list, range_slider
-from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.gpu import KERNEL_OPTIONS
 
 MOST_REGISTERS, WARP = 255, 32
 BY_HAND = "these numbers"
@@ -33,23 +31,6 @@ class Resources:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """A kernel with the block that it is launched with.
-
-    program: the kernel.  threads: of a block.  dynamic_shared_bytes: what the launch adds to the compiled kernel's.
-    """
-
-    program: Program
-    threads: int
-    dynamic_shared_bytes: int = 0
-
-    @classmethod
-    def of(cls, kernel: Kernel | OwnKernel) -> Launch:
-        """A kernel of the ladder, or a learner's, with its own block."""
-        return cls(Program.of(kernel), kernel.threads, kernel.shared_bytes)
-
-
-@dataclass(frozen=True)
 class Choice:
     """One position of the explorer's controls."""
 
@@ -58,10 +39,10 @@ class Choice:
     resources: Resources
 
 
-def resources_of(launch: Launch, arch: str) -> Resources:
-    """What the compiler gives a kernel on an architecture. Raises CompileError."""
-    compiled = compiler.compile(launch.program.source, launch.program.entry, arch=arch, options=KERNEL_OPTIONS)
-    return Resources(launch.threads, compiled.registers, compiled.shared_bytes + launch.dynamic_shared_bytes)
+def resources_of(kernel: Kernel | OwnKernel | Launch, arch: str) -> Resources:
+    """What a block takes of a kernel that is compiled for an architecture. Raises CompileError."""
+    compiled = run.compiled(kernel, arch)
+    return Resources(kernel.threads, compiled.registers, compiled.shared_bytes + kernel.shared_bytes)
 
 
 def picture_of(choice: Choice) -> theme.Figure:
@@ -74,24 +55,24 @@ def picture_of(choice: Choice) -> theme.Figure:
 class OccupancyExplorer(LiveExplorer):
     """Controls for the GPU and for what a block takes: a kernel's numbers as compiled, or the learner's own."""
 
-    def __init__(self, launches: Sequence[Launch], device: str) -> None:
-        names = [(launch.program.name, launch) for launch in launches]
+    def __init__(self, kernels: Sequence[Kernel | OwnKernel], device: str) -> None:
+        names = [(kernel.name, kernel) for kernel in kernels]
         self.device = choice_list(
             "GPU", [(name, found) for name, found in devices.DEVICES.items()], devices.get(device)
         )
-        self.kernel = choice_list("numbers of", [*names, (BY_HAND, None)], launches[0])
+        self.kernel = choice_list("numbers of", [*names, (BY_HAND, None)], kernels[0])
         self.threads = range_slider("threads a block", WARP, 1024, WARP, step=WARP)
         self.registers = range_slider("registers", 1, MOST_REGISTERS, 1)
         self.shared = range_slider("shared bytes", 0, devices.get(device).shared_bytes_per_block_optin, 0, step=1024)
-        self._compiled: dict[tuple[Launch, str], Resources] = {}
+        self._compiled: dict[tuple[Kernel | OwnKernel, str], Resources] = {}
         rows = [[self.device, self.kernel], [self.threads, self.registers], [self.shared]]
         super().__init__("Explorer: what a block takes, and what stops the next one.", rows, FIGURE_HEIGHT)
 
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
-        launch = self.kernel.value
-        name = launch.program.name if launch else BY_HAND
+        kernel = self.kernel.value
+        name = kernel.name if kernel else BY_HAND
         return Choice(self.device.value, name, Resources(self.threads.value, self.registers.value, self.shared.value))
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
@@ -125,9 +106,8 @@ def explore(
     own: OwnKernel | None = None, *, kernel: str = "block_tile_2d", device: str = "NVIDIA H200"
 ) -> OccupancyExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
-    first = Launch.of(own or get(kernel))
-    others = [Launch.of(one) for one in LADDER]
-    return OccupancyExplorer([first, *(one for one in others if one != first)], device)
+    first = own or get(kernel)
+    return OccupancyExplorer([first, *(one for one in LADDER if one != first)], device)
 
 
 TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
@@ -138,6 +118,6 @@ def small_multiples(kernels: Sequence[str] = TELLING, device: str = "NVIDIA H200
     found = devices.get(device)
     rows = []
     for name in kernels:
-        taken = resources_of(Launch.of(get(name)), found.arch)
+        taken = resources_of(get(name), found.arch)
         rows.append(filling(found, found.name, name, taken.threads, taken.registers, taken.shared_bytes))
     return occupancy_rows_figure(rows, f"How many blocks fit on one SM of the {found.name}?")

@@ -12,14 +12,12 @@ from functools import lru_cache
 import ipywidgets
 
 from gemm_kernels import Kernel, OwnKernel, get
-from helpers import devices
+from helpers import devices, run
 from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
 from helpers.explore.controls import choice_list, range_slider
-from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.machine_code import record_as_run
-from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore.occupancy import resources_of
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
 from helpers.occupancy import occupancy
@@ -34,34 +32,6 @@ MOST_LATENCY, LATENCY_STEP, MOST_MULTIPLY, MOST_MOVES = 1000, 20, 1200, 80
 
 
 @dataclass(frozen=True)
-class Looped:
-    """A kernel with a main loop, and its launch.
-
-    tile: (rows, columns) of C that a block computes.  depth: steps k of a K-block.  stages: K-blocks in shared memory.
-    """
-
-    program: Program
-    block: tuple[int, int, int]
-    tile: tuple[int, int]
-    depth: int
-    shared_bytes: int
-    stages: int
-
-    @classmethod
-    def of(cls, kernel: Kernel | OwnKernel) -> Looped:
-        """A kernel of the ladder that has tiles, or a learner's."""
-        return cls(
-            Program.of(kernel), kernel.block, kernel.tile, kernel.depth, kernel.shared_bytes, max(1, kernel.buffers)
-        )
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        x, y, z = self.block
-        return x * y * z
-
-
-@dataclass(frozen=True)
 class Loop:
     """A kernel's main loop on one scheduler. name: the kernel's.  work: of a warp for a K-block.  warps: resident."""
 
@@ -72,19 +42,15 @@ class Loop:
 
 
 @lru_cache(maxsize=8)
-def loop_of(kernel: Kernel | OwnKernel | Looped) -> Loop:
+def loop_of(kernel: Kernel | OwnKernel) -> Loop:
     """What the machine code of a kernel issues for one K-block, and its warps on a scheduler of an H200.
 
     Two launches are counted that differ by one K-block. Raises the simulator's and the compiler's errors, and
     CannotShow for a kernel whose work does not grow with K, and DoesNotFit for one that fits on no SM.
     """
-    looped = kernel if isinstance(kernel, Looped) else Looped.of(kernel)
-    name, (rows, columns), shared = looped.program.name, looped.tile, looped.shared_bytes
-    few, more = (
-        record_as_run(looped.program, looped.block, rows, columns, count * looped.depth, shared_bytes=shared)
-        for count in (FEW, MORE)
-    )
-    warps = -(-looped.threads // LANES)
+    name, depth = kernel.name, kernel.depth
+    few, more = (run.record(kernel.launch(*kernel.tile, count * depth)) for count in (FEW, MORE))
+    warps = -(-kernel.threads // LANES)
 
     def added(*opcodes: str) -> int:
         return round(sum(more.instructions(name) - few.instructions(name) for name in opcodes) / warps)
@@ -96,12 +62,12 @@ def loop_of(kernel: Kernel | OwnKernel | Looped) -> Loop:
     if copy < 1 or every - copy - store < 1:
         raise CannotShow(
             f"A warp of {name} loads {copy} times for a K-block and issues {every} instructions for it: that is no "
-            f"loop over K. The tile is said to be {looped.tile} and the depth of a phase {looped.depth}: are they?"
+            f"loop over K. The tile is said to be {kernel.tile} and the depth of a phase {depth}: are they?"
         )
     device = devices.get(DEVICE)
-    taken = resources_of(Launch(looped.program, looped.threads, shared), device.arch)
+    taken = resources_of(kernel, device.arch)
     resident = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).warps
-    return Loop(name, Work(copy, store, every - copy - store), looped.stages, max(1, resident // SCHEDULERS))
+    return Loop(name, Work(copy, store, every - copy - store), max(1, kernel.buffers), max(1, resident // SCHEDULERS))
 
 
 def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
@@ -112,8 +78,8 @@ def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
 class PipelineExplorer(LiveExplorer):
     """Controls for the stages, the latency, the warps and the work; a kernel of the ladder sets all but the latency."""
 
-    def __init__(self, kernels: Sequence[Looped], first: Looped | None, pipeline: Pipeline) -> None:
-        names = [(BY_HAND, None), *((f"kernel {one.program.name}", one) for one in kernels)]
+    def __init__(self, kernels: Sequence[Kernel | OwnKernel], first: OwnKernel | None, pipeline: Pipeline) -> None:
+        names = [(BY_HAND, None), *((f"kernel {one.name}", one) for one in kernels)]
         self.kernel = choice_list("work of", names, first)
         self.stages = choice_slider("stages", [(name, stages) for stages, name in NAMES.items()], pipeline.stages)
         self.latency = range_slider("latency, cycles", 0, MOST_LATENCY, pipeline.latency, LATENCY_STEP)
@@ -121,8 +87,8 @@ class PipelineExplorer(LiveExplorer):
         self.multiply = range_slider("multiply, cycles", 10, MOST_MULTIPLY, pipeline.work.multiply, 10)
         self.copy = range_slider("copy, cycles", 1, MOST_MOVES, pipeline.work.copy)
         self.store = range_slider("store, cycles", 0, MOST_MOVES, pipeline.work.store)
-        self._shown: Looped | None = None
-        self._counted: set[Looped | None] = {None}
+        self._shown: Kernel | OwnKernel | None = None
+        self._counted: set[Kernel | OwnKernel | None] = {None}
         rows = [
             [self.stages, self.latency],
             [self.warps, self.kernel],
@@ -146,12 +112,12 @@ class PipelineExplorer(LiveExplorer):
         return self.kernel.value not in self._counted
 
     def draw(self) -> tuple[theme.Figure, str]:
-        looped = self.kernel.value
-        if looped not in (None, self._shown):
-            self._take_the_numbers(loop_of(looped))
-        self._shown = looped
-        self._counted.add(looped)
-        name = looped.program.name if looped else ""
+        kernel = self.kernel.value
+        if kernel not in (None, self._shown):
+            self._take_the_numbers(loop_of(kernel))
+        self._shown = kernel
+        self._counted.add(kernel)
+        name = kernel.name if kernel else ""
         note = f" Work: instructions of {name} for sm_90; warps: of a scheduler of an {DEVICE}." if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
 
@@ -171,9 +137,8 @@ DEFAULT = Pipeline(Work(copy=20, store=20, multiply=160))
 
 def explore(own: OwnKernel | None = None, *, pipeline: Pipeline = DEFAULT) -> PipelineExplorer:
     """The explorer, beginning with this pipeline, or with the work of a learner's own kernel."""
-    mine = [Looped.of(own)] if own else []
-    kernels = [*mine, *(Looped.of(get(name)) for name in KERNELS)]
-    return PipelineExplorer(kernels, mine[0] if mine else None, pipeline)
+    kernels = [*([own] if own else []), *map(get, KERNELS)]
+    return PipelineExplorer(kernels, own, pipeline)
 
 
 TELLING = (1, 2, 3, 4)

@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gemm_kernels import Kernel, OwnKernel, get
-from helpers import devices
+from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
+from helpers import devices, run
 from helpers.analysis.register_tile import RegisterTile, register_tile
 from helpers.analysis.staging import NotStaged
 from helpers.draw import theme
 from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
-from helpers.explore import launches
-from helpers.explore.launches import Program
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore.occupancy import resources_of
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 from helpers.occupancy import occupancy
@@ -34,56 +32,34 @@ SIZES = {
 RECORDED_SIZE = 4096
 
 
-@dataclass(frozen=True)
-class Tiled:
-    """A kernel with a tile of C and a depth, and its launch.
-
-    name: what the picture calls it.  program: the kernel.  block: its threads.  tile: (rows, columns) of C that a block
-    computes.  depth: the steps k of one phase.  shape: (M, N, K) of the launch; None: one tile, one phase.
-    """
-
-    name: str
-    program: Program
-    block: tuple[int, int, int]
-    tile: tuple[int, int]
-    depth: int
-    shape: tuple[int, int, int] | None = None
-    shared_bytes: int = 0
-
-    @classmethod
-    def of(cls, kernel: Kernel | OwnKernel) -> Tiled:
-        """A kernel of the ladder whose parameters are tile sizes, or a learner's."""
-        program, block, shared = Program.of(kernel), kernel.block, kernel.shared_bytes
-        if isinstance(kernel, OwnKernel):
-            return cls(kernel.name, program, block, kernel.tile, kernel.depth, kernel.shape, shared)
-        depth = kernel.params.get("BK", kernel.params.get("T", 0))
-        return cls(kernel.name, program, block, kernel.tile, depth, None, shared)
+def shown(kernel: Kernel | OwnKernel) -> Launch:
+    """The launch that is shown of a kernel: one tile, one phase."""
+    return launch_of(kernel, *kernel.tile, kernel.depth)
 
 
 @dataclass(frozen=True)
 class Choice:
     """One position of the explorer's controls. k: number of the step.  move: reads and FMAs done, None for all."""
 
-    tiled: Tiled
+    launch: Launch
     thread: int = 0
     k: int = 0
     move: int | None = None
 
 
 @lru_cache(maxsize=64)
-def tile_of(tiled: Tiled, thread: int) -> RegisterTile:
+def tile_of(launch: Launch, thread: int) -> RegisterTile:
     """What a thread does in the first phase, recorded. Raises CannotShow for a kernel where it cannot be told."""
-    M, N, K = tiled.shape or (*tiled.tile, tiled.depth)
-    recording = launches.record_launch(tiled.program, tiled.block, M, N, K, shared_bytes=tiled.shared_bytes)
+    M, N, K = launch.shape
     try:
-        return register_tile(recording, tiled.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)
+        return register_tile(run.record(launch), launch.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)
     except NotStaged as error:
         raise CannotShow(str(error)) from error
 
 
 def picture_of(choice: Choice) -> theme.Figure:
     """A step of a thread. Raises the simulator's and the compiler's errors, and CannotShow."""
-    return register_tile_figure(tile_of(choice.tiled, choice.thread), choice.k, choice.move)
+    return register_tile_figure(tile_of(choice.launch, choice.thread), choice.k, choice.move)
 
 
 def kernel_with(**params: int) -> Kernel:
@@ -96,7 +72,7 @@ def kernel_with(**params: int) -> Kernel:
 
 def cost_of(kernel: Kernel, device: devices.Device) -> str:
     """'256 threads, 128 registers a thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded."""
-    taken = resources_of(Launch.of(kernel), device.arch)
+    taken = resources_of(kernel, device.arch)
     share = theme.percent(occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction, 2)
     text = f"{taken.threads} threads, {taken.registers} registers a thread, {share} occupancy ({device.name})"
     try:
@@ -111,7 +87,7 @@ def cost_of(kernel: Kernel, device: devices.Device) -> str:
 class RegisterTileExplorer(LiveExplorer):
     """Controls for the five tile sizes, the thread, the step k and the small moves in it."""
 
-    def __init__(self, own: Tiled | None, sizes: dict[str, int]) -> None:
+    def __init__(self, own: Launch | None, sizes: dict[str, int]) -> None:
         self.own = own
         self.sizes = {name: choice_slider(name, options, sizes[name]) for name, options in SIZES.items()}
         self.thread = number_slider("thread", 0)
@@ -130,24 +106,23 @@ class RegisterTileExplorer(LiveExplorer):
         return {name: slider.value for name, slider in self.sizes.items()}
 
     @property
-    def tiled(self) -> Tiled:
+    def launch(self) -> Launch:
         """What the controls say now. Raises CannotShow."""
-        return self.own or Tiled.of(kernel_with(**self.params))
+        return self.own or shown(kernel_with(**self.params))
 
     @property
     def choice(self) -> Choice:
         """What the controls say now. Raises CannotShow."""
-        return Choice(self.tiled, self.thread.value, self.k.value, self.move.value)
+        return Choice(self.launch, self.thread.value, self.k.value, self.move.value)
 
     def is_slow(self) -> bool:
         return self.own is None and tuple(self.params.values()) not in self._seen
 
     def draw(self) -> tuple[theme.Figure, str]:
-        tiled = self.tiled
+        launch = self.launch
         with self.quiet():
-            x, y, z = tiled.block
-            self.thread.max = x * y * z - 1
-            data = tile_of(tiled, self.thread.value)
+            self.thread.max = launch.threads - 1
+            data = tile_of(launch, self.thread.value)
             self.k.max = len(data.ks) - 1
             whole = self.move.value == self.move.max  # a finished step stays finished where the next has more moves
             self.move.max = data.moves(self.k.value)
@@ -162,7 +137,7 @@ def explore(
     own: OwnKernel | None = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
 ) -> RegisterTileExplorer:
     """The explorer, beginning with these sizes of the 2-D block tile, or for a learner's own kernel."""
-    return RegisterTileExplorer(Tiled.of(own) if own else None, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
+    return RegisterTileExplorer(shown(own) if own else None, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
 
 
 TELLING = ((32, 32, 1), (32, 8, 2), (64, 8, 4), (128, 8, 8))
@@ -171,7 +146,7 @@ TELLING = ((32, 32, 1), (32, 8, 2), (64, 8, 4), (128, 8, 8))
 def small_multiples(settings: Sequence[tuple[int, int, int]] = TELLING) -> theme.Figure:
     """The explorer's static twin: (BM = BN, BK, TM = TN) side by side."""
     tiles = [
-        tile_of(Tiled.of(kernel_with(BM=block, BN=block, BK=depth, TM=side, TN=side)), 0)
+        tile_of(shown(kernel_with(BM=block, BN=block, BK=depth, TM=side, TN=side)), 0)
         for block, depth, side in settings
     ]
     return register_tiles_figure(tiles, "What a thread reads and computes at one step k")

@@ -6,21 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel, OwnKernel
-from helpers import devices
+from gemm_kernels import LADDER, Kernel, Launch, OwnKernel
+from helpers import devices, run
 from helpers.devices import SECTOR_BYTES
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
-from helpers.explore import launches
 from helpers.explore.controls import Switches, choice_list
-from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
-from helpers.explore.register_tile import Tiled
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
 from helpers.models.traffic import flops, requested, tiled
@@ -39,35 +36,29 @@ class Choice:
     shape: tuple[int, int, int]
     kernels: tuple[Kernel, ...] = ()
     selected: str | None = None
-    own: Tiled | None = None
+    own: OwnKernel | None = None
 
 
 @lru_cache(maxsize=256)
-def counted_sectors(program: Program, block: tuple[int, int, int], shared_bytes: int, M: int, N: int, K: int) -> int:
-    """Sectors that the requests of one block move, loads and stores, counted in the simulator."""
-    recording = launches.record_launch(program, block, M, N, K, shared_bytes=shared_bytes)
-    return recording.total("sectors", "global")
+def counted_sectors(launch: Launch) -> int:
+    """Sectors that the requests of a launch's first block move, loads and stores, counted in the simulator."""
+    return run.record(launch).total("sectors", "global")
 
 
-def bytes_moved(
-    program: Program,
-    block: tuple[int, int, int],
-    tile: tuple[int, int],
-    shape: tuple[int, int, int],
-    shared_bytes: int = 0,
-) -> int:
+def bytes_moved(launch: Launch) -> int:
     """Bytes that a launch's requests move: whole sectors, beta 0. Counted on one block, at two depths.
 
     All blocks of a launch do the same where the tile divides C and rows are whole sectors, and every step of K costs
-    the same; so two short launches tell the cost of a block at any depth. shape: (M, N, K). Where
-    the tile does not divide C, the blocks at its edges are counted on matrices of their own width.
+    the same; so two short launches tell the cost of a block at any depth. Where the tile does not divide C, the blocks
+    at its edges are counted on matrices of their own width.
     """
-    M, N, K = shape
+    M, N, K = launch.shape
     sectors = 0
-    for one_M, down in _parts(M, tile[0]):
-        for one_N, across in _parts(N, tile[1]):
+    for one_M, down in _parts(M, launch.tile[0]):
+        for one_N, across in _parts(N, launch.tile[1]):
             once, twice = (
-                counted_sectors(program, block, shared_bytes, one_M, one_N, depth) for depth in (SHORT, 2 * SHORT)
+                counted_sectors(replace(launch, shape=(one_M, one_N, depth), grid=(1, 1, 1)))
+                for depth in (SHORT, 2 * SHORT)
             )
             sectors += (once + (twice - once) * (K - SHORT) // SHORT) * down * across
     return SECTOR_BYTES * sectors
@@ -81,7 +72,7 @@ def _parts(size: int, tile: int) -> list[tuple[int, int]]:
 
 def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
     """A kernel of the ladder at a shape: its bytes as counted and as by formula, and its recorded GFLOPS."""
-    moved = bytes_moved(Program.of(kernel), kernel.block, kernel.tile, shape, kernel.shared_bytes)
+    moved = bytes_moved(kernel.launch(*shape))
     try:
         measured = recordings.find(kernel, *shape, gpu=device.name)
     except recordings.NoRecording:
@@ -92,9 +83,9 @@ def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]
     )
 
 
-def own_point(own: Tiled, shape: tuple[int, int, int]) -> KernelPoint:
+def own_point(own: OwnKernel, shape: tuple[int, int, int]) -> KernelPoint:
     """A learner's kernel: counted, not timed."""
-    moved = bytes_moved(own.program, own.block, own.tile, shape, own.shared_bytes)
+    moved = bytes_moved(own.launch(*shape))
     return KernelPoint(own.name, moved, tiled(*shape, *own.tile).total, flops(*shape), _blocks(own.tile, shape))
 
 
@@ -118,7 +109,7 @@ def picture_of(choice: Choice) -> theme.Figure:
 class RooflineExplorer(LiveExplorer):
     """Controls for the GPU, M, N, K, the kernels that are shown and the one that is explained."""
 
-    def __init__(self, device: str, shape: tuple[int, int, int], kernels: Sequence[str], own: Tiled | None) -> None:
+    def __init__(self, device: str, shape: tuple[int, int, int], kernels: Sequence[str], own: OwnKernel | None) -> None:
         self.own = own
         self.device = choice_list("GPU", list(devices.DEVICES.items()), devices.get(device))
         self.M, self.N, self.K = (
@@ -169,7 +160,7 @@ def explore(
 
     own: a learner's kernel with its block and tile, counted beside the ladder's.
     """
-    return RooflineExplorer(device, shape, kernels, Tiled.of(own) if own else None)
+    return RooflineExplorer(device, shape, kernels, own)
 
 
 TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))

@@ -6,19 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
 import ipywidgets
 
-from gemm_kernels import OwnKernel, get
+from gemm_kernels import Launch, OwnKernel, get, launch_of
+from helpers import run
 from helpers.analysis.thread_map import ThreadMap, thread_map
 from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
-from helpers.explore import launches
 from helpers.explore.controls import range_slider
-from helpers.explore.launches import Program
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
@@ -27,7 +26,6 @@ DIMS = (1, 2, 4, 8, 16, 24, 32, 64, 128, 256, 512, 1024)
 DIMS_Z = (1, 2, 4, 64, 128)
 MOST_BLOCKS = 128  # along an axis of the grid
 DEPTH = 1  # K: who stores an element does not depend on it
-ROWS_DOWN_X = "naive"
 
 Dims = tuple[int, int, int]
 
@@ -36,53 +34,30 @@ Dims = tuple[int, int, int]
 class Choice:
     """One position of the explorer's controls.
 
-    program: the kernel.  shape: (M, N) of C.  block, grid: the launch.  selected_block, thread: linear numbers.
-    shared_bytes: dynamic shared memory.
+    launch: with the block, the grid and the shape of C that are shown.  selected_block, thread: linear numbers.
     """
 
-    program: Program
-    shape: tuple[int, int]
-    block: Dims
-    grid: Dims
+    launch: Launch
     selected_block: int = 0
     thread: int = 0
-    shared_bytes: int = 0
-
-
-def covering_grid(program: Program, block: Dims, shape: tuple[int, int], own: OwnKernel | None = None) -> Dims:
-    """The smallest grid whose blocks cover C. A learner's kernel, `own`, is taken to run x along the columns, and to
-    compute as many elements a thread in another block as in its own."""
-    M, N = shape
-    if own is not None and program == Program.of(own):
-        (rows, columns), (x, y, _) = own.tile or (1, 1), own.block
-        return -(-N * x // (columns * block[0])), -(-M * y // (rows * block[1])), 1
-    down, across = (block[0], block[1]) if program.name == ROWS_DOWN_X else (block[1], block[0])
-    rows, columns = -(-M // down), -(-N // across)
-    return (rows, columns, 1) if program.name == ROWS_DOWN_X else (columns, rows, 1)
 
 
 def picture_of(choice: Choice) -> theme.Figure:
     """Who computes C. Raises the simulator's and the compiler's errors."""
-    data = map_of(choice.program, choice.shape, choice.block, choice.grid, choice.shared_bytes)
-    return thread_map_figure(data, choice.selected_block, choice.thread)
+    return thread_map_figure(map_of(choice.launch), choice.selected_block, choice.thread)
 
 
 @lru_cache(maxsize=16)
-def map_of(program: Program, shape: tuple[int, int], block: Dims, grid: Dims, shared_bytes: int = 0) -> ThreadMap:
+def map_of(launch: Launch) -> ThreadMap:
     """Who stored what, from the recorded stores of every block."""
-    (M, N), (x, y, z) = shape, grid
-    every = tuple(product(range(x), range(y), range(z)))
-    recording = launches.record_launch(program, block, M, N, DEPTH, blocks=every, shared_bytes=shared_bytes)
-    return thread_map(recording, shape, program.name)
+    every = tuple(product(*map(range, launch.grid)))
+    return thread_map(run.record(launch, every), launch.shape[:2], launch.name)
 
 
 class ThreadMapExplorer(LiveExplorer):
     """Controls for the launch (C's shape, block, grid) and for what is selected in it (a block, a thread)."""
 
-    def __init__(
-        self, kernels: Sequence[tuple[str, Program]], block: Dims, shape: tuple[int, int], own: OwnKernel | None
-    ) -> None:
-        self.own = own
+    def __init__(self, kernels: Sequence[tuple[str, Launch]], block: Dims, shape: tuple[int, int]) -> None:
         self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
         shapes = [(f"{rows} × {columns}", (rows, columns)) for rows, columns in dict.fromkeys((*SHAPES, shape))]
         self.shape = choice_slider("shape of C", shapes, shape)
@@ -106,22 +81,24 @@ class ThreadMapExplorer(LiveExplorer):
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
+        launch = replace(self._covering, grid=(self.grid_x.value, self.grid_y.value, 1))
+        return Choice(launch, self.block.value, self.thread.value)
+
+    @property
+    def _covering(self) -> Launch:
+        """The chosen kernel, shape and block, with the grid that covers C."""
         x, y, z = (dim.value for dim in self.dims)
-        grid = (self.grid_x.value, self.grid_y.value, 1)
-        program, own = self.kernel.value, self.own
-        shared_bytes = own.shared_bytes if own is not None and program == Program.of(own) else 0
-        return Choice(program, self.shape.value, (x, y, z), grid, self.block.value, self.thread.value, shared_bytes)
+        return replace(self.kernel.value, shape=(*self.shape.value, DEPTH)).in_blocks(x, y, z)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """A new block or shape gets the grid that covers C; the selection stays inside the launch."""
-        choice = self.choice
+        launch = self._covering
         if moved in (None, self.kernel, self.shape, *self.dims):
-            x, y, _ = covering_grid(choice.program, choice.block, choice.shape, self.own)
+            x, y, _ = launch.grid
             self.grid_x.max, self.grid_y.max = max(MOST_BLOCKS, x), max(MOST_BLOCKS, y)
             self.grid_x.value, self.grid_y.value = x, y
         self.block.max = self.grid_x.value * self.grid_y.value - 1
-        x, y, z = choice.block
-        self.thread.max = min(x * y * z, 1024) - 1
+        self.thread.max = min(launch.threads, 1024) - 1
 
     def draw(self) -> tuple[theme.Figure, str]:
         return picture_of(self.choice), ""
@@ -135,13 +112,14 @@ def explore(
     `own` puts a learner's kernel first, before the naive and the coalesced one, with its own block and shape.
     """
     kernels = [
-        ("along the columns (coalesced)", Program.of(get("coalesced"))),
-        ("down the rows (naive)", Program.of(get("naive"))),
+        ("along the columns (coalesced)", get("coalesced").launch(*shape, DEPTH)),
+        ("down the rows (naive)", get("naive").launch(*shape, DEPTH)),
     ]
     if own is not None:
-        kernels.insert(0, (f"as in {own.name}", Program.of(own)))
-        block, shape = own.block, own.shape[:2] if own.shape else shape
-    return ThreadMapExplorer(kernels, (*block, 1, 1)[:3], shape, own)
+        mine = launch_of(own, *shape, DEPTH)
+        kernels.insert(0, (f"as in {own.name}", mine))
+        block, shape = mine.block, mine.shape[:2]
+    return ThreadMapExplorer(kernels, (*block, 1, 1)[:3], shape)
 
 
 TELLING = (("coalesced", (32, 8, 1)), ("coalesced", (16, 16, 1)), ("naive", (32, 8, 1)), ("naive", (16, 16, 1)))
@@ -151,8 +129,7 @@ def small_multiples(settings: Sequence[tuple[str, Dims]] = TELLING, shape: tuple
     """The explorer's static twin: (kernel, block) side by side, warp 0 in the order of its lanes."""
     corners = []
     for name, block in settings:
-        program = Program.of(get(name))
-        data = map_of(program, shape, block, covering_grid(program, block, shape))
+        data = map_of(get(name).launch(*shape, DEPTH).in_blocks(*block))
         corners.append(Corner(data, f"{name} ({block[0]}, {block[1]})"))
     M, N = shape
     return thread_maps_figure(corners, f"The upper left corner of C, {M} × {N}: which way does a warp run?")

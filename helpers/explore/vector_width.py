@@ -13,18 +13,17 @@ from functools import lru_cache
 import ipywidgets
 import numpy as np
 
-from gemm_kernels import OwnKernel, get
-from helpers import compiler, simulator
+from gemm_kernels import Kernel, Launch, OwnKernel, get
+from helpers import compiler, run
 from helpers.analysis.vector_width import LineCode, Way, line_code
+from helpers.compiler import CompiledKernel
 from helpers.draw import theme
 from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths_figure
-from helpers.explore.bank_board import DEPTH, SIZE, Staged
+from helpers.explore.bank_board import shown
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.machine_code import record_as_run
 from helpers.explore.widgets import choice_slider, number_slider
-from helpers.gpu import KERNEL_OPTIONS
-from helpers.simulator import Misaligned
+from helpers.simulator.errors import Misaligned
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
 COPY = "a copy of four floats a lane"
@@ -81,10 +80,8 @@ def way_of(width: Width, copy: Copy) -> Way:
     """What the load of A costs the warp, recorded in machine code."""
     A, C = np.zeros(ROWS * copy.stride + MOST_SHIFT + 4 * LANES, np.float32), np.zeros(4 * LANES, np.float32)
     args = (np.int32(copy.stride), np.int32(copy.row), np.int32(copy.first), A, C)
-    function = _function(width.entry)
     try:
-        with simulator.record(level="sass", checks="off") as recording:
-            function((1,), (LANES,), args)
+        recording = run.recorded(run.simulated(COPY_SOURCE, width.entry), (1,), (LANES,), args)
     except Misaligned:
         byte = 4 * (copy.row * copy.stride + copy.first)
         size = {"float2": 8, "float4": 16}[width.arguments.split(",")[0]]
@@ -93,19 +90,17 @@ def way_of(width: Width, copy: Copy) -> Way:
     return Way(width.label, recording.total("requests", "global", "ld"), recording.total("sectors", "global", "ld"))
 
 
-@lru_cache(maxsize=8)
-def _function(entry: str) -> simulator.Kernel:
-    return simulator.RawModule(code=COPY_SOURCE, options=KERNEL_OPTIONS, name_expressions=[entry]).get_function(entry)
-
-
-@lru_cache(maxsize=32)
-def _instructions(source: str, entry: str) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+def _instructions(compiled: CompiledKernel) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
     """(PTX by line, SASS by line)."""
-    compiled = compiler.compile(source, entry, options=KERNEL_OPTIONS)
     try:
         return compiler.ptx_by_line(compiled), compiler.sass_by_line(compiled)
     except (compiler.NvdisasmMissing, compiler.DisassemblyError) as error:
         raise CannotShow(str(error)) from error
+
+
+@lru_cache(maxsize=8)
+def _copy_instructions(entry: str) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    return _instructions(run.simulated(COPY_SOURCE, entry).compiled)
 
 
 def picture_of(width: Width, copy: Copy) -> theme.Figure:
@@ -119,17 +114,18 @@ def picture_of(width: Width, copy: Copy) -> theme.Figure:
 
 
 def _copy_code(width: Width, line: int, array: str) -> LineCode:
-    return line_code(COPY_SOURCE, line, *_instructions(COPY_SOURCE, width.entry), array)
+    return line_code(COPY_SOURCE, line, *_copy_instructions(width.entry), array)
 
 
-def lines_of(staged: Staged) -> list[LineCode]:
+@lru_cache(maxsize=24)
+def lines_of(kernel: Kernel | OwnKernel | Launch) -> tuple[LineCode, ...]:
     """The lines of a kernel that became memory instructions. Raises CompileError, and CannotShow without nvdisasm."""
-    source = staged.program.source
-    by_line = _instructions(source, staged.program.entry)
+    source = kernel.source
+    by_line = _instructions(run.compiled(kernel))
     texts = source.splitlines()
     lines = sorted({*by_line[0], *by_line[1]})
     found = [line_code(source, line, *by_line, array_of(texts[line - 1])) for line in lines]
-    return [one for one in found if one.ptx or one.sass]
+    return tuple(one for one in found if one.ptx or one.sass)
 
 
 def array_of(text: str) -> str:
@@ -138,58 +134,56 @@ def array_of(text: str) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-def picture_of_line(staged: Staged, code: LineCode) -> theme.Figure:
+def picture_of_line(launch: Launch, code: LineCode) -> theme.Figure:
     """A line of a kernel, and what it costs warp 0 of the first block."""
-    M, N, K = staged.shape or (SIZE, SIZE, DEPTH)
-    recording = record_as_run(staged.program, staged.block, M, N, K, shared_bytes=staged.shared_bytes)
-    rows = recording.requests(line=code.line)
+    rows = run.record(launch).requests(line=code.line)
     shared = set(rows["space"]) == {"shared"}
     unit = "wavefronts" if shared else "sectors"
-    way = Way(f"warp 0, {theme.plural(K, 'step')} of k", len(rows), int(rows[unit].sum()), unit)
-    return vector_width_figure([code], [way], 0, f"{staged.program.name}, line {code.line}")
+    way = Way(f"warp 0, {theme.plural(launch.shape[2], 'step')} of k", len(rows), int(rows[unit].sum()), unit)
+    return vector_width_figure([code], [way], 0, f"{launch.name}, line {code.line}")
 
 
 class VectorWidthExplorer(LiveExplorer):
     """Controls for a copy of the learner's own width and alignment, or for the line of a kernel."""
 
-    def __init__(self, kernels: Sequence[Staged], first: Staged | None, width: Width, copy: Copy) -> None:
-        names = [(COPY, None), *((f"kernel {staged.program.name}", staged) for staged in kernels)]
-        self.staged = choice_list("code of", names, first)
+    def __init__(self, kernels: Sequence[Launch], first: Launch | None, width: Width, copy: Copy) -> None:
+        names = [(COPY, None), *((f"kernel {launch.name}", launch) for launch in kernels)]
+        self.launch = choice_list("code of", names, first)
         self.line = choice_list("line", [("the copy", None)], None)
         self.width = choice_slider("a lane moves", [(width.label, width) for width in WIDTHS], width)
         self.stride = choice_slider("columns of A", list(dict.fromkeys((*STRIDES, copy.stride))), copy.stride)
         self.row = number_slider("row", ROWS - 1)
         self.first = number_slider("first column", MOST_SHIFT)
         self.row.value, self.first.value = copy.row, copy.first
-        self._compiled: set[Staged | None] = set()
-        rows = [[self.staged, self.line], [self.width, self.stride], [self.row, self.first]]
+        self._compiled: set[Launch | None] = set()
+        rows = [[self.launch, self.line], [self.width, self.stride], [self.row, self.first]]
         super().__init__("Explorer: what the compiler makes of a line.", rows, FIGURE_HEIGHT)
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """Only the controls that change the picture can be moved."""
         for control in (self.width, self.stride, self.row, self.first):
-            control.disabled = self.staged.value is not None
-        self.line.disabled = self.staged.value is None
-        if self.staged.value is None:
+            control.disabled = self.launch.value is not None
+        self.line.disabled = self.launch.value is None
+        if self.launch.value is None:
             self.line.options = [("the copy", None)]
 
     def is_slow(self) -> bool:
-        return self.staged.value not in self._compiled
+        return self.launch.value not in self._compiled
 
     def draw(self) -> tuple[theme.Figure, str]:
-        staged = self.staged.value
-        if staged is None:
+        launch = self.launch.value
+        if launch is None:
             picture = picture_of(self.width.value, Copy(self.stride.value, self.row.value, self.first.value))
         else:
             with self.quiet():
-                self._offer(lines_of(staged))
+                self._offer(lines_of(launch))
             if self.line.value is None:
-                raise CannotShow(f"No line of {staged.program.name} accesses memory. Choose another kernel.")
-            picture = picture_of_line(staged, self.line.value)
-        self._compiled.add(staged)
+                raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
+            picture = picture_of_line(launch, self.line.value)
+        self._compiled.add(launch)
         return picture, "Compiled for sm_90, the architecture of the H200."
 
-    def _offer(self, found: list[LineCode]) -> None:
+    def _offer(self, found: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
         options = [(f"line {one.line}: {one.text[:44]}", one) for one in found] or [("none", None)]
         if list(self.line.options) != options:
@@ -202,9 +196,9 @@ def explore(
     own: OwnKernel | None = None, *, kernel: str | None = None, width: Width = WIDTHS[-1], copy: Copy | None = None
 ) -> VectorWidthExplorer:
     """The explorer, beginning with a copy, or with a kernel of the ladder, or with a learner's own kernel."""
-    kernels = [Staged.of(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
-    mine = [Staged.of(own)] if own else []
-    first = [*mine, *([Staged.of(get(kernel))] if kernel else []), None][0]
+    kernels = [shown(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
+    mine = [shown(own)] if own else []
+    first = [*mine, *([shown(get(kernel))] if kernel else []), None][0]
     return VectorWidthExplorer([*mine, *kernels], first, width, copy or Copy())
 
 

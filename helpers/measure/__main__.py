@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gemm_kernels import LADDER, Kernel, choices, get
-from helpers import gpu
+from helpers import gpu, run
 from helpers.measure import choosing, compared, fastest_suite, recordings, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.compared import Compared
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
         print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
         return 1
-    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, gpu.LaunchFailed) as error:
+    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, run.LaunchFailed) as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 

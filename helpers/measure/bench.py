@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Kernel
-from helpers import gpu
+from helpers import gpu, run
 from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.timing import interleave
@@ -68,7 +68,7 @@ def accept(
     refused: list[Refusal] = []
     for kernel in kernels:
         try:
-            launch = gpu.load(kernel)
+            launch = run.load(kernel)
             accepted.append(Accepted(kernel, launch, check(launch)))
         except Exception as reason:  # compile and launch errors are CuPy's own types
             stop_after_fault(kernel, reason)
@@ -137,7 +137,7 @@ def compile_all(kernels: Sequence[Kernel], report: Callable[[int, int], None] = 
 
     def compiled(kernel: Kernel) -> None:
         with cupy.cuda.Device(device), contextlib.suppress(Exception):
-            gpu.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry]).compile()
+            run.module(kernel.source, kernel.entry).compile()
 
     different = list({kernel.entry: kernel for kernel in kernels}.values())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -170,7 +170,7 @@ def stop_after_fault(kernel: Kernel, reason: Exception) -> None:
     try:
         gpu.synchronize()
     except Exception:
-        raise gpu.LaunchFailed(
+        raise run.LaunchFailed(
             f"{kernel.name} faulted on the GPU ({reason}); nothing more can be measured."
         ) from reason
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, VECTORS, Kernel, at_shape, by_shape, get
-from helpers import gpu
+from helpers import gpu, run
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
 from helpers.measure.problem import ALPHA, BETA, Reference, problem, tolerance
@@ -64,7 +64,7 @@ def check(
     tried = {kernel.name: by_shape.variants(kernel, gpu.name()) for kernel in kernels}
     every = [one for variant in tried.values() for one in variant]
     compile_all([*every, *kernels])
-    launches = {one.entry: gpu.load(one) for one in [*every, *kernels]}
+    launches = {one.entry: run.load(one) for one in [*every, *kernels]}
     rows = {kernel.name: _Row(kernel, len(tried[kernel.name])) for kernel in kernels}
     for done, shape in enumerate(shapes, start=1):
         A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
@@ -154,7 +154,7 @@ def launch_all(names: Sequence[str]) -> int:
     count = 0
     for name in names:
         for kernel in by_shape.variants(get(name), gpu.name()):
-            launch = gpu.load(kernel)
+            launch = run.load(kernel)
             for M, N, K in (*SANITIZED, *SANITIZED_ALIGNED):
                 A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
                 for beta, output in ((0.0, gpu.empty((M, N), np.float32)), (BETA, C)):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gemm_kernels import LADDER, Kernel, get
-from helpers import devices, gpu
+from helpers import devices, gpu, run
 from helpers.measure import recordings
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
@@ -79,12 +79,10 @@ def record_counters(
 
 def write_cubins(folder: Path, kernels: Sequence[Kernel] = LADDER, arch: str = devices.DEFAULT.arch) -> Path:
     """Compile the kernels with the course's compiler for `arch` into folder/<kernel>.cubin, with an index of names."""
-    from helpers import compiler
-
     folder.mkdir(parents=True, exist_ok=True)
     functions, versions = {}, set()
     for kernel in kernels:
-        compiled = compiler.compile(kernel.source, kernel.entry, arch=arch, options=gpu.KERNEL_OPTIONS)
+        compiled = run.compiled(kernel, arch)
         (folder / f"{kernel.name}.cubin").write_bytes(compiled.cubin)
         functions[kernel.name] = compiled.lowered_name
         versions.add(".".join(map(str, compiled.compiler_version)))
@@ -152,10 +150,10 @@ def launch_all(names: Sequence[str], cubins: Path | None) -> None:
     for name in names:
         kernel = get(name)
         if cubins is None:
-            launch = gpu.load(kernel)
+            launch = run.load(kernel)
         else:
             module = gpu.RawModule(path=str(cubins / f"{name}.cubin"))
-            launch = gpu.launcher(kernel, module.get_function(_index(cubins)["functions"][name]))
+            launch = run.launcher(kernel, module.get_function(_index(cubins)["functions"][name]))
         for M, N, K in SHAPES:
             A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
             launch(M, N, K, ALPHA, A, B, BETA, C)

@@ -11,7 +11,7 @@ import numpy as np
 
 import gemm_kernels
 from gemm_kernels import LADDER, Kernel
-from helpers import gpu
+from helpers import gpu, run
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all
 from helpers.measure.measurement import Measurement
@@ -81,7 +81,7 @@ def golden(kernel: Kernel) -> Iterator[dict[str, Any]]:
         A, B, C = problem(M, N, K, GOLDEN_SEED)
         for beta in golden_betas(M, N, K):
             before = None if beta == 0.0 else C
-            result = gpu.multiply(kernel, A, B, before, ALPHA, beta)
+            result = run.multiply(kernel, A, B, before, ALPHA, beta)
             verify(result, A, B, before, ALPHA, beta)
             yield {
                 "kernel": kernel.name,

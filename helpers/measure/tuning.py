@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import Kernel, choices, get
+from gemm_kernels.launch import OPTIONS
 from gemm_kernels.rules import broken
 from helpers import gpu
 from helpers.devices import Device
@@ -200,7 +201,7 @@ def search(
         block_size_names=["THREADS"],
         smem_args={"size": lambda params: _kernel(params).shared_bytes},
         lang="CUPY",
-        compiler_options=list(gpu.KERNEL_OPTIONS),
+        compiler_options=list(OPTIONS),
         defines={},
         iterations=_launches(shape),
         observers=[observer],

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
+from helpers import run
 from helpers.analysis.access import WarpAccess, warp_access
-from helpers.explore import launches
 from tests.draw.data import LANES, access
 
 
@@ -54,7 +54,7 @@ def test_a_warp_has_32_lanes():
 
 @pytest.fixture(scope="module")
 def recording():
-    return launches.record_launch(get("coalesced"), (16, 4), M=32, N=48, K=9)
+    return run.record(get("coalesced").launch(M=32, N=48, K=9).in_blocks(16, 4))
 
 
 def test_the_kth_load_of_a_warp_is_the_one_of_step_k(recording):

@@ -3,8 +3,22 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.block_shapes import exceptions, rank_correlation
+from gemm_kernels import get
+from helpers.analysis.block_shapes import counted, exceptions, rank_correlation, recorded
 from tests.draw.test_block_shapes import SHAPES
+
+
+def test_a_block_shape_has_its_counts_and_its_recorded_speed():
+    shape = counted(get("coalesced"), (16, 16), 2048)
+    measured = recorded(get("coalesced"), (16, 16), 2048)
+    assert (shape.sectors_per_request, shape.tags_per_request) == (2.0, 1.5)
+    assert shape.gflops == measured.gflops > 1000
+    assert measured.label == "recorded on NVIDIA H200"
+
+
+def test_a_shape_that_nobody_measured_has_no_speed():
+    assert counted(get("coalesced"), (48, 2), 2048).gflops is None
+    assert recorded(get("coalesced"), (64, 64), 2048) is None
 
 
 def test_the_rank_correlation_is_spearmans():

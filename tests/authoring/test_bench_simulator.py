@@ -3,7 +3,7 @@
 import pytest
 
 import gemm_kernels
-from helpers import simulator
+from helpers import run, simulator
 from helpers.authoring.bench import simulator as bench
 
 
@@ -17,7 +17,7 @@ def test_a_row_gives_the_numbers_of_one_kernel():
     )
     with simulator.record(level="ptx") as recording:
         naive = gemm_kernels.get("naive")
-        bench.load(naive, naive.source)(naive.grid(16, 16), naive.block, bench.problem(16)[0])
+        run.start(bench.load(naive, naive.source), naive.launch(16, 16, 16), *bench.problem(16))
     assert row.instructions == recording.counters["smsp__inst_executed.sum"] > 0
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import gpu, simulator
+from gemm_kernels.launch import OPTIONS
+from helpers import run, simulator
 from helpers.analysis.lines import LineCost, line_costs, source_costs
 from helpers.draw import theme
 from helpers.draw.heat_source import _HEAT, HeatSource, heat_source
@@ -108,8 +109,8 @@ def test_what_the_assembler_merged_is_said_above_the_source_and_at_the_line():
 @pytest.fixture(scope="module")
 def recording() -> simulator.Recording:
     kernel = get("transposed")
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
-    launch = gpu.launcher(kernel, module.get_function(kernel.entry))
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
+    launch = run.launcher(kernel, module.get_function(kernel.entry))
     with simulator.record(level="sass", checks="off") as found:
         arrays = [np.zeros(shape, np.float32) for shape in ((256, 16), (16, 256), (256, 256))]
         launch(256, 256, 16, 1.0, *arrays[:2], 0.0, arrays[2])

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers import exercises, gpu
+from helpers import exercises, gpu, run
 from helpers.exercises.framework import on_gpu, progress
 from helpers.exercises.framework.exercise import KernelExercise
 
@@ -145,7 +145,7 @@ def submit_all(exercise: KernelExercise, door: Door, faults: Iterable[str] = FAU
 def main(names: list[str]) -> int:
     """All exercises with kernels, or those named, on the GPU of this machine."""
     os.environ[progress.ENVIRONMENT_VARIABLE] = os.path.join(tempfile.mkdtemp(), "progress.json")
-    on_gpu.gpu = door = Door()  # type: ignore[assignment]
+    on_gpu.gpu = run.gpu = door = Door()  # type: ignore[assignment]
     print(f"{gpu.describe()}{'' if door.real else ' (no GPU here: the simulator stands in for one)'}")
     kernels = [
         one for one in exercises.EXERCISES if isinstance(one, KernelExercise) and (not names or one.name in names)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers import exercises, gpu
+from helpers import exercises, gpu, run
 from helpers.exercises.framework import on_gpu, progress
 from helpers.exercises.framework.exercise import KernelExercise
 from tests.exercises.broken_kernels import FAULTS, Door, broken, submit_all
@@ -17,7 +17,8 @@ TRIED = FAULTS if gpu.backend() == "gpu" else ("a store far away", "a race", "Na
 def door(monkeypatch, tmp_path):
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
     counted = Door()
-    monkeypatch.setattr(on_gpu, "gpu", counted)
+    for module in (on_gpu, run):
+        monkeypatch.setattr(module, "gpu", counted)
     return counted
 
 

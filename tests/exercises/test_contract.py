@@ -11,12 +11,13 @@ import pytest
 
 from helpers.exercises import EXERCISES, QUESTIONS, get, of_notebook
 from helpers.exercises.__main__ import main as command
-from helpers.exercises.framework import contract, judge, kept, progress, trial
+from helpers.exercises.framework import contract, judge, kept, progress
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import NEVER_SET, Blank, Plain
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.judge import Examination
 from helpers.exercises.framework.values import ValueExercise
+from helpers.run import simulated
 
 KERNELS = [one for one in EXERCISES if isinstance(one, KernelExercise)]
 VALUES = [one for one in EXERCISES if isinstance(one, ValueExercise)]
@@ -84,7 +85,7 @@ def test_the_starter_runs_and_is_not_done_and_is_not_marked_wrong(exercise):
 
 @pytest.mark.parametrize("exercise", [one for one in KERNELS if one.goals], ids=lambda one: one.name)
 def test_goals_are_counted_in_the_machine_code(exercise):
-    kernel = trial.compiled(exercise.solved, exercise.problem.entry)
+    kernel = simulated(exercise.solved, exercise.problem.entry)
     assert judge.measured(kernel, exercise.problem, exercise.judged).recording.level == "sass"
 
 

@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from helpers import exercises, plan
+from helpers import exercises, plan, run
 from helpers.exercises.framework import marked, on_gpu, problems, progress
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.problems import Case
@@ -153,18 +153,24 @@ class FakeGpu:
         C[...] = self.answer(alpha * (A @ B) + (beta * C if beta else 0))
 
 
+def put_on(monkeypatch, device: FakeGpu) -> None:
+    """Let the last step of a check find this device."""
+    for module in (on_gpu, run):
+        monkeypatch.setattr(module, "gpu", device)
+
+
 def test_the_gpu_is_asked_for_every_case_and_says_that_it_agrees(monkeypatch):
     device = FakeGpu(lambda C: C)
-    monkeypatch.setattr(on_gpu, "gpu", device)
+    put_on(monkeypatch, device)
     verdict = BETA.check(BETA.solved)
     assert verdict.passed is True and verdict.sentence.endswith("The NVIDIA Test computes the same, bit for bit.")
     assert device.launches == sum(case.launches for case in BETA.problem.cases)
 
 
 def test_a_gpu_that_disagrees_or_refuses_is_reported(monkeypatch):
-    monkeypatch.setattr(on_gpu, "gpu", FakeGpu(lambda C: C + 1))
+    put_on(monkeypatch, FakeGpu(lambda C: C + 1))
     assert "NVIDIA Test" in BETA.check(BETA.solved).sentence and BETA.check(BETA.solved).passed is False
-    monkeypatch.setattr(on_gpu, "gpu", FakeGpu(lambda C: 1 / 0))
+    put_on(monkeypatch, FakeGpu(lambda C: 1 / 0))
     assert "refuses the kernel" in BETA.check(BETA.solved).sentence
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from helpers import compiler, gpu
+from helpers import run
 from helpers.exercises import n09
 from helpers.models.pipeline import steady_state
 
@@ -17,7 +17,7 @@ def test_the_prediction_is_answered_by_the_pipeline_model():
 
 def test_the_shared_bytes_of_the_question_are_those_that_the_compiler_counts():
     kernel = n09.TILE
-    compiled = compiler.compile(kernel.source, kernel.entry, options=gpu.KERNEL_OPTIONS)
+    compiled = run.compiled(kernel)
     assert n09.shared_bytes(2) == compiled.shared_bytes
     assert n09.check_shared_bytes(compiled.shared_bytes).passed
 

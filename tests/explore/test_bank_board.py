@@ -6,7 +6,7 @@ from gemm_kernels import OwnKernel, get
 from helpers import compiler
 from helpers.compiler import disassembly
 from helpers.explore import bank_board
-from helpers.explore.bank_board import Staged, Tile, places, tile_access
+from helpers.explore.bank_board import Tile, places, tile_access
 from helpers.explore.live import CannotShow
 from tests.explore.driving import drive, living_figures, shown
 
@@ -24,8 +24,8 @@ OWN = OwnKernel(OWN_SOURCE, "mine", (32, 2, 1))
 
 def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monkeypatch):
     explorer = bank_board.explore(OWN)
-    explorer.staged.options = [
-        pair for pair in explorer.staged.options if pair[0] in ("kernel mine", bank_board.BY_HAND)
+    explorer.launch.options = [
+        pair for pair in explorer.launch.options if pair[0] in ("kernel mine", bank_board.BY_HAND)
     ]
     before = living_figures()
     seen = drive(explorer, monkeypatch, settings=120)
@@ -66,8 +66,8 @@ def test_a_swizzle_needs_rows_of_32():
 def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
     stores = {}
     for name in ("transposed", "padded", "swizzled"):
-        place = next(place for place in places(Staged.of(get(name))) if place.name == "store to As")
-        stores[name] = [access.wavefronts for access in places(Staged.of(get(name)))[place]]
+        place = next(place for place in places(bank_board.shown(get(name))) if place.name == "store to As")
+        stores[name] = [access.wavefronts for access in places(bank_board.shown(get(name)))[place]]
     assert set(stores["transposed"]) == {8}
     assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
 
@@ -75,7 +75,7 @@ def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
 def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
     loads = {}
     for name in ("transposed", "interleaved"):
-        found = places(Staged.of(get(name)))
+        found = places(bank_board.shown(get(name)))
         loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
     assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one
 
@@ -98,7 +98,7 @@ def test_a_learners_kernel_comes_first_and_its_lines_are_named():
     assert explorer.warp.max == 1
     assert (
         "32\u00a0wavefronts where 1 would do"
-        in bank_board.picture_of(Staged.of(OWN), explorer.place.options[0][1]).caption
+        in bank_board.picture_of(bank_board.shown(OWN), explorer.place.options[0][1]).caption
     )
 
 
@@ -111,7 +111,7 @@ def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():
 def test_only_controls_that_change_the_picture_are_free():
     explorer = bank_board.explore()
     assert explorer.warp.disabled and not explorer.padding.disabled
-    explorer.staged.value = explorer.staged.options[1][1]
+    explorer.launch.value = explorer.launch.options[1][1]
     assert explorer.padding.disabled and not explorer.request.disabled
 
 

@@ -3,10 +3,12 @@
 import pytest
 
 from gemm_kernels import get
+from helpers import run
 from helpers.explore import barriers
 from tests.explore.driving import drive
 
 KERNEL = get("shared_memory", T=8)
+LAUNCH = KERNEL.launch(24, 16, 40)
 
 
 def said(removed: int, tile: int = 8, phase: int = 0) -> str:
@@ -14,7 +16,7 @@ def said(removed: int, tile: int = 8, phase: int = 0) -> str:
 
 
 def test_with_both_barriers_nothing_is_found():
-    found = barriers.sanitize(barriers.Program.of(KERNEL), KERNEL, 24, 16, 40)
+    found = run.sanitize(LAUNCH)
     assert found.right
     assert found.report.findings == ()
     assert found.report.shared_accesses > 0
@@ -22,24 +24,24 @@ def test_with_both_barriers_nothing_is_found():
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_without_a_barrier_the_result_is_right_by_luck_and_both_tiles_race(number):
-    found = barriers.sanitize(barriers.without(KERNEL, number), KERNEL, 24, 16, 40)
+    found = run.sanitize(barriers.without(LAUNCH, number))
     assert found.right  # the simulator's threads go in step
     assert {one.array for one in found.report.findings} == {"As", "Bs"}
 
 
 def test_only_the_barriers_line_is_taken_out():
-    before, after = KERNEL.source.splitlines(), barriers.without(KERNEL, 1).source.splitlines()
+    before, after = KERNEL.source.splitlines(), barriers.without(LAUNCH, 1).source.splitlines()
     gone = [line for line in before if line not in after]
     assert len(before) == len(after) + 1 and len(gone) == 1 and "__syncthreads();" in gone[0]
 
 
 def test_a_kernel_without_that_many_barriers_is_answered_with_how_many_it_has():
     with pytest.raises(ValueError, match="coalesced has 0 barriers; there is no number 1"):
-        barriers.without(get("coalesced"), 1)
+        barriers.without(get("coalesced").launch(8, 8, 8), 1)
 
 
 def test_without_the_first_barrier_a_read_may_come_before_the_store():
-    lines = barriers.without(KERNEL, 1).source.splitlines()
+    lines = barriers.without(LAUNCH, 1).source.splitlines()
     store = 1 + next(number for number, line in enumerate(lines) if line.strip().startswith("Bs[y][x] ="))
     read = 1 + next(number for number, line in enumerate(lines) if "acc += As[y][k]" in line)
     assert said(1) == (

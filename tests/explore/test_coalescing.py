@@ -7,12 +7,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from gemm_kernels import OwnKernel, get
+from helpers import run
 from helpers.analysis.access import warp_access
-from helpers.analysis.block_shapes import recorded
+from helpers.analysis.block_shapes import SHORT_K, recorded
 from helpers.authoring.bench import explorers as bench
-from helpers.explore import coalescing, launches
+from helpers.explore import coalescing
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
-from helpers.explore.launches import Program
 from helpers.explore.widgets import STATIC_NOTE
 from helpers.measure import Performance
 
@@ -49,14 +49,14 @@ def test_every_control_changes_the_picture(explorer, control, value):
 def test_the_axis_order_changes_the_kernel_and_its_speed(explorer):
     before = explorer.stage.note.value
     explorer.kernel.value = coalesced_option(explorer)
-    assert explorer.choice.program.name == "coalesced"
+    assert explorer.choice.launch.name == "coalesced"
     assert explorer.stage.note.value.startswith("coalesced") and explorer.stage.note.value != before
 
 
 def test_what_is_drawn_is_what_was_recorded():
-    choice = Choice(Program.of(get("naive")), (8, 8), width=100, warp=1, k=7)
-    recording = launches.record_launch(get("naive"), (8, 8), coalescing.ROWS, 100, launches.SHORT_K)
-    load = warp_access(recording, "A", "ld", 7, warp=1)
+    launch = get("naive").launch(coalescing.ROWS, 100, SHORT_K).in_blocks(8, 8)
+    choice = Choice(launch, warp=1, k=7)
+    load = warp_access(run.record(launch), "A", "ld", 7, warp=1)
     picture = coalescing.picture_of(choice)
     assert f"Load of A: {load.sectors}\u00a0sectors for {load.useful_bytes}\u00a0useful bytes" in picture.caption
 
@@ -79,7 +79,7 @@ def test_a_warp_outside_the_matrix_is_a_sentence_too(explorer):
 
 
 def test_sliders_reach_as_far_as_the_block_and_the_loop(explorer):
-    assert (explorer.warp.max, explorer.k.max) == (1, launches.SHORT_K - 1)
+    assert (explorer.warp.max, explorer.k.max) == (1, SHORT_K - 1)
     explorer.block_y.value = 32
     assert explorer.warp.max == 31
     explorer.warp.value = 31
@@ -115,7 +115,7 @@ def test_random_settings_never_raise_and_keep_no_figure(explorer):
 def test_a_learners_own_kernel_is_a_third_choice():
     own = OwnKernel(get("coalesced").source, "sgemm_coalesced", (32, 1), shape=(96, 64, 5), name="mine")
     explorer = coalescing.explore(own)
-    assert explorer.choice == Choice(Program.of(own), (32, 1), 64, steps=5, rows=96) and explorer.k.max == 4
+    assert explorer.choice == Choice(own.launch(96, 64, 5)) and explorer.k.max == 4
     assert shows_a_picture(explorer)
     assert explorer.stage.note.value == "mine was not recorded on a GPU."
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gemm_kernels import OwnKernel, get
+from helpers import run
 from helpers.explore import hierarchy
-from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, Tiled, levels_of, warptiled, with_lane_map
-from helpers.explore.launches import record_launch
+from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, levels_of, warptiled, with_lane_map
 from helpers.explore.live import CannotShow
 from tests.explore.driving import drive, living_figures, shown
 
@@ -18,7 +18,7 @@ mine(int M, int N, int K, float alpha, const float *A, const float *B, float bet
 }
 """
 OWN = OwnKernel(OWN_SOURCE, "mine", (64,))
-SMALL = Tiled.of(warptiled(SHAPES[3]), "small")
+SMALL = hierarchy.shown(warptiled(SHAPES[3]))
 
 
 @pytest.fixture
@@ -36,12 +36,8 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(explo
 
 
 def test_what_is_drawn_is_what_was_recorded():
-    data, level = levels_of(SMALL)
-    staged = SMALL.staged
-    recording = record_launch(
-        staged.program, staged.block, *SMALL.shape, shared_bytes=staged.shared_bytes, level="sass"
-    )
-    assert level == "sass"
+    data, recording = levels_of(SMALL), run.record(SMALL)
+    assert recording.level == "sass"
     for warp in range(data.warps):
         rows = recording.requests(space="global", op="st", warp=warp, array="C")
         for row in rows:
@@ -56,7 +52,7 @@ def test_what_is_drawn_is_what_was_recorded():
 def test_the_zigzag_saves_half_the_wavefronts_of_one_fragment():
     each = {}
     for lane_map in LANE_MAPS:
-        data, _ = levels_of(with_lane_map(SMALL, lane_map))
+        data = levels_of(with_lane_map(SMALL, lane_map))
         each[lane_map] = {tile: loads.each for tile, loads in data.loads[0].items()}
     assert each[ZIGZAG] == {"As": 2, "Bs": 2}
     assert each["row by row"] == {"As": 2, "Bs": 4}
@@ -64,7 +60,7 @@ def test_the_zigzag_saves_half_the_wavefronts_of_one_fragment():
 
 
 def test_every_lane_map_covers_the_same_tile():
-    tiles = [levels_of(with_lane_map(SMALL, lane_map))[0] for lane_map in LANE_MAPS]
+    tiles = [levels_of(with_lane_map(SMALL, lane_map)) for lane_map in LANE_MAPS]
     for data in tiles:
         assert data.tile == (64, 128)
         assert (np.bincount(data.owner.ravel()) == 8 * 4).all()
@@ -87,7 +83,7 @@ def test_a_kernel_with_lanes_of_its_own_is_answered_in_a_sentence(explorer):
 def test_a_kernel_that_stores_nothing_to_c_is_answered_in_a_sentence():
     silent = OWN_SOURCE.replace("C[row * N + col] = alpha;", "")
     with pytest.raises(CannotShow, match="stores nothing to an array called C"):
-        levels_of(Tiled.of(OwnKernel(silent, "mine", (32,), depth=2)))
+        levels_of(hierarchy.shown(OwnKernel(silent, "mine", (32,), depth=2)))
 
 
 def test_every_shape_keeps_the_rules_of_the_kernel():

@@ -1,8 +1,8 @@
 """The explorer of the copy pipeline."""
 
 from gemm_kernels import OwnKernel, get
+from helpers import run
 from helpers.explore import pipeline
-from helpers.explore.launches import record_launch
 from helpers.explore.pipeline import Loop, loop_of
 from helpers.models.pipeline import Pipeline, Work
 from tests.explore.driving import drive, living_figures, shown
@@ -36,7 +36,7 @@ def test_the_work_is_what_one_more_k_block_adds_to_the_machine_code():
     loop = loop_of(kernel)
     depth, warps = kernel.params["BK"], kernel.threads // 32
     rows, columns = kernel.tile
-    recordings = [record_launch(kernel, kernel.block, rows, columns, n * depth, level="sass") for n in (8, 9)]
+    recordings = [run.record(kernel.launch(rows, columns, n * depth)) for n in (8, 9)]
     more, less = (one.instructions() for one in reversed(recordings))
     assert loop.work.copy + loop.work.store + loop.work.multiply == round((more - less) / warps)
     floats = depth * (rows + columns)
@@ -49,7 +49,7 @@ def test_a_slider_of_the_work_leaves_the_kernels_numbers():
     explorer = pipeline.explore()
     explorer.kernel.value = named(explorer, "double_buffered")
     explorer.latency.value = 600
-    assert explorer.kernel.value.program.name == "double_buffered"
+    assert explorer.kernel.value.name == "double_buffered"
     explorer.multiply.value += 1
     assert explorer.kernel.value is None
     assert "instructions of" not in explorer.stage.note.value
@@ -57,7 +57,7 @@ def test_a_slider_of_the_work_leaves_the_kernels_numbers():
 
 def test_every_kernel_of_the_list_says_how_many_buffers_it_has():
     explorer = pipeline.explore()
-    stages = {one.program.name: one.stages for _, one in explorer.kernel.options if one is not None}
+    stages = {one.name: one.buffers for _, one in explorer.kernel.options if one is not None}
     assert stages == {
         "vectorized": 1,
         "double_buffered": 2,

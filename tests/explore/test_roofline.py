@@ -3,9 +3,8 @@
 import pytest
 
 from gemm_kernels import LADDER, OwnKernel, get
-from helpers import devices
-from helpers.explore import launches, roofline
-from helpers.explore.launches import Program
+from helpers import devices, run
+from helpers.explore import roofline
 from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
 
@@ -14,7 +13,7 @@ COUNTERS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 
 
 def counted(kernel, shape) -> int:
-    return roofline.bytes_moved(Program.of(kernel), kernel.block, kernel.tile, shape, kernel.shared_bytes)
+    return roofline.bytes_moved(kernel.launch(*shape))
 
 
 def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
@@ -37,13 +36,13 @@ def test_the_counted_bytes_are_nsight_computes_sectors(name):
 @pytest.mark.parametrize("name", ["naive", "shared_memory"])
 def test_one_block_at_two_depths_tells_the_bytes_of_the_whole_launch(name):
     kernel = get(name)
-    whole = launches.record_whole_launch(kernel, 96, 64, 160).total("sectors", "global")
+    whole = run.record_whole(kernel.launch(96, 64, 160)).total("sectors", "global")
     assert counted(kernel, (96, 64, 160)) == 32 * whole
 
 
 def test_a_matrix_smaller_than_the_tile_is_counted_as_it_is():
     kernel = get("block_tile_2d")
-    whole = launches.record_whole_launch(kernel, 32, 64, 64).total("sectors", "global")
+    whole = run.record_whole(kernel.launch(32, 64, 64)).total("sectors", "global")
     assert counted(kernel, (32, 64, 64)) == 32 * whole
 
 
@@ -82,7 +81,7 @@ def test_a_learners_kernel_is_counted_beside_the_ladders():
 @pytest.mark.parametrize("name", ["naive", "shared_memory"])
 def test_the_blocks_at_an_edge_are_counted_by_themselves(name):
     kernel = get(name)
-    whole = launches.record_whole_launch(kernel, 40, 24, 64).total("sectors", "global")
+    whole = run.record_whole(kernel.launch(40, 24, 64)).total("sectors", "global")
     assert counted(kernel, (40, 24, 64)) == 32 * whole
 
 

@@ -3,10 +3,9 @@
 import pytest
 
 from gemm_kernels import OwnKernel, get
+from helpers import run
 from helpers.explore import diff, heat_source
-from helpers.explore.bank_board import Staged
-from helpers.explore.heat_source import DEPTH, SIZE, source_of
-from helpers.explore.launches import record_launch
+from helpers.explore.heat_source import source_of
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """
@@ -25,7 +24,7 @@ def few(control, *names: str) -> None:
 
 def test_every_setting_of_the_heat_explorer_shows_a_source(monkeypatch):
     explorer = heat_source.explore(OWN)
-    few(explorer.staged, "mine", "naive", "coalesced", "shared_memory")
+    few(explorer.launch, "mine", "naive", "coalesced", "shared_memory")
     before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 100 and seen["sentence"] == 0
@@ -34,9 +33,9 @@ def test_every_setting_of_the_heat_explorer_shows_a_source(monkeypatch):
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_the_heat_is_what_was_recorded(level):
-    staged = Staged.of(get("transposed"))
-    recording = record_launch(staged.program, staged.block, SIZE, SIZE, DEPTH, level=level)
-    source = source_of(staged, level)
+    launch = heat_source.shown(get("transposed"))
+    recording = run.record(launch, level=level)
+    source = source_of(launch, level)
     assert source.instructions == recording.instructions()
     assert sum(line.sectors for line in source.lines) == recording.total("sectors", "global")
     assert sum(line.wavefronts for line in source.lines) == recording.total("wavefronts", "shared")

@@ -2,7 +2,6 @@
 
 from gemm_kernels import OwnKernel, get
 from helpers.explore import thread_map
-from helpers.explore.launches import Program
 from tests.explore.driving import drive, living_figures, shown
 
 OWN = OwnKernel(
@@ -30,19 +29,20 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
 
 def test_the_grid_follows_the_block_until_the_learner_chooses_another():
     explorer = thread_map.explore(block=(16, 16), shape=(64, 64))
-    assert explorer.choice.grid == (4, 4, 1)
+    assert explorer.choice.launch.grid == (4, 4, 1)
     explorer.dims[0].value = 32
-    assert explorer.choice.grid == (2, 4, 1)
+    assert explorer.choice.launch.grid == (2, 4, 1)
     explorer.grid_y.value = 3
-    assert explorer.choice.grid == (2, 3, 1)
+    assert explorer.choice.launch.grid == (2, 3, 1)
     assert thread_map.picture_of(explorer.choice).caption.endswith("grid too small.")
 
 
 def test_the_naive_kernel_gets_its_grid_along_the_other_axes():
-    block, shape = (32, 8, 1), (40, 48)
-    for name in ("naive", "coalesced"):
-        kernel = get(name).replace(block_x=32, block_y=8)
-        assert thread_map.covering_grid(Program.of(kernel), block, shape) == kernel.grid(*shape)
+    explorer = thread_map.explore(block=(32, 8), shape=(40, 48))
+    for (_, launch), name in zip(explorer.kernel.options, ("coalesced", "naive"), strict=True):
+        explorer.kernel.value = launch
+        shown_launch = explorer.choice.launch
+        assert (shown_launch.name, shown_launch.grid) == (name, get(name, block_x=32, block_y=8).grid(40, 48))
 
 
 def test_a_block_that_is_too_large_is_answered_in_a_sentence():
@@ -56,20 +56,17 @@ def test_a_block_that_is_too_large_is_answered_in_a_sentence():
 
 def test_a_learners_kernel_is_drawn_from_its_own_stores():
     explorer = thread_map.explore(OWN)
-    data = thread_map.map_of(Program.of(OWN), (16, 16), (8, 4, 1), (2, 4, 1))
-    assert explorer.choice == thread_map.Choice(Program.of(OWN), (16, 16), (8, 4, 1), (2, 4, 1))
+    launch = OWN.launch(16, 16, thread_map.DEPTH)
+    assert (launch.block, launch.grid) == ((8, 4, 1), (2, 4, 1))
+    data = thread_map.map_of(launch)
+    assert explorer.choice == thread_map.Choice(launch)
     assert data.elements(0, 1).tolist() == [[1, 0]]  # lane 1 is a row below lane 0
 
 
 def test_a_learners_tiled_kernel_gets_the_grid_that_its_tiles_cover():
     explorer = thread_map.explore(OwnKernel.of(get("block_tile_1d").replace(BM=32, BN=32, BK=8, TM=8), (70, 40, 8)))
     assert (explorer.grid_x.value, explorer.grid_y.value) == (2, 3) and shown(explorer) == "picture"
-    assert thread_map.map_of(*choice_of(explorer)).uncomputed == 0
-
-
-def choice_of(explorer):
-    choice = explorer.choice
-    return choice.program, choice.shape, choice.block, choice.grid
+    assert thread_map.map_of(explorer.choice.launch).uncomputed == 0
 
 
 def test_the_picture_fits_the_stage():

@@ -3,11 +3,9 @@
 import pytest
 
 from gemm_kernels import OwnKernel, get
-from helpers import compiler
+from helpers import compiler, run
 from helpers.compiler import disassembly
-from helpers.explore import vector_width
-from helpers.explore.bank_board import DEPTH, SIZE, Staged
-from helpers.explore.launches import record_launch
+from helpers.explore import bank_board, vector_width
 from helpers.explore.vector_width import WIDTHS, Copy, array_of, lines_of, way_of
 from tests.explore.driving import drive, living_figures, shown
 
@@ -23,7 +21,7 @@ OWN = OwnKernel(OWN_SOURCE, "mine", (64,))
 def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     explorer = vector_width.explore(OWN)
     kept = ("kernel mine", vector_width.COPY)
-    explorer.staged.options = [pair for pair in explorer.staged.options if pair[0] in kept]
+    explorer.launch.options = [pair for pair in explorer.launch.options if pair[0] in kept]
     before = living_figures()
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 100 and seen["sentence"] == 0
@@ -59,11 +57,10 @@ def test_the_machine_code_is_the_compilers():
 
 
 def test_what_a_line_costs_is_what_was_recorded():
-    staged = Staged.of(get("transposed"))
-    fragment = next(one for one in lines_of(staged) if "b_frag" in one.text)
-    recording = record_launch(staged.program, staged.block, SIZE, SIZE, DEPTH, level="sass")
-    rows = recording.requests(line=fragment.line)
-    caption = vector_width.picture_of_line(staged, fragment).caption.replace("\u00a0", " ")
+    launch = bank_board.shown(get("transposed"))
+    fragment = next(one for one in lines_of(launch) if "b_frag" in one.text)
+    rows = run.record(launch).requests(line=fragment.line)
+    caption = vector_width.picture_of_line(launch, fragment).caption.replace("\u00a0", " ")
     assert caption == (
         f"Line {fragment.line} is 64 × ld.shared.f32 in PTX and 16 × LDS.128 in the machine code: "
         f"{len(rows)} requests, {rows['wavefronts'].sum()} wavefronts."
@@ -74,7 +71,7 @@ def test_a_learners_kernel_comes_first():
     explorer = vector_width.explore(OWN)
     assert shown(explorer) == "picture"
     assert [one.line for _, one in explorer.line.options] == [4]
-    caption = vector_width.picture_of_line(Staged.of(OWN), explorer.line.value).caption.replace("\u00a0", " ")
+    caption = vector_width.picture_of_line(bank_board.shown(OWN), explorer.line.value).caption.replace("\u00a0", " ")
     assert caption.endswith("2 requests, 12 sectors.")
 
 

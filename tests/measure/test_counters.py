@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import devices, gpu
+from helpers import devices, gpu, run
 from helpers.devices import LIMITS
 from helpers.measure import problem, recordings
 from helpers.measure.counters import SHAPES, SMALL_SHAPES
@@ -35,7 +35,7 @@ DECIDED_IN_PTX = (
 @functools.cache
 def loaded(name, params):
     """The launcher of one kernel, prepared once for all its shapes."""
-    return gpu.load(get(name).replace(**dict(params)))
+    return run.load(get(name).replace(**dict(params)))
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import gpu
+from helpers import gpu, run
 from helpers.measure import problem
 from helpers.models.traffic import (
     compulsory,
@@ -87,7 +87,7 @@ def on_the_simulator(monkeypatch):
 def simulate(kernel, M, N, K, beta):
     """The recording of one launch, with the requests of every block."""
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K, 3))
-    launch = gpu.load(kernel)
+    launch = run.load(kernel)
     with gpu.record(level="ptx", blocks="all") as recording:
         launch(M, N, K, 1.25, A, B, beta, C)
     return recording

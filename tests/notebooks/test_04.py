@@ -1,7 +1,7 @@
 """Notebook 04: the numbers in its prose are those of the device and of recorded launches."""
 
 from gemm_kernels import get
-from helpers.explore import launches, machine_code
+from helpers import run
 from tests.notebooks.support import H200, linked_terms, said
 
 SHARED = get("shared_memory")
@@ -31,12 +31,12 @@ def test_a_tile_of_64_would_need_too_many_threads_and_32_is_below_the_ridge():
 def test_an_sm_does_four_fmas_of_a_warp_in_a_cycle_and_an_fma_needs_more_than_one_wavefront():
     (fmas,) = said("04", r"in one cycle the SM could do (\w+) FMAs of a warp")
     assert H200.fp32_lanes_per_sm == fmas * 32
-    run = machine_code.record_as_run(SHARED, SHARED.block, 64, 64, 256)
-    fmas = run.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] / 32
-    assert run.total("wavefronts", "shared") > fmas
+    recording = run.record(SHARED.launch(64, 64, 256))
+    fmas = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] / 32
+    assert recording.total("wavefronts", "shared") > fmas
 
 
 def test_the_coalesced_kernel_read_a_by_one_sector():
     assert said("04", r"(\w+) sector for (\d+) lanes") == (1, 32)
-    run = launches.record_launch(get("coalesced"), (32, 32), 64, 64, 64)
-    assert run.total("sectors", "global", "ld", "A") == run.total("requests", "global", "ld", "A")
+    recording = run.record(get("coalesced").launch(64, 64, 64))
+    assert recording.total("sectors", "global", "ld", "A") == recording.total("requests", "global", "ld", "A")

@@ -1,9 +1,7 @@
 """Notebook 06: the numbers in its prose are those of the compiler and the model, its claims those of the recordings."""
 
 from gemm_kernels import get
-from helpers import compiler
-from helpers.explore import machine_code
-from helpers.gpu import KERNEL_OPTIONS
+from helpers import run
 from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.occupancy import occupancy
@@ -31,7 +29,7 @@ def test_from_8_by_8_to_16_by_8_the_occupancy_halves_and_the_loads_fall_by_a_qua
     assert shared_loads_per_fma(16, 8) == 0.75 * shared_loads_per_fma(8, 8)
     shares = []
     for kernel in (TWO_D, TWO_D.replace(TM=16)):
-        taken = compiler.compile(kernel.source, kernel.entry, arch=H200.arch, options=KERNEL_OPTIONS)
+        taken = run.compiled(kernel, H200.arch)
         shares.append(occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).fraction)
     assert shares[1] == shares[0] / 2
 
@@ -40,7 +38,7 @@ def test_256_sums_do_not_fit_into_registers():
     registers, sums = said("06", r"at most (\d+) registers, and (\d+) sums do not fit")
     assert registers == 255 < sums == 16 * 16
     kernel = TWO_D.replace(TM=16, TN=16, BM=256, BN=256)
-    assert compiler.compile(kernel.source, kernel.entry, arch=H200.arch, options=KERNEL_OPTIONS).local_bytes > 1024
+    assert run.compiled(kernel, H200.arch).local_bytes > 1024
 
 
 def test_up_to_1024_the_2d_tile_has_fewer_blocks_than_there_are_sms_and_a_simpler_kernel_wins():
@@ -54,10 +52,10 @@ def test_up_to_1024_the_2d_tile_has_fewer_blocks_than_there_are_sms_and_a_simple
 
 def test_one_line_costs_four_times_as_many_wavefronts_as_the_other():
     (times,) = said("06", r"one of them costs (\w+) times as many wavefronts as the other")
-    run = machine_code.record_as_run(TWO_D, TWO_D.block, 128, 128, 64)
+    recording = run.record(TWO_D.launch(128, 128, 64))
     costs = {
         line.text.split("=")[-1].strip()[:2]: line.total("wavefronts", "shared", "ld")
-        for line in run.by_line()
+        for line in recording.by_line()
         if line.total("requests", "shared", "ld")
     }
     assert costs["Bs"] == times * costs["As"]

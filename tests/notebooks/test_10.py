@@ -8,7 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers.exercises import n10
 from helpers.explore import hierarchy
-from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG, Tiled
+from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
@@ -39,10 +39,11 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call
 @pytest.fixture(scope="module")
 def wavefronts():
     """(lane map or kernel) -> wavefronts of a load of As and of Bs, counted in the machine code."""
-    tile = Tiled.of(n10.TILE)
-    kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS} | {"strip": Tiled.of(get("async_copy"))}
+    tile = hierarchy.shown(n10.TILE)
+    kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
+    kernels["strip"] = hierarchy.shown(get("async_copy"))
     return {
-        name: tuple(hierarchy.levels_of(one)[0].loads[0][tile].each for tile in ("As", "Bs"))
+        name: tuple(hierarchy.levels_of(one).loads[0][tile].each for tile in ("As", "Bs"))
         for name, one in kernels.items()
     }
 

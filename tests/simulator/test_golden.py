@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, get
-from helpers import devices, gpu
+from helpers import devices, gpu, run
 from helpers.measure import problem, recordings
 from helpers.measure.record import golden_betas, sha256
 from helpers.measure.suites import GOLDEN_SHAPES
@@ -19,7 +19,7 @@ ROWS = SETTINGS["rows"]
 @functools.cache
 def loaded(name, params):
     """The launcher of one kernel, prepared once for all its shapes."""
-    return gpu.load(get(name).replace(**dict(params)))
+    return run.load(get(name).replace(**dict(params)))
 
 
 @pytest.mark.parametrize(

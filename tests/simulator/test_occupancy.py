@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import devices, gpu, occupancy, simulator
+from gemm_kernels.launch import OPTIONS
+from helpers import devices, occupancy, run, simulator
 from helpers.measure import recordings
 from helpers.simulator.recording import counters
 from helpers.simulator.recording.recorded import LaunchFacts
@@ -48,8 +49,8 @@ def test_every_architecture_has_its_carve_outs():
 
 def test_both_levels_say_the_same_of_a_launch():
     kernel = get("staged_epilogue")
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
-    launch = gpu.launcher(kernel, module.get_function(kernel.entry))
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
+    launch = run.launcher(kernel, module.get_function(kernel.entry))
     found = []
     for level in ("ptx", "sass"):
         arrays = [np.zeros(shape, np.float32) for shape in ((5, 2), (2, 6), (5, 6))]

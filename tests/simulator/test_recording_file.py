@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import gpu, simulator
+from gemm_kernels.launch import OPTIONS
+from helpers import run, simulator
 from helpers.compiler import NvdisasmMissing
 from helpers.measure import problem
 from helpers.simulator.recording import file as recording_file
@@ -18,8 +19,8 @@ SHAPE = (70, 66, 20)
 
 def record(name="wide_copies", level="sass", **options) -> simulator.Recording:
     kernel = get(name)
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
-    launch = gpu.launcher(kernel, module.get_function(kernel.entry))
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
+    launch = run.launcher(kernel, module.get_function(kernel.entry))
     with simulator.record(level=level, checks="raise", **options) as recording:
         launch(*SHAPE, 1.25, *problem(*SHAPE)[:2], 0.0, np.zeros(SHAPE[:2], np.float32))
     return recording
@@ -70,7 +71,7 @@ def test_a_block_whose_addresses_were_not_kept_is_missed_after_loading_too(tmp_p
 def test_facts_of_the_launch_and_of_the_compiler_are_kept(fresh, saved):
     launch = simulator.load(saved).launches[-1]
     assert launch.facts == fresh.launches[-1].facts
-    assert (launch.facts.arch, launch.facts.options) == ("sm_90", gpu.KERNEL_OPTIONS)
+    assert (launch.facts.arch, launch.facts.options) == ("sm_90", OPTIONS)
     assert launch.facts.compiler_version >= (12, 0)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import gemm_kernels
 from gemm_kernels import LADDER, Kernel
-from helpers import devices, gpu, simulator
+from gemm_kernels.launch import OPTIONS
+from helpers import devices, run, simulator
 from helpers.measure import problem, recordings
 from helpers.simulator.recording import sampling
 
@@ -19,8 +20,8 @@ SAME_CODE = ("naive", "coalesced", "split_k")
 
 @functools.cache
 def loaded(kernel: Kernel):
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
-    return gpu.launcher(kernel, module.get_function(kernel.entry))
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
+    return run.launcher(kernel, module.get_function(kernel.entry))
 
 
 def record(kernel: Kernel, shape, arrays=None, level="sass", **options) -> simulator.Recording:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import gpu, simulator
+from gemm_kernels.launch import OPTIONS
+from helpers import run, simulator
 
 M, N, K = 70, 66, 20
 BLOCK = 16
@@ -12,10 +13,10 @@ BLOCK = 16
 
 def record(level="ptx", **options) -> simulator.Recording:
     kernel = get("coalesced", block_x=BLOCK, block_y=BLOCK)
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
     arrays = [np.zeros(shape, np.float32) for shape in ((M, K), (K, N), (M, N))]
     with simulator.record(level=level, checks="off", **options) as recording:
-        gpu.launcher(kernel, module.get_function(kernel.entry))(M, N, K, 1.0, *arrays[:2], 0.5, arrays[2])
+        run.launcher(kernel, module.get_function(kernel.entry))(M, N, K, 1.0, *arrays[:2], 0.5, arrays[2])
     return recording
 
 
@@ -52,10 +53,10 @@ def test_each_sector_is_counted_once_a_block_and_once_a_grid(level, options):
 
 def test_asynchronous_copies_read_sectors_too():
     kernel = get("async_copy")
-    module = simulator.RawModule(code=kernel.source, options=gpu.KERNEL_OPTIONS, name_expressions=[kernel.entry])
+    module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])
     arrays = [np.zeros(shape, np.float32) for shape in ((M, K), (K, N), (M, N))]
     with simulator.record(level="sass", unique_sectors=True) as recording:
-        gpu.launcher(kernel, module.get_function(kernel.entry))(M, N, K, 1.0, *arrays[:2], 0.0, arrays[2])
+        run.launcher(kernel, module.get_function(kernel.entry))(M, N, K, 1.0, *arrays[:2], 0.0, arrays[2])
     assert recording.unique_sectors("A", "ld") == -(-M * K * 4 // 32)
     assert recording.unique_sectors("C", "ld") == 0
 

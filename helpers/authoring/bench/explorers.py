@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers import devices
+from helpers import devices, run
 from helpers.authoring.bench.moving import random_moves
 from helpers.compiler.cache import ENVIRONMENT_VARIABLE
 from helpers.explore import (
@@ -32,7 +32,6 @@ from helpers.explore import (
     heat_source,
     hierarchy,
     ladder,
-    launches,
     occupancy,
     pipeline,
     register_tile,
@@ -96,7 +95,7 @@ def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
 
     A new block, width or kernel makes a new launch; warp and k do not.
     """
-    launches.forget()
+    run.forget()
     explorer = coalescing.explore(block=(32, 32))
     coalesced = explorer.kernel.options[1][1]
     ranges = {
@@ -112,7 +111,7 @@ def coalescing_moves(positions: int | None = None) -> Iterator[Move]:
 
 def thread_map_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 02: a new block, shape or grid makes a new launch; block and thread do not."""
-    launches.forget()
+    run.forget()
     explorer = thread_map.explore()
     x, y = (explorer.dims[axis] for axis in (0, 1))
     explorer.block_x, explorer.block_y = x, y
@@ -130,17 +129,17 @@ def thread_map_moves(positions: int | None = None) -> Iterator[Move]:
 
 def tile_phases_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 04: a new tile is a new kernel; phase and thread are not."""
-    launches.forget()
+    run.forget()
     tile_phases.phases_of.cache_clear()
     explorer = tile_phases.explore(tile=16)
-    tiles = [tiled for _, tiled in explorer.tiled.options]
-    ranges = {"phase": (1, 2, 3), "thread": range(1, 256, 32), "tiled": tiles}
-    return moves_of("tile_phases", explorer, ranges, positions, ("tiled",))
+    tiles = [launch for _, launch in explorer.launch.options]
+    ranges = {"phase": (1, 2, 3), "thread": range(1, 256, 32), "launch": tiles}
+    return moves_of("tile_phases", explorer, ranges, positions, ("launch",))
 
 
 def barriers_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 04: a kernel without a barrier is another kernel, and the sanitizer looks at its whole launch."""
-    launches.forget()
+    run.forget()
     explorer = barriers.explore()
     ranges = {"phase": (1, 2, 3), "removed": (1, 2, 0), "tile": (8, 32, 16)}
     return moves_of("barriers", explorer, ranges, positions, ("removed", "tile"))
@@ -149,7 +148,7 @@ def barriers_moves(positions: int | None = None) -> Iterator[Move]:
 def occupancy_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 05: a kernel is compiled for the chosen GPU; the sliders compile nothing."""
     explorer = occupancy.explore()
-    kernels = [launch for _, launch in explorer.kernel.options[1:7]]
+    kernels = [kernel for _, kernel in explorer.kernel.options[1:7]]
     ranges = {
         "kernel": kernels,
         "registers": range(16, 129, 16),
@@ -169,7 +168,7 @@ def scheduler_moves(positions: int | None = None) -> Iterator[Move]:
 
 def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 06: other sizes are another kernel; thread, k and move are not."""
-    launches.forget()
+    run.forget()
     register_tile.tile_of.cache_clear()
     explorer = register_tile.explore()
     sizes = {"sizes.TM": (4, 8), "sizes.TN": (4, 8), "sizes.BM": (64, 128), "sizes.BN": (64, 128), "sizes.BK": (16, 8)}
@@ -179,7 +178,7 @@ def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
 
 def roofline_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebooks 01 and 12: a kernel that is shown for the first time is compiled and counted."""
-    launches.forget()
+    run.forget()
     roofline.counted_sectors.cache_clear()
     explorer = roofline.explore(kernels=("naive",))
     shown = [("naive", "coalesced"), ("coalesced", "shared_memory"), ("shared_memory", "block_tile_2d")]
@@ -196,43 +195,43 @@ def roofline_moves(positions: int | None = None) -> Iterator[Move]:
 
 def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 07: a tile is stored by one warp; a kernel is compiled when it is chosen."""
-    launches.forget()
+    run.forget()
     bank_board.places.cache_clear()
     bank_board.tile_access.cache_clear()
     explorer = bank_board.explore()
-    kernels = [staged for _, staged in explorer.staged.options[1:5]]
+    kernels = [launch for _, launch in explorer.launch.options[1:5]]
     ranges = {
         "row_length": (64, 32, 16, 128),
         "padding": (4, 1, 8, 0),
         "down": (1, 32, 16, 4, 8),
         "bits": (64, 128, 32),
         "swizzle": (True, False),
-        "staged": kernels,
+        "launch": kernels,
         "request": (4, 8, 12),
         "warp": (1, 3, 7),
     }
-    return moves_of("bank_board", explorer, ranges, positions, ("staged",))
+    return moves_of("bank_board", explorer, ranges, positions, ("launch",))
 
 
 def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 08: each width is an instantiation of its own, compiled at its first use."""
-    launches.forget()
+    run.forget()
     vector_width.way_of.cache_clear()
     explorer = vector_width.explore()
-    kernels = [staged for _, staged in explorer.staged.options[2:5]]
+    kernels = [launch for _, launch in explorer.launch.options[2:5]]
     ranges = {
         "stride": (129, 130, 132, 1000, 1024, 128),
         "row": (1, 2, 3),
         "first": (1, 2, 4, 0),
         "width": vector_width.WIDTHS,
-        "staged": kernels,
+        "launch": kernels,
     }
-    return moves_of("vector_width", explorer, ranges, positions, ("staged",))
+    return moves_of("vector_width", explorer, ranges, positions, ("launch",))
 
 
 def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 09: a model; only the work of a kernel has to be compiled and counted."""
-    launches.forget()
+    run.forget()
     pipeline.loop_of.cache_clear()
     explorer = pipeline.explore()
     ranges = {
@@ -242,23 +241,23 @@ def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
         "multiply": (50, 400, 160),
         "copy": (40, 20),
         "store": (0, 20),
-        "kernel": [looped for _, looped in explorer.kernel.options[1:3]],
+        "kernel": [kernel for _, kernel in explorer.kernel.options[1:3]],
     }
     return moves_of("pipeline", explorer, ranges, positions, ("kernel",))
 
 
 def hierarchy_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 10: another shape or lane map is another kernel; warp and lane are not."""
-    launches.forget()
+    run.forget()
     hierarchy.levels_of.cache_clear()
     explorer = hierarchy.explore()
     ranges = {
         "lane": (3, 9, 17, 31),
         "warp": (1, 5, 7, 0),
         "lane_map": tuple(reversed(hierarchy.LANE_MAPS)),
-        "tiled": [tiled for _, tiled in explorer.tiled.options[1:4]],
+        "launch": [launch for _, launch in explorer.launch.options[1:4]],
     }
-    return moves_of("hierarchy", explorer, ranges, positions, ("lane_map", "tiled"))
+    return moves_of("hierarchy", explorer, ranges, positions, ("lane_map", "launch"))
 
 
 def tuning_moves(positions: int | None = None) -> Iterator[Move]:
@@ -275,12 +274,12 @@ def tuning_moves(positions: int | None = None) -> Iterator[Move]:
 
 def heat_source_moves(positions: int | None = None) -> Iterator[Move]:
     """A kernel that is shown for the first time is compiled and counted."""
-    launches.forget()
+    run.forget()
     heat_source.source_of.cache_clear()
     explorer = heat_source.explore(kernel="naive")
-    kernels = [staged for _, staged in explorer.staged.options[1:6]]
+    kernels = [launch for _, launch in explorer.launch.options[1:6]]
     return moves_of(
-        "heat_source", explorer, {"staged": kernels, "level": ("ptx", "sass")}, positions, ("staged", "level")
+        "heat_source", explorer, {"launch": kernels, "level": ("ptx", "sass")}, positions, ("launch", "level")
     )
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import gemm_kernels
-from helpers import compiler, simulator
+from helpers import compiler, run, simulator
 from helpers.compiler import cache
 
 LEVELS = ("ptx", "sass")
@@ -44,22 +44,16 @@ class Measurement:
     peak_megabytes: float
 
 
-def problem(size: int) -> tuple[tuple, np.ndarray]:
-    """The arguments of every kernel of the ladder for a size × size product, and the C that it writes."""
+def problem(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, B and C for a size × size product."""
     rng = np.random.default_rng(size)
     A, B, C = (rng.standard_normal((size, size), np.float32) for _ in range(3))
-    dimensions = (np.int32(size),) * 3
-    return (*dimensions, np.float32(1), A, B, np.float32(0), C), C
+    return A, B, C
 
 
 def load(kernel: gemm_kernels.Kernel, source: str) -> simulator.Kernel:
-    """The kernel compiled from `source`, ready to be called."""
-    module = simulator.RawModule(
-        code=source, options=("-std=c++17",), name_expressions=[kernel.entry] if kernel.template else None
-    )
-    function = module.get_function(kernel.entry)
-    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
-    return function
+    """The kernel compiled from `source`, ready to be launched."""
+    return run.simulated(source, kernel.entry)
 
 
 def measure(kernel: gemm_kernels.Kernel, size: int, level: str, repeats: int) -> Measurement:
@@ -69,14 +63,15 @@ def measure(kernel: gemm_kernels.Kernel, size: int, level: str, repeats: int) ->
     """
     started = time.perf_counter()
     with without_disk_cache():
-        load(kernel, f"{kernel.source}\n// compiled for a benchmark at {level} level\n").prepared(level)
+        load(kernel, f"{kernel.source}\n// compiled for a benchmark, {time.time_ns()}\n").prepared(level)
     first_use = time.perf_counter() - started
     function = load(kernel, kernel.source)
-    args, C = problem(size)
-    reference = args[4].astype(np.float64) @ args[5]
+    A, B, C = problem(size)
+    reference = A.astype(np.float64) @ B
+    geometry = kernel.launch(size, size, size)
 
     def launch() -> None:
-        function(kernel.grid(size, size), kernel.block, args, shared_mem=kernel.shared_bytes)
+        run.start(function, geometry, A, B, C)
 
     def recorded_launch(checks: bool) -> simulator.Recording:
         with simulator.record(level=level, checks=checks) as recording:

@@ -31,7 +31,6 @@ from helpers.explore import (
     tuning,
     vector_width,
 )
-from helpers.explore.launches import Program
 
 H200 = devices.get("H200")
 CUBE = (4096, 4096, 4096)
@@ -52,18 +51,18 @@ class Picture:
 
 
 def _threads(name: str, block: tuple[int, int], shape: tuple[int, int], thread: int) -> Callable[[], theme.Figure]:
-    program, dims = Program.of(get(name)), (*block, 1)
-    grid = thread_map.covering_grid(program, dims, shape)
-    return lambda: thread_map.picture_of(thread_map.Choice(program, shape, dims, grid, 1, thread))
+    launch = get(name).launch(*shape, thread_map.DEPTH).in_blocks(*block)
+    return lambda: thread_map.picture_of(thread_map.Choice(launch, 1, thread))
 
 
 def _sectors(name: str, block: tuple[int, int], width: int) -> Callable[[], theme.Figure]:
-    return lambda: coalescing.picture_of(coalescing.Choice(Program.of(get(name)), block, width))
+    launch = get(name).launch(coalescing.ROWS, width, coalescing.SHORT_K).in_blocks(*block)
+    return lambda: coalescing.picture_of(coalescing.Choice(launch))
 
 
 def _phases(tile: int, phase: int, thread: int) -> Callable[[], theme.Figure]:
-    tiled = tile_phases.Tiled.of(get("shared_memory").replace(T=tile))
-    return lambda: tile_phases.picture_of(tile_phases.Choice(tiled, phase, thread))
+    launch = tile_phases.shown(get("shared_memory", T=tile))
+    return lambda: tile_phases.picture_of(tile_phases.Choice(launch, phase, thread))
 
 
 def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
@@ -72,15 +71,15 @@ def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
 
 def _filled(device: str, kernel: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
-        found, launch = devices.get(device), occupancy.Launch.of(get(kernel))
-        return occupancy.picture_of(occupancy.Choice(found, kernel, occupancy.resources_of(launch, found.arch)))
+        found = devices.get(device)
+        return occupancy.picture_of(occupancy.Choice(found, kernel, occupancy.resources_of(get(kernel), found.arch)))
 
     return draw
 
 
 def _registers(name: str, thread: int, k: int, move: int | None) -> Callable[[], theme.Figure]:
-    tiled = register_tile.Tiled.of(get(name))
-    return lambda: register_tile.picture_of(register_tile.Choice(tiled, thread, k, move))
+    launch = register_tile.shown(get(name))
+    return lambda: register_tile.picture_of(register_tile.Choice(launch, thread, k, move))
 
 
 def _roof(
@@ -100,9 +99,9 @@ def _diff(old: str, new: str) -> Callable[[], Any]:
 
 def _board(name: str, op: str, tile: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
-        staged = bank_board.Staged.of(get(name))
-        place = next(one for one in bank_board.places(staged) if one.op == op and one.name.endswith(tile))
-        return bank_board.picture_of(staged, place)
+        launch = bank_board.shown(get(name))
+        place = next(one for one in bank_board.places(launch) if one.op == op and one.name.endswith(tile))
+        return bank_board.picture_of(launch, place)
 
     return draw
 
@@ -117,10 +116,9 @@ def _copy(width: int, stride: int, row: int) -> Callable[[], theme.Figure]:
 
 def _line(name: str, text: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
-        staged = bank_board.Staged.of(get(name))
-        return vector_width.picture_of_line(
-            staged, next(one for one in vector_width.lines_of(staged) if text in one.text)
-        )
+        launch = bank_board.shown(get(name))
+        line = next(one for one in vector_width.lines_of(launch) if text in one.text)
+        return vector_width.picture_of_line(launch, line)
 
     return draw
 
@@ -130,8 +128,8 @@ def _pipeline(stages: int, warps: int = 1) -> Callable[[], theme.Figure]:
 
 
 def _levels(shape: int, lane_map: str, warp: int, lane: int) -> Callable[[], theme.Figure]:
-    tiled = hierarchy.Tiled.of(hierarchy.warptiled(hierarchy.SHAPES[shape]))
-    return lambda: hierarchy.picture_of(tiled, lane_map, warp, lane)
+    launch = hierarchy.shown(hierarchy.warptiled(hierarchy.SHAPES[shape]))
+    return lambda: hierarchy.picture_of(launch, lane_map, warp, lane)
 
 
 def _landscape(across: str, down: str, measure: str) -> Callable[[], theme.Figure]:
@@ -139,7 +137,7 @@ def _landscape(across: str, down: str, measure: str) -> Callable[[], theme.Figur
 
 
 def _heat(name: str, level: str) -> Callable[[], Any]:
-    return lambda: heat_source.source_of(bank_board.Staged.of(get(name)), level)
+    return lambda: heat_source.source_of(heat_source.shown(get(name)), level)
 
 
 TWIN = "static twin"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
-from helpers import devices
+from helpers import devices, run
 from helpers.analysis.access import warp_access
-from helpers.analysis.block_shapes import BlockShape, Cost
+from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
 from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
@@ -23,8 +23,8 @@ from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
 from helpers.draw.warp_fill import warp_fill_figure
-from helpers.explore import cpu_loops, first_launch, launches, scheduler
-from helpers.explore.occupancy import Launch, resources_of
+from helpers.explore import cpu_loops, first_launch, scheduler
+from helpers.explore.occupancy import resources_of
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
 from helpers.occupancy import occupancy
@@ -78,13 +78,13 @@ def warp_fill(*threads: int) -> Draw:
 
 
 def _lanes(threads: int) -> list[np.ndarray]:
-    recording = launches.record_launch(get("naive"), block=(threads, 1), M=threads, N=1, K=1)
+    recording = run.record(get("naive").launch(M=threads, N=1, K=1).in_blocks(threads, 1))
     return [warp_access(recording, "C", "st", warp=warp).active for warp in range(-(-threads // LANES))]
 
 
 @lru_cache(maxsize=1)
 def _block_shapes() -> list[BlockShape]:
-    return [launches.block_shape(get(name), shape, SHAPES_SIZE) for name in ("naive", "coalesced") for shape in SHAPES]
+    return [counted(get(name), shape, SHAPES_SIZE) for name in ("naive", "coalesced") for shape in SHAPES]
 
 
 def block_shapes(cost: Cost, limited: bool = False) -> Draw:
@@ -122,7 +122,7 @@ def occupancy_speed(size: int, *named: str) -> Draw:
 
 
 def _occupancy(kernel: Kernel, device: devices.Device) -> float:
-    taken = resources_of(Launch.of(kernel), device.arch)
+    taken = resources_of(kernel, device.arch)
     return occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction
 
 
@@ -143,11 +143,9 @@ def order(name: str, phases: int = 4) -> Draw:
 
     def draw() -> theme.Figure:
         kernel = get(name)
-        (rows, columns), depth = kernel.tile, kernel.params.get("BK", kernel.params.get("T", 0))
-        recording = launches.record_launch(
-            kernel, kernel.block, rows, columns, phases * depth, shared_bytes=kernel.shared_bytes
-        )
-        events = events_of(recording, rows * depth * FLOAT_BYTES)
+        rows, columns = kernel.tile
+        recording = run.record(kernel.launch(rows, columns, phases * kernel.depth))
+        events = events_of(recording, rows * kernel.depth * FLOAT_BYTES)
         return order_figure(events, f"{name}: what warp 0 does in {phases} phases, in its order")
 
     return draw

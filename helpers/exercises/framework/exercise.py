@@ -11,11 +11,12 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, trial
+from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Case, Problem
+from helpers.run import simulated
 from helpers.simulator import Kernel
 from helpers.simulator.errors import SimulatorError
 
@@ -100,7 +101,7 @@ class KernelExercise(Exercise):
         if problem:
             return problem
         try:
-            return self.picture(trial.compiled(source or self.starter, self.problem.entry), self.problem)
+            return self.picture(simulated(source or self.starter, self.problem.entry), self.problem)
         except (CompileError, SimulatorError, LookupError, ValueError) as error:
             return Verdict(False, str(error))
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from helpers import simulator
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, NotApplicable, Problem
 from helpers.exercises.framework.trial import Outcome
+from helpers.run import simulated
+from helpers.simulator import Kernel, Recording
 from helpers.simulator.errors import (
     ArgumentError,
     LaunchError,
@@ -37,12 +38,12 @@ class Judged:
     the launch's blocks passed.  all_blocks: records the launch once more, with the addresses of every block.
     """
 
-    kernel: simulator.Kernel
-    recording: simulator.Recording
+    kernel: Kernel
+    recording: Recording
     threads: int
     shared_bytes: int
     barriers: int
-    all_blocks: Callable[[], simulator.Recording]
+    all_blocks: Callable[[], Recording]
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Examination:
     they were measured on.  message: why there are none.
     """
 
-    kernel: simulator.Kernel | None
+    kernel: Kernel | None
     outcomes: tuple[Outcome, ...] = ()
     measures: tuple[float, ...] = ()
     traffic: frozenset[tuple[Any, ...]] = frozenset()
@@ -119,7 +120,7 @@ def examine(source: str, problem: Problem, goals: Sequence[Goal] = (), judged: C
 
 def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case | None) -> Examination:
     try:
-        kernel = trial.compiled(source, problem.entry)
+        kernel = simulated(source, problem.entry)
     except (CompileError, SimulatorError) as error:
         return Examination(None, message=str(error))
     outcomes: list[Outcome] = []
@@ -136,7 +137,7 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
     return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals), _traffic(found))
 
 
-def measured(kernel: simulator.Kernel, problem: Problem, judged: Case | None) -> Judged:
+def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     """The launch that goals are measured on. Raises SimulatorError."""
     case = judged or problem.cases[-1]
     setup = problem.prepare(case)
@@ -205,7 +206,7 @@ def does_the_same(
     # Small cases first: one launch tells most sources apart. A single element tells little.
     outcomes = sorted(found.outcomes, key=lambda one: (one.passed, one.expected.size < 2, one.expected.size))
     try:
-        kernel = trial.compiled(source, problem.entry)
+        kernel = simulated(source, problem.entry)
         if found.measures:
             known = _known_launch(kernel, problem, judged)
             if (_traffic(known), tuple(goal.measure(known) for goal in goals)) != (found.traffic, found.measures):
@@ -216,11 +217,11 @@ def does_the_same(
 
 
 @lru_cache(maxsize=512)
-def _known_outcome(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
+def _known_outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
     """What a known wrong kernel does; it is asked for in every check of the same exercise."""
     return trial.run(kernel, problem, case)
 
 
 @lru_cache(maxsize=64)
-def _known_launch(kernel: simulator.Kernel, problem: Problem, judged: Case | None) -> Judged:
+def _known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     return measured(kernel, problem, judged)

@@ -13,6 +13,7 @@ import numpy as np
 from helpers import gpu
 from helpers.exercises.framework import judge, trial
 from helpers.exercises.framework.problems import Problem, Setup
+from helpers.run import function as compiled
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,7 @@ def run(source: str, problem: Problem) -> OnDevice:
         return OnDevice(True, "")
     name = gpu.name()
     try:
-        function = gpu.RawModule(code=source, options=trial.OPTIONS, name_expressions=(problem.entry,)).get_function(
-            problem.entry
-        )
+        function = compiled(source, problem.entry)
         for case in problem.cases:
             setup = problem.prepare(case)
             wrong = int((~trial.same(_launch(function, setup, case.launches), setup.expected)).sum())

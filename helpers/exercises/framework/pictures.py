@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gemm_kernels import get
+from helpers import run
 from helpers.analysis.access import VERBS, warp_access
 from helpers.analysis.banks import shared_accesses
 from helpers.analysis.elements import strip
@@ -21,9 +22,7 @@ from helpers.draw.tile_phases import tile_phases_figure
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import output_name
-from helpers.explore import launches
 from helpers.explore.barriers import race_in
-from helpers.explore.launches import Program
 from helpers.simulator import Kernel, Recording
 from helpers.simulator.sanitizer.checks import SHARED_RACE
 
@@ -61,7 +60,7 @@ class TilePhasesOf:
         recording = trial.record(kernel, setup, blocks=(self.block,), only_traced=True, checks="report")
         M, N, K = (self.case.sizes[name] for name in "MNK")
         shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
-        unshared = launches.record_launch(get("coalesced"), (8, 8), M, N, K)
+        unshared = run.record(get("coalesced").launch(M, N, K).in_blocks(8, 8))
         data = tile_phases(recording, self.title, shapes, self.block, unshared)
         race = _race(recording, data, kernel)
         if race is None:
@@ -75,7 +74,7 @@ def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None
     """The race for a tile that the sanitizer found, if there is one that the picture can show."""
     found = [one for one in recording.checks.findings if one.kind == SHARED_RACE and one.other_thread is not None]
     try:
-        race = race_in(found, data, Program(kernel.name, kernel.compiled.source, kernel.name), 1)
+        race = race_in(found, data, kernel.compiled.source, 1)
     except (IndexError, StopIteration):  # none, or one whose lines the picture cannot tell apart
         return None
     return replace(race, missing="a barrier between them")

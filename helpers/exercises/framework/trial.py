@@ -11,17 +11,15 @@ import re
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from helpers import simulator
 from helpers.exercises.framework.problems import Case, Problem, Setup
+from helpers.run import call, checked, recorded
+from helpers.simulator import Kernel, Recording, Report
 from helpers.simulator.errors import KernelError, SimulatorError
-from helpers.simulator.sanitizer.checks import Report, combined
 
-OPTIONS = ("-std=c++17",)
 # The longest solution needs a quarter of this, and a loop without end is stopped within a second.
 MAX_INSTRUCTIONS = 16_000
 MOST_PRINTED = 12  # lines
@@ -88,61 +86,41 @@ def same(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return (one == other) | ((one != one) & (other != other))
 
 
-@lru_cache(maxsize=64)
-def compiled(source: str, entry: str, arch: str = "sm_90") -> simulator.Kernel:
-    """The kernel of a source. Raises CompileError."""
-    module = simulator.RawModule(code=source, options=OPTIONS, name_expressions=(entry,), arch=arch)
-    return module.get_function(entry)
-
-
-def run(kernel: simulator.Kernel, problem: Problem, case: Case) -> Outcome:
+def run(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
     """Launch on a case under the sanitizer, and say what came of it."""
     setup, printed = problem.prepare(case), io.StringIO()
     names = tuple(parameter.name for parameter in kernel.compiled.parameters)
     try:
-        with (
-            redirect_stdout(printed),
-            simulator.sanitize("report", max_instructions=MAX_INSTRUCTIONS) as reports,
-        ):
-            for _ in range(case.launches):
-                launch(kernel, setup)
+        with redirect_stdout(printed):
+            report = checked(kernel, *_launch(setup), times=case.launches, max_instructions=MAX_INSTRUCTIONS)
     except SimulatorError as stopped:
         return Outcome(case, None, setup.expected, stopped, printed=printed.getvalue(), parameters=names)
-    return Outcome(case, setup.output, setup.expected, None, combined(reports), printed.getvalue(), names)
+    return Outcome(case, setup.output, setup.expected, None, report, printed.getvalue(), names)
 
 
 def record(
-    kernel: simulator.Kernel,
-    setup: Setup,
-    *,
-    blocks: Any = "all",
-    only_traced: bool = False,
-    checks: str = "off",
-) -> simulator.Recording:
-    """One launch of the machine code with the addresses of these blocks, whatever the sanitizer thinks of it.
-
-    Raises SimulatorError.
-    """
-    with (
-        redirect_stdout(io.StringIO()),
-        simulator.record(
-            level="sass", blocks=blocks, only_traced=only_traced, max_instructions=MAX_INSTRUCTIONS, checks=checks
-        ) as recording,
-    ):
-        launch(kernel, setup)
-    return recording
+    kernel: Kernel, setup: Setup, *, blocks: Any = "all", only_traced: bool = False, checks: str = "off"
+) -> Recording:
+    """One launch with the addresses of these blocks, whatever the sanitizer thinks of it. Raises SimulatorError."""
+    with redirect_stdout(io.StringIO()):
+        return recorded(
+            kernel, *_launch(setup),
+            blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=MAX_INSTRUCTIONS,
+        )  # fmt: skip
 
 
-def output_name(kernel: simulator.Kernel, setup: Setup) -> str:
+def output_name(kernel: Kernel, setup: Setup) -> str:
     """What the learner's kernel calls the array that is judged."""
     return kernel.compiled.parameters[setup.position].name
 
 
 def launch(kernel: Any, setup: Setup) -> None:
     """Launch a function of the simulator's or of CuPy's."""
-    if setup.shared_bytes:
-        kernel.max_dynamic_shared_size_bytes = setup.shared_bytes
-    kernel(setup.grid, setup.block, setup.args, shared_mem=setup.shared_bytes)
+    call(kernel, *_launch(setup))
+
+
+def _launch(setup: Setup) -> tuple[Any, ...]:
+    return setup.grid, setup.block, setup.args, setup.shared_bytes
 
 
 @dataclass(frozen=True)
@@ -154,7 +132,7 @@ class Writer:
     line: int
 
 
-def writer(kernel: simulator.Kernel, problem: Problem, case: Case, element: int) -> Writer | None:
+def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer | None:
     """Who stored the element with this linear index of the output last; None if nobody did."""
     try:
         recording = record(kernel, problem.prepare(case))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gemm_kernels import get
+from helpers import run
 from helpers.analysis.access import warp_access
 from helpers.analysis.thread_map import ThreadMap
 from helpers.devices import WARP
@@ -17,8 +19,7 @@ from helpers.draw.warp_fill import warp_fill_figure
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
-from helpers.explore import launches, thread_map
-from helpers.explore.launches import Program
+from helpers.explore import thread_map
 from helpers.simulator.errors import SimulatorError
 
 NAIVE = "naive"
@@ -37,10 +38,9 @@ MOST_BLOCKS = 4000
 
 def predict_owner() -> Prediction:
     """Which element does the naive kernel's thread OWNER_THREAD of block OWNER_BLOCK compute? From a recording."""
-    program = Program.of(get(NAIVE))
-    grid = thread_map.covering_grid(program, OWNER_BLOCK_DIM, OWNER_SHAPE)
-    data = thread_map.map_of(program, OWNER_SHAPE, OWNER_BLOCK_DIM, grid)
-    block = OWNER_BLOCK[0] + grid[0] * OWNER_BLOCK[1]
+    launch = get(NAIVE).launch(*OWNER_SHAPE, thread_map.DEPTH).in_blocks(*OWNER_BLOCK_DIM)
+    data = thread_map.map_of(launch)
+    block = OWNER_BLOCK[0] + launch.grid[0] * OWNER_BLOCK[1]
     thread = OWNER_THREAD[0] + OWNER_BLOCK_DIM[0] * OWNER_THREAD[1]
     row, col = data.elements(block, thread)[0].tolist()
     return predict(
@@ -75,8 +75,8 @@ def predict_idle_lanes() -> Prediction:
 
 def active_lanes(threads: int) -> list[np.ndarray]:
     """For each warp of a one-dimensional block, (32,) bool: which lanes stored an element of C, as recorded."""
-    run = launches.record_launch(get(NAIVE), block=(threads, 1), M=threads, N=1, K=1)
-    return [warp_access(run, "C", "st", warp=warp).active for warp in range(-(-threads // WARP))]
+    recording = run.record(get(NAIVE).launch(M=threads, N=1, K=1).in_blocks(threads, 1))
+    return [warp_access(recording, "C", "st", warp=warp).active for warp in range(-(-threads // WARP))]
 
 
 # --- a thread's place in the line
@@ -172,7 +172,8 @@ def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
     block, grid = ((*sizes, 1, 1)[:3] for sizes in (block, grid))
     if int(np.prod(grid)) > MOST_BLOCKS:
         raise ValueError(f"A grid of {grid} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
-    return thread_map.map_of(Program.of(get(NAIVE)), COVERED, block, grid)
+    launch = get(NAIVE).launch(*COVERED, thread_map.DEPTH)
+    return thread_map.map_of(replace(launch, block=block, grid=grid))
 
 
 WHOLE_LAUNCH = ValueExercise(

@@ -1,0 +1,299 @@
+"""One launch: run it on whichever device there is; in the simulator record it, or let the sanitizer look at it.
+
+    launch = get("coalesced").launch(M=1024, N=1024, K=64)      # or OwnKernel(…).launch(…)
+    recording = run.record(launch)                              # what its first block does
+    run.record_whole(launch).counters                           # of all blocks
+    run.sanitize(launch).report                                 # races, reads of what nobody wrote
+    C = run.multiply(get("coalesced"), A, B)                    # alpha·A·B + beta·C, checked
+
+This is the only place that compiles a multiplication for a device, allows it its shared memory, and packs its eight
+arguments. Kernels that are no multiplication are compiled by `simulated` and recorded by `recorded`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from gemm_kernels import Kernel, Launch, OwnKernel
+from gemm_kernels.launch import OPTIONS
+from helpers import compiler, gpu, simulator
+from helpers.sentences import Sentence
+from helpers.simulator.sanitizer.checks import combined
+
+Dims = tuple[int, int, int]
+Level = Literal["auto", "sass", "ptx"]
+
+ORIGIN: tuple[Dims, ...] = ((0, 0, 0),)
+
+
+class LaunchFailed(Sentence, Exception):
+    """A kernel did not start, faulted, or left elements of C unwritten; the message says which."""
+
+
+# --- on whichever device there is ------------------------------------------------------------------------------------
+
+
+def module(source: str, entry: str) -> Any:
+    """CUDA C++ for the device, CuPy's or the simulator's RawModule; it is compiled at its first use."""
+    return gpu.RawModule(code=source, options=OPTIONS, name_expressions=[entry])
+
+
+def function(source: str, entry: str) -> Any:
+    """A compiled kernel for the device. entry: its name, or a template instantiation."""
+    return module(source, entry).get_function(entry)
+
+
+def load(kernel: Kernel) -> Callable[..., None]:
+    """Compile a kernel of the ladder. Returns `launch(M, N, K, alpha, A, B, beta, C)` for device arrays of any shape.
+
+    A (M, K), B (K, N) and C (M, N) are row-major float32 arrays of the device. The launch is asynchronous on a GPU: a
+    fault inside the kernel is reported by the next `gpu.synchronize()`.
+    """
+    return launcher(kernel, function(kernel.source, kernel.entry))
+
+
+def launcher(kernel: Kernel, compiled: Any) -> Callable[..., None]:
+    """`launch(M, N, K, alpha, A, B, beta, C)` of an already compiled function, with the geometry of `kernel`."""
+    block, shared_bytes = kernel.block, kernel.shared_bytes
+    _allow(compiled, shared_bytes)
+
+    def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
+        compiled(kernel.grid(M, N), block, _arguments((M, N, K), alpha, A, B, beta, C), shared_mem=shared_bytes)
+
+    return launch
+
+
+def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
+    """Launch an already compiled function, the simulator's or CuPy's."""
+    arguments = _arguments(launch.shape, alpha, A, B, beta, C)
+    call(compiled, launch.grid, launch.block, arguments, launch.shared_bytes)
+
+
+def run(launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
+    """Compile and launch on device arrays A (M, K), B (K, N), C (M, N), float32, row-major; C is written in place."""
+    start(function(launch.source, launch.entry), launch, A, B, C, alpha, beta)
+
+
+def multiply(
+    kernel: Kernel, A: np.ndarray, B: np.ndarray, C: np.ndarray | None = None, alpha: float = 1.0, beta: float = 0.0
+) -> np.ndarray:
+    """alpha·A·B + beta·C by one launch of `kernel`, on whichever device there is. Host arrays in, host array out.
+
+    A (M, K), B (K, N), C (M, N) are float32. Without C, the device's C is filled with NaN before the launch, so that an
+    element that no thread writes cannot pass for a result. Raises LaunchFailed with a sentence if the launch is
+    refused, if the kernel faults (the device is synchronised), or if elements of C stay unwritten.
+    """
+    M, N, K = _shapes(A, B, C)
+    if C is None and beta != 0.0:
+        raise ValueError(f"beta is {beta} but no C was given: pass C, or use beta=0.")
+    launch = kernel.launch(M, N, K)
+    device_C = gpu.array(np.full((M, N), np.nan, np.float32) if C is None else C)
+    compiled_function = function(launch.source, launch.entry)
+    try:
+        start(compiled_function, launch, gpu.asarray(A), gpu.asarray(B), device_C, alpha, beta)
+        gpu.synchronize()
+    except Exception as error:
+        if gpu.backend() == "simulator":
+            raise  # the simulator's own sentence names the line and the thread
+        raise LaunchFailed(_launch_sentence(launch, error)) from error
+    result = gpu.asnumpy(device_C)
+    if C is None and np.isfinite(A).all() and np.isfinite(B).all():
+        _check_all_written(launch, result)
+    return result
+
+
+def call(compiled: Any, grid: Any, block: Any, args: Sequence[Any], shared_bytes: int = 0) -> None:
+    """Launch any function, the simulator's or CuPy's, with so much dynamic shared memory."""
+    _allow(compiled, shared_bytes)
+    compiled(grid, block, tuple(args), shared_mem=shared_bytes)
+
+
+def _arguments(shape: Dims, alpha: float, A: Any, B: Any, beta: float, C: Any) -> tuple[Any, ...]:
+    """A multiplication's arguments with the C types of its parameters: CuPy passes a Python float as a double, of which
+    a kernel reads half."""
+    M, N, K = shape
+    return np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C
+
+
+def _allow(compiled: Any, shared_bytes: int) -> None:
+    """More than 48 KB is refused unless the function is allowed it first (CUDA C++ Programming Guide, "Shared
+    Memory")."""
+    if shared_bytes and shared_bytes > compiled.max_dynamic_shared_size_bytes:
+        compiled.max_dynamic_shared_size_bytes = shared_bytes
+
+
+def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> Dims:
+    """(M, N, K), or ValueError with the two shapes that do not fit."""
+    for name, matrix in (("A", A), ("B", B), ("C", C)):
+        if matrix is None:
+            continue
+        if matrix.ndim != 2:
+            raise ValueError(f"{name} has {matrix.ndim} dimension(s), expected a matrix (2).")
+        if matrix.dtype != np.float32:
+            raise ValueError(f"{name} is {matrix.dtype}, the kernels read float32: use {name}.astype(np.float32).")
+    (M, K), (rows_B, N) = A.shape, B.shape
+    if rows_B != K:
+        raise ValueError(f"A has {K} columns and B has {rows_B} rows; both are K and must be equal.")
+    if C is not None and C.shape != (M, N):
+        raise ValueError(f"C has shape {C.shape}, expected (M, N) = {(M, N)}.")
+    return M, N, K
+
+
+def _check_all_written(launch: Launch, C: np.ndarray) -> None:
+    unwritten = np.isnan(C)
+    if unwritten.any():
+        row, col = np.argwhere(unwritten)[0]
+        raise LaunchFailed(
+            f"{launch.name} left {unwritten.sum()} of {C.size} elements of C unwritten (still NaN), "
+            f"the first at C[{row}, {col}]. The launch had grid {launch.grid} and block {launch.block}: "
+            "check that the grid covers all of C, and that every thread inside C reaches its store."
+        )
+
+
+def _launch_sentence(launch: Launch, error: Exception) -> str:
+    message = str(error)
+    what = f"{launch.name} with grid {launch.grid}, block {launch.block}, {launch.shared_bytes} shared bytes"
+    if "INVALID_VALUE" in message or "invalid argument" in message:
+        return (
+            f"{what} was refused ({message}). A block may have 1024 threads and at most 1024 × 1024 × 64 a dimension."
+        )
+    if "OUT_OF_RESOURCES" in message or "too many resources" in message:
+        return f"{what} was refused ({message}): its registers or shared memory do not fit on one SM."
+    return (
+        f"{what} faulted ({message}). After a fault the GPU refuses every later call of this process: "
+        f"restart this notebook's Python kernel, and set {gpu.BACKEND_VARIABLE}=simulator to see the line and the "
+        "thread."
+    )
+
+
+# --- in the simulator ------------------------------------------------------------------------------------------------
+
+
+def operands(M: int, N: int, K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A (M, K), B (K, N), C (M, N) of zeros, for recordings, whose values nobody looks at."""
+    return np.zeros((M, K), np.float32), np.zeros((K, N), np.float32), np.zeros((M, N), np.float32)
+
+
+def record(launch: Launch, blocks: Sequence[Dims] = ORIGIN, *, level: Level = "auto") -> simulator.Recording:
+    """What the given blocks of a launch do, and no others: alpha is 1, beta 0.
+
+    The addresses of a block depend on the matrices' widths and not on how many other blocks there are, so that a
+    picture of one warp needs one block; the grid reaches as far as the blocks do. Recordings are kept for the next
+    question about them. level: as for `simulator.record`, which says where it has counted.
+    Raises the simulator's and the compiler's errors, whose messages are sentences to a learner.
+    """
+    return _record(launch, tuple(blocks), level)
+
+
+def record_whole(launch: Launch) -> simulator.Recording:
+    """Every block of a launch, for counters of all of it; addresses are kept of its first block."""
+    return _record(launch, None, "auto")
+
+
+@lru_cache(maxsize=16)
+def _record(launch: Launch, blocks: tuple[Dims, ...] | None, level: Level) -> simulator.Recording:
+    grid = launch.grid if blocks is None else tuple(1 + max(block[axis] for block in blocks) for axis in range(3))
+    traced = ORIGIN if blocks is None else blocks
+    kernel = simulated(launch.source, launch.entry, launch.options)
+    with simulator.record(level, traced, only_traced=blocks is not None, checks="off") as recording:
+        start(kernel, replace(launch, grid=grid), *operands(*launch.shape))
+    return recording
+
+
+def forget() -> None:
+    """Drop the recordings that are kept."""
+    _record.cache_clear()
+
+
+def counted_in(recording: simulator.Recording) -> str:
+    """A sentence that says where a recording was counted, and for which architecture."""
+    arch = recording.launches[-1].facts.arch
+    if recording.level == "sass":
+        return f"Counted in the machine code (SASS) for {arch}."
+    return f"An estimate: counted in PTX for {arch}, not in the machine code."
+
+
+@dataclass(frozen=True, eq=False)
+class Sanitized:
+    """One launch under the sanitizer.  C: the result.  expected: what it should be.  report: what was found."""
+
+    C: np.ndarray
+    expected: np.ndarray
+    report: simulator.Report
+
+    @property
+    def right(self) -> bool:
+        """Whether C is what it should be, in every element."""
+        return bool(np.array_equal(self.C, self.expected))
+
+
+def sanitize(launch: Launch) -> Sanitized:
+    """Every block of a launch, with the sanitizer looking at every access.
+
+    A and B hold small whole numbers, so that C is exact in any order of summation; alpha is 1, beta 0.
+    """
+    M, N, K = launch.shape
+    rows, columns, steps = np.arange(M)[:, None], np.arange(N), np.arange(K)
+    A = (1 + (3 * rows + 5 * steps) % 7).astype(np.float32)
+    B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
+    C = np.full((M, N), np.nan, np.float32)
+    with simulator.sanitize("report") as reports:
+        start(simulated(launch.source, launch.entry, launch.options), launch, A, B, C)
+    return Sanitized(C, A @ B, reports[0])
+
+
+def compiled(kernel: Kernel | OwnKernel | Launch, arch: str | None = None) -> compiler.CompiledKernel:
+    """A kernel as compiled: its registers, its code. arch: None for the simulator's. Raises CompileError."""
+    chosen = {} if arch is None else {"arch": arch}
+    return compiler.compile(kernel.source, kernel.entry, options=OPTIONS, **chosen)
+
+
+# --- kernels that are no multiplication ------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=96)
+def simulated(source: str, entry: str, options: tuple[str, ...] = OPTIONS) -> simulator.Kernel:
+    """A kernel for the simulator. entry: its name, or a template instantiation. Raises CompileError."""
+    return simulator.RawModule(code=source, options=options, name_expressions=[entry]).get_function(entry)
+
+
+def recorded(
+    kernel: simulator.Kernel,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    shared_bytes: int = 0,
+    *,
+    blocks: Any = "all",
+    only_traced: bool = False,
+    checks: str = "off",
+    max_instructions: int | None = None,
+) -> simulator.Recording:
+    """A launch of any kernel in the simulator, recorded; the options are those of `simulator.record`."""
+    with simulator.record(
+        blocks=blocks, only_traced=only_traced, checks=checks, max_instructions=max_instructions
+    ) as recording:
+        call(kernel, grid, block, args, shared_bytes)
+    return recording
+
+
+def checked(
+    kernel: simulator.Kernel,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    shared_bytes: int = 0,
+    *,
+    times: int = 1,
+    max_instructions: int | None = None,
+) -> simulator.Report:
+    """So many launches of any kernel on the same arguments under the sanitizer: what it found in all of them."""
+    with simulator.sanitize("report", max_instructions=max_instructions) as reports:
+        for _ in range(times):
+            call(kernel, grid, block, args, shared_bytes)
+    return combined(reports)
