@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -91,10 +90,11 @@ class Kernel:
         """What the parameters must obey, read from the source's static_asserts (see `gemm_kernels.rules`)."""
         return self.family.rules or self._read.asserted
 
-    @cached_property
+    @property
     def _read(self) -> Rules:
-        """What the source says about the parameters."""
-        return read(self.source, self.function)
+        """What the source says about the parameters; read again when the file has changed."""
+        file = CUDA_FOLDER / f"{self.file}.cu"
+        return _rules_of(file, file.stat().st_mtime_ns, self.function)
 
     @property
     def template(self) -> bool:
@@ -104,8 +104,7 @@ class Kernel:
     @property
     def source(self) -> str:
         """The text of the CUDA source: complete, what a notebook shows is what is compiled."""
-        file = f"{CUDA_FOLDER}/{self.file}.cu"
-        return _text(file, os.stat(file).st_mtime_ns)
+        return (CUDA_FOLDER / f"{self.file}.cu").read_text(encoding="utf-8")
 
     @property
     def function(self) -> str:
@@ -192,19 +191,14 @@ class Kernel:
         for name in params:
             if name not in self.params:
                 raise ValueError(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
-        if not params:
-            return self
-        params = {**self.params, **params}
-        changed = replace(self, params=params)
-        rule = broken(self.rules, params)
+        changed = replace(self, params={**self.params, **params})
+        rule = broken(changed.rules, changed.params) if params else None
         if rule:
-            given = ", ".join(f"{name} = {value}" for name, value in params.items())
+            given = ", ".join(f"{name} = {value}" for name, value in changed.params.items())
             raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
-        changed.__dict__["_read"] = self._read  # of the same source
         return changed
 
 
 @cache
-def _text(file: str, modified: int) -> str:
-    """The text of a file; read again when the file has changed."""
-    return Path(file).read_text(encoding="utf-8")
+def _rules_of(file: Path, modified: int, function: str) -> Rules:
+    return read(file.read_text(encoding="utf-8"), function)

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from gemm_kernels import get
 from helpers import devices, exercises, plan
 from helpers.analysis.ladder import Ladder, ladder_of
-from helpers.authoring.notebooks import form
+from helpers.authoring.notebooks import form, speaker
 from helpers.exercises import Verdict
 from helpers.measure import profiles
 
@@ -61,8 +61,13 @@ def linked_terms(number: str) -> set[str]:
 
 
 def said(number: str, pattern: str) -> tuple[int, ...]:
-    """The whole numbers in the groups of a pattern, as the prose of the notebook has them, in digits or in words."""
-    found = re.search(pattern, prose(number), re.IGNORECASE)
+    """The whole numbers in the groups of a pattern, in digits or in words, as the prose of the notebook has them.
+
+    The notes for its speaker are prose, too.
+    """
+    notes = speaker.notes(plan.course().notebook(number).path).values()
+    text = " ".join([prose(number), *(" ".join(note.text.split()) for note in notes)])
+    found = re.search(pattern, text, re.IGNORECASE)
     assert found, f"notebook {number} says nothing like {pattern!r}: if its text changed, so must this test"
     return tuple(WORDS[one.lower()] if one.lower() in WORDS else int(one.replace(" ", "")) for one in found.groups())
 
