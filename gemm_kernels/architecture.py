@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # The first architecture that has the instruction (PTX ISA, "Target ISA Notes" of each); the newest first.
 SINCE = {
@@ -14,6 +15,7 @@ SINCE = {
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
+@lru_cache(maxsize=256)
 def refused(source: str, arch: str) -> str:
     """Why a source cannot be compiled for an architecture, or "" if nothing that is known here forbids it.
 

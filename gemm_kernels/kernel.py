@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -90,11 +91,10 @@ class Kernel:
         """What the parameters must obey, read from the source's static_asserts (see `gemm_kernels.rules`)."""
         return self.family.rules or self._read.asserted
 
-    @property
+    @cached_property
     def _read(self) -> Rules:
-        """What the source says about the parameters; read again when the file has changed."""
-        file = CUDA_FOLDER / f"{self.file}.cu"
-        return _rules_of(file, file.stat().st_mtime_ns, self.function)
+        """What the source says about the parameters."""
+        return read(self.source, self.function)
 
     @property
     def template(self) -> bool:
@@ -104,7 +104,8 @@ class Kernel:
     @property
     def source(self) -> str:
         """The text of the CUDA source: complete, what a notebook shows is what is compiled."""
-        return (CUDA_FOLDER / f"{self.file}.cu").read_text(encoding="utf-8")
+        file = f"{CUDA_FOLDER}/{self.file}.cu"
+        return _text(file, os.stat(file).st_mtime_ns)
 
     @property
     def function(self) -> str:
@@ -191,14 +192,19 @@ class Kernel:
         for name in params:
             if name not in self.params:
                 raise ValueError(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
-        changed = replace(self, params={**self.params, **params})
-        rule = broken(changed.rules, changed.params) if params else None
+        if not params:
+            return self
+        params = {**self.params, **params}
+        changed = replace(self, params=params)
+        rule = broken(self.rules, params)
         if rule:
-            given = ", ".join(f"{name} = {value}" for name, value in changed.params.items())
+            given = ", ".join(f"{name} = {value}" for name, value in params.items())
             raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
+        changed.__dict__["_read"] = self._read  # of the same source
         return changed
 
 
 @cache
-def _rules_of(file: Path, modified: int, function: str) -> Rules:
-    return read(file.read_text(encoding="utf-8"), function)
+def _text(file: str, modified: int) -> str:
+    """The text of a file; read again when the file has changed."""
+    return Path(file).read_text(encoding="utf-8")

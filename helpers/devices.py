@@ -32,13 +32,14 @@ class LaunchLimits:
     `register_allocation_unit` registers is the step in which a warp is given registers, `shared_allocation_unit` bytes
     the step in which a block is given shared memory. The warps of a block are counted in steps of
     `warp_allocation_granularity`, one for each of the SM's four partitions, when its registers are checked.
+    `carve_outs`: what an SM can set aside as shared memory; the last one is all there is.
     """
 
     compute_capability: tuple[int, int]
     fp32_lanes_per_sm: int
     threads_per_sm: int
     blocks_per_sm: int
-    shared_bytes_per_sm: int
+    carve_outs: tuple[int, ...]
     reserved_shared_bytes_per_block: int = 1 * KIB
     shared_allocation_unit: int = 128
     shared_bytes_per_block: int = 48 * KIB
@@ -56,6 +57,11 @@ class LaunchLimits:
         """The compiler's name of the architecture, "sm_90"."""
         major, minor = self.compute_capability
         return f"sm_{major}{minor}"
+
+    @property
+    def shared_bytes_per_sm(self) -> int:
+        """The most shared memory of an SM."""
+        return self.carve_outs[-1]
 
     @property
     def warps_per_sm(self) -> int:
@@ -83,13 +89,18 @@ class Device(LaunchLimits):
     source: str
 
     @property
+    def short(self) -> str:
+        """The name without the maker's: "H200"."""
+        return self.name.removeprefix("NVIDIA ")
+
+    @property
     def peak_fp32_gflops(self) -> float:
         """SMs × lanes × 2 (a fused multiply-add is two operations) × clock, in 10⁹ operations a second."""
         return self.sms * self.fp32_lanes_per_sm * 2 * self.clock_mhz / 1000
 
 
 def _limits(
-    compute_capability: tuple[int, int], lanes: int, threads: int, blocks: int, shared_kib: int
+    compute_capability: tuple[int, int], lanes: int, threads: int, blocks: int, carve_outs_kib: Sequence[int]
 ) -> LaunchLimits:
     # Before compute capability 8.0 no shared memory is reserved, and it is handed out in larger steps.
     before_ampere = compute_capability < (8, 0)
@@ -98,26 +109,30 @@ def _limits(
         fp32_lanes_per_sm=lanes,
         threads_per_sm=threads,
         blocks_per_sm=blocks,
-        shared_bytes_per_sm=shared_kib * KIB,
+        carve_outs=tuple(size * KIB for size in carve_outs_kib),
         reserved_shared_bytes_per_block=0 if before_ampere else 1 * KIB,
         shared_allocation_unit=256 if before_ampere else 128,
     )
 
 
+_TO_100 = (0, 8, 16, 32, 64, 100)
+_TO_164 = (*_TO_100, 132, 164)
+_TO_228 = (*_TO_164, 196, 228)
 LIMITS: dict[str, LaunchLimits] = {
     limits.arch: limits
     for limits in (
-        # compute capability, FP32 lanes an SM, threads an SM, blocks an SM, KiB of shared memory an SM
-        _limits((7, 5), 64, 1024, 16, 64),
-        _limits((8, 0), 64, 2048, 32, 164),
-        _limits((8, 6), 128, 1536, 16, 100),
-        _limits((8, 7), 128, 1536, 16, 164),
-        _limits((8, 9), 128, 1536, 24, 100),
-        _limits((9, 0), 128, 2048, 32, 228),
-        _limits((10, 0), 128, 2048, 32, 228),
-        _limits((10, 3), 128, 2048, 32, 228),
-        _limits((12, 0), 128, 1536, 24, 100),
-        _limits((12, 1), 128, 1536, 24, 100),
+        # compute capability, FP32 lanes per SM, threads per SM, blocks per SM, carve-outs for shared memory in KiB
+        # (the guide's section "Shared Memory" of each compute capability)
+        _limits((7, 5), 64, 1024, 16, (32, 64)),
+        _limits((8, 0), 64, 2048, 32, _TO_164),
+        _limits((8, 6), 128, 1536, 16, _TO_100),
+        _limits((8, 7), 128, 1536, 16, _TO_164),
+        _limits((8, 9), 128, 1536, 24, _TO_100),
+        _limits((9, 0), 128, 2048, 32, _TO_228),
+        _limits((10, 0), 128, 2048, 32, _TO_228),
+        _limits((10, 3), 128, 2048, 32, _TO_228),
+        _limits((12, 0), 128, 1536, 24, _TO_100),
+        _limits((12, 1), 128, 1536, 24, _TO_100),
     )
 }
 """The limits by architecture: `LIMITS["sm_90"]`."""

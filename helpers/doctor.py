@@ -259,7 +259,7 @@ def _gpu_runs() -> Finding:
     """Compile and launch on the GPU, and hold the result against the expected one."""
     import numpy as np
 
-    from helpers import gpu
+    from helpers import devices, gpu
 
     array, expected = _expected()
     on_device = gpu.asarray(array)
@@ -268,7 +268,8 @@ def _gpu_runs() -> Finding:
     if not np.array_equal(gpu.asnumpy(on_device), expected):
         advice = f"Set {gpu.BACKEND_VARIABLE}=simulator and restart the notebook's kernel."
         return Finding("GPU", BROKEN, f"{gpu.describe()} ran a small kernel, but the result is wrong.", advice)
-    known = "" if gpu.device() else " Its limits are not in helpers.devices: pictures use those of the NVIDIA H200."
+    instead = f" Its limits are not in helpers.devices: pictures use those of the {devices.DEFAULT.name}."
+    known = "" if gpu.device() else instead
     return Finding("GPU", WORKS, f"{gpu.describe()}.{known}")
 
 

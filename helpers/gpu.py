@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from helpers import devices
 from helpers.sentences import Sentence
 
 if TYPE_CHECKING:
     from helpers.devices import Device
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
-SIMULATED_GPU = "NVIDIA H200"  # the GPU whose architecture the simulator compiles for
 
 # CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
 _CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
@@ -135,7 +135,7 @@ def describe() -> str:
 def name() -> str:
     """The GPU's name as the driver gives it, "NVIDIA H200"; on the simulator the name of the GPU that it models."""
     if backend() == "simulator":
-        return SIMULATED_GPU
+        return devices.DEFAULT.name
     runtime = _cupy().cuda.runtime
     return runtime.getDeviceProperties(runtime.getDevice())["name"].decode()
 

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from helpers.devices import LaunchLimits
 
 
-# What an SM can set aside as shared memory, in KiB (CUDA C++ Programming Guide, "Shared Memory" of each capability).
-_WITH_100 = (0, 8, 16, 32, 64, 100)
-_WITH_164 = (*_WITH_100, 132, 164)
-_WITH_228 = (*_WITH_164, 196, 228)
-CARVE_OUTS: Mapping[str, tuple[int, ...]] = {
-    "sm_75": (32, 64),
-    **dict.fromkeys(("sm_80", "sm_87"), _WITH_164),
-    **dict.fromkeys(("sm_86", "sm_89", "sm_120", "sm_121"), _WITH_100),
-    **dict.fromkeys(("sm_90", "sm_100", "sm_103"), _WITH_228),
-}
-
-
 class DoesNotFit(Sentence, ValueError):
     """Not even one block fits: the launch would be refused. The message says which resource and by how much."""
 
@@ -120,7 +108,7 @@ def certain_shared_limit(device: LaunchLimits, result: Occupancy) -> int | None:
     per_block = result.shared_bytes_per_block
     if not per_block:
         return result.limits["shared"]
-    limits = {1024 * size // per_block for size in CARVE_OUTS[device.arch]}
+    limits = {size // per_block for size in device.carve_outs}
     possible = {limit for limit in limits if limit >= result.blocks}
     return possible.pop() if len(possible) == 1 else None
 

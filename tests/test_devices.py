@@ -1,5 +1,8 @@
 """Specifications of GPUs and the limits of a launch."""
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from helpers import devices
@@ -195,3 +198,37 @@ def test_a_block_larger_than_the_launch_bounds_is_told():
         "a block of 32 × 32 × 1 = 1024 threads is more than the 256 that the kernel was compiled for "
         "(__launch_bounds__); try (16, 16), or compile it for more"
     )
+
+
+def test_carve_outs_ascend_to_all_the_shared_memory_of_an_sm():
+    for limits in devices.LIMITS.values():
+        assert list(limits.carve_outs) == sorted(set(limits.carve_outs))
+        assert limits.shared_bytes_per_sm == limits.carve_outs[-1]
+    assert devices.limits_for("sm_90").carve_outs[-2:] == (196 * 1024, 228 * 1024)
+
+
+# --- the default GPU --------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+FACTS = {  # where an architecture or a number is meant, and not the default GPU
+    "helpers/devices.py": "the table of GPUs, and which is the default",
+    "gemm_kernels/choices.py": "the default of a package that uses nothing of helpers",
+    "helpers/simulator/frontends/sass/opcodes.py": "the architectures of a family",
+    "helpers/simulator/arithmetic/tensor_core.py": "how many terms are added at once, by architecture",
+    "helpers/explore/vector_width.py": "a stride of 132 floats",
+    "helpers/authoring/bench/explorers.py": "a stride of 132 floats",
+    "helpers/measure/correctness.py": "a shape of 132 columns",
+}
+
+
+def test_the_default_gpu_is_named_in_one_place():
+    default = devices.DEFAULT
+    naked = {default.name, default.short, default.arch, *(per_sm * default.sms for per_sm in (1, 2, 4))}
+    found = {}
+    for file in sorted(ROOT.glob("helpers/**/*.py")) + sorted(ROOT.glob("gemm_kernels/**/*.py")):
+        constants = (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Constant))
+        lines = [node.lineno for node in constants if isinstance(node.value, (str, int)) and node.value in naked]
+        name = file.relative_to(ROOT).as_posix()
+        if lines and name not in FACTS:
+            found[name] = lines
+    assert not found, "write devices.DEFAULT, and its name, arch or sms"

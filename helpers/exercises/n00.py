@@ -89,8 +89,7 @@ def predict_last_threads(source: str) -> Prediction:
 
 def predict_blocks() -> Prediction:
     """How many of the four BLOCKS does a GPU accept? The answer comes from the GPUs' limits."""
-    limits = devices.limits_for("sm_90")
-    accepted = [block for block in BLOCKS if devices.launch_problem(limits, (1,), block) is None]
+    accepted = [block for block in BLOCKS if devices.launch_problem(devices.DEFAULT, (1,), block) is None]
     return predict(
         f"How many of the blocks {', '.join(map(str, BLOCKS))} can be launched?",
         reasons={

@@ -18,7 +18,6 @@ from helpers.models.traffic import compulsory, flops
 
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`
-GPU = "NVIDIA H200"
 VECTOR = (4096, 1, 4096)  # M, N, K of LEAST_TIME: a matrix times a vector
 CLOSE = 0.02  # a time by hand may be off by so much: everybody rounds differently
 LOOP_SIZE = 2048  # matrices of ORDER_OF_LOOPS
@@ -110,7 +109,7 @@ ORDER_OF_LOOPS = ValueExercise(
 
 # --- the least time
 
-_GPU = devices.get(GPU)
+_GPU = devices.DEFAULT
 _FLOOR = roofline.fastest_time(_GPU, *VECTOR)
 LEAST_US, COMPUTE_US = 1000 * _FLOOR.memory_ms, 1000 * _FLOOR.compute_ms
 BECAUSE_LEAST = (

@@ -21,7 +21,8 @@ from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.occupancy import occupancy
 from helpers.simulator import Kernel
 
-A6000, ADA, H200 = (devices.get(name) for name in ("NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation", "NVIDIA H200"))
+A6000, ADA = (devices.get(name) for name in ("NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation"))
+H200 = devices.DEFAULT
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ OUTER_PRODUCT = KernelExercise(
 # --- tile sizes
 
 LADDER_KERNEL = "block_tile_2d"
-H200 = devices.get("NVIDIA H200")
+H200 = devices.DEFAULT
 MOST_LOADS, LEAST_OCCUPANCY = 0.25, 0.25
 GUESS = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
 

@@ -135,11 +135,11 @@ ROUNDS_OF_BLOCKS = ValueExercise(
     title="How many rounds?",
     difficulty=2,
     task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
-    "rounds of blocks does an H200 with its 132 SMs need?",
+    f"rounds of blocks does an {DEVICE.short} with its {DEVICE.sms} SMs need?",
     hints=(
         "How many tiles cover C: how many along its rows, how many along its columns?",
-        "32 · 16 = 512 blocks, of which 132 run at a time.",
-        "512 / 132 is 3.9, and there is no part of a round.",
+        f"32 · 16 = 512 blocks, of which {DEVICE.sms} run at a time.",
+        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a round.",
     ),
     variable="my_answer",
     starter=None,
@@ -179,11 +179,12 @@ SMALL_MATRIX = ValueExercise(
     notebook="11",
     title="Stretch: the best for 4096 is not the best for 512",
     difficulty=3,
-    task="The tiles that are good at 4096 leave most of an H200 idle when C is 512 × 512. Choose tile sizes of "
-    "block_tile_2d so that all 132 SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
+    task=f"The tiles that are good at 4096 leave most of an {DEVICE.short} idle when C is 512 × 512. Choose tile sizes "
+    f"of block_tile_2d so that all {DEVICE.sms} SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
     hints=(
         "512 · 512 elements in tiles of BM × BN: how many blocks are that, and how large may a tile be?",
-        "A tile may have at most 512 · 512 / 132 = 1985 elements, so 32 × 32 will do. Which patch costs 0.5 loads?",
+        f"A tile may have at most 512 · 512 / {DEVICE.sms} = {512 * 512 // DEVICE.sms} elements, so 32 × 32 will do. "
+        "Which patch costs 0.5 loads?",
         "TM = TN = 4: 8 loads for 16 FMAs, and 64 threads a block.",
     ),
     variable="tiles",

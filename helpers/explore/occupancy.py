@@ -103,7 +103,7 @@ class OccupancyExplorer(LiveExplorer):
 
 
 def explore(
-    own: OwnKernel | None = None, *, kernel: str = "block_tile_2d", device: str = "NVIDIA H200"
+    own: OwnKernel | None = None, *, kernel: str = "block_tile_2d", device: str = devices.DEFAULT.name
 ) -> OccupancyExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
     first = own or get(kernel)
@@ -113,7 +113,7 @@ def explore(
 TELLING = ("naive", "shared_memory", "block_tile_2d", "warptiled")
 
 
-def small_multiples(kernels: Sequence[str] = TELLING, device: str = "NVIDIA H200") -> theme.Figure:
+def small_multiples(kernels: Sequence[str] = TELLING, device: str = devices.DEFAULT.name) -> theme.Figure:
     """The explorer's static twin: kernels as compiled for one GPU, a row each."""
     found = devices.get(device)
     rows = []

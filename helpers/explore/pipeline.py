@@ -24,7 +24,7 @@ from helpers.occupancy import occupancy
 
 KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy", "warptiled")
 BY_HAND = "these numbers"
-DEVICE = "NVIDIA H200"
+DEVICE = devices.DEFAULT
 SCHEDULERS = 4  # of an SM since compute capability 5.0 (CUDA C++ Programming Guide, "Compute Capabilities")
 LANES = 32
 FEW, MORE = 8, 9  # K-blocks of two launches: what the second does beyond the first is the work of one more
@@ -64,7 +64,7 @@ def loop_of(kernel: Kernel | OwnKernel) -> Loop:
             f"A warp of {name} loads {copy} times for a K-block and issues {every} instructions for it: that is no "
             f"loop over K. The tile is said to be {kernel.tile} and the depth of a phase {depth}: are they?"
         )
-    device = devices.get(DEVICE)
+    device = DEVICE
     taken = resources_of(kernel, device.arch)
     resident = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).warps
     return Loop(name, Work(copy, store, every - copy - store), max(1, kernel.buffers), max(1, resident // SCHEDULERS))
@@ -118,7 +118,8 @@ class PipelineExplorer(LiveExplorer):
         self._shown = kernel
         self._counted.add(kernel)
         name = kernel.name if kernel else ""
-        note = f" Work: instructions of {name} for sm_90; warps: of a scheduler of an {DEVICE}." if name else ""
+        told = f" Work: instructions of {name} for {DEVICE.arch}; warps: of a scheduler of an {DEVICE.name}."
+        note = told if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
 
     def _take_the_numbers(self, loop: Loop) -> None:

@@ -17,6 +17,7 @@ from gemm_kernels import Kernel, Launch, OwnKernel, get
 from helpers import compiler, run
 from helpers.analysis.vector_width import LineCode, Way, line_code
 from helpers.compiler import CompiledKernel
+from helpers.devices import DEFAULT
 from helpers.draw import theme
 from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths_figure
 from helpers.explore.bank_board import shown
@@ -181,7 +182,7 @@ class VectorWidthExplorer(LiveExplorer):
                 raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
             picture = picture_of_line(launch, self.line.value)
         self._compiled.add(launch)
-        return picture, "Compiled for sm_90, the architecture of the H200."
+        return picture, f"Compiled for {DEFAULT.arch}, the architecture of the {DEFAULT.short}."
 
     def _offer(self, found: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""

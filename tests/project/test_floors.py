@@ -1,5 +1,6 @@
 """Each floor uses only the floors below it: the contracts in pyproject.toml, checked by import-linter."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,11 @@ def test_no_module_imports_from_a_floor_above_its_own():
             "import helpers.draw",
             "each floor of helpers uses only the floors below it BROKEN",
         ),
+        (
+            "helpers/explore/widget.py",
+            "from helpers import simulator",
+            "an explorer runs and records launches by helpers.run, and not by the simulator's",
+        ),
         ("helpers/attic.py", "", "each floor of helpers uses only the floors below it BROKEN"),
     ],
 )
@@ -52,3 +58,35 @@ def test_the_contracts_notice_an_import_upwards_and_a_module_on_no_floor(tmp_pat
     outcome = lint(tmp_path)
     assert outcome.returncode == 1
     assert broken in outcome.stdout
+
+
+FACE, DOORS = ("RawModule", "record", "sanitize"), ("simulator", "gpu")
+
+
+def _compiles_or_records(tree: ast.AST) -> list[str]:
+    """What a module uses of the simulator's face or of the door to compile a kernel, or to record a launch."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("helpers.simulator"):
+            found += [alias.name for alias in node.names if alias.name in FACE]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in DOORS:
+            found += [node.attr] if node.attr in FACE else []
+    return found
+
+
+@pytest.mark.parametrize("room", ["explore", "exercises"])
+def test_explorers_and_exercises_compile_and_record_by_helpers_run(room):
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "helpers" / room).rglob("*.py")}
+    assert {path: found for path, text in sources.items() if (found := _compiles_or_records(ast.parse(text)))} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from helpers import simulator\nsimulator.RawModule(code=source)",
+        "from helpers.simulator import record",
+        "from helpers import gpu\nwith gpu.record() as recording: pass",
+    ],
+)
+def test_a_way_around_helpers_run_is_noticed(text):
+    assert len(_compiles_or_records(ast.parse(text))) == 1

@@ -41,12 +41,6 @@ def test_the_shared_limit_is_said_only_where_no_carve_out_changes_it():
     assert occupancy.certain_shared_limit(devices.limits_for("sm_75"), turing) == turing.limits["shared"]
 
 
-def test_every_architecture_has_its_carve_outs():
-    assert occupancy.CARVE_OUTS.keys() == devices.LIMITS.keys()
-    for arch, limits in devices.LIMITS.items():
-        assert 1024 * max(occupancy.CARVE_OUTS[arch]) == limits.shared_bytes_per_sm
-
-
 def test_both_levels_say_the_same_of_a_launch():
     kernel = get("staged_epilogue")
     module = simulator.RawModule(code=kernel.source, options=OPTIONS, name_expressions=[kernel.entry])

@@ -39,7 +39,8 @@ def test_relu_makes_negative_numbers_zero_and_keeps_nan():
 
 @pytest.mark.parametrize(
     ("name", "modifiers", "type_"),
-    [("fma", ("rz",), "f64"), ("min", ("xorsign", "abs"), "f32"), ("rcp", (), "f16"), ("mul", ("ftz",), "f16"),
+    [("div", ("rz",), "f64"), ("rcp", ("approx",), "f64"), ("fma", ("approx", "ftz"), "f64"),
+     ("min", ("xorsign", "abs"), "f32"), ("rcp", (), "f16"), ("mul", ("ftz",), "f16"),
      ("frob", (), "f32"), ("add", (), "e4m3")],
 )  # fmt: skip
 def test_what_is_not_modelled_is_said(name, modifiers, type_):
@@ -76,3 +77,24 @@ def test_a_dot_product_of_bytes_takes_the_sign_of_each_side():
     a = np.array([-1, 2], np.int32)  # four bytes of 255 or -1; a 2
     assert integer.dot4(a, np.int32(0x01FF01FF), np.int32(5), (False, True)).tolist() == [5, 3]
     assert integer.dot4(a, np.int32(0x01FF01FF), np.int32(5), (True, False)).tolist() == [-507, 515]
+
+
+def test_the_reciprocal_of_a_float64_is_of_its_upper_half():
+    x = np.array([3.0, -0.0, 2.0**-1030, 2.0**1023, np.inf])
+    with np.errstate(all="ignore"):
+        found = operation("rcp", ("approx", "ftz"), "f64")(x)
+        root = operation("rsqrt", ("approx", "ftz"), "f64")(np.float64(4.0))
+    assert found.view(np.uint64).tolist() == [
+        0x3FD5555500000000, 0xFFF0000000000000, 0x7FF0000000000000, 0, 0,
+    ]  # fmt: skip
+    assert root == 0.5
+
+
+def test_float64_sums_that_cancel_are_negative_zero_only_when_rounded_down():
+    one, infinite = np.float64(1), np.float64(np.inf)
+    with np.errstate(all="ignore"):
+        for rounding in ("rz", "rm", "rp"):
+            total = operation("add", (rounding,), "f64")(one, -one)
+            assert total == 0 and np.signbit(total) == (rounding == "rm")
+            largest = np.finfo(np.float64).max
+            assert operation("fma", (rounding,), "f64")(-largest, np.float64(2), infinite) == infinite

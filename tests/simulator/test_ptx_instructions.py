@@ -401,6 +401,88 @@ def integer_cases() -> dict[str, Case]:
     return cases
 
 
+# ---- references: carries, narrow numbers, fields given by registers -----------------------------------------------
+
+
+def halves16(function, is_signed: bool):
+    """A function of 16-bit integers on the halves of registers."""
+
+    def reference(*registers):
+        number = (lambda x: signed(x, 16)) if is_signed else (lambda x: unsigned(x, 16))
+        low, high = (unsigned(function(*(number(r >> s) for r in registers)), 16) for s in (0, 16))
+        return high << 16 | low
+
+    return reference
+
+
+def extended_cases() -> dict[str, Case]:
+    cases = {}
+    for bits in (32, 64):
+        kind, letter = f"u{bits}", f".u{bits}"
+        two, four = f"{kind} {kind}", " ".join([kind] * 4)
+        split = f"{{ .reg {letter} low; "
+        # Numbers of twice the width (%1 + %2 * 2^bits), of which the upper half is the result.
+        double = lambda low, high, bits=bits: high << bits | low  # noqa: E731
+        cases[f"add.cc and addc of {kind}"] = Case(
+            f"{split} add.cc{letter} low, %1, %3; addc{letter} %0, %2, %4; }}", four, kind,
+            lambda a, b, c, d, double=double, bits=bits: unsigned(double(a, b) + double(c, d) >> bits, bits),
+        )  # fmt: skip
+        cases[f"sub.cc and subc of {kind}"] = Case(
+            f"{split} sub.cc{letter} low, %1, %3; subc{letter} %0, %2, %4; }}", four, kind,
+            lambda a, b, c, d, double=double, bits=bits: unsigned(double(a, b) - double(c, d) >> bits, bits),
+        )  # fmt: skip
+        cases[f"a carry through three words of {kind}"] = Case(
+            f"{split} add.cc{letter} low, %1, %2; addc.cc{letter} low, %1, %2; addc{letter} %0, 0, 0; }}", two, kind,
+            lambda a, b, double=double, bits=bits: double(a, a) + double(b, b) >> 2 * bits,
+        )  # fmt: skip
+        cases[f"a borrow through three words of {kind}"] = Case(
+            f"{split} sub.cc{letter} low, %1, %2; subc.cc{letter} low, %1, %2; subc{letter} %0, 0, 0; }}", two, kind,
+            lambda a, b, double=double, bits=bits: unsigned(double(a, a) - double(b, b) >> 2 * bits, bits),
+        )  # fmt: skip
+        cases[f"mad.lo.cc and madc.hi of {kind}"] = Case(
+            f"{split} mad.lo.cc{letter} low, %1, %2, %3; madc.hi{letter} %0, %1, %2, %4; }}", four, kind,
+            lambda a, b, c, d, double=double, bits=bits: unsigned(a * b + double(c, d) >> bits, bits),
+        )  # fmt: skip
+    for name, function in {"add": lambda a, b: a + b, "min": min, "max": max}.items():
+        for type_ in ("u16x2", "s16x2"):
+            cases[f"{name}.{type_}"] = Case(
+                f"{name}.{type_} %0, %1, %2;", "u32 u32", "u32", halves16(function, type_[0] == "s")
+            )
+    for part, (a, b) in itertools.product(("lo", "hi"), itertools.product("su", repeat=2)):
+        output, shift = "u32" if a == b == "u" else "s32", 16 if part == "hi" else 0
+
+        def dot2(x, y, c, sign=(signed if a == "s" else unsigned, signed if b == "s" else unsigned), shift=shift):
+            return c + sum(sign[0](x >> 16 * k, 16) * sign[1](y >> shift + 8 * k, 8) for k in (0, 1))
+
+        cases[f"dp2a.{part}.{a}32.{b}32"] = Case(
+            f"dp2a.{part}.{a}32.{b}32 %0, %1, %2, %3;", f"u32 u32 {output}", output, dot2
+        )
+    for mode, limited in {"clamp": lambda n: min(n, 32), "wrap": lambda n: n & 31}.items():
+        cases[f"bmsk.{mode}.b32"] = Case(
+            f"bmsk.{mode}.b32 %0, %1, %2;", "u32 u32", "u32",
+            lambda at, width, limited=limited: unsigned((1 << limited(width)) - 1 << limited(at), 32),
+            (AMOUNTS, AMOUNTS),
+        )  # fmt: skip
+        cases[f"szext.{mode}.u32"] = Case(
+            f"szext.{mode}.u32 %0, %1, %2;", "u32 u32", "u32",
+            lambda a, n, limited=limited: unsigned(a, limited(n)), (None, AMOUNTS),
+        )  # fmt: skip
+        cases[f"szext.{mode}.s32"] = Case(
+            f"szext.{mode}.s32 %0, %1, %2;", "s32 u32", "s32",
+            lambda a, n, limited=limited: signed(a, limited(n)) if limited(n) else 0, (None, AMOUNTS),
+        )  # fmt: skip
+    cases["mad24.lo.s32"] = Case(
+        "mad24.lo.s32 %0, %1, %2, %3;", "s32 s32 s32", "s32", lambda a, b, c: signed(a, 24) * signed(b, 24) + c
+    )
+    for mode in ("rz", "rm", "rp"):
+        for name, function, count in (("add", exact.add, 2), ("mul", exact.mul, 2), ("fma", exact.fma, 3)):
+            cases[f"{name}.{mode}.f64"] = Case(
+                f"{name}.{mode}.f64 %0, {', '.join(('%1', '%2', '%3')[:count])};", " ".join(["f64"] * count), "f64",
+                rounding_to(function, "f64", mode, False, False),
+            )  # fmt: skip
+    return cases
+
+
 # ---- references: moves and predicates -----------------------------------------------------------------------------
 
 
@@ -923,6 +1005,7 @@ def flushed_half(a: float) -> float:
 
 FAMILIES = {
     "integer": integer_cases(), "predicate": predicate_cases(), "float": float_cases(),
+    "extended": extended_cases(),
     "approximation": approximation_cases(), "conversion": conversion_cases(), "packed": packed_cases(),
 }  # fmt: skip
 

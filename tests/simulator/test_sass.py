@@ -328,6 +328,109 @@ def test_a_warp_reduces_bits(name, rule, arch):
     assert x.tolist() == [expected] * 32
 
 
+def run_at_both_levels(source: str, *arguments: np.ndarray, arch: str, block=32) -> list[np.ndarray]:
+    """The arguments after the launch, which must be the same at both levels."""
+    results = []
+    for level in ("ptx", "sass"):
+        results.append([np.array(argument) for argument in arguments])
+        with simulator.record(level=level, checks="off"):
+            simulator.RawModule(code=source, arch=arch).get_function("kernel")((1,), (block,), tuple(results[-1]))
+    assert [x.tobytes() for x in results[0]] == [x.tobytes() for x in results[1]]
+    return results[1]
+
+
+@pytest.mark.parametrize("arch", ("sm_80", "sm_90"))
+@pytest.mark.parametrize("size", (4, 8, 16))
+def test_asynchronous_copies_of_a_part_fill_the_rest_with_zeros(size, arch):
+    words = size // 4
+    source = f"""extern "C" __global__ void kernel(const float *x, float *y) {{
+        __shared__ __align__(16) float s[32 * {words}];
+        unsigned to = __cvta_generic_to_shared(s + {words} * threadIdx.x);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], {size}, %2;"
+                     :: "r"(to), "l"(x + {words} * threadIdx.x), "r"(4 * (threadIdx.x % {words + 1})));
+        asm volatile("cp.async.wait_all;");
+        __syncthreads();
+        for (int i = 0; i < {words}; ++i) y[{words} * threadIdx.x + i] = s[{words} * threadIdx.x + i];
+    }}"""
+    x = np.arange(1, 32 * words + 1, dtype=np.float32)
+    _, y = run_at_both_levels(source, x, np.zeros_like(x), arch=arch)
+    given = np.arange(32)[:, None] % (words + 1) > np.arange(words)
+    np.testing.assert_array_equal(y.reshape(32, words), np.where(given, x.reshape(32, words), 0))
+
+
+VECTORS = """extern "C" __global__ void kernel(const int *x, int *y) {{
+    int i = threadIdx.x, a = x[i], b = x[i + 32], c = x[i + 64], r;
+    asm("{} %0, %1, %2{};" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+    y[i] = r;
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("instruction", "since"),
+    [(f"dp2a.{part}.{a}32.{b}32", 75) for part in ("lo", "hi") for a in "us" for b in "us"]
+    + [(f"dp4a.{a}32.{b}32", 75) for a in "us" for b in "us"]
+    + [(f"{name}.{type_}16x2", 90) for name in ("add", "min", "max") for type_ in "us"],
+)
+def test_arithmetic_on_parts_of_registers_gives_the_bits_of_the_ptx_level(instruction, since):
+    source = VECTORS.format(instruction, ", %3" if instruction.startswith("dp") else "")
+    x = np.random.default_rng(3).integers(-(2**31), 2**31, 96, dtype=np.int32)
+    for arch in ("sm_75", "sm_90"):
+        if int(arch[3:]) >= since:
+            run_at_both_levels(source, x, np.zeros(32, np.int32), arch=arch)
+
+
+def test_a_sum_of_halves_and_the_larger_half_are_one_instruction():
+    source = """extern "C" __global__ void kernel(const int *x, int *y) {
+        int i = threadIdx.x, r;
+        asm("add.s16x2 %0, %1, %2;" : "=r"(r) : "r"(x[i]), "r"(x[i + 32]));
+        asm("max.s16x2 %0, %1, %2;" : "=r"(r) : "r"(r), "r"(x[i + 64]));
+        y[i] = r;
+    }"""
+    x = np.random.default_rng(4).integers(-(2**31), 2**31, 96, dtype=np.int32)
+    run_at_both_levels(source, x, np.zeros(32, np.int32), arch="sm_90")
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_constants_of_bytes_and_halves_are_read(arch):
+    source = """__constant__ unsigned char octets[8] = {1, 2, 250};
+    __constant__ short halves[8] = {-1, 2, -300};
+    extern "C" __global__ void kernel(int *y) {
+        y[threadIdx.x] = octets[2] + 1000 * halves[2] + octets[threadIdx.x % 3] + halves[blockIdx.x];
+    }"""
+    y = np.zeros(3, np.int32)
+    run(source, y, block=3, arch=arch)
+    assert y.tolist() == [250 - 300_000 + octet - 1 for octet in (1, 2, 250)]
+
+
+@pytest.mark.parametrize("type_", ("f16x2", "bf16x2"))
+def test_atomics_on_two_halves_add_numbers(type_):
+    source = f"""extern "C" __global__ void kernel(unsigned *x) {{
+        unsigned old;
+        asm volatile("red.global.add.noftz.{type_} [%0], %1;" :: "l"(x), "r"(x[2]));
+        asm volatile("atom.global.add.noftz.{type_} %0, [%1], %2;" : "=r"(old) : "l"(x + 1), "r"(x[2]));
+        x[threadIdx.x + 3] = old;
+    }}"""
+    one, two = (0x3C00, 0x4000) if type_ == "f16x2" else (0x3F80, 0x4000)
+    x = np.zeros(7, np.uint32)
+    x[:3] = two << 16, one, one << 16 | two
+    (x,) = run_at_both_levels(source, x, arch="sm_90", block=4)
+    four, eight, six, nine = (0x4400, 0x4800, 0x4600, 0x4880) if type_ == "f16x2" else (0x4080, 0x4100, 0x40C0, 0x4110)
+    assert [hex(word) for word in x[:2]] == [hex(six << 16 | eight), hex(four << 16 | nine)]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_a_matrix_is_transposed_across_the_lanes_of_a_warp(arch):
+    source = """extern "C" __global__ void kernel(unsigned *x) {
+        unsigned r;
+        asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(x[threadIdx.x]));
+        x[threadIdx.x] = r;
+    }"""
+    matrix = np.arange(64, dtype=np.uint16).reshape(8, 8)
+    x = matrix.copy().view(np.uint32).reshape(32)
+    run(source, x, arch=arch)
+    np.testing.assert_array_equal(x.view(np.uint16).reshape(8, 8), matrix.T)
+
+
 # ---- what is unknown
 
 THREE = 'extern "C" __global__ void kernel(int *p) { *p = 3; }'

@@ -32,7 +32,7 @@ from helpers.explore import (
     vector_width,
 )
 
-H200 = devices.get("H200")
+H200 = devices.DEFAULT
 CUBE = (4096, 4096, 4096)
 
 Setting = tuple[str, Callable[[], Any]]
@@ -216,8 +216,8 @@ PICTURES: tuple[Picture, ...] = (
         ("without the second", _barriers(2, 1)),
     )),
     Picture("05-occupancy", "What stops another block from moving in?", (
-        ("registers", _filled("H200", "block_tile_2d")),
-        ("warps and registers", _filled("H200", "shared_memory")),
+        ("registers", _filled(H200.name, "block_tile_2d")),
+        ("warps and registers", _filled(H200.name, "shared_memory")),
         ("another GPU", _filled("RTX A6000", "shared_memory")),
         (TWIN, occupancy.small_multiples),
     )),

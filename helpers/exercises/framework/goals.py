@@ -13,7 +13,7 @@ from helpers.occupancy import occupancy
 from helpers.simulator import Recording
 from helpers.simulator.recording.recorded import RecordedLaunch, Trace
 
-DEVICE = "NVIDIA H200"
+DEVICE = devices.DEFAULT
 
 
 def sectors_a_load(at_most: float) -> Goal:
@@ -77,7 +77,7 @@ def shared_loads_per_fma(at_most: float) -> Goal:
 
 def occupied(at_least: float) -> Goal:
     """Theoretical occupancy on an H200."""
-    return Goal("occupancy on an H200", _occupancy, at_least, at_least=True, percent=True)
+    return Goal(f"occupancy on an {DEVICE.short}", _occupancy, at_least, at_least=True, percent=True)
 
 
 def spilled_bytes(at_most: int = 0) -> Goal:
@@ -164,4 +164,4 @@ def _fmas(j: Judged) -> float:
 
 def _occupancy(j: Judged) -> float:
     bytes_a_block = j.kernel.shared_size_bytes + j.shared_bytes
-    return occupancy(devices.get(DEVICE), j.threads, j.kernel.num_regs, bytes_a_block).fraction
+    return occupancy(DEVICE, j.threads, j.kernel.num_regs, bytes_a_block).fraction

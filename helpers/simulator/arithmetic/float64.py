@@ -12,20 +12,22 @@ import numpy as np
 
 from helpers.simulator.arithmetic import float32
 
+SMALLEST_NORMAL = 2.0**-1022
+
 
 def add(a, b, rounding: str = "rn"):
     """a + b (DADD)."""
-    return np.add(a, b) if rounding == "rn" else _directed(lambda x, y: x + y, (a, b), rounding)
+    return np.add(a, b) if rounding == "rn" else _directed(lambda x, y: (x, y), (a, b), rounding)
 
 
 def mul(a, b, rounding: str = "rn"):
     """a * b (DMUL)."""
-    return np.multiply(a, b) if rounding == "rn" else _directed(lambda x, y: x * y, (a, b), rounding)
+    return np.multiply(a, b) if rounding == "rn" else _directed(lambda x, y: (x * y,), (a, b), rounding)
 
 
 def fma(a, b, c, rounding: str = "rn"):
     """a * b + c (DFMA)."""
-    return float32.fma64(a, b, c) if rounding == "rn" else _directed(lambda x, y, z: x * y + z, (a, b, c), rounding)
+    return float32.fma64(a, b, c) if rounding == "rn" else _directed(lambda x, y, z: (x * y, z), (a, b, c), rounding)
 
 
 def is_minimum(a, b):
@@ -48,20 +50,44 @@ def fmax(a, b):
     return np.where(is_maximum(a, b), a, b)[()]
 
 
-def _directed(operation: Callable, operands: tuple, rounding: str):
-    """`operation` on exact fractions, rounded toward zero ("rz"), down ("rm") or up ("rp")."""
+def rcp_approx_ftz(a):
+    """`rcp.approx.ftz.f64`: 1 / a of the upper 32 bits of a, cut to the upper 32 bits; subnormal numbers count as zero.
+
+    Not bit-exact with the hardware: its relative error is up to 2^-23 (PTX ISA). 3.0 gives 0x3fd55555_00000000.
+    """
+    return _flushed_upper_half(1 / _flushed_upper_half(a))
+
+
+def rsqrt_approx_ftz(a):
+    """`rsqrt.approx.ftz.f64`: 1 / sqrt(a), as `rcp_approx_ftz`."""
+    return _flushed_upper_half(1 / np.sqrt(_flushed_upper_half(a)))
+
+
+def _flushed_upper_half(a):
+    upper = (np.asarray(a).view(np.int64) & ~np.int64(0xFFFFFFFF)).view(np.float64)
+    return np.where(np.abs(upper) < SMALLEST_NORMAL, np.copysign(0.0, upper), upper)[()]
+
+
+def _directed(terms: Callable, operands: tuple, rounding: str):
+    """The sum of the `terms` of exact fractions, rounded toward zero ("rz"), down ("rm") or up ("rp")."""
     arrays = np.broadcast_arrays(*(np.float64(operand) for operand in operands))
     lanes = zip(*(array.reshape(-1).tolist() for array in arrays), strict=True)
-    results = [_one(operation, lane, rounding) for lane in lanes]
+    results = [_one(terms, lane, rounding) for lane in lanes]
     return np.array(results, np.float64).reshape(arrays[0].shape)[()]
 
 
-def _one(operation: Callable, lane: tuple[float, ...], rounding: str) -> float:
+def _one(terms: Callable, lane: tuple[float, ...], rounding: str) -> float:
+    first, *rest = terms(*(np.float64(x) for x in lane))
     if not all(math.isfinite(x) for x in lane):
-        return operation(*(np.float64(x) for x in lane))
-    exact = operation(*(Fraction(x) for x in lane))
+        if rest and all(math.isfinite(x) for x in lane[:-1]):
+            return rest[0]  # whatever a product of finite numbers overflows to
+        return first + rest[0] if rest else first
+    exact = sum(terms(*(Fraction(x) for x in lane)))
     if exact == 0:
-        return operation(*(np.float64(x) for x in lane))
+        cancels = rest and math.copysign(1, first) != math.copysign(1, rest[0])
+        if cancels:
+            return -0.0 if rounding == "rm" else 0.0  # IEEE 754, section 6.3
+        return first + rest[0] if rest else first
     try:
         nearest = float(exact)
     except OverflowError:

@@ -24,17 +24,20 @@ APPROXIMATE = {
 EXTREMES = {
     "min": float32.fmin, "max": float32.fmax, "min.NaN": float32.fmin_nan, "max.NaN": float32.fmax_nan,
 }  # fmt: skip
+ROUNDED64 = {"add": float64.add, "sub": lambda a, b, rounding: float64.add(a, -b, rounding), "mul": float64.mul,
+             "fma": float64.fma, "mad": float64.fma}  # fmt: skip
 FLOAT64 = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "fma": float64.fma, "mad": float64.fma, "min": float64.fmin, "max": float64.fmax,
     "rcp": lambda a: 1.0 / a, "sqrt": np.sqrt, "rsqrt": lambda a: 1.0 / np.sqrt(a),
 }  # fmt: skip
+APPROXIMATE64 = {"rcp": float64.rcp_approx_ftz, "rsqrt": float64.rsqrt_approx_ftz}
 SIGN_BIT = {2: np.uint16(1 << 15), 4: np.uint32(1 << 31), 8: np.uint64(1 << 63)}
 SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
 # By type, the modifiers that the functions here take into account.
 MODIFIERS = {
     "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
-    "f64": {"rn"},
+    "f64": {*ROUNDINGS, "approx", "ftz"},
     "f16": {"rn", "sat", "relu"},
     "bf16": {"rn", "relu"},
     "f16x2": {"rn", "sat", "relu"},
@@ -58,7 +61,7 @@ def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
     if type_ == "f32":
         return _float32(name, modifiers)
     if type_ == "f64":
-        return _found(FLOAT64, name, type_)
+        return _float64(name, modifiers)
     if type_ == "f16":
         return float16.half(name, modifiers)
     if type_ == "bf16":
@@ -114,6 +117,18 @@ def _float32(name: str, modifiers: tuple[str, ...]) -> Callable:
         unlimited = function
         return lambda *operands: float32.saturate(unlimited(*operands))
     return function
+
+
+def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
+    if "approx" in modifiers or "ftz" in modifiers:
+        if modifiers == ("approx", "ftz"):
+            return _found(APPROXIMATE64, name, "approx.ftz.f64")
+        raise Unknown(f"{'.'.join((name, *modifiers))}.f64")
+    rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
+    if rounding == "rn":
+        return _found(FLOAT64, name, "f64")
+    rounded = _found(ROUNDED64, name, f"{rounding}.f64")
+    return lambda *operands: rounded(*operands, rounding=rounding)
 
 
 def _found(functions: dict[str, Callable], name: str, type_: str) -> Callable:

@@ -62,7 +62,7 @@ def checked(kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int
     except devices.UnknownDevice as error:
         raise LaunchError(
             f"{kernel.name} was not launched: it was compiled for {compiled.arch}, and {error} Compile it for one of "
-            'these: RawModule(…, arch="sm_90").'
+            f'these: RawModule(…, arch="{devices.DEFAULT.arch}").'
         ) from None
     problem = devices.launch_problem(
         limits, grid, block, compiled.shared_bytes + shared_mem, compiled.registers,

@@ -189,20 +189,9 @@ def dot2(t: Operands, s: Statement) -> Outcome:
     """dp2a.{lo,hi}.atype.btype d, a, b, c: the 16-bit halves of a by the lower or upper two bytes of b, added to c."""
     destination, *sources = s.operands
     a, b, c = _read(t, sources, "u32")
-    kinds = [
-        np.dtype(f"{'i' if type_ == 's32' else 'u'}{size}") for type_, size in zip(s.opcode[2:], (2, 1), strict=True)
-    ]
-    first = 16 if s.opcode[1] == "hi" else 0
-
-    def evaluate(registers):
-        total = c(registers)
-        for half in (0, 1):
-            left = (a(registers) >> np.uint32(16 * half)).astype(np.uint16).view(kinds[0]).astype(U32)
-            right = (b(registers) >> np.uint32(first + 8 * half)).astype(np.uint8).view(kinds[1]).astype(U32)
-            total = total + left * right
-        return total
-
-    return t.result(destination, evaluate, U32)
+    signed = (s.opcode[2] == "s32", s.opcode[3] == "s32")
+    upper = s.opcode[1] == "hi"
+    return t.result(destination, lambda r: integer.dot2(a(r), b(r), c(r), signed, upper), U32)
 
 
 def pairs(function: Callable) -> Rule:

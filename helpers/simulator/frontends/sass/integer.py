@@ -164,8 +164,13 @@ def _add_exactly(t: Operands, sources: list, carry_in: Reader | None) -> Callabl
 
 
 def add2(t: Operands, s: sass.Statement) -> Compute:
-    """VIADD d, a, b."""
+    """VIADD d, a, b; .16x2: of the lower and of the upper halves."""
     destination, *sources = exactly(s, 3)
+    if s.has("16x2"):
+        a, b = (t.read(source) for source in sources)
+        return Compute(
+            (t.target(destination),), lambda registers: _by_halves(np.add, np.uint16, a(registers), b(registers))
+        )
     return Compute((t.target(destination),), _sum([t.read(source) for source in sources if not is_zero(source)]))
 
 
@@ -271,16 +276,19 @@ def _multiply_high_with_carry(t: Operands, s: sass.Statement, a, b, c) -> Callab
 
 
 def dot_product(t: Operands, s: sass.Statement) -> Compute:
-    """IDP.4A.S8.S8 d, a, b, c: the products of four bytes added to c."""
-    if not s.has("4A"):
-        raise Unknown("dot products of 16-bit numbers")
-    signs = [part == "S8" for part in s.opcode if part in ("S8", "U8")]
-    if not signs:
-        raise Unknown("its form without one of S8, U8")
-    both = (signs[0], signs[-1])
+    """IDP.4A.S8.S8 d, a, b, c: the products of four bytes added to c; IDP.2A.{LO,HI}.S16.S8: of halves and bytes."""
+    types = [part for part in s.opcode if part in ("S8", "U8", "S16", "U16")]
+    if not types:
+        raise Unknown("its form without types")
+    signed = (types[0][0] == "S", types[-1][0] == "S")
     destination, *sources = exactly(s, 4)
     a, b, c = (t.read(source) for source in sources)
-    return Compute((t.target(destination),), lambda r: integer.dot4(a(r), b(r), c(r), both))
+    if s.has("4A"):
+        return Compute((t.target(destination),), lambda r: integer.dot4(a(r), b(r), c(r), signed))
+    if not s.has("2A"):
+        raise Unknown("other products of vectors")
+    upper = chosen(s, {"LO": False, "HI": True})
+    return Compute((t.target(destination),), lambda r: integer.dot2(a(r), b(r), c(r), signed, upper))
 
 
 # ---- shift and add
@@ -540,7 +548,9 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     if len(sources) != (3 if s.base in ("VIMNMX3", "VIADDMNMX") else 2):
         raise Unknown(f"its form with {len(s.operands)} operands")
     if s.has("S16x2", "U16x2"):
-        return _minimum_maximum_of_halves(t, s)
+        if s.base == "VIMNMX3":
+            raise Unknown("the smallest of three halves")
+        return Compute((t.target(destination),), _minimum_maximum_of_halves(t, s, sources, condition))
     dtype = U4 if s.has("U32") else I4
     p = t.truth(condition)
     first, *others = (t.read(source, dtype) for source in sources)
@@ -563,21 +573,29 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     return Compute((t.target(destination),), evaluate)
 
 
-def _minimum_maximum_of_halves(t: Operands, s: sass.Statement) -> Compute:
-    """VIMNMX.{S16x2,U16x2} d, a, b, p: of the lower and of the upper halves."""
-    destination, a, b, condition = exactly(s, 4)
-    dtype = np.dtype(np.uint16 if s.has("U16x2") else np.int16)
-    x, y, p = t.read(a), t.read(b), t.truth(condition)
+def _minimum_maximum_of_halves(t: Operands, s: sass.Statement, sources: list, condition: sass.Operand) -> Reader:
+    """VIMNMX.{S16x2,U16x2} d, a, b, p and VIADDMNMX: of the lower and of the upper halves."""
+    dtype = np.uint16 if s.has("U16x2") else np.int16
+    *added, x, y = (t.read(source) for source in sources)
+    p = t.truth(condition)
 
     def evaluate(registers):
-        result = np.int32(0)
-        for shift in (np.int32(0), np.int32(16)):
-            left, right = ((value(registers) >> shift).astype(dtype) for value in (x, y))
-            chosen = np.where(p(registers), np.minimum(left, right), np.maximum(left, right))
-            result = result | (chosen.astype(np.uint16).astype(I4) << shift)
-        return result
+        first = x(registers)
+        for reader in added:
+            first = _by_halves(np.add, dtype, reader(registers), first)
+        smaller, larger = (_by_halves(pick, dtype, first, y(registers)) for pick in (np.minimum, np.maximum))
+        return np.where(p(registers), smaller, larger)
 
-    return Compute((t.target(destination),), evaluate)
+    return evaluate
+
+
+def _by_halves(function: Callable, dtype: type, a, b):
+    """A function of 16-bit integers, of the lower halves and of the upper halves of two registers."""
+    result = np.int32(0)
+    for shift in (np.int32(0), np.int32(16)):
+        half = function((a >> shift).astype(dtype), (b >> shift).astype(dtype))
+        result = result | (half.astype(np.uint16).astype(I4) << shift)
+    return result
 
 
 def saturate(t: Operands, s: sass.Statement) -> Compute:

@@ -55,6 +55,27 @@ def _shared(wave, addresses, active, dtype):
     return np.broadcast_to(values, wave.shape)
 
 
+def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
+    """MOVM.16.MT88 d, a: an 8 × 8 matrix of 16-bit elements, of which a lane holds two, transposed.
+
+    Lane i holds of row i // 4 elements 2 · (i % 4) and the next one. PTX ISA, 'movmatrix'.
+    """
+    destination, a = exactly(s, 2)
+    if not s.has("MT88"):
+        raise Unknown("the matrix shape")
+    value, lane = t.read(a, U4), np.arange(32)
+    row, column = lane // 4, 2 * (lane % 4)
+
+    def execute(wave, registers, mask):
+        held = accesses.by_warp(wave, value(registers))
+        # Element (row, column) comes from element (column, row), which lane 4 · column + row // 2 holds.
+        shift = (16 * (row % 2)).astype(U4)
+        low, high = ((held[..., 4 * (column + part) + row // 2] >> shift) & np.uint32(0xFFFF) for part in (0, 1))
+        return (accesses.by_thread(wave, (low | (high << np.uint32(16))).view(I4)),)
+
+    return Effect((t.target(destination),), execute)
+
+
 def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
     """HMMA.{16816,1688}.{F32,F16}{.BF16,.TF32} d, a, b, c: d = a · b + c by a warp. See `tensor_core`."""
     destination, a, b, c = exactly(s, 4)

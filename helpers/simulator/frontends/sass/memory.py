@@ -128,18 +128,18 @@ def load_constant(t: Operands, s: sass.Statement) -> Compute | Effect:
     destination, place = exactly(s, 2)
     if not isinstance(place, sass.Constant):
         raise Unknown("an operand that is no constant where one is expected")
-    if place.register is not None:
-        return _load_indexed_constant(t, s, destination, place)
+    if place.register is not None or s.has(*NARROW):
+        return _load_from_bank(t, s, destination, place)
     if s.has("64"):
         low, high = t.bits(place), t.bits(place, 1)
         return Compute(t.targets(destination, 2), lambda registers: (low(registers), high(registers)))
-    if s.has("U8", "S8", "U16", "S16", "128"):
-        raise Unknown("constants of other widths")
+    if s.has("128"):
+        raise Unknown("constants of 128 bits")
     return Compute((t.target(destination),), t.bits(place))
 
 
-def _load_indexed_constant(t: Operands, s: sass.Statement, destination, place: sass.Constant) -> Effect:
-    index = t.read(place.register)
+def _load_from_bank(t: Operands, s: sass.Statement, destination, place: sass.Constant) -> Effect:
+    index = (lambda registers: np.int32(0)) if place.register is None else t.read(place.register)
     offset = np.int64(place.offset)
     dtype = np.dtype(chosen(s, NARROW, np.int32))
     count = words(s)
@@ -160,16 +160,11 @@ ATOMIC_NAMES = {"ADD": "add", "MIN": "min", "MAX": "max", "INC": "inc", "DEC": "
                 "XOR": "xor", "EXCH": "exch", "CAS": "cas"}  # fmt: skip
 
 
-def _atomic_dtype(s: sass.Statement) -> np.dtype:
-    if s.has("F64"):
-        return F8
-    if s.has("F32"):
-        return F4
-    if s.has("F16x2", "BF16x2", "F16", "BF16"):
-        raise Unknown("atomics on 16-bit floats")
-    if s.has("64", "S64", "U64"):
-        return I8 if s.has("S64") else U8
-    return I4 if s.has("S32") else U4
+def _atomic_type(s: sass.Statement) -> tuple[np.dtype, str]:
+    """(the dtype of the values, PTX's name of their type where it is one of floats)."""
+    floats = {"F64": (F8, "f64"), "F32": (F4, "f32"), "F16x2": (U4, "f16x2"), "BF16x2": (U4, "bf16x2")}
+    integers = {"S64": (I8, ""), "U64": (U8, ""), "64": (U8, ""), "S32": (I4, "")}
+    return chosen(s, floats | integers, (U4, ""))
 
 
 def atomic(t: Operands, s: sass.Statement) -> Effect:
@@ -186,7 +181,7 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     if s.has("CAST"):
         return _compare_and_set(t, s, address, values, before)
     operation = chosen(s, ATOMIC_NAMES)
-    dtype = _atomic_dtype(s)
+    dtype, type_ = _atomic_type(s)
     if operation == "cas" and len(values) == 1 and is_register(values[0]):
         # The two values of a 64-bit comparison are one pair of registers after the other.
         values = (values[0], values[0].next(dtype.itemsize // 4))
@@ -196,7 +191,7 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
         readers = [t.wide(value, dtype) for value in values]
     else:
         readers = [t.read(value, dtype) for value in values]
-    function = update(operation, "f32" if dtype == F4 else "", flushes=s.has("FTZ"))
+    function = update(operation, type_, flushes=s.has("FTZ"))
     execute = accesses.atomic(space, function, dtype, address, readers, returns)
     swaps, strong = operation == "cas", s.has("STRONG")
     if not returns:
@@ -233,12 +228,21 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 
 
 def copy_async(t: Operands, s: sass.Statement) -> Effect:
-    """LDGSTS.E{.BYPASS}{.64,.128} [shared], [global] {, p}: zeros are written where p is false."""
+    """LDGSTS.E{.BYPASS}{.64,.128}{.ZFILL} [shared], [global] {, p}: zeros are written where p is false.
+
+    .ZFILL reads only the first bytes: the address is that of the source plus the number of bytes that are not read.
+    """
     to, origin, *condition = at_least(s, 2, 3)
     destination, source = address_of(t, _is_address(to), "shared"), address_of(t, _is_address(origin), "global")
     read = t.predicate(condition[0]) if condition else None
     skip = None if read is None else (lambda registers: np.logical_not(read(registers)))
-    return Effect((), accesses.copy_async(4 * words(s), destination, source, None, skip))
+    size = 4 * words(s)
+    if not s.has("ZFILL"):
+        return Effect((), accesses.copy_async(size, destination, source, None, skip))
+    last, whole = np.int64(size - 1), np.int64(size)
+    start = lambda registers: source(registers) & ~last  # noqa: E731
+    given = lambda registers: whole - (source(registers) & last)  # noqa: E731
+    return Effect((), accesses.copy_async(size, destination, start, given, skip))
 
 
 def end_copy_group(t: Operands, s: sass.Statement) -> Effect:

@@ -74,12 +74,12 @@ _BYTES = "B0 B1 B2 B3"
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
 _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
-           "F32 F64 FTZ RN")  # fmt: skip
+           "F32 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
     _op("IADD3", integers.add3, "X", counted="integer", uniform=True),
-    _op("VIADD", integers.add2, counted="integer", since=90),
+    _op("VIADD", integers.add2, "16x2", counted="integer", since=90),
     _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=True),
     _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=True),
     _op("SHF", integers.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=True),
@@ -87,10 +87,10 @@ ROWS: tuple[Op, ...] = (
     _op("IMNMX", integers.minimum_maximum, "U32", counted="integer", uniform=True),
     _op("VIMNMX", integers.minimum_maximum, "U32 S16x2 U16x2", counted="integer", since=90, uniform=True),
     _op("VIMNMX3", integers.minimum_maximum, "U32", counted="integer", since=90),
-    _op("VIADDMNMX", integers.minimum_maximum, "U32", counted="integer", since=90),
+    _op("VIADDMNMX", integers.minimum_maximum, "U32 S16x2 U16x2", counted="integer", since=90),
     _op("IABS", integers.absolute, counted="integer", uniform=True),
     _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
-    _op("IDP", integers.dot_product, "4A S8 U8", counted="integer"),
+    _op("IDP", integers.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
     _op("I2I", integers.saturate, f"SAT {_TYPES}"),
     # ---- bits
     _op("MOV", integers.move, counted="misc", uniform=True),
@@ -158,7 +158,7 @@ ROWS: tuple[Op, ...] = (
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
-    _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS {_ACCESS}", space="global", counted="memory", since=80),
+    _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS ZFILL {_ACCESS}", space="global", counted="memory", since=80),
     _op("LDGDEPBAR", memory.end_copy_group, counted="memory", since=80),
     _op("DEPBAR", memory.wait_for_copies, "LE", counted="misc"),
     # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together only,
@@ -171,6 +171,7 @@ ROWS: tuple[Op, ...] = (
     _op("CCTLT", system.nothing, ANY),
     # ---- tensor cores
     _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
+    _op("MOVM", matrix.transpose_matrix, "16 MT88"),
     _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor"),
     # ---- lanes of a warp
     _op("SHFL", warp.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
