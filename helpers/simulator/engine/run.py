@@ -4,8 +4,8 @@ A launch is cut into *waves* of blocks, about 16 000 threads each (more falls ou
 Python overhead). In a wave a register is a scalar, a row (1, T) of values that depend only on the thread, a column
 (B, 1) that depend only on the block, or a full (B, T) array; NumPy's broadcasting keeps values in the smallest form.
 
-Threads that disagree on a branch are followed one group after the other: always the group with the lowest program
-counter, so that groups meet again as early as they can. This is done for whole basic blocks, with masks.
+Threads that disagree on a branch are followed one group after the other, for whole basic blocks, with masks;
+`schedule` says in which order.
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, 
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.observers import Observer
 from helpers.simulator.engine.printf import Output
+from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
 WARP = 32
-DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
     + ["laneid", "warpid", "nwarpid", "dynamic_smem_size"]
@@ -53,6 +53,7 @@ class Wave:
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
         self.waiting: np.ndarray | None = None
+        self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
         self.instruction: Instruction | None = None  # the memory instruction being executed
         self.global_memory = launch.global_memory
@@ -145,6 +146,7 @@ class Wave:
             if self.exited is not None:
                 self.pcs[self.exited] = DONE
             self.waiting = np.zeros(self.shape, bool)
+            self.turns = Turns(whole_warps=self.program.level == "ptx")
             if self.program.level == "sass":
                 self.groups = Convergence(self.shape, self.exited)
 
@@ -168,14 +170,6 @@ class Wave:
         if padding:
             mask = np.pad(mask, ((0, 0), (0, padding)))
         return int(mask.reshape(-1, WARP).any(axis=1).sum())
-
-
-def by_warps(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """`mask` extended to all lanes of the warps in which a thread is set."""
-    blocks, threads = shape
-    padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
-    padded[:, :threads] = mask
-    return padded.reshape(blocks, -1, WARP).any(axis=2).repeat(WARP, axis=1)[:, :threads]
 
 
 def combine(mask, guard) -> tuple[bool, np.ndarray | None]:
@@ -285,38 +279,51 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
 
 
 class Prepared:
-    """A program with its basic blocks turned into lists of Python closures."""
+    """A program with its basic blocks turned into lists of Python closures.
+
+    `plain` are for all threads together; `masked` for some, while others are at later blocks, or wait, and need of the
+    registers only what is live there.
+    """
 
     @uncollected
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.plain: list[list[Step]] = []
-        self.masked: list[list[Step]] = []
+        both = [self._steps(block, block.keep) for block in program.blocks]
+        self.plain = [plain for plain, _ in both]
+        self.masked = [masked for _, masked in both]
         self.last: list[Instruction] = []
         block_at = {block.start: block.index for block in program.blocks}
         self.end = len(program.blocks)
         self.targets: list[tuple[int, ...]] = []
         self.next: list[int] = []
         for block in program.blocks:
-            plain, masked = [], []
-            for instruction in gather(program.instructions[block.start : block.stop]):
-                if isinstance(instruction, list):
-                    both = batch_steps(instruction, block.keep, merge)
-                elif instruction.kind is Kind.ALU:
-                    both = _alu_steps(instruction, block.keep)
-                elif instruction.kind is Kind.EFFECT:
-                    both = _effect_steps(instruction)
-                else:
-                    continue
-                plain.append(both[0])
-                masked.append(both[1])
-            self.plain.append(plain)
-            self.masked.append(masked)
             last = program.instructions[block.stop - 1]
             self.last.append(last)
             targets = last.targets or ((last.target,) if last.target >= 0 else ())
             self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
             self.next.append(block_at.get(block.stop, self.end))
+
+    @cached_property
+    def apart(self) -> list[list[Step]]:
+        """The same for some threads wherever the others are: nothing of theirs is overwritten."""
+        every = frozenset(range(len(self.program.initial)))
+        return [self._steps(block, every)[1] for block in self.program.blocks]
+
+    def _steps(self, block: BasicBlock, keep: frozenset[int]) -> tuple[list[Step], list[Step]]:
+        """The two forms of a block: for all threads together, and for some, whose writes leave `keep` of the others."""
+        plain, masked = [], []
+        for instruction in gather(self.program.instructions[block.start : block.stop]):
+            if isinstance(instruction, list):
+                both = batch_steps(instruction, keep, merge)
+            elif instruction.kind is Kind.ALU:
+                both = _alu_steps(instruction, keep)
+            elif instruction.kind is Kind.EFFECT:
+                both = _effect_steps(instruction)
+            else:
+                continue
+            plain.append(both[0])
+            masked.append(both[1])
+        return plain, masked
 
     # ---- where barriers are, for messages
     @cached_property
@@ -421,7 +428,11 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             _too_many_steps(wave, block)
         if observer is not None:
             observer.executed(wave, pc)
-        for step in prepared.plain[pc] if wave.pcs is None else prepared.masked[pc]:
+        if wave.pcs is None:
+            steps = prepared.plain
+        else:
+            steps = prepared.masked if wave.turns.in_order else prepared.apart
+        for step in steps[pc]:
             step(wave, registers)
         last = prepared.last[pc]
         kind = last.kind
@@ -527,21 +538,20 @@ def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
 
 
 def _schedule(wave: Wave) -> int:
-    """Choose the lowest program counter; join all threads again when the living ones are together."""
+    """Choose who goes on (`schedule`); join all threads again when the living ones are together."""
     pcs, waiting = wave.pcs, wave.waiting
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
-    pc = int(runnable.min())
+    pc, mask = wave.turns.choose(runnable)
     if pc == DONE:
         if waiting.any() or (groups is not None and groups.waiting.any()):
             _unreached_barrier(wave)
         return pc
-    mask = runnable == pc
     if groups is None and waiting.any():
         _not_around_a_barrier(wave, wave.launch.prepared, pc, mask)
     living = pcs != DONE
     if (mask == living).all() and (groups is None or groups.whole()):
-        wave.pcs = wave.waiting = wave.groups = None
+        wave.pcs = wave.waiting = wave.groups = wave.turns = None
         wave.mask = None if living.all() else mask
     else:
         wave.mask = mask

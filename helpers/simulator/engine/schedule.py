@@ -1,0 +1,81 @@
+"""Whose turn it is among threads that have gone different ways.
+
+Those with the lowest program counter go first, so that threads meet again as early as they can. That alone is not fair:
+a thread that goes round a loop until another one has done something would never let it. So who could run but has not
+for a while gets a turn, as on a GPU since Volta (CUDA guide, 'Independent Thread Scheduling').
+
+Nothing that is counted depends on whose turn it is: at PTX level warps get turns and their threads stay as they are; in
+machine code threads do, which wait for each other where the code says so (`convergence`).
+
+Blocks of different waves never overlap, so that a block may not wait for one that is launched much later.
+"""
+
+import numpy as np
+
+from helpers.devices import WARP
+
+DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited, or that waits
+PATIENCE = 256  # steps in which it is not looked for who waits for a turn, and then in which it is watched who runs
+TURN = 64  # steps that the others get before it is looked again who has had none
+LEAST = 16  # what PATIENCE becomes where somebody waits again and again
+
+
+class Turns:
+    """Chooses among the threads of a wave, (blocks, threads), from the moment that they part until they are together.
+
+    whole_warps: threads of a warp get their turns together. `in_order` is True as long as the lowest went first always,
+    so that all others are further on, or wait.
+    """
+
+    def __init__(self, whole_warps: bool) -> None:
+        self.in_order = True
+        self._whole_warps = whole_warps
+        self._patience = PATIENCE
+        self._left = PATIENCE  # steps until something else is decided
+        self._ran: np.ndarray | None = None  # who has run while it is watched
+        self._favoured: np.ndarray | None = None  # whose turn it is, None for everyone's
+
+    def choose(self, pcs: np.ndarray) -> tuple[int, np.ndarray]:
+        """(program counter, the threads that execute it), DONE if there is none to execute; `pcs` are those of the
+        threads that can run, DONE for others."""
+        self._left -= 1
+        if self._left < 0:
+            self._decide(pcs)
+        pc, mask = self._lowest(pcs)
+        if pc == DONE and self._favoured is not None:
+            self._decide(pcs)
+            pc, mask = self._lowest(pcs)
+        if self._ran is not None:
+            self._ran |= mask
+        return pc, mask
+
+    def _lowest(self, pcs: np.ndarray) -> tuple[int, np.ndarray]:
+        if self._favoured is not None:
+            pcs = np.where(self._favoured, pcs, DONE)
+        pc = int(pcs.min())
+        return pc, pcs == pc
+
+    def _decide(self, pcs: np.ndarray) -> None:
+        """Begin to watch who runs; then favour who can run and has not, until there is nobody."""
+        if self._ran is None:
+            self._ran, self._left = np.zeros(pcs.shape, bool), self._patience
+            return
+        ran = by_warps(self._ran, pcs.shape) if self._whole_warps else self._ran
+        others = (pcs != DONE) & ~ran
+        if others.any():
+            self._favoured = by_warps(others, pcs.shape) if self._whole_warps else others
+            self._left = TURN
+            self._patience = max(LEAST, self._patience // 2)
+            self.in_order = False
+        else:
+            self._patience = self._patience if self._favoured is not None else PATIENCE
+            self._ran = self._favoured = None
+            self._left = self._patience
+
+
+def by_warps(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """`mask` extended to all lanes of the warps in which a thread is set."""
+    blocks, threads = shape
+    padded = np.zeros((blocks, -(-threads // WARP) * WARP), bool)
+    padded[:, :threads] = mask
+    return padded.reshape(blocks, -1, WARP).any(axis=2).repeat(WARP, axis=1)[:, :threads]
