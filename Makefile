@@ -9,6 +9,7 @@
 #   make gallery      every figure at three settings, and all stored pictures, in build/gallery
 #   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
+#   make kernels      the compiled kernels that come with the project, anew: after a change of a kernel or of the compiler
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make format       formatter, import order, notebooks' form, README's table
 #   make pins         resolve constraints.txt anew from pyproject.toml
@@ -44,7 +45,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record tune picture format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels tune picture format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -83,6 +84,9 @@ gallery: setup
 
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
+
+kernels: setup
+	$(VENV_PYTHON) -m helpers.authoring.shipped_kernels
 
 tune:
 	@$(SETUP) --extra gpu --extra tune

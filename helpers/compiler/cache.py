@@ -21,6 +21,8 @@ from pathlib import Path
 
 import platformdirs
 
+from helpers.compiler import shipped
+
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_CACHE"
 """A folder to keep the cache in, or ``off`` for no disk cache."""
 
@@ -50,14 +52,14 @@ def key(kind: str, *facts: object) -> str:
 
 
 def read(name: str) -> dict[str, bytes] | None:
-    """The parts stored under ``name``; None when there is no entry or it is damaged."""
+    """The parts stored under ``name``, here or with the project; None when there is no entry or it is damaged."""
     path = _path(name)
     if path is None:
         return None
     try:
         parts = _unpack(path.read_bytes())
     except (OSError, *_DAMAGE):
-        return None
+        return shipped.read(name)
     with contextlib.suppress(OSError):
         os.utime(path)  # its age is what decides which entries go first
     return parts

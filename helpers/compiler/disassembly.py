@@ -33,10 +33,32 @@ def disassemble(kernel: CompiledKernel) -> str:
         NvdisasmMissing: nvdisasm is not installed.
         DisassemblyError: it is, but refuses this machine code; the message has its words.
     """
-    program = find_nvdisasm()
-    digest = hashlib.sha256(kernel.cubin).hexdigest()
     names = (kernel.filename, *(name for name, _ in kernel.headers))
-    return _section(with_given_names(_module_text(program, _stamp(program), kernel, digest), names), kernel)
+    return _section(with_given_names(module_text(kernel), names), kernel)
+
+
+def module_text(kernel: CompiledKernel) -> str:
+    """What nvdisasm prints of the whole module of a kernel; kept in the cache. Raises as `disassemble` does."""
+    shipped = cache.read(shipped_name(kernel))
+    if shipped is not None:
+        return shipped["text"].decode()
+    program = find_nvdisasm()
+    name = cache.key("sass", _stamp(program), _FLAGS, _digest(kernel))
+    stored = cache.read(name)
+    if stored and "text" in stored:
+        return stored["text"].decode()
+    text = _run(program, kernel)
+    cache.write(name, {"text": text.encode()})
+    return text
+
+
+def shipped_name(kernel: CompiledKernel) -> str:
+    """The name under which the text may come with the project, whichever nvdisasm is installed."""
+    return cache.key("sass", _FLAGS, _digest(kernel))
+
+
+def _digest(kernel: CompiledKernel) -> str:
+    return hashlib.sha256(kernel.cubin).hexdigest()
 
 
 def find_nvdisasm() -> Path:
@@ -54,16 +76,6 @@ def find_nvdisasm() -> Path:
             "Run `make lab` again, or `pip install nvidia-cuda-nvdisasm`; a CUDA toolkit has it too."
         )
     return Path(found)
-
-
-def _module_text(program: Path, stamp: str, kernel: CompiledKernel, digest: str) -> str:
-    name = cache.key("sass", stamp, _FLAGS, digest)
-    stored = cache.read(name)
-    if stored and "text" in stored:
-        return stored["text"].decode()
-    text = _run(program, kernel)
-    cache.write(name, {"text": text.encode()})
-    return text
 
 
 def _run(program: Path, kernel: CompiledKernel) -> str:

@@ -428,11 +428,7 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             _too_many_steps(wave, block)
         if observer is not None:
             observer.executed(wave, pc)
-        if wave.pcs is None:
-            steps = prepared.plain
-        else:
-            steps = prepared.masked if wave.turns.in_order else prepared.apart
-        for step in steps[pc]:
+        for step in _steps(wave, prepared)[pc]:
             step(wave, registers)
         last = prepared.last[pc]
         kind = last.kind
@@ -449,6 +445,13 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
         else:
             wave.pcs[wave.mask] = prepared.next[pc]
             pc = _schedule(wave)
+
+
+def _steps(wave: Wave, prepared: Prepared) -> list[list[Step]]:
+    """The form of the basic blocks for the threads that go on now."""
+    if wave.pcs is None:
+        return prepared.plain
+    return prepared.masked if wave.turns.in_order else prepared.apart
 
 
 def _condition(wave: Wave, last: Instruction):

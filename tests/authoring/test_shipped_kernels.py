@@ -1,0 +1,67 @@
+"""The compiled ladder that comes with the project: whole, up to date, small, and what the compiler makes."""
+
+import dataclasses
+
+import pytest
+
+import gemm_kernels
+from helpers import compiler
+from helpers.authoring import shipped_kernels
+from helpers.compiler import build, cache, disassembly, nvrtc, shipped
+
+OUT_OF_DATE = "run `python -m helpers.authoring.shipped_kernels` (make kernels) and commit helpers/compiler/shipped.zip"
+
+
+@pytest.fixture
+def no_compiler(monkeypatch, tmp_path):
+    """An empty cache, and a compiler and an nvdisasm that say no."""
+
+    def refuse(*arguments, **options):
+        raise AssertionError(OUT_OF_DATE)
+
+    nvrtc.build()  # reads the compiler's name for itself, and is remembered
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(nvrtc, "run", refuse)
+    monkeypatch.setattr(disassembly, "find_nvdisasm", refuse)
+    build._compiled.cache_clear()
+    yield
+    build._compiled.cache_clear()
+
+
+@pytest.mark.parametrize("kernel", gemm_kernels.LADDER, ids=lambda kernel: kernel.name)
+def test_the_first_use_of_a_kernel_of_the_ladder_needs_no_compiler(kernel, no_compiler):
+    compiled = shipped_kernels.compiled(kernel)
+    assert compiled.source == kernel.source
+    assert compiled.lowered_name in compiler.disassemble(compiled)
+
+
+@pytest.mark.parametrize("name", ["naive", "block_tile_2d"])
+def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatch):
+    kernel = gemm_kernels.get(name)
+    kept = shipped_kernels.compiled(kernel)
+    text = compiler.disassemble(kept)
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, "off")
+    build._compiled.cache_clear()
+    made = shipped_kernels.compiled(kernel)
+    # The name of a folder and a time are in the module beside the code.
+    assert dataclasses.replace(made, cubin=b"") == dataclasses.replace(kept, cubin=b""), OUT_OF_DATE
+    assert compiler.disassemble(made) == text
+
+
+def test_nothing_else_is_shipped_and_it_is_small():
+    assert len(shipped._members()) == 2 * len(gemm_kernels.LADDER), OUT_OF_DATE
+    assert shipped.PATH.stat().st_size <= shipped_kernels.MOST_BYTES
+
+
+def test_a_source_that_differs_by_a_letter_is_not_shipped(no_compiler):
+    kernel = gemm_kernels.get("naive")
+    with pytest.raises(AssertionError, match="shipped_kernels"):
+        compiler.compile(kernel.source + " ", kernel.entry, options=shipped_kernels.KERNEL_OPTIONS)
+
+
+def test_the_same_entries_give_the_same_file(tmp_path):
+    entries = {"b": {"y": b"2" * 100, "x": b"1"}, "a": {"z": b"3"}}
+    paths = [tmp_path / "one.zip", tmp_path / "two.zip"]
+    shipped.write(entries, paths[0])
+    shipped.write(dict(reversed(entries.items())), paths[1])
+    assert paths[0].read_bytes() == paths[1].read_bytes()
