@@ -10,16 +10,16 @@ import tempfile
 from pathlib import Path
 
 import gemm_kernels
+from gemm_kernels.launch import OPTIONS
 from helpers import compiler
 from helpers.compiler import CompiledKernel, cache, disassembly, shipped
-from helpers.gpu import KERNEL_OPTIONS
 
 MOST_BYTES = 2 * 2**20  # so that the project stays quick to clone
 
 
 def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
     """A kernel of the ladder, compiled as a notebook compiles it."""
-    return compiler.compile(kernel.source, kernel.entry, options=KERNEL_OPTIONS)
+    return compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
 
 
 def entries() -> dict[str, dict[str, bytes]]:
