@@ -431,6 +431,25 @@ def test_a_matrix_is_transposed_across_the_lanes_of_a_warp(arch):
     np.testing.assert_array_equal(x.view(np.uint16).reshape(8, 8), matrix.T)
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_a_barrier_counts_the_threads_of_its_block(arch):
+    source = """extern "C" __global__ void kernel(const int *x, int *y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (threadIdx.x >= 70) return;
+        int all = __syncthreads_and(x[i] > 0), count = 0;
+        for (int k = 0; k < 3; ++k) count = 100 * count + __syncthreads_count(x[i] > k);
+        y[i] = 10 * count + 2 * all + (__syncthreads_or(x[i] > 6) != 0);
+    }"""
+    x = np.random.default_rng(2).integers(0, 6, (3, 80), dtype=np.int32)
+    x[1, :70] += 1
+    x[2, 69] = 7
+    y = np.zeros_like(x)
+    run(source, x, y, grid=3, block=80, arch=arch)
+    for row, result in zip(x[:, :70], y, strict=True):
+        a, b, c = ((row > k).sum() for k in range(3))
+        assert set(result[:70].tolist()) == {10 * (10_000 * a + 100 * b + c) + 2 * (row > 0).all() + (row > 6).any()}
+
+
 # ---- what is unknown
 
 THREE = 'extern "C" __global__ void kernel(int *p) { *p = 3; }'

@@ -570,6 +570,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
         taken = _condition(wave, last)
         if taken is not True:
             return _go_past(wave, pc, following, taken)
+    if last.execute is not None:
+        last.execute(wave, wave.registers, wave.mask)
     if not whole_block and wave.observer is not None:
         wave.observer.warp_barrier(wave, wave.mask)
     if wave.pcs is None:

@@ -70,7 +70,9 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Waits for all threads of the block."""
+    """Waits for all threads of the block. `arrive(wave, registers, mask)` is carried out by those that come there."""
+
+    arrive: Execute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
         case Exit():
             instruction.kind, instruction.condition = Kind.EXIT, outcome.condition
         case Barrier():
-            instruction.kind = Kind.BARRIER
+            instruction.kind, instruction.execute = Kind.BARRIER, outcome.arrive
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
             instruction.barrier = 1 if outcome.collective else -1

@@ -14,6 +14,7 @@ from helpers.simulator.frontends.sass.operands import (
     U4,
     Operands,
     at_least,
+    chosen,
     exactly,
     is_register,
     leading_predicates,
@@ -112,11 +113,54 @@ def leave(t: Operands, s: sass.Statement) -> Exit:
     return Exit(_guarded(t, s, s.operands))
 
 
+_REDUCTIONS = {"POPC": "count", "AND": "all", "OR": "any"}
+
+
 def barrier(t: Operands, s: sass.Statement) -> Barrier:
-    """BAR.SYNC.DEFER_BLOCKING 0x0: `__syncthreads()`."""
-    if not s.has("SYNC") or s.operands != (sass.Immediate("0x0"),):
-        raise Unknown("named barriers and reductions")
-    return Barrier()
+    """BAR.SYNC.DEFER_BLOCKING 0x0: `__syncthreads()`. BAR.RED.{POPC,AND,OR} 0x0, p: see `barrier_result`."""
+    if s.operands[:1] != (sass.Immediate("0x0"),):
+        raise Unknown("a named barrier")
+    if s.has("SYNC") and len(s.operands) == 1:
+        return Barrier()
+    if not s.has("RED"):
+        raise Unknown("a barrier of some threads")
+    _, condition = exactly(s, 2)
+    chosen(s, _REDUCTIONS)
+    vote, votes = t.truth(condition), t.slot(_VOTES, np.bool_(False))
+
+    def arrive(wave, registers, mask):
+        mine = vote(registers)
+        registers[votes] = mine if mask is None else np.where(mask, mine, registers[votes])
+
+    return Barrier(arrive)
+
+
+_VOTES = "votes at a barrier"
+
+
+def barrier_result(t: Operands, s: sass.Statement) -> Effect:
+    """B2R.RESULT d {, p} behind a BAR.RED: for how many threads of the block its predicate was true (d), for all, for
+    any (p).
+
+    What the threads brought to the barrier is kept in a register of its own.
+    """
+    reduction = t.code.reductions.get(s.address)
+    if reduction is None or not s.has("RESULT"):
+        raise Unknown("what is no reduction at a barrier")
+    destination, *predicate = at_least(s, 1, 2)
+    combine = chosen(reduction, _REDUCTIONS)
+    if (combine == "count") == bool(predicate):
+        raise Unknown(f"its form with {len(s.operands)} operands")
+    slots, votes = (t.target(predicate[0] if predicate else destination),), t.slot(_VOTES, np.bool_(False))
+
+    def execute(wave, registers, mask):
+        alive = np.ones(wave.shape, bool) if wave.exited is None else ~wave.exited
+        yes = (registers[votes] & alive).sum(axis=1, keepdims=True, dtype=np.int32)
+        if combine == "count":
+            return (yes,)
+        return (yes == alive.sum(axis=1, keepdims=True) if combine == "all" else yes > 0,)
+
+    return Effect(slots, execute)
 
 
 def warp_barrier(t: Operands, s: sass.Statement) -> WarpBarrier:

@@ -94,6 +94,7 @@ class Code:
     collective_ends: Mapping[int, int] = field(default_factory=dict)  # address of an ENDCOLLECTIVE → where to go on
     functions: tuple[int, ...] = ()  # where functions begin
     branch_targets: Mapping[int, tuple[int, ...]] = field(default_factory=dict)  # addresses, of computed branches
+    reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
     loaded_floats: Mapping[int, frozenset[str]] = field(default_factory=dict)
     binary: bytes = b""
 

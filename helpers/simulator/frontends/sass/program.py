@@ -98,9 +98,22 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: str) -> Code:
         collective_ends=ends,
         functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if not name.startswith("."))),
         branch_targets=image.branch_targets(kernel),
+        reductions=_reductions(statements),
         loaded_floats=_loaded_floats(statements),
         binary=image.code(kernel),
     )
+
+
+def _reductions(statements: list[sass.Statement]) -> dict[int, sass.Statement]:
+    """By the address of a B2R: the BAR.RED before it, whose result it reads."""
+    result: dict[int, sass.Statement] = {}
+    last: sass.Statement | None = None
+    for statement in statements:
+        if statement.base == "BAR":
+            last = statement if statement.has("RED") else None
+        elif statement.base == "B2R" and last is not None:
+            result[statement.address] = last
+    return result
 
 
 def _loaded_floats(statements: list[sass.Statement]) -> dict[int, frozenset[str]]:
