@@ -18,6 +18,7 @@ from helpers.sentences import Sentence
 KIB = 1024
 # The same on every GPU of the course (CUDA C++ Best Practices Guide, "Device Memory Spaces").
 WARP = 32  # lanes
+SCHEDULERS = 4  # of an SM; each issues at most one instruction of one warp in a cycle
 FLOAT_BYTES = 4
 SECTOR_BYTES = 32  # what global memory delivers: a quarter of a line
 LINE_BYTES = 128  # what one tag of the cache stands for

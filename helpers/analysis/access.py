@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from helpers.analysis import CannotTell
 from helpers.devices import FLOAT_BYTES, SECTOR_BYTES, WARP
 from helpers.simulator import Recording
 from helpers.simulator.recording import counting
@@ -102,12 +103,12 @@ def warp_access(
 
     array: the kernel parameter's name, for example "A".  op: "ld" or "st".  k: counted from 0 over this warp's requests
     with that array and op, in the order in which they were executed.
-    A LookupError says what was recorded instead if there is no such request.
+    CannotTell says what was recorded instead if there is no such request.
     """
     block = (*block, 0, 0, 0)[:3]
     rows = recording.requests(space="global", op=op, block=block, warp=warp, array=array)
     if not 0 <= k < len(rows):
-        raise LookupError(_nothing(recording, array, op, k, block, warp, len(rows)))
+        raise CannotTell(_nothing(recording, array, op, k, block, warp, len(rows)))
     row = rows[np.argsort(rows["step"], kind="stable")[k]]
     return WarpAccess(
         array=array,

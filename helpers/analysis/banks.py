@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
 
+from gemm_kernels import Launch
+from helpers import run
+from helpers.analysis import CannotTell
 from helpers.devices import BANKS, WARP, WORD_BYTES
 from helpers.simulator import Recording
 from helpers.simulator.recording import counting
@@ -141,3 +144,36 @@ def _tile(text: str) -> str:
     """ "As" or "Bs" if a source line names one of them alone, else ""."""
     named = set(re.findall(r"\b[AB]s\b", text))
     return named.pop() if len(named) == 1 else ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source line that accesses shared memory. op: "ld" or "st".  code: its text."""
+
+    line: int
+    op: str
+    width: int
+    name: str
+    code: str
+
+    @property
+    def label(self) -> str:
+        """'line 34: store to As, 32 bits'."""
+        return f"line {self.line}: {self.name}, {8 * self.width} bits"
+
+
+@lru_cache(maxsize=16)
+def places(launch: Launch, warp: int = 0) -> dict[Place, tuple[SharedAccess, ...]]:
+    """Every line of a kernel with which a warp accesses shared memory, and its requests in the order of execution.
+
+    Raises the simulator's and the compiler's errors, and CannotTell for a warp without such requests.
+    """
+    recording = run.record(launch)
+    texts = {one.line: one.text.strip() for one in recording.by_line()}
+    found: dict[Place, list[SharedAccess]] = {}
+    for line, access in shared_accesses(recording, warp=warp):
+        place = Place(line, access.op, access.width, access.name, texts.get(line, ""))
+        found.setdefault(place, []).append(access)
+    if not found:
+        raise CannotTell(f"Warp {warp} of {launch.name} makes no request to shared memory. Choose another kernel.")
+    return {place: tuple(found[place]) for place in sorted(found, key=lambda place: (place.line, place.op))}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from gemm_kernels import Launch
+from helpers import run
+from helpers.analysis import CannotTell
 from helpers.analysis.banks import shared_accesses
 from helpers.analysis.threads import block_accesses
 from helpers.devices import FLOAT_BYTES, WARP
@@ -75,11 +78,11 @@ class Hierarchy:
 def hierarchy(recording: Recording, shape: tuple[int, int], depth: int, name: str) -> Hierarchy:
     """Who stores what in block (0, 0), and what its warps load at one k.
 
-    shape: (M, N) of C.  depth: K of the launch.  Raises LookupError if the block stores nothing to C.
+    shape: (M, N) of C.  depth: K of the launch.  Raises CannotTell if the block stores nothing to C.
     """
     stores = block_accesses(recording, (0, 0, 0), space="global", op="st", array="C")
     if not stores:
-        raise LookupError(f"Block (0, 0) of {name} stores nothing to an array called C, so there is nothing to draw.")
+        raise CannotTell(f"Block (0, 0) of {name} stores nothing to an array called C, so there is nothing to draw.")
     owner = np.full(shape[0] * shape[1], NOBODY, np.int64)
     for store in stores:
         threads = np.flatnonzero(store.active)
@@ -100,3 +103,11 @@ def _loads(recording: Recording, warp: int, depth: int) -> dict[str, Loads]:
         if access.op == "ld":
             found.setdefault(access.name.removeprefix("load from "), []).append(access.wavefronts)
     return {tile: Loads(len(fronts) / depth, sum(fronts) / depth) for tile, fronts in sorted(found.items())}
+
+
+@lru_cache(maxsize=16)
+def levels_of(launch: Launch) -> Hierarchy:
+    """Who owns what in the first block of a launch. Raises the simulator's and the compiler's errors, and CannotTell
+    for a kernel that stores nothing to C."""
+    M, N, K = launch.shape
+    return hierarchy(run.record(launch), (M, N), K, launch.name)

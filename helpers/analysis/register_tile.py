@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from helpers.analysis.staging import NotStaged, staged_phases
+from gemm_kernels import Launch
+from helpers import run
+from helpers.analysis import CannotTell
+from helpers.analysis.staging import staged_phases
 from helpers.analysis.threads import block_accesses
 from helpers.devices import FLOAT_BYTES
 from helpers.simulator import Recording
@@ -58,7 +62,7 @@ class RegisterTile:
 def register_tile(recording: Recording, name: str, shapes: dict[str, tuple[int, int]], thread: int) -> RegisterTile:
     """What a thread of block (0, 0) does in the first phase of a recorded launch of whole tiles.
 
-    shapes: (rows, columns) of "A", "B" and "C". Raises NotStaged, in a sentence, where it cannot be told.
+    shapes: (rows, columns) of "A", "B" and "C". Raises CannotTell, in a sentence, where it cannot be told.
     """
     phase = staged_phases(recording)[0]
     stored, everything = [], []
@@ -70,14 +74,14 @@ def register_tile(recording: Recording, name: str, shapes: dict[str, tuple[int, 
     width = shapes["C"][1]
     rows, columns = (np.unique(part) for part in np.divmod(np.array(stored, np.int64), width))
     if not stored or len(rows) * len(columns) != len(set(stored)):
-        raise NotStaged(
+        raise CannotTell(
             f"Thread {thread} stores {len(set(stored))} elements of C that are not a patch of rows × columns."
         )
     row, k_of_a = np.divmod(phase.read_by(thread, "A"), shapes["A"][1])
     k_of_b, column = np.divmod(phase.read_by(thread, "B"), shapes["B"][1])
     ks = np.unique(k_of_a)
     if not np.array_equal(ks, np.unique(k_of_b)):
-        raise NotStaged(
+        raise CannotTell(
             "The thread does not read the same steps k of A and of B: the picture needs both for a product."
         )
     reads = tuple(
@@ -85,3 +89,11 @@ def register_tile(recording: Recording, name: str, shapes: dict[str, tuple[int, 
     )
     tile_rows, tile_columns = (np.unique(part) for part in np.divmod(np.concatenate(everything), width))
     return RegisterTile(name, thread, tile_rows, tile_columns, rows, columns, ks, reads)
+
+
+@lru_cache(maxsize=64)
+def tile_of(launch: Launch, thread: int) -> RegisterTile:
+    """What a thread of the first block does in the first phase of a launch. Raises the simulator's and the compiler's
+    errors, and CannotTell."""
+    M, N, K = launch.shape
+    return register_tile(run.record(launch), launch.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)

@@ -14,15 +14,12 @@ from functools import cached_property
 
 import numpy as np
 
+from helpers.analysis import CannotTell
 from helpers.analysis.threads import BlockAccess, block_accesses
 from helpers.devices import FLOAT_BYTES
 from helpers.simulator import Recording
 
 EMPTY = -1
-
-
-class NotStaged(LookupError):
-    """What lies in shared memory cannot be told from the recording; the message is a sentence to the learner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,14 +102,14 @@ class Phase:
 
 
 def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> tuple[Phase, ...]:
-    """The phases of one traced block. Raises NotStaged, in a sentence, for a kernel whose phases cannot be told.
+    """The phases of one traced block. Raises CannotTell, in a sentence, for a kernel whose phases cannot be told.
 
     The launch should have whole tiles only: a thread that stores a zero without a load has nothing to pair.
     """
     accesses = block_accesses(recording, block)
     stores = [access for access in accesses if access.space == "shared" and access.op == "st"]
     if not stores:
-        raise NotStaged("The kernel stores nothing to shared memory, so there is no tile to show.")
+        raise CannotTell("The kernel stores nothing to shared memory, so there is no tile to show.")
     copies = _paired([access for access in accesses if access.space == "global" and access.op == "ld"], stores)
     phases: list[tuple[list[Copies], list[SharedRead]]] = []
     for access in accesses:
@@ -140,14 +137,14 @@ def _paired(loads: Sequence[BlockAccess], stores: Sequence[BlockAccess]) -> list
         for part in range(store.width // FLOAT_BYTES):
             waiting = queues.get(store.line if by_line else 0, [])
             if not waiting:
-                raise NotStaged(
+                raise CannotTell(
                     f"Line {store.line} stores to shared memory more often than the kernel loads from global memory, "
                     "so the picture cannot tell which element lies where. Load each element right where it is stored: "
                     "As[y][x] = A[…];"
                 )
             load, loaded = waiting.pop(0)
             if not (load.active == store.active).all():
-                raise NotStaged(
+                raise CannotTell(
                     f"Line {store.line} stores to shared memory with threads that did not load in line {load.line} "
                     "(at an edge of the matrix?). Choose sizes that are multiples of the tile."
                 )

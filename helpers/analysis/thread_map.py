@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
 
+from gemm_kernels import Launch
+from helpers import run
 from helpers.analysis.threads import accesses_by_block
 from helpers.devices import FLOAT_BYTES, WARP, unravel
 from helpers.simulator import Recording
@@ -88,3 +91,10 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
     return ThreadMap(
         name, facts.grid, facts.block, *(values.reshape(shape) for values in (owner_block, owner_thread, writers))
     )
+
+
+@lru_cache(maxsize=16)
+def map_of(launch: Launch) -> ThreadMap:
+    """Who stored what, from the recorded stores of every block. Raises the simulator's and the compiler's errors."""
+    every = tuple(product(*map(range, launch.grid)))
+    return thread_map(run.record(launch, every), launch.shape[:2], launch.name)

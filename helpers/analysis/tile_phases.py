@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from gemm_kernels import Launch, get
+from helpers import run
 from helpers.analysis.staging import Phase, staged_phases
 from helpers.analysis.threads import block_accesses
 from helpers.devices import FLOAT_BYTES
@@ -79,7 +81,7 @@ def tile_phases(
 ) -> TilePhases:
     """The phases of one traced block. unshared: a recording of the naive kernel, of the same K.
 
-    Raises staging.NotStaged, in a sentence, for a kernel without tiles.
+    Raises CannotTell, in a sentence, for a kernel without tiles.
     """
     facts = recording.launches[-1].facts
     phases = staged_phases(recording, block_index)
@@ -92,3 +94,17 @@ def tile_phases(
     per_element = FLOAT_BYTES * unshared.total("lanes", "global", "ld") / unshared.total("lanes", "global", "st", "C")
     stores = tuple(np.array(elements, np.int64) for elements in found)
     return TilePhases(name, shapes, block_index, facts.block, phases, stores, per_element)
+
+
+@lru_cache(maxsize=16)
+def phases_of(launch: Launch) -> TilePhases:
+    """The phases of one block of a launch: (1, 1), which is neither in the first row of blocks nor in the first column,
+    or the nearest to it that there is.
+
+    Raises the simulator's and the compiler's errors, and CannotTell for a kernel without tiles.
+    """
+    block = min(1, launch.grid[0] - 1), min(1, launch.grid[1] - 1), 0
+    M, N, K = launch.shape
+    unshared = run.record(get("naive").launch(M, N, K).in_blocks(8, 8))
+    shapes = {"A": (M, K), "B": (K, N), "C": (M, N)}
+    return tile_phases(run.record(launch, (block,)), launch.name, shapes, block, unshared)

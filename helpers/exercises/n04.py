@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gemm_kernels import get
+from helpers.analysis.tile_phases import phases_of
 from helpers.draw import theme
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
@@ -23,7 +24,7 @@ SIZE, TILE = 1024, 16  # of `check_bytes`: M = N = K, and T
 def predict_uses() -> Prediction:
     """How often is a float read after it was fetched once, with 32 × 32 tiles? The answer comes from a recording."""
     launch = tile_phases.shown(get("shared_memory", T=32))
-    phase = tile_phases.phases_of(launch).phases[0]
+    phase = phases_of(launch).phases[0]
     return predict(
         "A float that was fetched into shared memory once is read from there this many times:",
         reasons={

@@ -7,6 +7,7 @@ from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.analysis.register_tile import tile_of
 from helpers.compiler import compile as compile_kernel
 from helpers.draw import theme
 from helpers.draw.register_tile import register_tile_figure
@@ -30,7 +31,7 @@ COLUMN = get("block_tile_1d", BM=64, BN=64, BK=8, TM=8)
 def predict_loads() -> Prediction:
     """Floats that a thread with eight elements of one column reads at a step k. The answer comes from a recording."""
     launch = register_tile.shown(COLUMN)
-    reads = register_tile.tile_of(launch, 0).reads[0]
+    reads = tile_of(launch, 0).reads[0]
     return predict(
         "Floats that the thread must read from shared memory at one step k, for its 8 FMAs:",
         reasons={
@@ -148,7 +149,7 @@ def _judge_tiles(params: Any) -> Verdict:
 def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
     """What a thread with these tile sizes reads and computes in one step."""
     kernel = get(LADDER_KERNEL, **params)
-    return register_tile_figure(register_tile.tile_of(register_tile.shown(kernel), 0))
+    return register_tile_figure(tile_of(register_tile.shown(kernel), 0))
 
 
 PATCH_SIZE = ValueExercise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gemm_kernels import get
+from helpers.analysis.banks import places
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
@@ -23,7 +24,7 @@ from helpers.simulator.recording import counting
 def predict_store() -> Prediction:
     """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
     launch = bank_board.shown(get("transposed"))
-    found = bank_board.places(launch)
+    found = places(launch)
     store = next(place for place in found if place.name == "store to As")
     return predict(
         "Wavefronts for one store of a warp to the transposed A tile:",

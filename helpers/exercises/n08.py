@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from helpers.analysis.vector_width import WIDTHS, Copy, way_of
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
@@ -15,13 +16,13 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore import vector_width
 
-SCALAR, AT_ONCE = vector_width.WIDTHS[0], vector_width.WIDTHS[-1]
+SCALAR, AT_ONCE = WIDTHS[0], WIDTHS[-1]
 
 
 def predict_sectors() -> Prediction:
     """Sectors of a warp's copy of 128 floats with float4, where four passes of float take 16. From a recording."""
-    copy = vector_width.Copy()
-    before, after = (vector_width.way_of(width, copy) for width in (SCALAR, AT_ONCE))
+    copy = Copy()
+    before, after = (way_of(width, copy) for width in (SCALAR, AT_ONCE))
     return predict(
         f"Sectors for one request of float4, where {before.requests} requests of float cost {before.cost} together:",
         reasons={

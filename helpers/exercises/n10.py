@@ -6,7 +6,8 @@ import numpy as np
 
 from gemm_kernels import Kernel, Launch
 from helpers import measure, run
-from helpers.analysis.hierarchy import Loads
+from helpers.analysis import CannotTell
+from helpers.analysis.hierarchy import Loads, levels_of
 from helpers.compiler import CompileError
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
@@ -21,7 +22,6 @@ from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import ZIGZAG
-from helpers.explore.live import CannotShow
 from helpers.measure.problem import WrongResult
 from helpers.simulator.errors import SimulatorError
 
@@ -32,7 +32,7 @@ SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds agains
 
 def predict_floats() -> Prediction:
     """Different floats that a warp of TILE needs at one k. The answer comes from a recording."""
-    data = hierarchy.levels_of(hierarchy.shown(TILE))
+    data = levels_of(hierarchy.shown(TILE))
     return predict(
         "Different floats of A and B that the warp needs at one k, with its lanes as 8 × 4 threads:",
         reasons={
@@ -69,7 +69,7 @@ def check_wavefronts(answer: float | None) -> Verdict:
     """Wavefronts of a warp of SMALL at one k, lanes row by row."""
     costs = {}
     for name in hierarchy.LANE_MAPS:
-        data = hierarchy.levels_of(hierarchy.with_lane_map(hierarchy.shown(SMALL), name))
+        data = levels_of(hierarchy.with_lane_map(hierarchy.shown(SMALL), name))
         costs[name] = {tile: one.wavefronts for tile, one in data.loads[0].items()}
     expected, zigzag = sum(costs["row by row"].values()), sum(costs[ZIGZAG].values())
     return check_number(
@@ -102,8 +102,8 @@ def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
         wrong = _wrong(kernel.launch(*SIZES).with_source(launch.source))
         if wrong:
             return Verdict(False, wrong)
-        data = hierarchy.levels_of(launch)
-    except (CompileError, SimulatorError, CannotShow) as error:
+        data = levels_of(launch)
+    except (CompileError, SimulatorError, CannotTell) as error:
         return Verdict(False, str(error).split("\n\n")[0])
     loads = data.loads[0]
     told = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."

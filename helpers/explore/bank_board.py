@@ -6,20 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 
 import ipywidgets
-import numpy as np
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
 from helpers import run
-from helpers.analysis.banks import SharedAccess, shared_accesses
-from helpers.devices import BANKS, WARP, WORD_BYTES
+from helpers.analysis.banks import Place, places
+from helpers.analysis.tile_store import VECTORS, Tile, tile_access
+from helpers.devices import BANKS, WARP
 from helpers.draw import theme
 from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.explore.controls import choice_list, range_slider, switch
-from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
@@ -27,93 +25,12 @@ BY_HAND = "a tile of your own"
 SIZE, DEPTH = 256, 16  # M = N and K: one block's tile at least, and two steps of its loop
 ROW_LENGTHS = (1, 2, 4, 8, 16, 32, 64, 128)
 LANES_DOWN = (1, 2, 4, 8, 16, 32)
-VECTORS = {"32": "float", "64": "float2", "128": "float4"}
 MOST_PADDING = 8
-
-# One warp stores to a tile as the transposed A tile is stored to: `down` neighbouring lanes go down a column.
-TILE_SOURCE = """\
-template <typename Vector>   // float, float2 or float4: what a lane stores
-__global__ void store_tile(int stride, int down, int swizzle) {
-    extern __shared__ float tile[];   // (k, row), rows of `stride` floats
-    const int k = threadIdx.x % down, row = threadIdx.x / down * (sizeof(Vector) / sizeof(float));
-    const int place = swizzle ? row ^ (4 * k % 32) : row;   // the exclusive or keeps groups of four together
-    reinterpret_cast<Vector &>(tile[k * stride + place]) = Vector{};
-}
-"""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A store to a tile in shared memory by one warp.
-
-    row_length, padding: floats.  down: neighbouring lanes that go down a column; the next ones start a new column.
-    bits: 32, 64 or 128, what each lane stores.  swizzle: whether column c of row k is kept at c ^ (4 * k % 32).
-    """
-
-    row_length: int = 128
-    padding: int = 0
-    down: int = 8
-    bits: int = 32
-    swizzle: bool = False
-
-    @property
-    def stride(self) -> int:
-        """Floats from a row to the next."""
-        return self.row_length + self.padding
-
-
-@dataclass(frozen=True)
-class Place:
-    """A source line that accesses shared memory. op: "ld" or "st".  code: its text."""
-
-    line: int
-    op: str
-    width: int
-    name: str
-    code: str
-
-    @property
-    def label(self) -> str:
-        """'line 34: store to As, 32 bits'."""
-        return f"line {self.line}: {self.name}, {8 * self.width} bits"
-
-
-@lru_cache(maxsize=64)
-def tile_access(tile: Tile) -> SharedAccess:
-    """The warp's store, recorded. Raises CannotShow for a swizzle that leaves the row, Misaligned for a bad padding."""
-    if tile.swizzle and tile.row_length < BANKS:
-        raise CannotShow(
-            f"The swizzle exchanges places within {BANKS} neighbouring floats of a row, but a row has "
-            f"{tile.row_length}. Choose rows of {BANKS} floats or more, or turn the swizzle off."
-        )
-    function = run.simulated(TILE_SOURCE, f"store_tile<{VECTORS[str(tile.bits)]}>")
-    args = (np.int32(tile.stride), np.int32(tile.down), np.int32(tile.swizzle))
-    floats = tile.down * tile.stride + WARP * tile.bits // (8 * WORD_BYTES)
-    shared_bytes = -(-WORD_BYTES * floats // 128) * 128
-    recording = run.recorded(function, (1,), (WARP,), args, shared_bytes)
-    return shared_accesses(recording)[0][1]
 
 
 def shown(kernel: Kernel | OwnKernel) -> Launch:
     """The launch that is shown of a kernel."""
     return launch_of(kernel, SIZE, SIZE, DEPTH)
-
-
-@lru_cache(maxsize=16)
-def places(launch: Launch, warp: int = 0) -> dict[Place, tuple[SharedAccess, ...]]:
-    """Every line of a kernel with which a warp accesses shared memory, and its requests in the order of execution.
-
-    Raises the simulator's and the compiler's errors, and CannotShow for a warp without such requests.
-    """
-    recording = run.record(launch)
-    texts = {one.line: one.text.strip() for one in recording.by_line()}
-    found: dict[Place, list[SharedAccess]] = {}
-    for line, access in shared_accesses(recording, warp=warp):
-        place = Place(line, access.op, access.width, access.name, texts.get(line, ""))
-        found.setdefault(place, []).append(access)
-    if not found:
-        raise CannotShow(f"Warp {warp} of {launch.name} makes no request to shared memory. Choose another kernel.")
-    return {place: tuple(found[place]) for place in sorted(found, key=lambda place: (place.line, place.op))}
 
 
 def picture_of_tile(tile: Tile) -> theme.Figure:
@@ -143,7 +60,7 @@ class BankBoardExplorer(LiveExplorer):
         self.row_length = choice_slider("floats in a row", ROW_LENGTHS, tile.row_length)
         self.padding = range_slider("padding, floats", 0, MOST_PADDING, tile.padding)
         self.down = choice_slider("lanes down", LANES_DOWN, tile.down)
-        self.bits = choice_slider("bits a lane", [int(bits) for bits in VECTORS], tile.bits)
+        self.bits = choice_slider("bits a lane", list(VECTORS), tile.bits)
         self.swizzle = switch("swizzle by exclusive or", tile.swizzle)
         self._compiled: Launch | None = None
         rows = [

@@ -14,11 +14,11 @@ import numpy as np
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get
 from helpers import run
-from helpers.analysis.tile_phases import Race, TilePhases
+from helpers.analysis.tile_phases import Race, TilePhases, phases_of
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.tile_phases import TILES, phases_of, shown
+from helpers.explore.tile_phases import TILES, shown
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.simulator.sanitizer.checks import Finding
 

@@ -19,7 +19,7 @@ from helpers.devices import FLOAT_BYTES, LINE_BYTES, WARP
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
-from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -71,12 +71,9 @@ class Choice:
 
 
 def picture_of(choice: Choice) -> theme.Figure:
-    """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotShow."""
+    """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotTell."""
     launch = choice.launch
-    try:
-        accesses = gemm_accesses(run.record(launch), choice.k, warp=choice.warp)
-    except LookupError as error:
-        raise CannotShow(str(error)) from error
+    accesses = gemm_accesses(run.record(launch), choice.k, warp=choice.warp)
     x, y, _ = launch.block
     return sectors_figure(accesses, f"{launch.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from gemm_kernels import LADDER, Kernel, OwnKernel, get
-from helpers import run
+from helpers.analysis.counters import counted
 from helpers.draw import theme
 from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
@@ -20,29 +20,6 @@ from helpers.explore.text_stage import TextStage
 Shape = tuple[int, int, int]
 SHAPE: Shape = (256, 256, 64)  # (M, N, K) of the launch that is counted, unless a learner's kernel names another
 HEIGHT = 620  # CSS pixels; longer diffs scroll
-COUNTERS = {
-    "instructions of warps": "smsp__inst_executed.sum",
-    "global loads: requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "global loads: sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "global stores: requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "global stores: sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared loads: requests": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "shared loads: wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "shared stores: requests": "smsp__sass_inst_executed_op_shared_st.sum",
-    "shared stores: wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "registers a thread": "launch__registers_per_thread",
-    "threads of the launch": "threads",
-}
-
-
-@lru_cache(maxsize=32)
-def counters_of(kernel: Kernel | OwnKernel, shape: Shape = SHAPE) -> tuple[Mapping[str, float], str]:
-    """(counters of a whole launch by their names in COUNTERS, the level at which they were counted)."""
-    launch = kernel.launch(*shape)
-    recording = run.record_whole(launch)
-    x, y, z = launch.grid
-    found = {**recording.counters, "threads": launch.threads * x * y * z}
-    return {name: found[counter] for name, counter in COUNTERS.items()}, recording.level
 
 
 @lru_cache(maxsize=32)
@@ -51,9 +28,9 @@ def step_between(old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> Step:
     diff = source_diff(old.source, new.source, (old.name, new.name), same=(old.function, new.function))
     shapes = [one.shape for one in (old, new) if isinstance(one, OwnKernel) and one.shape]
     M, N, K = shape = shapes[0] if shapes else SHAPE
-    (before, level), (after, other) = counters_of(old, shape), counters_of(new, shape)
-    counted = theme.LEVELS[level] if level == other else f"{theme.LEVELS[level]} and {theme.LEVELS[other]}"
-    what = f"{M} × {N} × {K}, simulated in {counted}"
+    (before, level), (after, other) = (counted(one.launch(*shape)) for one in (old, new))
+    told = theme.LEVELS[level] if level == other else f"{theme.LEVELS[level]} and {theme.LEVELS[other]}"
+    what = f"{M} × {N} × {K}, simulated in {told}"
     return step(diff, (old.name, new.name), before, after, what)
 
 

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import ipywidgets
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
 from helpers import run
-from helpers.analysis.hierarchy import Hierarchy, hierarchy
+from helpers.analysis.hierarchy import levels_of
 from helpers.devices import WARP
 from helpers.draw import theme
 from helpers.draw.hierarchy import FIGURE_HEIGHT, hierarchy_figure, lane_maps_figure
@@ -69,17 +68,6 @@ def with_lane_map(launch: Launch, lane_map: str) -> Launch:
             f"changed here. Choose the lane map {ZIGZAG!r}, or a shape of {WARPTILED}."
         )
     return launch.with_source(launch.source.replace(LANE_MAP, LANE_MAPS[lane_map]))
-
-
-@lru_cache(maxsize=16)
-def levels_of(launch: Launch) -> Hierarchy:
-    """Who owns what in the first block. Raises the simulator's and the compiler's errors, and CannotShow for a kernel
-    that stores nothing to C."""
-    M, N, K = launch.shape
-    try:
-        return hierarchy(run.record(launch), (M, N), K, launch.name)
-    except LookupError as error:
-        raise CannotShow(str(error)) from error
 
 
 def picture_of(launch: Launch, lane_map: str = ZIGZAG, warp: int = 0, lane: int = 0) -> theme.Figure:

@@ -8,6 +8,7 @@ from typing import Any
 
 import ipywidgets
 
+from helpers.analysis import CannotTell
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.explore.controls import ChoiceList, stepped
@@ -25,7 +26,7 @@ class CannotShow(Sentence, Exception):
     """There is no picture for this setting; the message is a sentence to the learner: what was found, what to try."""
 
 
-SENTENCES = (CannotShow, SimulatorError, CompileError, DoesNotFit, NoRecording)
+SENTENCES = (CannotShow, CannotTell, SimulatorError, CompileError, DoesNotFit, NoRecording)
 """Errors whose message is meant for the learner. Any other is a fault of the explorer and shows as what it is."""
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel, Launch, OwnKernel, get
-from helpers import devices, run
+from gemm_kernels import LADDER, Kernel, OwnKernel, get
+from helpers import devices
+from helpers.analysis.resources import Resources, resources_of
 from helpers.draw import theme
 from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
 from helpers.explore.controls import choice_list, range_slider
@@ -22,27 +23,12 @@ BY_HAND = "these numbers"
 
 
 @dataclass(frozen=True)
-class Resources:
-    """What a block of a kernel takes. threads: of the block.  registers: of a thread.  shared_bytes: of the block."""
-
-    threads: int
-    registers: int
-    shared_bytes: int
-
-
-@dataclass(frozen=True)
 class Choice:
     """One position of the explorer's controls."""
 
     device: devices.Device
     name: str
     resources: Resources
-
-
-def resources_of(kernel: Kernel | OwnKernel | Launch, arch: str) -> Resources:
-    """What a block takes of a kernel that is compiled for an architecture. Raises CompileError."""
-    compiled = run.compiled(kernel, arch)
-    return Resources(kernel.threads, compiled.registers, compiled.shared_bytes + kernel.shared_bytes)
 
 
 def picture_of(choice: Choice) -> theme.Figure:

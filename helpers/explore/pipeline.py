@@ -6,68 +6,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 
 import ipywidgets
 
 from gemm_kernels import Kernel, OwnKernel, get
-from helpers import devices, run
+from helpers.analysis.loop import Loop, loop_of
+from helpers.devices import DEFAULT as GPU
 from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
 from helpers.explore.controls import choice_list, range_slider
-from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.occupancy import resources_of
+from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
-from helpers.occupancy import occupancy
 
 KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy", "warptiled")
 BY_HAND = "these numbers"
-DEVICE = devices.DEFAULT
-SCHEDULERS = 4  # of an SM since compute capability 5.0 (CUDA C++ Programming Guide, "Compute Capabilities")
-LANES = 32
-FEW, MORE = 8, 9  # K-blocks of two launches: what the second does beyond the first is the work of one more
 MOST_LATENCY, LATENCY_STEP, MOST_MULTIPLY, MOST_MOVES = 1000, 20, 1200, 80
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A kernel's main loop on one scheduler. name: the kernel's.  work: of a warp for a K-block.  warps: resident."""
-
-    name: str
-    work: Work
-    stages: int
-    warps: int
-
-
-@lru_cache(maxsize=8)
-def loop_of(kernel: Kernel | OwnKernel) -> Loop:
-    """What the machine code of a kernel issues for one K-block, and its warps on a scheduler of an H200.
-
-    Two launches are counted that differ by one K-block. Raises the simulator's and the compiler's errors, and
-    CannotShow for a kernel whose work does not grow with K, and DoesNotFit for one that fits on no SM.
-    """
-    name, depth = kernel.name, kernel.depth
-    few, more = (run.record(kernel.launch(*kernel.tile, count * depth)) for count in (FEW, MORE))
-    warps = -(-kernel.threads // LANES)
-
-    def added(*opcodes: str) -> int:
-        return round(sum(more.instructions(name) - few.instructions(name) for name in opcodes) / warps)
-
-    if few.level == "sass":
-        copy, store, every = added("LDG.", "LDGSTS"), added("STS"), added("")
-    else:
-        copy, store, every = added("ld.global", "cp.async"), added("st.shared"), added("")
-    if copy < 1 or every - copy - store < 1:
-        raise CannotShow(
-            f"A warp of {name} loads {copy} times for a K-block and issues {every} instructions for it: that is no "
-            f"loop over K. The tile is said to be {kernel.tile} and the depth of a phase {depth}: are they?"
-        )
-    device = DEVICE
-    taken = resources_of(kernel, device.arch)
-    resident = occupancy(device, taken.threads, taken.registers, taken.shared_bytes).warps
-    return Loop(name, Work(copy, store, every - copy - store), max(1, kernel.buffers), max(1, resident // SCHEDULERS))
 
 
 def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
@@ -118,8 +73,7 @@ class PipelineExplorer(LiveExplorer):
         self._shown = kernel
         self._counted.add(kernel)
         name = kernel.name if kernel else ""
-        told = f" Work: instructions of {name} for {DEVICE.arch}; warps: of a scheduler of an {DEVICE.name}."
-        note = told if name else ""
+        note = f" Work: instructions of {name} for {GPU.arch}; warps: of a scheduler of an {GPU.name}." if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
 
     def _take_the_numbers(self, loop: Loop) -> None:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
-from helpers import devices, run
-from helpers.analysis.register_tile import RegisterTile, register_tile
-from helpers.analysis.staging import NotStaged
+from helpers import devices
+from helpers.analysis.register_tile import tile_of
+from helpers.analysis.resources import resources_of
 from helpers.draw import theme
 from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.occupancy import resources_of
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
-from helpers.occupancy import occupancy
 
 KERNEL = "block_tile_2d"
 SIZES = {
@@ -47,18 +44,8 @@ class Choice:
     move: int | None = None
 
 
-@lru_cache(maxsize=64)
-def tile_of(launch: Launch, thread: int) -> RegisterTile:
-    """What a thread does in the first phase, recorded. Raises CannotShow for a kernel where it cannot be told."""
-    M, N, K = launch.shape
-    try:
-        return register_tile(run.record(launch), launch.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, thread)
-    except NotStaged as error:
-        raise CannotShow(str(error)) from error
-
-
 def picture_of(choice: Choice) -> theme.Figure:
-    """A step of a thread. Raises the simulator's and the compiler's errors, and CannotShow."""
+    """A step of a thread. Raises the simulator's and the compiler's errors, and CannotTell."""
     return register_tile_figure(tile_of(choice.launch, choice.thread), choice.k, choice.move)
 
 
@@ -73,7 +60,7 @@ def kernel_with(**params: int) -> Kernel:
 def cost_of(kernel: Kernel, device: devices.Device) -> str:
     """'256 threads, 128 registers a thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded."""
     taken = resources_of(kernel, device.arch)
-    share = theme.percent(occupancy(device, taken.threads, taken.registers, taken.shared_bytes).fraction, 2)
+    share = theme.percent(taken.occupancy(device).fraction, 2)
     text = f"{taken.threads} threads, {taken.registers} registers a thread, {share} occupancy ({device.name})"
     try:
         measured = recordings.find(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE)

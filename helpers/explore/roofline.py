@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import LADDER, Kernel, Launch, OwnKernel
-from helpers import devices, run
-from helpers.devices import SECTOR_BYTES
+from gemm_kernels import LADDER, Kernel, OwnKernel
+from helpers import devices
+from helpers.analysis.bytes_moved import bytes_moved
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
 from helpers.explore.controls import Switches, choice_list
@@ -24,7 +23,6 @@ from helpers.models.traffic import flops, requested, tiled
 
 SIZES = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of M and N
 DEPTHS = tuple(size for size in SIZES if size >= 32)  # of K
-SHORT = 32  # K of a launch that is counted; a whole number of every kernel's phases
 FIRST = ("naive", "coalesced", "shared_memory", "block_tile_2d", "warptiled")
 
 
@@ -37,37 +35,6 @@ class Choice:
     kernels: tuple[Kernel, ...] = ()
     selected: str | None = None
     own: OwnKernel | None = None
-
-
-@lru_cache(maxsize=256)
-def counted_sectors(launch: Launch) -> int:
-    """Sectors that the requests of a launch's first block move, loads and stores, counted in the simulator."""
-    return run.record(launch).total("sectors", "global")
-
-
-def bytes_moved(launch: Launch) -> int:
-    """Bytes that a launch's requests move: whole sectors, beta 0. Counted on one block, at two depths.
-
-    All blocks of a launch do the same where the tile divides C and rows are whole sectors, and every step of K costs
-    the same; so two short launches tell the cost of a block at any depth. Where the tile does not divide C, the blocks
-    at its edges are counted on matrices of their own width.
-    """
-    M, N, K = launch.shape
-    sectors = 0
-    for one_M, down in _parts(M, launch.tile[0]):
-        for one_N, across in _parts(N, launch.tile[1]):
-            once, twice = (
-                counted_sectors(replace(launch, shape=(one_M, one_N, depth), grid=(1, 1, 1)))
-                for depth in (SHORT, 2 * SHORT)
-            )
-            sectors += (once + (twice - once) * (K - SHORT) // SHORT) * down * across
-    return SECTOR_BYTES * sectors
-
-
-def _parts(size: int, tile: int) -> list[tuple[int, int]]:
-    """(rows or columns of a block's part of C, how many blocks have so many): whole tiles, and what is left."""
-    whole, left = divmod(size, tile)
-    return [(part, count) for part, count in ((tile, whole), (left, 1)) if part and count]
 
 
 def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import product
 
 import ipywidgets
 
 from gemm_kernels import Launch, OwnKernel, get, launch_of
-from helpers import run
-from helpers.analysis.thread_map import ThreadMap, thread_map
+from helpers.analysis.thread_map import map_of
 from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
 from helpers.explore.controls import range_slider
@@ -45,13 +42,6 @@ class Choice:
 def picture_of(choice: Choice) -> theme.Figure:
     """Who computes C. Raises the simulator's and the compiler's errors."""
     return thread_map_figure(map_of(choice.launch), choice.selected_block, choice.thread)
-
-
-@lru_cache(maxsize=16)
-def map_of(launch: Launch) -> ThreadMap:
-    """Who stored what, from the recorded stores of every block."""
-    every = tuple(product(*map(range, launch.grid)))
-    return thread_map(run.record(launch, every), launch.shape[:2], launch.name)
 
 
 class ThreadMapExplorer(LiveExplorer):

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import ipywidgets
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
-from helpers import run
-from helpers.analysis.staging import NotStaged
-from helpers.analysis.tile_phases import TilePhases, tile_phases
+from helpers.analysis.tile_phases import phases_of
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure, tile_sizes_figure
-from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider, number_slider
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
 TILES = (2, 4, 8, 16, 32)
-BLOCK = (1, 1, 0)  # neither the first row of blocks nor the first column
 
 
 def shown(kernel: Kernel | OwnKernel) -> Launch:
@@ -35,12 +31,6 @@ def _params(kernel: Kernel) -> str:
     return ", ".join(f"{name} = {value}" for name, value in kernel.params.items())
 
 
-def shown_block(launch: Launch) -> tuple[int, int, int]:
-    """The block that is drawn: (1, 1), or the nearest to it that C has."""
-    (rows, columns), (M, N, _) = launch.tile, launch.shape
-    return min(BLOCK[0], -(-N // columns) - 1), min(BLOCK[1], -(-M // rows) - 1), 0
-
-
 @dataclass(frozen=True)
 class Choice:
     """One position of the explorer's controls: a launch, a phase of its loop, and a thread of the block."""
@@ -50,20 +40,8 @@ class Choice:
     thread: int = 0
 
 
-@lru_cache(maxsize=16)
-def phases_of(launch: Launch) -> TilePhases:
-    """The phases of one block of a launch, recorded. Raises CannotShow for a kernel without tiles."""
-    block, (M, N, K) = shown_block(launch), launch.shape
-    recording = run.record(launch, (block,))
-    unshared = run.record(get("naive").launch(M, N, K).in_blocks(8, 8))
-    try:
-        return tile_phases(recording, launch.name, {"A": (M, K), "B": (K, N), "C": (M, N)}, block, unshared)
-    except NotStaged as error:
-        raise CannotShow(str(error)) from error
-
-
 def picture_of(choice: Choice) -> theme.Figure:
-    """One phase of a block. Raises the simulator's and the compiler's errors, and CannotShow."""
+    """One phase of a block. Raises the simulator's and the compiler's errors, and CannotTell."""
     return tile_phases_figure(phases_of(choice.launch), choice.phase, choice.thread)
 
 

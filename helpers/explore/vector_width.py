@@ -5,142 +5,48 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 
 import ipywidgets
-import numpy as np
 
-from gemm_kernels import Kernel, Launch, OwnKernel, get
-from helpers import compiler, run
-from helpers.analysis.vector_width import LineCode, Way, line_code
-from helpers.compiler import CompiledKernel
-from helpers.devices import DEFAULT
+from gemm_kernels import Launch, OwnKernel, get
+from helpers import devices
+from helpers.analysis.vector_width import (
+    MOST_SHIFT,
+    ROWS,
+    WIDTHS,
+    Copy,
+    LineCode,
+    Width,
+    copy_code,
+    cost_of_line,
+    lines_of,
+    way_of,
+)
 from helpers.draw import theme
 from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths_figure
 from helpers.explore.bank_board import shown
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.widgets import choice_slider, number_slider
-from helpers.simulator.errors import Misaligned
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
 COPY = "a copy of four floats a lane"
 STRIDES = (128, 129, 130, 132, 136, 256, 1000, 1023, 1024)
-LANES, ROWS, MOST_SHIFT = 32, 4, 4
-LOAD_LINE, STORE_LINE = 8, 9
-
-# Each lane of a warp copies four floats of a row of A, whatever the width: sixteen bytes at once, or in several passes.
-COPY_SOURCE = """\
-template <typename Vector, bool OWN_FOUR>   // Vector: float, float2 or float4
-__global__ void copy_row(int stride, int row, int first, const float *A, float *C) {
-    constexpr int PASSES = 16 / sizeof(Vector), STEP = OWN_FOUR ? 1 : 32;
-    const int lane = threadIdx.x, start = OWN_FOUR ? PASSES * lane : lane;
-    auto from = reinterpret_cast<const Vector *>(&A[row * stride + first]);
-    auto to = reinterpret_cast<Vector *>(C);
-    Vector mine[PASSES];
-    for (int i = 0; i < PASSES; ++i) mine[i] = from[start + i * STEP];
-    for (int i = 0; i < PASSES; ++i) to[start + i * STEP] = mine[i];
-}
-"""
-
-
-@dataclass(frozen=True)
-class Width:
-    """A way to copy four floats a lane. arguments: the kernel's template arguments."""
-
-    label: str
-    arguments: str
-
-    @property
-    def entry(self) -> str:
-        return f"copy_row<{self.arguments}>"
-
-
-WIDTHS = (
-    Width("float, four passes", "float, false"),
-    Width("float, its own four", "float, true"),
-    Width("float2, two passes", "float2, false"),
-    Width("float4, at once", "float4, false"),
-)
-
-
-@dataclass(frozen=True)
-class Copy:
-    """A row of a matrix to copy: `stride` floats from row to row, beginning at float `first` of row `row`."""
-
-    stride: int = 128
-    row: int = 0
-    first: int = 0
-
-
-@lru_cache(maxsize=256)
-def way_of(width: Width, copy: Copy) -> Way:
-    """What the load of A costs the warp, recorded in machine code."""
-    A, C = np.zeros(ROWS * copy.stride + MOST_SHIFT + 4 * LANES, np.float32), np.zeros(4 * LANES, np.float32)
-    args = (np.int32(copy.stride), np.int32(copy.row), np.int32(copy.first), A, C)
-    try:
-        recording = run.recorded(run.simulated(COPY_SOURCE, width.entry), (1,), (LANES,), args)
-    except Misaligned:
-        byte = 4 * (copy.row * copy.stride + copy.first)
-        size = {"float2": 8, "float4": 16}[width.arguments.split(",")[0]]
-        reason = f"Row {copy.row} begins at byte {theme.thousands(byte)} of A, which is no multiple of {size}."
-        return Way(width.label, 16 // size, 0, refused=reason)
-    return Way(width.label, recording.total("requests", "global", "ld"), recording.total("sectors", "global", "ld"))
-
-
-def _instructions(compiled: CompiledKernel) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    """(PTX by line, SASS by line)."""
-    try:
-        return compiler.ptx_by_line(compiled), compiler.sass_by_line(compiled)
-    except (compiler.NvdisasmMissing, compiler.DisassemblyError) as error:
-        raise CannotShow(str(error)) from error
-
-
-@lru_cache(maxsize=8)
-def _copy_instructions(entry: str) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
-    return _instructions(run.simulated(COPY_SOURCE, entry).compiled)
 
 
 def picture_of(width: Width, copy: Copy) -> theme.Figure:
     """The load and the store of one way to copy, as compiled, and the load's cost beside the other ways'."""
-    lines = [_copy_code(width, line, array) for line, array in ((LOAD_LINE, "A"), (STORE_LINE, "C"))]
     ways = [way_of(one, copy) for one in WIDTHS]
     where = f"row {copy.row}, from column {copy.first} on, of {theme.plural(copy.stride, 'column')}"
     title = f"A warp copies 128 floats: {where}"
-    selected = WIDTHS.index(width)
-    return vector_width_figure(lines, ways, selected, title, before=_copy_code(WIDTHS[0], LOAD_LINE, "A"))
-
-
-def _copy_code(width: Width, line: int, array: str) -> LineCode:
-    return line_code(COPY_SOURCE, line, *_copy_instructions(width.entry), array)
-
-
-@lru_cache(maxsize=24)
-def lines_of(kernel: Kernel | OwnKernel | Launch) -> tuple[LineCode, ...]:
-    """The lines of a kernel that became memory instructions. Raises CompileError, and CannotShow without nvdisasm."""
-    source = kernel.source
-    by_line = _instructions(run.compiled(kernel))
-    texts = source.splitlines()
-    lines = sorted({*by_line[0], *by_line[1]})
-    found = [line_code(source, line, *by_line, array_of(texts[line - 1])) for line in lines]
-    return tuple(one for one in found if one.ptx or one.sass)
-
-
-def array_of(text: str) -> str:
-    """Whose element a source line moves, "A", "B" or "C", if it names one alone, else ""."""
-    named = {name[0] for name in re.findall(r"\b(?:As|Bs|[ABC])(?=\[)", text)}
-    return named.pop() if len(named) == 1 else ""
+    scalar_load, _ = copy_code(WIDTHS[0])
+    return vector_width_figure(copy_code(width), ways, WIDTHS.index(width), title, before=scalar_load)
 
 
 def picture_of_line(launch: Launch, code: LineCode) -> theme.Figure:
     """A line of a kernel, and what it costs warp 0 of the first block."""
-    rows = run.record(launch).requests(line=code.line)
-    shared = set(rows["space"]) == {"shared"}
-    unit = "wavefronts" if shared else "sectors"
-    way = Way(f"warp 0, {theme.plural(launch.shape[2], 'step')} of k", len(rows), int(rows[unit].sum()), unit)
+    way = cost_of_line(launch, code.line, f"warp 0, {theme.plural(launch.shape[2], 'step')} of k")
     return vector_width_figure([code], [way], 0, f"{launch.name}, line {code.line}")
 
 
@@ -182,7 +88,7 @@ class VectorWidthExplorer(LiveExplorer):
                 raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
             picture = picture_of_line(launch, self.line.value)
         self._compiled.add(launch)
-        return picture, f"Compiled for {DEFAULT.arch}, the architecture of the {DEFAULT.short}."
+        return picture, f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
 
     def _offer(self, found: Sequence[LineCode]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""
@@ -210,6 +116,6 @@ def small_multiples(settings: Sequence[Copy] = TELLING) -> theme.Figure:
     """The explorer's static twin: rows that begin at several places, copied in every way."""
     rows = []
     for copy in settings:
-        byte = theme.thousands(4 * (copy.row * copy.stride + copy.first))
+        byte = theme.thousands(copy.first_byte)
         rows.append((f"row begins at byte {byte}", [way_of(width, copy) for width in WIDTHS]))
     return widths_figure(rows, "128 floats of a row, copied by one warp: 32-byte sectors that are asked for")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEDULERS_PER_SM = 4
 NOBODY = -1
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gemm_kernels import get
+from helpers.analysis import CannotTell
 from helpers.analysis.register_tile import RegisterTile
-from helpers.analysis.staging import NotStaged
 from helpers.models.traffic import shared_loads_per_fma
 from tests.analysis.data import first_phase as tile
 
@@ -37,5 +37,5 @@ def test_recorded_loads_per_fma_are_those_of_the_formula(name, params, depth):
 
 
 def test_a_kernel_without_tiles_is_answered_in_a_sentence():
-    with pytest.raises(NotStaged, match="stores nothing to shared memory"):
+    with pytest.raises(CannotTell, match="stores nothing to shared memory"):
         tile(get("coalesced").replace(block_x=8, block_y=4), 0, 8)

@@ -4,10 +4,11 @@ import pytest
 
 from gemm_kernels import OwnKernel, get
 from helpers import compiler
+from helpers.analysis import CannotTell
+from helpers.analysis.banks import places
+from helpers.analysis.tile_store import Tile, tile_access
 from helpers.compiler import disassembly
 from helpers.explore import bank_board
-from helpers.explore.bank_board import Tile, places, tile_access
-from helpers.explore.live import CannotShow
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """
@@ -59,7 +60,7 @@ def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
 
 
 def test_a_swizzle_needs_rows_of_32():
-    with pytest.raises(CannotShow, match="within 32 neighbouring floats"):
+    with pytest.raises(CannotTell, match="within 32 neighbouring floats"):
         tile_access(Tile(row_length=16, swizzle=True))
 
 

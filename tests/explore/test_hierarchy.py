@@ -5,9 +5,10 @@ import pytest
 
 from gemm_kernels import OwnKernel, get
 from helpers import run
+from helpers.analysis import CannotTell
+from helpers.analysis.hierarchy import levels_of
 from helpers.explore import hierarchy
-from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, levels_of, warptiled, with_lane_map
-from helpers.explore.live import CannotShow
+from helpers.explore.hierarchy import LANE_MAPS, SHAPES, SIZE, ZIGZAG, warptiled, with_lane_map
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """
@@ -82,7 +83,7 @@ def test_a_kernel_with_lanes_of_its_own_is_answered_in_a_sentence(explorer):
 
 def test_a_kernel_that_stores_nothing_to_c_is_answered_in_a_sentence():
     silent = OWN_SOURCE.replace("C[row * N + col] = alpha;", "")
-    with pytest.raises(CannotShow, match="stores nothing to an array called C"):
+    with pytest.raises(CannotTell, match="stores nothing to an array called C"):
         levels_of(hierarchy.shown(OwnKernel(silent, "mine", (32,), depth=2)))
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from gemm_kernels import OwnKernel, get
 from helpers import compiler, devices
+from helpers.analysis.resources import resources_of
 from helpers.explore import occupancy
 from tests.explore.driving import drive, living_figures, shown
 
@@ -67,7 +68,7 @@ def test_a_learners_mistake_is_shown_as_the_compilers_message():
 @pytest.mark.parametrize("arch", ["sm_86", "sm_90"])
 def test_dynamic_shared_memory_is_part_of_what_a_block_takes(arch):
     kernel = get("async_copy")
-    taken = occupancy.resources_of(kernel, arch)
+    taken = resources_of(kernel, arch)
     assert taken.shared_bytes == kernel.shared_bytes
 
 

@@ -2,8 +2,8 @@
 
 from gemm_kernels import OwnKernel, get
 from helpers import run
+from helpers.analysis.loop import Loop, loop_of
 from helpers.explore import pipeline
-from helpers.explore.pipeline import Loop, loop_of
 from helpers.models.pipeline import Pipeline, Work
 from tests.explore.driving import drive, living_figures, shown
 

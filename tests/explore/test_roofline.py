@@ -4,6 +4,7 @@ import pytest
 
 from gemm_kernels import LADDER, OwnKernel, get
 from helpers import devices, run
+from helpers.analysis.bytes_moved import bytes_moved
 from helpers.explore import roofline
 from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
@@ -13,7 +14,7 @@ COUNTERS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 
 
 def counted(kernel, shape) -> int:
-    return roofline.bytes_moved(kernel.launch(*shape))
+    return bytes_moved(kernel.launch(*shape))
 
 
 def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):

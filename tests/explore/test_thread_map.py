@@ -1,6 +1,7 @@
 """The explorer of threads and indices."""
 
 from gemm_kernels import OwnKernel, get
+from helpers.analysis.thread_map import map_of
 from helpers.explore import thread_map
 from tests.explore.driving import drive, living_figures, shown
 
@@ -58,7 +59,7 @@ def test_a_learners_kernel_is_drawn_from_its_own_stores():
     explorer = thread_map.explore(OWN)
     launch = OWN.launch(16, 16, thread_map.DEPTH)
     assert (launch.block, launch.grid) == ((8, 4, 1), (2, 4, 1))
-    data = thread_map.map_of(launch)
+    data = map_of(launch)
     assert explorer.choice == thread_map.Choice(launch)
     assert data.elements(0, 1).tolist() == [[1, 0]]  # lane 1 is a row below lane 0
 
@@ -66,7 +67,7 @@ def test_a_learners_kernel_is_drawn_from_its_own_stores():
 def test_a_learners_tiled_kernel_gets_the_grid_that_its_tiles_cover():
     explorer = thread_map.explore(OwnKernel.of(get("block_tile_1d").replace(BM=32, BN=32, BK=8, TM=8), (70, 40, 8)))
     assert (explorer.grid_x.value, explorer.grid_y.value) == (2, 3) and shown(explorer) == "picture"
-    assert thread_map.map_of(explorer.choice.launch).uncomputed == 0
+    assert map_of(explorer.choice.launch).uncomputed == 0
 
 
 def test_the_picture_fits_the_stage():

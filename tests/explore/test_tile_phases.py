@@ -1,6 +1,7 @@
 """The explorer of shared memory."""
 
 from gemm_kernels import OwnKernel, get
+from helpers.analysis.tile_phases import phases_of
 from helpers.explore import tile_phases
 from tests.explore.driving import drive, living_figures, shown
 
@@ -23,7 +24,7 @@ def test_the_phases_follow_the_tile():
 
 def test_what_is_drawn_is_what_the_kernels_traffic_formula_says():
     for size in tile_phases.TILES:
-        data = tile_phases.phases_of(tile_phases.shown(get("shared_memory", T=size)))
+        data = phases_of(tile_phases.shown(get("shared_memory", T=size)))
         assert data.bytes_loaded() / len(data.tile) == 2 * tile_phases.SIZE * 4 / size
 
 
@@ -37,7 +38,7 @@ def test_a_kernel_of_the_ladder_with_other_tiles_can_be_explored():
 def test_the_launch_of_a_learners_kernel_may_have_any_whole_tiles():
     explorer = tile_phases.explore(OwnKernel.of(get("shared_memory").replace(T=8), shape=(8, 24, 40)))
     assert shown(explorer) == "picture" and explorer.phase.max == 4
-    data = tile_phases.phases_of(explorer.launch.value)
+    data = phases_of(explorer.launch.value)
     assert data.block_index == (1, 0, 0) and data.shapes == {"A": (8, 40), "B": (40, 24), "C": (8, 24)}
     assert data.bytes_loaded() == 4 * 2 * 8 * 40
 

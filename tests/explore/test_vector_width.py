@@ -4,9 +4,9 @@ import pytest
 
 from gemm_kernels import OwnKernel, get
 from helpers import compiler, run
+from helpers.analysis.vector_width import COPY_SOURCE, LOAD_LINE, WIDTHS, Copy, array_of, lines_of, way_of
 from helpers.compiler import disassembly
 from helpers.explore import bank_board, vector_width
-from helpers.explore.vector_width import WIDTHS, Copy, array_of, lines_of, way_of
 from tests.explore.driving import drive, living_figures, shown
 
 OWN_SOURCE = """
@@ -50,8 +50,8 @@ def test_a_misaligned_copy_is_refused_with_the_byte_in_the_caption():
 
 
 def test_the_machine_code_is_the_compilers():
-    compiled = compiler.compile(vector_width.COPY_SOURCE, "copy_row<float4, false>", options=("-std=c++17",))
-    (load,) = [one for one in compiler.sass_by_line(compiled)[vector_width.LOAD_LINE] if one.startswith("LDG")]
+    compiled = compiler.compile(COPY_SOURCE, "copy_row<float4, false>", options=("-std=c++17",))
+    (load,) = [one for one in compiler.sass_by_line(compiled)[LOAD_LINE] if one.startswith("LDG")]
     texts = [text.get_text() for text in vector_width.picture_of(WIDTHS[-1], Copy()).axes[0].texts]
     assert load in texts and load.startswith("LDG.E.128")
 

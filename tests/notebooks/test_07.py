@@ -2,8 +2,7 @@
 
 import pytest
 
-from helpers.explore import bank_board
-from helpers.explore.bank_board import Tile
+from helpers.analysis.tile_store import Tile, tile_access
 from helpers.simulator import Misaligned
 from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
 
@@ -38,14 +37,14 @@ def test_padding_wins_most_where_matrices_are_large():
 
 
 def test_the_answers_of_the_bank_board_s_questions_are_right():
-    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=32)).wavefronts == 1]
+    free = [pad for pad in range(9) if tile_access(Tile(32, pad, down=32)).wavefronts == 1]
     assert tuple(free) == said("07", r"The odd ones: (\d), (\d), (\d) and (\d)")
-    free = [pad for pad in range(9) if bank_board.tile_access(Tile(32, pad, down=8)).wavefronts == 1]
+    free = [pad for pad in range(9) if tile_access(Tile(32, pad, down=8)).wavefronts == 1]
     assert free == [4]
     fewest, refused = [], []
     for pad in range(9):
         try:
-            fewest.append(bank_board.tile_access(Tile(32, pad, down=8, bits=128)).wavefronts)
+            fewest.append(tile_access(Tile(32, pad, down=8, bits=128)).wavefronts)
         except Misaligned:
             refused.append(pad)
     assert min(fewest) == 4 and refused == [pad for pad in range(9) if pad % 4]
@@ -53,5 +52,5 @@ def test_the_answers_of_the_bank_board_s_questions_are_right():
 
 def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
     (least,) = said("07", r"(\d): the two columns")
-    found = [bank_board.tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
+    found = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
     assert found[least] == 1 and min(found[:least]) > 1

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from helpers.explore import vector_width
+from helpers.analysis.vector_width import WIDTHS, Copy, way_of
 from tests.notebooks.support import answered, counters, gain, linked_terms
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
@@ -51,8 +51,8 @@ def test_only_sectors_of_c_fall():
 
 
 def test_float4_and_float2_are_refused_where_the_answers_say():
-    four, two = vector_width.WIDTHS[3], vector_width.WIDTHS[2]
+    four, two = WIDTHS[3], WIDTHS[2]
     for stride in (128, 129, 130, 132):
-        refused = {row: bool(vector_width.way_of(four, vector_width.Copy(stride, row)).refused) for row in (1, 2)}
+        refused = {row: bool(way_of(four, Copy(stride, row)).refused) for row in (1, 2)}
         assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
-        assert bool(vector_width.way_of(two, vector_width.Copy(stride, 1)).refused) == (stride % 2 != 0)
+        assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
+from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n10
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
@@ -42,10 +43,7 @@ def wavefronts():
     tile = hierarchy.shown(n10.TILE)
     kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
     kernels["strip"] = hierarchy.shown(get("async_copy"))
-    return {
-        name: tuple(hierarchy.levels_of(one).loads[0][tile].each for tile in ("As", "Bs"))
-        for name, one in kernels.items()
-    }
+    return {name: tuple(levels_of(one).loads[0][tile].each for tile in ("As", "Bs")) for name, one in kernels.items()}
 
 
 def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):

@@ -22,6 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from helpers import devices, run
+from helpers.analysis.banks import places
+from helpers.analysis.bytes_moved import sectors_of_a_block
+from helpers.analysis.counters import counted
+from helpers.analysis.hierarchy import levels_of
+from helpers.analysis.loop import loop_of
+from helpers.analysis.register_tile import tile_of
+from helpers.analysis.tile_phases import phases_of
+from helpers.analysis.tile_store import tile_access
+from helpers.analysis.vector_width import WIDTHS, way_of
 from helpers.authoring.bench.moving import random_moves
 from helpers.compiler.cache import ENVIRONMENT_VARIABLE
 from helpers.explore import (
@@ -130,7 +139,7 @@ def thread_map_moves(positions: int | None = None) -> Iterator[Move]:
 def tile_phases_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 04: a new tile is a new kernel; phase and thread are not."""
     run.forget()
-    tile_phases.phases_of.cache_clear()
+    phases_of.cache_clear()
     explorer = tile_phases.explore(tile=16)
     tiles = [launch for _, launch in explorer.launch.options]
     ranges = {"phase": (1, 2, 3), "thread": range(1, 256, 32), "launch": tiles}
@@ -169,7 +178,7 @@ def scheduler_moves(positions: int | None = None) -> Iterator[Move]:
 def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 06: other sizes are another kernel; thread, k and move are not."""
     run.forget()
-    register_tile.tile_of.cache_clear()
+    tile_of.cache_clear()
     explorer = register_tile.explore()
     sizes = {"sizes.TM": (4, 8), "sizes.TN": (4, 8), "sizes.BM": (64, 128), "sizes.BN": (64, 128), "sizes.BK": (16, 8)}
     ranges = {"move": range(0, 81, 9), "k": range(1, 8), "thread": range(1, 256, 40), **sizes}
@@ -179,7 +188,7 @@ def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
 def roofline_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebooks 01 and 12: a kernel that is shown for the first time is compiled and counted."""
     run.forget()
-    roofline.counted_sectors.cache_clear()
+    sectors_of_a_block.cache_clear()
     explorer = roofline.explore(kernels=("naive",))
     shown = [("naive", "coalesced"), ("coalesced", "shared_memory"), ("shared_memory", "block_tile_2d")]
     ranges = {
@@ -196,8 +205,8 @@ def roofline_moves(positions: int | None = None) -> Iterator[Move]:
 def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 07: a tile is stored by one warp; a kernel is compiled when it is chosen."""
     run.forget()
-    bank_board.places.cache_clear()
-    bank_board.tile_access.cache_clear()
+    places.cache_clear()
+    tile_access.cache_clear()
     explorer = bank_board.explore()
     kernels = [launch for _, launch in explorer.launch.options[1:5]]
     ranges = {
@@ -216,14 +225,14 @@ def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
 def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 08: each width is an instantiation of its own, compiled at its first use."""
     run.forget()
-    vector_width.way_of.cache_clear()
+    way_of.cache_clear()
     explorer = vector_width.explore()
     kernels = [launch for _, launch in explorer.launch.options[2:5]]
     ranges = {
         "stride": (129, 130, 132, 1000, 1024, 128),
         "row": (1, 2, 3),
         "first": (1, 2, 4, 0),
-        "width": vector_width.WIDTHS,
+        "width": WIDTHS,
         "launch": kernels,
     }
     return moves_of("vector_width", explorer, ranges, positions, ("launch",))
@@ -232,7 +241,7 @@ def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
 def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 09: a model; only the work of a kernel has to be compiled and counted."""
     run.forget()
-    pipeline.loop_of.cache_clear()
+    loop_of.cache_clear()
     explorer = pipeline.explore()
     ranges = {
         "stages": (2, 3, 4, 1),
@@ -249,7 +258,7 @@ def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
 def hierarchy_moves(positions: int | None = None) -> Iterator[Move]:
     """Notebook 10: another shape or lane map is another kernel; warp and lane are not."""
     run.forget()
-    hierarchy.levels_of.cache_clear()
+    levels_of.cache_clear()
     explorer = hierarchy.explore()
     ranges = {
         "lane": (3, 9, 17, 31),
@@ -285,7 +294,7 @@ def heat_source_moves(positions: int | None = None) -> Iterator[Move]:
 
 def diff_moves(positions: int | None = None) -> Iterator[Move]:
     """A kernel that is shown for the first time is compiled and counted over its whole launch."""
-    diff.counters_of.cache_clear()
+    counted.cache_clear()
     diff.step_between.cache_clear()
     explorer = diff.explore("coalesced")
     kernels = [kernel for _, kernel in explorer.new.options[2:6]]

@@ -11,6 +11,10 @@ from typing import Any
 
 from gemm_kernels import get
 from helpers import devices
+from helpers.analysis.banks import places
+from helpers.analysis.resources import resources_of
+from helpers.analysis.tile_store import Tile
+from helpers.analysis.vector_width import WIDTHS, Copy, lines_of
 from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 from helpers.explore import (
@@ -72,7 +76,7 @@ def _barriers(removed: int, phase: int) -> Callable[[], theme.Figure]:
 def _filled(device: str, kernel: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
         found = devices.get(device)
-        return occupancy.picture_of(occupancy.Choice(found, kernel, occupancy.resources_of(get(kernel), found.arch)))
+        return occupancy.picture_of(occupancy.Choice(found, kernel, resources_of(get(kernel), found.arch)))
 
     return draw
 
@@ -100,24 +104,24 @@ def _diff(old: str, new: str) -> Callable[[], Any]:
 def _board(name: str, op: str, tile: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
         launch = bank_board.shown(get(name))
-        place = next(one for one in bank_board.places(launch) if one.op == op and one.name.endswith(tile))
+        place = next(one for one in places(launch) if one.op == op and one.name.endswith(tile))
         return bank_board.picture_of(launch, place)
 
     return draw
 
 
 def _tile(**tile: Any) -> Callable[[], theme.Figure]:
-    return lambda: bank_board.picture_of_tile(bank_board.Tile(**tile))
+    return lambda: bank_board.picture_of_tile(Tile(**tile))
 
 
 def _copy(width: int, stride: int, row: int) -> Callable[[], theme.Figure]:
-    return lambda: vector_width.picture_of(vector_width.WIDTHS[width], vector_width.Copy(stride, row))
+    return lambda: vector_width.picture_of(WIDTHS[width], Copy(stride, row))
 
 
 def _line(name: str, text: str) -> Callable[[], theme.Figure]:
     def draw() -> theme.Figure:
         launch = bank_board.shown(get(name))
-        line = next(one for one in vector_width.lines_of(launch) if text in one.text)
+        line = next(one for one in lines_of(launch) if text in one.text)
         return vector_width.picture_of_line(launch, line)
 
     return draw

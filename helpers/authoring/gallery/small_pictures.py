@@ -13,6 +13,7 @@ from helpers import devices, run
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
+from helpers.analysis.resources import resources_of
 from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
 from helpers.draw.bars import Bar, gflops_figure
@@ -24,7 +25,6 @@ from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.explore import cpu_loops, first_launch, scheduler
-from helpers.explore.occupancy import resources_of
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
 from helpers.occupancy import occupancy

@@ -11,7 +11,7 @@ import numpy as np
 from gemm_kernels import get
 from helpers import run
 from helpers.analysis.access import warp_access
-from helpers.analysis.thread_map import ThreadMap
+from helpers.analysis.thread_map import ThreadMap, map_of
 from helpers.devices import WARP
 from helpers.draw import theme
 from helpers.draw.thread_map import thread_map_figure
@@ -39,7 +39,7 @@ MOST_BLOCKS = 4000
 def predict_owner() -> Prediction:
     """Which element does the naive kernel's thread OWNER_THREAD of block OWNER_BLOCK compute? From a recording."""
     launch = get(NAIVE).launch(*OWNER_SHAPE, thread_map.DEPTH).in_blocks(*OWNER_BLOCK_DIM)
-    data = thread_map.map_of(launch)
+    data = map_of(launch)
     block = OWNER_BLOCK[0] + launch.grid[0] * OWNER_BLOCK[1]
     thread = OWNER_THREAD[0] + OWNER_BLOCK_DIM[0] * OWNER_THREAD[1]
     row, col = data.elements(block, thread)[0].tolist()
@@ -173,7 +173,7 @@ def _cover(block: Sequence[int], grid: Sequence[int]) -> ThreadMap:
     if int(np.prod(grid)) > MOST_BLOCKS:
         raise ValueError(f"A grid of {grid} is far more than C of {COVERED[0]} × {COVERED[1]} needs.")
     launch = get(NAIVE).launch(*COVERED, thread_map.DEPTH)
-    return thread_map.map_of(replace(launch, block=block, grid=grid))
+    return map_of(replace(launch, block=block, grid=grid))
 
 
 WHOLE_LAUNCH = ValueExercise(
