@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from helpers.simulator.arithmetic import float32
+from helpers.simulator.arithmetic import float32, float64
 
 F32, F64 = np.float32, np.float64
 MODES = ("rn", "rz", "rm", "rp")
@@ -295,7 +295,7 @@ def test_float64_fma_rounds_the_exact_sum_once():
     special = np.array(list(itertools.product(SPECIAL.astype(F64), [1e308, -1e308, 5e-324, 0.0, -0.0], SPECIAL))).T
     parts = [wild, mild, [a, b, nearby], [*odd, tiny], [*small, np.ldexp(tiny, -760)], special]
     a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
-    result = float32.fma64(a, b, c)
+    result = float64.fma(a, b, c)
     expected = np.array([reference_fma64(*lane) for lane in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
     same = (result.view(np.int64) == expected.view(np.int64)) | (np.isnan(result) & np.isnan(expected))
     assert same.all(), [(a[i].hex(), b[i].hex(), c[i].hex()) for i in np.flatnonzero(~same)[:3]]
@@ -304,8 +304,8 @@ def test_float64_fma_rounds_the_exact_sum_once():
 
 def test_float64_fma_broadcasts_and_keeps_scalars():
     row, column = np.arange(3.0)[None, :], np.arange(2.0)[:, None]
-    assert float32.fma64(row, column, F64(1)).tolist() == [[1, 1, 1], [1, 2, 3]]
-    assert isinstance(float32.fma64(F64(2), F64(3), F64(4)), F64)
+    assert float64.fma(row, column, F64(1)).tolist() == [[1, 1, 1], [1, 2, 3]]
+    assert isinstance(float64.fma(F64(2), F64(3), F64(4)), F64)
 
 
 def test_a_sum_rounded_to_odd_rounds_correctly_to_a_shorter_format():

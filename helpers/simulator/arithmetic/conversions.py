@@ -74,7 +74,10 @@ def _plain(to: str, origin: str, modifiers: tuple[str, ...]) -> Callable:
 
 
 def _float64_from_integer(a, rounding: str):
-    """The float64 of an integer of up to 64 bits."""
+    """The float64 of an integer of up to 64 bits: 2^53 + 1 is 2^53 rounded down and 2^53 + 2 rounded up.
+
+    The two halves of 32 bits are exact, and so is what their sum lacks.
+    """
     if rounding == "rn" or a.dtype.itemsize < 8:
         return a.astype(np.float64)
     high, low = (a >> a.dtype.type(32)).astype(np.float64) * 2.0**32, a.astype(np.uint32).astype(np.float64)

@@ -9,9 +9,7 @@ Overflow, NaN and division by zero are values here, not mistakes: callers hold `
 many calls, because entering it costs as much as a small operation.
 """
 
-import math
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 
@@ -19,7 +17,8 @@ NAN = np.uint32(0x7FFFFFFF).view(np.float32)
 SMALLEST_NORMAL = np.float32(2.0**-126)
 ONE = np.float32(1)
 
-# A float64 has 29 bits more than a float32. Where they are 1000…0 it lies half-way between two float32 numbers.
+# A float64 has 29 bits more than a float32. Where they are 1000…0 it lies half-way between two float32 numbers, as does
+# 1 + 2^-24, 0x3ff00000_10000000.
 _EXTRA_BITS = (1 << 29) - 1
 _HALF_WAY = 1 << 28
 
@@ -42,7 +41,7 @@ def fma(a, b, c, rounding: str = "rn"):
     product = np.multiply(a, b, dtype=np.float64)
     total = np.add(product, c, dtype=np.float64)
     if rounding != "rn":
-        return _narrow(_to_odd(total, _error_of_sum(product, c, total)), rounding)
+        return _narrow(to_odd(total, error_of_sum(product, c, total)), rounding)
     result = total.astype(np.float32)
     half_way = (total.view(np.int64) & _EXTRA_BITS) == _HALF_WAY
     if (
@@ -54,7 +53,7 @@ def fma(a, b, c, rounding: str = "rn"):
     if np.count_nonzero(doubtful):
         p, q, t = (np.broadcast_to(x, result.shape)[doubtful] for x in (product, c, total))
         result = np.asarray(result)
-        result[doubtful] = _to_odd(t, _error_of_sum(p, np.float64(q), t)).astype(np.float32)
+        result[doubtful] = to_odd(t, error_of_sum(p, np.float64(q), t)).astype(np.float32)
     return _canonical(result)
 
 
@@ -62,7 +61,7 @@ def fma_to_odd(a, b, c):
     """a * b + c for float32 operands as the float64 that rounds correctly to any shorter format: float16, bfloat16."""
     product = np.multiply(a, b, dtype=np.float64)
     total = np.add(product, c, dtype=np.float64)
-    return _to_odd(total, _error_of_sum(product, c, total))[()]
+    return to_odd(total, error_of_sum(product, c, total))[()]
 
 
 def add(a, b, rounding: str = "rn"):
@@ -145,6 +144,7 @@ def fma_of_normals(a, b, c):
 
 def fmin(a, b):
     """The smaller of a and b (`min.f32`): a NaN gives way to a number, and -0 < +0."""
+    # Equal numbers have equal bits, but for the zeros: 0x00000000 | 0x80000000 is -0.
     zero_of_either_sign = (_bits(a) | _bits(b)).view(np.float32)
     return _canonical(np.where(a == b, zero_of_either_sign, np.fmin(a, b)))
 
@@ -195,7 +195,7 @@ def from_integer(a, rounding: str = "rn"):
     wide = a.astype(np.uint64 if a.dtype == np.uint64 else np.int64)
     high, low = np.float64(wide >> 32) * 2.0**32, np.float64(wide.astype(np.uint32))
     total = high + low
-    return _narrow(_to_odd(total, _error_of_sum(high, low, total)), rounding)
+    return _narrow(to_odd(total, error_of_sum(high, low, total)), rounding)
 
 
 def from_float64(a, rounding: str = "rn"):
@@ -215,7 +215,11 @@ def from_float16(a):
 
 
 def to_bfloat16(a, rounding: str = "rn"):
-    """The 16 bits of the bfloat16 of a float32 as uint16 (`cvt.rn.bf16.f32`, "rn" or "rz"); NaN is 0x7fff."""
+    """The 16 bits of the bfloat16 of a float32 as uint16 (`cvt.rn.bf16.f32`, "rn" or "rz"); NaN is 0x7fff.
+
+    To nearest even: the lower half overflows into the upper one if it is above 0x8000, or is 0x8000 below an odd bit.
+    0x3f808000 becomes 0x3f80, and 0x3f818000 0x3f82.
+    """
     bits = _bits(a)
     if rounding == "rn":
         bits = bits + np.uint32(0x7FFF) + (bits >> 16 & 1)
@@ -228,7 +232,10 @@ def from_bfloat16(bits):
 
 
 def to_tf32(a, rounding: str = "rna"):
-    """a rounded to TF32's 10 fraction bits (`cvt.rna.tf32.f32`): "rna" ties away from zero, "rn" to even, or "rz"."""
+    """a rounded to TF32's 10 fraction bits (`cvt.rna.tf32.f32`): "rna" ties away from zero, "rn" to even, or "rz".
+
+    The 13 bits that are dropped lie half-way at 0x1000: 0x3f801000 becomes 0x3f802000 by "rna", 0x3f800000 by "rn".
+    """
     bits = _bits(a)
     if rounding == "rna":
         bits = bits + np.uint32(0x1000)
@@ -302,62 +309,6 @@ def div_full(a, b):
     return div(a, b)
 
 
-# ---- float64 ------------------------------------------------------------------------------------------------------
-
-
-def fma64(a, b, c):
-    """a * b + c for float64 operands with one rounding (`fma.rn.f64`, DFMA).
-
-    The product is held in two float64 numbers, and what the sum lacks is rounded to odd (Boldo and Melquiond, 2008).
-    Lanes whose exponents could overflow or underflow on the way are computed with fractions, one at a time.
-    """
-    product, product_error = _exact_product(a, b)
-    high, high_error = _two_sum(c, product_error)
-    total, total_error = _two_sum(product, high)
-    low, low_error = _two_sum(high_error, total_error)
-    result = np.where(product_error == 0, product + c, total + _to_odd(low, low_error))
-    result, product = np.broadcast_arrays(result, product)
-    a, b, c = (np.broadcast_to(np.float64(x), result.shape) for x in (a, b, c))
-    moderate = [(x == 0) | (np.abs(x) > 2.0**-400) & (np.abs(x) < 2.0**400) for x in (a, b)]
-    moderate.append((c == 0) | (np.abs(c) > 2.0**-800) & (np.abs(c) < 2.0**800))
-    extreme = ~np.logical_and.reduce(moderate)
-    if np.count_nonzero(extreme):
-        result = np.array(result)
-        lanes = zip(a[extreme].tolist(), b[extreme].tolist(), c[extreme].tolist(), strict=True)
-        result[extreme] = [_fma64_of_one_lane(*lane) for lane in lanes]
-    return result[()]
-
-
-def _two_sum(a, b):
-    total = a + b
-    return total, _error_of_sum(a, b, total)
-
-
-def _exact_product(a, b):
-    """a * b as a float64 and the rest (Dekker): each factor is cut into two halves of 26 bits."""
-    product = np.multiply(a, b)
-    (a_high, a_low), (b_high, b_low) = _halves(np.float64(a)), _halves(np.float64(b))
-    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-
-
-def _halves(a):
-    shifted = a * (2.0**27 + 1)
-    high = shifted - (shifted - a)
-    return high, a - high
-
-
-def _fma64_of_one_lane(a: float, b: float, c: float) -> float:
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
-        return c if math.isfinite(a) and math.isfinite(b) else a * b + c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    if exact == 0:
-        return a * b + c  # both terms are zeros, or they cancel: Python's sum has the right sign
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
 # ---- rounding -----------------------------------------------------------------------------------------------------
 
 
@@ -372,16 +323,20 @@ def _canonical(result):
     return result[()]
 
 
-def _error_of_sum(a, b, total):
-    """What the float64 sum `total` of a and b lacks: a + b == total + error exactly (Knuth's TwoSum)."""
+def error_of_sum(a, b, total):
+    """What the float64 sum `total` of a and b lacks: a + b == total + error exactly (Knuth's TwoSum).
+
+    1 + 2^-60 gives the total 1 and the error 2^-60.
+    """
     b_in_total = total - a
     return (a - (total - b_in_total)) + (b - b_in_total)
 
 
-def _to_odd(total, error):
+def to_odd(total, error):
     """The float64 next to total + error with an odd last bit, or total where the error is 0.
 
-    Odd says "not exact": rounding once more to a shorter format then rounds as the exact value would.
+    Odd says "not exact": rounding once more to a shorter format then rounds as the exact value would. A total of
+    1 + 2^-24, half-way between two float32 numbers, with the error 2^-60 becomes 1 + 2^-24 + 2^-52, which is not.
     """
     bits = total.view(np.int64)
     adjust = (np.abs(error) > 0) & ((bits & 1) == 0)

@@ -1,6 +1,7 @@
 """Float64 arithmetic as a GPU does it, on whole arrays: each result is the exact value, rounded once.
 
-Rounding to nearest is NumPy's. The directed roundings ("rz", "rm", "rp") occur in the compiler's slow paths of division
+Operands are float64 arrays of any shapes that broadcast, or NumPy scalars. Rounding to nearest is NumPy's, but for the
+fused multiply-add. The directed roundings ("rz", "rm", "rp") occur in the compiler's slow paths of division
 and square root alone, and are worked out with fractions, one lane at a time.
 """
 
@@ -16,18 +17,71 @@ SMALLEST_NORMAL = 2.0**-1022
 
 
 def add(a, b, rounding: str = "rn"):
-    """a + b (DADD)."""
+    """a + b (`add.f64`, DADD)."""
     return np.add(a, b) if rounding == "rn" else _directed(lambda x, y: (x, y), (a, b), rounding)
 
 
 def mul(a, b, rounding: str = "rn"):
-    """a * b (DMUL)."""
+    """a * b (`mul.f64`, DMUL)."""
     return np.multiply(a, b) if rounding == "rn" else _directed(lambda x, y: (x * y,), (a, b), rounding)
 
 
 def fma(a, b, c, rounding: str = "rn"):
-    """a * b + c (DFMA)."""
-    return float32.fma64(a, b, c) if rounding == "rn" else _directed(lambda x, y, z: (x * y, z), (a, b, c), rounding)
+    """a * b + c with one rounding (`fma.f64`, DFMA)."""
+    return _fma_to_nearest(a, b, c) if rounding == "rn" else _directed(lambda x, y, z: (x * y, z), (a, b, c), rounding)
+
+
+def _fma_to_nearest(a, b, c):
+    """a * b + c with one rounding to nearest even.
+
+    The product is held in two float64 numbers, and what the sum lacks is rounded to odd (Boldo and Melquiond, 2008).
+    Lanes whose exponents could overflow or underflow on the way are computed with fractions, one at a time.
+    """
+    product, product_error = _exact_product(a, b)
+    high, high_error = _two_sum(c, product_error)
+    total, total_error = _two_sum(product, high)
+    low, low_error = _two_sum(high_error, total_error)
+    result = np.where(product_error == 0, product + c, total + float32.to_odd(low, low_error))
+    result, product = np.broadcast_arrays(result, product)
+    a, b, c = (np.broadcast_to(np.float64(x), result.shape) for x in (a, b, c))
+    moderate = [(x == 0) | (np.abs(x) > 2.0**-400) & (np.abs(x) < 2.0**400) for x in (a, b)]
+    moderate.append((c == 0) | (np.abs(c) > 2.0**-800) & (np.abs(c) < 2.0**800))
+    extreme = ~np.logical_and.reduce(moderate)
+    if np.count_nonzero(extreme):
+        result = np.array(result)
+        lanes = zip(a[extreme].tolist(), b[extreme].tolist(), c[extreme].tolist(), strict=True)
+        result[extreme] = [_fma_of_one_lane(*lane) for lane in lanes]
+    return result[()]
+
+
+def _two_sum(a, b):
+    total = a + b
+    return total, float32.error_of_sum(a, b, total)
+
+
+def _exact_product(a, b):
+    """a * b as a float64 and the rest (Dekker): each factor is cut into two halves of 26 bits."""
+    product = np.multiply(a, b)
+    (a_high, a_low), (b_high, b_low) = _halves(np.float64(a)), _halves(np.float64(b))
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _halves(a):
+    shifted = a * (2.0**27 + 1)
+    high = shifted - (shifted - a)
+    return high, a - high
+
+
+def _fma_of_one_lane(a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return c if math.isfinite(a) and math.isfinite(b) else a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c  # both terms are zeros, or they cancel: Python's sum has the right sign
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def is_minimum(a, b):

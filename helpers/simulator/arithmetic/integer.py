@@ -12,7 +12,7 @@ SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 def divide(a, b):
     """Quotient rounded toward zero; all bits set where b is 0, as current GPUs answer (PTX leaves it unspecified)."""
-    quotient = a // b
+    quotient = a // b  # rounded down: -7 // 2 is -4, one too small
     if np.issubdtype(quotient.dtype, np.signedinteger):
         remainder = a - quotient * b
         quotient = quotient + ((remainder != 0) & ((a ^ b) < 0)).astype(quotient.dtype)
@@ -34,6 +34,7 @@ def multiply_high(a, b):
     if size < 8:
         wide = (SIGNED if signed else UNSIGNED)[size * 2]
         return ((a.astype(wide) * b.astype(wide)) >> wide(size * 8)).astype(a.dtype)
+    # By halves, as on paper: (2^32 + 3)(2^33 + 5) is 2·2^64 + 11·2^32 + 15.
     low_a, high_a = a & a.dtype.type(0xFFFFFFFF), a >> a.dtype.type(32)
     low_b, high_b = b & b.dtype.type(0xFFFFFFFF), b >> b.dtype.type(32)
     low = low_a.view(np.uint64) * low_b.view(np.uint64)
@@ -73,7 +74,10 @@ def funnel_right(low, high, amount, wrap: bool):
 
 
 def extract_bits(a, position, length):
-    """bfe: `length` bits of a from `position` on, sign-extended if a is signed."""
+    """bfe: `length` bits of a from `position` on, sign-extended if a is signed.
+
+    4 bits from bit 4 of 0xabcd are 0xc, or -4 as a signed number. Of position and length, uint32, the low 8 bits count.
+    """
     bits = a.dtype.itemsize * 8
     position = position & np.uint32(255)
     length = wanted = length & np.uint32(255)
@@ -95,7 +99,7 @@ def extract_bits(a, position, length):
 
 
 def insert_bits(field, base, position, length):
-    """bfi: base with its `length` bits at `position` replaced by the low bits of field."""
+    """bfi: base with its `length` bits at `position` replaced by the low bits of field: (0xf, 0, 4, 4) gives 0xf0."""
     unsigned = base.dtype.type
     position = position & np.uint32(255)
     length = length & np.uint32(255)
@@ -128,7 +132,10 @@ def find_leading(a, shift_amount: bool):
 
 
 def leading_zeros(a):
-    """clz: number of zero bits above the highest one bit, as uint32."""
+    """clz: number of zero bits above the highest one bit, as uint32.
+
+    The highest bit is spread down, and the ones are counted: 0x10 becomes 0x1f, five ones, so that 27 of 32 are zeros.
+    """
     value = a.view(UNSIGNED[a.dtype.itemsize])
     bits = a.dtype.itemsize * 8
     spread = value
@@ -140,7 +147,10 @@ def leading_zeros(a):
 
 
 def permute_bytes(a, b, selector):
-    """prmt: each nibble of the selector picks one of the 8 bytes of (b:a); its bit 3 spreads its sign instead."""
+    """prmt: each nibble of the selector picks one of the 8 bytes of (b:a); its bit 3 spreads its sign instead.
+
+    (0x03020100, 0x07060504, 0x7654) gives 0x07060504, which is b. All are uint32.
+    """
     both = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
     result = np.uint32(0)
     for position in range(4):
@@ -184,7 +194,10 @@ def dot2(a, b, c, signed: tuple[bool, bool], upper: bool):
 
 
 def lop3(a, b, c, table: int):
-    """Any logical function of three inputs: bit i of `table` is its value at (a, b, c) = the bits of i."""
+    """Any logical function of three inputs: bit i of `table` is its value at (a, b, c) = the bits of i.
+
+    0xe8 is the majority: its bits 3, 5, 6 and 7 are set, those with two ones or three.
+    """
     result = a.dtype.type(0)
     for i in range(8):
         if table >> i & 1:
