@@ -80,8 +80,8 @@ def division_needs_care(a, b):
     """FCHK: whether the fast path of a / b could lose bits, because an operand or the quotient is near a limit.
 
     a and b are float32, the answer is bool. The fast path takes 1 / b, corrects it by one step of Newton's, and needs
-    the remainder a - b · q to be exact. Which exponents (as stored, 0 to 255) it takes was read from an NVIDIA H200: all
-    65 536 pairs, with five mantissas each.
+    the remainder a - b · q to be exact. Which exponents (as stored, 0 to 255) it takes was read from an NVIDIA H200:
+    all 65 536 pairs, with five mantissas each.
     """
     exponent_a = (np.asarray(a).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
     exponent_b = (np.asarray(b).view(np.uint32) >> np.uint32(23)).astype(np.int32) & 255
