@@ -304,6 +304,16 @@ def test_ffma_rounds_once_in_every_mode(suffix, mode):
     assert [x for x in result.tolist()] == [0x7FFFFFFF if math.isnan(x) else bits(x) for x in expected]
 
 
+@pytest.mark.parametrize(("scale", "factor"), [("M2", 2), ("M8", 8), ("D4", 0.25)])
+def test_a_product_may_be_scaled_before_it_is_rounded(scale, factor):
+    a, b = floats(30), floats(30)
+    a[:6], b[:6] = (3e38, 1e-30, 1.5, -0.0, np.inf, np.nan), (0.125, 1e-15, -3.0, 2.0, 0.0, 1.0)
+    result = execute(f"FMUL.{scale} R0, R1, -R2", R1=a, R2=b)["R0"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = (a.astype(np.float64) * -b.astype(np.float64) * factor).astype(np.float32)
+    np.testing.assert_array_equal(result.view(np.float32), expected)
+
+
 def test_only_ftz_flushes_subnormal_numbers():
     tiny = np.full(LANES, 1e-40, np.float32)
     assert execute("FADD R0, R1, -RZ", R1=tiny)["R0"][0] == bits(1e-40)

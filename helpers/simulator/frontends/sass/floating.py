@@ -23,6 +23,7 @@ F2 = np.dtype(np.float16)
 ROUNDINGS = {"RM": "rm", "RP": "rp", "RZ": "rz"}
 WHOLE = {"TRUNC": "rzi", "FLOOR": "rmi", "CEIL": "rpi"}
 COMPARE = {name.upper(): function for name, function in comparisons.FLOAT.items()}
+SCALES = {"M2": 2.0, "M4": 4.0, "M8": 8.0, "D2": 0.5, "D4": 0.25, "D8": 0.125}
 INTEGER_TYPES = {
     "U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16, "U32": np.uint32, "S32": np.int32,
     "U64": np.uint64, "S64": np.int64,
@@ -37,7 +38,9 @@ def _rounding(s: sass.Statement) -> str:
 
 
 def arithmetic(t: Operands, s: sass.Statement) -> Compute:
-    """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}."""
+    """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}; FMUL{.M2,.M4,.M8,.D2,.D4,.D8}: times or by 2, 4, 8."""
+    if (scale := chosen(s, SCALES, None)) is not None:
+        return _scaled_product(t, s, np.float64(scale))
     name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
     destination, *sources = exactly(s, 4 if s.base == "FFMA" else 3)
@@ -46,6 +49,22 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
         return Compute((t.target(destination),), applied(operation(name, modifiers, "f32"), readers))
     fma = tuple(readers) if s.opcode == ("FFMA", "FTZ") else None
     return Compute((t.target(destination),), flushing(name, modifiers, readers), fma=fma)
+
+
+def _scaled_product(t: Operands, s: sass.Statement, scale: np.float64) -> Compute:
+    """FMUL.M8{.FTZ} d, a, b: a · b · 8, rounded once: the product of two float32 is exact in float64."""
+    destination, *sources = exactly(s, 3)
+    a, b = (_flushed(s, t.read(source, F4)) for source in sources)
+    rounding, flushes = _rounding(s), s.has("FTZ")
+    if s.has("SAT"):
+        raise Unknown("a scaled product that is limited to 0 … 1")
+
+    def evaluate(registers):
+        exact = a(registers).astype(np.float64) * b(registers).astype(np.float64) * scale
+        result = float32.from_float64(exact, rounding)
+        return float32.flush(result) if flushes else result
+
+    return Compute((t.target(destination),), evaluate)
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:

@@ -110,7 +110,8 @@ ROWS: tuple[Op, ...] = (
     _op("UR2UP", integers.unpack_predicates, _BYTES, counted="uniform"),
     # ---- float32
     _op("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True),
-    _op("FMUL", floating.arithmetic, _FLOAT32, counted="fmul fp32", reads_floats=True, may_be_subnormal=True),
+    _op("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", reads_floats=True,
+        may_be_subnormal=True),
     _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True),
     _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True),
     _op("FSEL", integers.select, counted="fp32"),
