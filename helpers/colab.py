@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -75,10 +74,7 @@ def set_up(
     Without dependencies of dependencies: Colab's own NumPy and its notebook server must keep their versions.
     """
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = list(project["dependencies"])
-    if shutil.which("nvidia-smi"):  # of what a GPU needs, Colab has all but, perhaps, CuPy
-        needed += [one for one in project["optional-dependencies"]["gpu"] if one.startswith("cupy")]
-    packages = wanted(needed, (root / "constraints.txt").read_text(encoding="utf-8"))
+    packages = wanted(project["dependencies"], (root / "constraints.txt").read_text(encoding="utf-8"))
     if packages:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *packages]
         try:

@@ -8,7 +8,8 @@ A notebook writes CuPy's names and CuPy's calling convention once, and both devi
     sgemm(grid, block, (M, N, K, alpha, A, B, beta, C), shared_mem=0)
     host_C = gpu.asnumpy(C)
 
-With a GPU these names *are* CuPy's objects (`gpu.RawModule is cupy.RawModule`). Without one they are the simulator's.
+With a GPU these names *are* CuPy's objects; RawModule is CuPy's, too, and only finds more headers and names, so that a
+kernel compiles on a GPU if it compiles in the simulator. Without a GPU they are the simulator's.
 The environment variable GEMM_COURSE_BACKEND chooses: `auto` (the default), `gpu` or `simulator`. Nothing is loaded, and
 no choice is made, before the first use, so `from helpers import gpu` is quick and silent on every machine.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -171,6 +172,8 @@ def __getattr__(name: str) -> Any:
     """CuPy's names, resolved at use (PEP 562)."""
     if name not in _CUPY_NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "RawModule" and backend() == "gpu":
+        return _raw_module()
     return getattr(_cupy(), name) if backend() == "gpu" else _simulated_names()[name]
 
 
@@ -188,6 +191,21 @@ def _simulator() -> ModuleType:
     from helpers import simulator
 
     return simulator
+
+
+@cache
+def _raw_module() -> type:
+    """CuPy's RawModule, which compiles what the simulator's compiles: `compiler.adapted` sources, the same headers."""
+    from helpers import compiler
+
+    class RawModule(_cupy().RawModule):
+        def __init__(self, *, code: str | None = None, options: Sequence[str] = (), **others: Any) -> None:
+            if code is not None:
+                code = compiler.adapted(code)
+                options = (*options, *compiler.include_options(code))
+            super().__init__(code=code, options=tuple(options), **others)
+
+    return RawModule
 
 
 @cache

@@ -1,6 +1,6 @@
 """NVRTC to PTX and machine code for any architecture, without a GPU."""
 
-from helpers.compiler.build import CompiledKernel, Parameter, architectures, compile, compile_module
+from helpers.compiler.build import CompiledKernel, Parameter, architectures, compile, compile_module, include_options
 from helpers.compiler.disassembly import disassemble
 from helpers.compiler.errors import (
     CompileError,
@@ -12,6 +12,7 @@ from helpers.compiler.errors import (
     UnknownKernel,
 )
 from helpers.compiler.lines import ptx_by_line, sass_by_line
+from helpers.compiler.portable import adapted
 from helpers.compiler.signature import kernel_names, parameter_names
 
 __all__ = [
@@ -24,10 +25,12 @@ __all__ = [
     "Parameter",
     "UnknownArchitecture",
     "UnknownKernel",
+    "adapted",
     "architectures",
     "compile",
     "compile_module",
     "disassemble",
+    "include_options",
     "kernel_names",
     "parameter_names",
     "ptx_by_line",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, signature
+from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
@@ -124,7 +124,8 @@ def compile_module(
     _check_texts(source, entries)
     _check_architecture(arch)
     _check_options(options)
-    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, tuple((headers or {}).items())))
+    given = tuple((headers or {}).items())
+    return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given))
 
 
 def architectures() -> tuple[str, ...]:
@@ -137,30 +138,41 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
 
     A source that includes nothing gets no folders, so that its options are the same on every machine.
     """
-    before, after = _include_folders() if includes else ((), ())
+    folders = _folders() if includes else ()
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
-    return (*before, *options, *standard, *after, *own, *line_info, "--ptxas-options=-v")
+    return (*options, *standard, *folders, *own, *line_info, "--ptxas-options=-v")
+
+
+def include_options(*texts: str) -> tuple[str, ...]:
+    """The options that a source and its headers need for the files that they include; () if they include none."""
+    return _folders() if any(map(_INCLUDES.search, texts)) else ()
 
 
 @functools.cache
-def _include_folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The include options that CuPy 14.2 puts before and after the caller's: its CCCL, then the CUDA headers.
+def _folders() -> tuple[str, ...]:
+    """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and
+    of crt (behind mma.h).
 
-    Where there are no CUDA headers CuPy compiles nothing at all; here NVRTC then answers that a file is missing.
+    Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
+    headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.
     """
     from cuda.pathfinder import find_nvidia_header_directory
 
-    cuda = find_nvidia_header_directory("cudart")
-    if cuda is None:
-        return (), ()
-    cupy = importlib.util.find_spec("cupy")
-    if cupy is None or cupy.origin is None:
-        return (), (f"-I{cuda}",)
-    bundled = Path(cupy.origin).parent / "_core" / "include"
-    before = tuple(f"-I{bundled / 'cupy' / '_cccl' / name}" for name in ("cub", "thrust", "libcudacxx"))
-    return before, (f"-I{bundled}", f"-I{cuda}")
+    folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
+    crt = next((file for file in _files("nvidia-cuda-crt") if file.name == "mma.h"), None)
+    if crt is not None:
+        folders.append(str(Path(crt.locate()).parents[1]))
+    return tuple(f"-I{folder}" for folder in dict.fromkeys(folders) if folder)
+
+
+def _files(package: str) -> Sequence[metadata.PackagePath]:
+    """The files of an installed package, none if it is not installed."""
+    try:
+        return metadata.files(package) or ()
+    except metadata.PackageNotFoundError:
+        return ()
 
 
 def _to_ptx_only(options: tuple[str, ...]) -> tuple[str, ...]:
@@ -177,12 +189,13 @@ def _compiled(
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
     reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
-    includes = reads_other_files or any(map(_INCLUDES.search, (source, *(text for _, text in headers))))
+    text = portable.adapted(source)
+    includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
     every_option = full_options(arch, options, includes=includes)
-    name = cache.key("module", _CACHE_FORMAT, source, entries, every_option, filename, headers, nvrtc.build())
+    name = cache.key("module", _CACHE_FORMAT, text, entries, every_option, filename, headers, nvrtc.build())
     output = None if reads_other_files else _stored(cache.read(name), len(entries))
     if output is None:
-        output = nvrtc.run(source, filename, every_option, entries, dict(headers))
+        output = nvrtc.run(text, filename, every_option, entries, dict(headers))
         if not output.succeeded:
             raise failed_compilation(
                 output.log,
@@ -190,7 +203,7 @@ def _compiled(
                 filename,
                 dict(headers),
                 entries,
-                ptx=lambda: nvrtc.run(source, filename, _to_ptx_only(every_option), entries, dict(headers)).ptx,
+                ptx=lambda: nvrtc.run(text, filename, _to_ptx_only(every_option), entries, dict(headers)).ptx,
             )
         if not reads_other_files:
             cache.write(name, _to_store(output))

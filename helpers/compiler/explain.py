@@ -13,6 +13,7 @@ _MAX_ERRORS_SHOWN = 5
 _SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
 _UNDEFINED_FUNCTION = re.compile(r"Unresolved extern function")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "(.*?)"')
+_HOST_CODE = re.compile(r'identifier "((?:cuda[A-Z]|cublas|cudnn|curand|cusparse|std::chrono)\w*)" is undefined')
 _MANGLED = re.compile(r"'_Z\w+'")
 _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
@@ -70,12 +71,18 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
         ]
     if _UNDEFINED_FUNCTION.search(error.message):
         return ["    The source declares this function and calls it, but never defines it."]
+    if (host := _HOST_CODE.search(error.message)) or "device-side kernel launch" in error.message:
+        what = host[1] if host else "<<< >>>"
+        return [
+            f"    {what} is host code: to allocate, to copy and to launch is Python's part here. Keep the kernel alone "
+            "in the source; gpu.RawModule compiles it, gpu.asarray copies, and calling the kernel launches it."
+        ]
     if missing := _MISSING_HEADER.search(error.message):
         given = f"The headers given are: {', '.join(headers)}. " if headers else ""
         return [
             f"    NVRTC found no {missing[1]}. {given}It compiles device code alone, without the C and C++ standard "
-            "headers; functions such as sqrtf, fmaf and printf need no #include. Headers such as cuda_fp16.h come with "
-            "a CUDA toolkit."
+            "headers; functions such as sqrtf, fmaf and printf need no #include. CUDA's own headers, such as "
+            "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
         ]
     return []
 

@@ -161,20 +161,21 @@ def code(image):
     return {name: part.data for name, part in cubin.read(image).sections.items() if name.startswith(".text")}
 
 
-def test_options_are_cupys_in_cupys_order():
+def test_options_are_cupys_in_cupys_order_but_for_the_folders_of_headers():
     core = pytest.importorskip("cupy._core.core")
     try:
         cupys = core.assemble_cupy_compiler_options(("-DBM=8",))
     except RuntimeError:
         pytest.skip("CuPy lists no options where the headers of a CUDA toolkit are missing")
-    assert build.full_options("sm_90", ("-DBM=8",), includes=True)[: len(cupys)] == cupys
+    cupys = tuple(option for option in cupys if not option.startswith("-I"))
+    assert build.full_options("sm_90", ("-DBM=8",))[: len(cupys)] == cupys
 
 
 def test_a_source_that_includes_nothing_is_compiled_by_the_same_options_on_every_machine(monkeypatch):
     given = []
     run = nvrtc.run
     monkeypatch.setattr(nvrtc, "run", lambda *arguments: given.append(arguments[2]) or run(*arguments))
-    monkeypatch.setattr(build, "_include_folders", lambda: (("-I/before",), ("-I/after",)))
+    monkeypatch.setattr(build, "_folders", lambda: ("-I/one", "-I/two"))
     build._compiled.cache_clear()
     compiler.compile('extern "C" __global__ void k(int *x) { x[0] = 1; }', "k")
     compiler.compile(
@@ -182,8 +183,31 @@ def test_a_source_that_includes_nothing_is_compiled_by_the_same_options_on_every
     )
     plain, including = given
     assert not [option for option in plain if option.startswith("-I")]
-    assert [option for option in including if option.startswith("-I")] == ["-I/before", "-I/after"]
-    assert including.index("-I/before") < including.index("--std=c++17") < including.index("-I/after")
+    assert [option for option in including if option.startswith("-I")] == ["-I/one", "-I/two"]
+    assert including.index("--std=c++17") < including.index("-I/one")
+
+
+@pytest.mark.parametrize(
+    ("header", "statement"),
+    [
+        ("cuda_runtime.h", "x[0] = fmaf(1.0f, 1.0f, 0.0f);"),
+        ("cuda_fp16.h", "x[0] = __half2float(__hadd(__float2half(0.5f), __float2half(0.5f)));"),
+        ("cuda_bf16.h", "x[0] = __bfloat162float(__float2bfloat16(1.0f));"),
+        ("cuda_fp8.h", "x[0] = float(__nv_fp8_e4m3(1.0f));"),
+        ("mma.h", "nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> f; x[0] = f.num_elements / 8;"),
+        ("cooperative_groups.h", "cooperative_groups::this_thread_block().sync(); x[0] = 1.0f;"),
+        ("cuda_pipeline.h", "__pipeline_commit(); __pipeline_wait_prior(0); x[0] = 1.0f;"),
+        ("cuda/std/array", "cuda::std::array<float, 2> two = {1.0f, 2.0f}; x[0] = two[0];"),
+        ("cub/block/block_reduce.cuh", "x[0] = sizeof(cub::BlockReduce<int, 32>) > 0;"),
+        ("cub/cub.cuh", "x[0] = sizeof(cub::BlockReduce<int, 32>) > 0 && sizeof(cub::BlockScan<int, 32>) > 0;"),
+    ],
+)
+def test_the_headers_of_cuda_are_there_without_a_toolkit(header, statement):
+    source = f'#include <{header}>\nextern "C" __global__ void k(float *x) {{ {statement} }}'
+    kernel = compiler.compile(source, "k")
+    assert kernel.registers >= 4
+    folders = [option[2:] for option in build.full_options("sm_90", (), includes=True) if option.startswith("-I")]
+    assert len(folders) == 3 and all("nvidia" in folder for folder in folders), "packages, and no toolkit among them"
 
 
 def test_machine_code_is_a_whole_elf_file():

@@ -90,8 +90,8 @@ def test_a_missing_header_is_explained():
     shown = message('#include "nope.h"\n__global__ void k(int *x) {}\n', headers={"other.h": ""})
     assert shown.split("\n")[-1] == (
         "    NVRTC found no nope.h. The headers given are: other.h. It compiles device code alone, without the C and "
-        "C++ standard headers; functions such as sqrtf, fmaf and printf need no #include. Headers such as cuda_fp16.h "
-        "come with a CUDA toolkit."
+        "C++ standard headers; functions such as sqrtf, fmaf and printf need no #include. CUDA's own headers, such as "
+        "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
     )
 
 

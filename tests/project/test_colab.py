@@ -115,17 +115,6 @@ def test_what_is_there_stays_and_only_what_must_be_exact_gets_the_pinned_version
     assert colab.wanted(needed, PINS, found.get) == expected
 
 
-@pytest.mark.parametrize(("driver", "packages"), [(None, ["course-a"]), ("/bin/nvidia-smi", ["course-a", "cupy-b"])])
-def test_cupy_is_installed_only_where_there_is_a_gpu(tmp_path, monkeypatch, driver, packages):
-    extras = '[project.optional-dependencies]\ngpu = ["cupy-b", "course-c"]\n'
-    (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["course-a"]\n' + extras)
-    (tmp_path / "constraints.txt").write_text("")
-    monkeypatch.setattr(colab.shutil, "which", {"nvidia-smi": driver}.get)
-    commands = []
-    colab.set_up(tmp_path, lambda command, **_: commands.append(command), lambda: None)
-    assert commands[0][-len(packages) :] == packages and len(commands[0]) == 6 + len(packages)
-
-
 def test_pip_is_called_once_without_dependencies_and_its_failure_is_a_sentence(tmp_path, capsys):
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["no-such-package-of-the-course"]\n')
     (tmp_path / "constraints.txt").write_text(PINS)

@@ -1,0 +1,88 @@
+"""Kernels as they stand in books, samples and forums, made ready for NVRTC, which compiles device code alone.
+
+nvcc compiles a file for the host, too, and what its headers bring is missing here: names such as `uint`, `uint32_t` and
+`INFINITY`, and headers such as <cstdio> that a kernel does not need. `adapted` gives a source those names and takes
+those lines out. No line of the source changes its number, and a source that needs nothing is returned as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Headers of the host whose device part NVRTC has built in (printf, assert, mathematical functions), or that are of no
+# use in device code. Those of CUDA are not among them: they are found in the packages that set-up installs.
+HOST_HEADERS = frozenset({
+    "algorithm", "array", "assert.h", "cassert", "cfloat", "chrono", "climits", "cmath", "cstddef", "cstdint",
+    "cstdio", "cstdlib", "cstring", "ctime", "ctype.h", "errno.h", "float.h", "fstream", "functional", "iomanip",
+    "iostream", "limits", "limits.h", "malloc.h", "map", "math.h", "memory", "numeric", "random", "set", "sstream",
+    "stddef.h", "stdexcept", "stdint.h", "stdio.h", "stdlib.h", "string", "string.h", "sys/time.h", "sys/types.h",
+    "thread", "time.h", "tuple", "type_traits", "unistd.h", "utility", "vector", "cublas_v2.h", "cublas.h",
+    "curand.h", "cusolverDn.h", "cufft.h", "cuda_runtime_api.h", "cuda.h", "helper_cuda.h", "helper_functions.h",
+})  # fmt: skip
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"][^\n]*$', re.MULTILINE)
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+# What glibc's headers call these types (sys/types.h, stdint.h), with the types that they have on 64-bit Linux.
+_TYPES = {
+    "uint": "unsigned int", "ushort": "unsigned short", "ulong": "unsigned long", "uchar": "unsigned char",
+    "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
+    "int32_t": "int", "uint32_t": "unsigned int", "int64_t": "long", "uint64_t": "unsigned long",
+    "intptr_t": "long", "uintptr_t": "unsigned long",
+}  # fmt: skip
+# math.h, float.h and limits.h (ISO C 5.2.4.2): values of the types that the GPU shares with the host.
+_MACROS = {
+    "INFINITY": "__int_as_float(0x7f800000)", "NAN": "__int_as_float(0x7fffffff)",
+    "FLT_MAX": "3.402823466e+38F", "FLT_MIN": "1.175494351e-38F", "FLT_EPSILON": "1.192092896e-07F",
+    "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308",
+    "DBL_EPSILON": "2.2204460492503131e-16",
+    "INT_MAX": "2147483647", "INT_MIN": "(-2147483647 - 1)", "UINT_MAX": "4294967295U", "CHAR_BIT": "8",
+    "LLONG_MAX": "9223372036854775807LL", "ULLONG_MAX": "18446744073709551615ULL",
+    "M_PI": "3.14159265358979323846", "M_E": "2.7182818284590452354", "M_SQRT2": "1.41421356237309504880",
+}  # fmt: skip
+# All of CUB has parts for the host, which NVRTC refuses; these are what a kernel uses of it.
+_CUB = tuple(
+    f"cub/{part}.cuh"
+    for part in ("block/block_load", "block/block_reduce", "block/block_scan", "block/block_store", "warp/warp_reduce")
+)
+_HEADERS = {
+    "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
+    "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
+}
+
+
+def adapted(source: str) -> str:
+    """The source with what NVRTC lacks. Lines keep their numbers; `#line 1` follows what is put before them."""
+    wanted = {name.strip() for name in _INCLUDE.findall(source)}
+    dropped = HOST_HEADERS | {"cub/cub.cuh"}
+    text = _INCLUDE.sub(lambda found: "" if found[1].strip() in dropped else found[0], source)
+    code = _COMMENT.sub(" ", text)
+    used = set(re.findall(r"\b[A-Za-z_]\w*\b", code))
+    included = {name.strip() for name in _INCLUDE.findall(text)}
+    added = [f"#include <{header}>" for header in _CUB if "cub/cub.cuh" in wanted]
+    added += [
+        f"#include <{header}>"
+        for header, names in _HEADERS.items()
+        if header not in included and used & set(names) and not _defines(code, names)
+    ]
+    if not any(name.startswith("cuda/std/") for name in included):  # they bring the types, and may spell them otherwise
+        added += [
+            f"typedef {type_} {name};" for name, type_ in _TYPES.items() if name in used and not _names(code, name)
+        ]
+    added += [
+        f"#define {name} {value}"
+        for name, value in _MACROS.items()
+        if name in used and not re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b", code, re.MULTILINE)
+    ]
+    return "\n".join([*added, "#line 1", text]) if added else text
+
+
+def _names(code: str, name: str) -> bool:
+    """Whether the source itself says what a type's name means, or has a variable of that name."""
+    said = rf"\btypedef\b[^;]*\b{name}\s*;|\busing\s+{name}\s*=|#[ \t]*define[ \t]+{name}\b"
+    kinds = "int|float|unsigned|long|char|short|double|auto|bool|class|typename|struct|enum"
+    return bool(re.search(rf"{said}|\b(?:{kinds})\s+{name}\b", code))
+
+
+def _defines(code: str, names: tuple[str, ...]) -> bool:
+    """Whether one of these names is the source's own: a variable called `half`, say."""
+    return any(_names(code, name) for name in names)

@@ -1,0 +1,87 @@
+"""Kernels from books and forums: what nvcc's host headers bring is there, and no line changes its number."""
+
+import numpy as np
+import pytest
+
+from helpers import compiler, simulator
+from helpers.compiler.errors import CompileError
+from helpers.compiler.portable import HOST_HEADERS, adapted
+
+BODY = 'extern "C" __global__ void k(float *x) {\n    x[threadIdx.x] = 1.0f;\n}\n'
+
+
+def ran(source: str, output: np.ndarray) -> np.ndarray:
+    simulator.RawModule(code=source).get_function("k")((1,), (len(output),), (output,))
+    return output
+
+
+def test_a_source_that_needs_nothing_is_returned_as_it_is():
+    assert adapted(BODY) is BODY or adapted(BODY) == BODY
+
+
+@pytest.mark.parametrize("header", ["cstdio", "algorithm", "cassert", "stdlib.h", "cublas_v2.h", "iostream", "cmath"])
+def test_a_header_of_the_host_is_allowed(header):
+    assert header in HOST_HEADERS
+    source = f"#include <{header}>\n{BODY}"
+    assert ran(source, np.zeros(4, np.float32)).tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("uint i = 3000000000u; x[0] = i > 2000000000u;", 1),
+        ("uint32_t i = 0xffffffff; x[0] = (i + 1) == 0;", 1),
+        ("int64_t i = int64_t(1) << 40; x[0] = i > 1000000000;", 1),
+        ("uchar i = 255; i += 1; x[0] = i;", 0),
+        ("x[0] = -INFINITY;", -np.inf),
+        ("x[0] = FLT_MAX;", np.finfo(np.float32).max),
+        ("x[0] = INT_MAX == 2147483647 && INT_MIN < 0;", 1),
+        ("x[0] = isnan(NAN);", 1),
+        ("x[0] = M_PI;", np.float32(np.pi)),
+        ("assert(x != nullptr); x[0] = 1;", 1),
+    ],
+)
+def test_names_that_the_hosts_headers_bring_exist(statement, expected):
+    source = f'extern "C" __global__ void k(float *x) {{ {statement} }}'
+    assert ran(source, np.zeros(1, np.float32))[0] == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"typedef unsigned int uint;\n{BODY.replace('x[thr', 'uint i = 0; x[i + thr')}",
+        f"using uint = unsigned;\n{BODY.replace('x[thr', 'uint i = 0; x[i + thr')}",
+        f"#define INFINITY 1e30f\n{BODY.replace('1.0f', 'INFINITY > 0')}",
+        BODY.replace("x[threadIdx.x] = 1.0f;", "int half = 1; x[threadIdx.x] = half;"),
+        BODY.replace("1.0f", "1.0f /* uint and INFINITY */"),
+    ],
+)
+def test_what_a_source_defines_itself_stays_its_own(source):
+    assert ran(source, np.zeros(2, np.float32)).tolist() == [1, 1]
+
+
+def test_lines_keep_their_numbers_whatever_is_put_before_them():
+    source = f"#include <cstdio>\n#include <algorithm>\n{BODY.replace('1.0f', 'uint(INFINITY) + missing')}"
+    with pytest.raises(CompileError, match=r'kernel.cu:4: error: identifier "missing" is undefined') as raised:
+        compiler.compile(source, "k")
+    assert "    4 |     x[threadIdx.x] = uint(INFINITY) + missing;" in str(raised.value)
+
+
+def test_a_line_of_the_simulators_messages_is_the_sources_too():
+    source = f"#include <cstdio>\n{BODY.replace('1.0f', 'uint(2)')}"
+    with pytest.raises(simulator.OutOfBounds, match="line 3: .*uint"):
+        simulator.RawModule(code=source).get_function("k")((1,), (8,), (np.zeros(4, np.float32),))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("int main() { float *x; cudaMalloc(&x, 4); return 0; }", "cudaMalloc"),
+        ("void start(float *x) { k<<<1, 4>>>(x); }", "<<< >>>"),
+        ("void call() { cublasHandle_t handle; }", "cublas"),
+    ],
+)
+def test_host_code_is_answered_by_where_it_belongs(code, said):
+    with pytest.raises(CompileError, match="host code") as raised:
+        compiler.compile(f"{BODY}{code}\n", "k")
+    assert "gpu.RawModule" in str(raised.value) and said in str(raised.value)
