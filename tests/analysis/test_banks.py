@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.banks import SharedAccess
+from gemm_kernels import get
+from helpers.analysis.banks import SharedAccess, places
 from helpers.simulator.recording import counting
 from tests.analysis.data import ALL, LANES, transposed
 from tests.analysis.data import shared_access as access
@@ -50,3 +51,20 @@ def test_a_warp_has_32_lanes():
 def test_the_transposed_store_waits_seven_times_and_four_floats_of_padding_end_it():
     assert (transposed(128).wavefronts, transposed(128).needed) == (8, 1)
     assert (transposed(132).wavefronts, transposed(129).wavefronts) == (1, 4)
+
+
+def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
+    stores = {}
+    for name in ("transposed", "padded", "swizzled"):
+        place = next(place for place in places(get(name).launch(256, 256, 16)) if place.name == "store to As")
+        stores[name] = [access.wavefronts for access in places(get(name).launch(256, 256, 16))[place]]
+    assert set(stores["transposed"]) == {8}
+    assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
+
+
+def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
+    loads = {}
+    for name in ("transposed", "interleaved"):
+        found = places(get(name).launch(256, 256, 16))
+        loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
+    assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one

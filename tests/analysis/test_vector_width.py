@@ -1,6 +1,10 @@
-"""A source line's memory instructions."""
+"""A source line's memory instructions and costs, and ways to copy."""
 
-from helpers.analysis.vector_width import line_code
+import pytest
+
+from gemm_kernels import get
+from helpers import run
+from helpers.analysis.vector_width import WIDTHS, Copy, array_of, cost_of_line, line_code, lines_of, way_of
 from helpers.draw.vector_width import opcode
 
 SOURCE = "int x;\n    c[i] = a[i];\n"
@@ -22,3 +26,35 @@ def test_only_memory_instructions_of_the_line_are_kept():
     assert [opcode(one) for one in found.ptx] == ["ld.global.nc.f32", "st.shared.v4.f32", "cp.async.ca.shared.global"]
     assert [opcode(one) for one in found.sass] == ["LDG.E", "LDGSTS.E"]
     assert line_code(SOURCE, 1, ptx, sass).sass == ()
+
+
+@pytest.mark.parametrize(
+    ("copy", "costs"),
+    [
+        (Copy(128, 0), [(4, 16), (4, 64), (2, 16), (1, 16)]),
+        (Copy(132, 1), [(4, 20), (4, 68), (2, 18), (1, 17)]),
+        (Copy(129, 1), [(4, 20), (4, 65), None, None]),
+        (Copy(128, 3, 2), [(4, 20), (4, 66), (2, 18), None]),
+    ],
+)
+def test_requests_fall_with_the_width_and_sectors_do_not(copy, costs):
+    ways = [way_of(width, copy) for width in WIDTHS]
+    assert [None if way.refused else (way.requests, way.cost) for way in ways] == costs
+
+
+def test_the_array_of_a_line_is_the_one_it_names():
+    assert array_of("As[a_k][a_row + y] = x;") == "A"
+    assert array_of("b_frag[x] = Bs[k][col];") == "B"
+    assert array_of("C[i] = A[i];") == ""
+
+
+def test_what_a_line_costs_is_what_was_recorded():
+    launch = get("transposed").launch(256, 256, 16)
+    fragment = next(one for one in lines_of(launch) if "b_frag" in one.text)
+    rows = run.record(launch).requests(line=fragment.line)
+    way = cost_of_line(launch, fragment.line)
+    assert (way.requests, way.cost, way.unit) == (len(rows), rows["wavefronts"].sum(), "wavefronts")
+
+
+def test_a_misaligned_copy_is_refused_with_its_byte():
+    assert way_of(WIDTHS[-1], Copy(129, 1)).refused == "Row 1 begins at byte 516 of A, which is no multiple of 16."

@@ -1,12 +1,8 @@
 """The explorer of banks: a tile of the learner's own, and lines of kernels."""
 
-import pytest
-
 from gemm_kernels import OwnKernel, get
 from helpers import compiler
-from helpers.analysis import CannotTell
-from helpers.analysis.banks import places
-from helpers.analysis.tile_store import Tile, tile_access
+from helpers.analysis.tile_store import Tile
 from helpers.compiler import disassembly
 from helpers.explore import bank_board
 from tests.explore.driving import drive, living_figures, shown
@@ -34,22 +30,6 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     assert living_figures() <= before
 
 
-@pytest.mark.parametrize(
-    ("tile", "words"),
-    [
-        (Tile(128, 0, 8), lambda lane: lane % 8 * 128 + lane // 8),
-        (Tile(128, 4, 8), lambda lane: lane % 8 * 132 + lane // 8),
-        (Tile(2, 1, 32), lambda lane: lane * 3),
-        (Tile(128, 0, 8, swizzle=True), lambda lane: lane % 8 * 128 + ((lane // 8) ^ (4 * (lane % 8) % 32))),
-        (Tile(64, 4, 4, bits=128), lambda lane: lane % 4 * 68 + lane // 4 * 4),
-    ],
-)
-def test_the_tile_is_stored_where_its_numbers_say(tile, words):
-    access = tile_access(tile)
-    assert (access.address // 4).tolist() == [words(lane) for lane in range(32)]
-    assert 8 * access.width == tile.bits
-
-
 def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
     explorer = bank_board.explore(tile=Tile(bits=128))
     explorer.padding.value = 1
@@ -57,28 +37,6 @@ def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
     assert "not a multiple of 16" in explorer.stage.sentence.value
     explorer.padding.value = 4
     assert shown(explorer) == "picture"
-
-
-def test_a_swizzle_needs_rows_of_32():
-    with pytest.raises(CannotTell, match="within 32 neighbouring floats"):
-        tile_access(Tile(row_length=16, swizzle=True))
-
-
-def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
-    stores = {}
-    for name in ("transposed", "padded", "swizzled"):
-        place = next(place for place in places(bank_board.shown(get(name))) if place.name == "store to As")
-        stores[name] = [access.wavefronts for access in places(bank_board.shown(get(name)))[place]]
-    assert set(stores["transposed"]) == {8}
-    assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
-
-
-def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
-    loads = {}
-    for name in ("transposed", "interleaved"):
-        found = places(bank_board.shown(get(name)))
-        loads[name] = {(place.width, found[place][0].wavefronts) for place in found if place.name == "load from Bs"}
-    assert loads == {"transposed": {(16, 8)}, "interleaved": {(16, 4)}}  # four floats by one LDS.128, not one by one
 
 
 def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(monkeypatch):

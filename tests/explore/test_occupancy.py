@@ -1,10 +1,7 @@
 """The explorer of occupancy."""
 
-import pytest
-
 from gemm_kernels import OwnKernel, get
 from helpers import compiler, devices
-from helpers.analysis.resources import resources_of
 from helpers.explore import occupancy
 from tests.explore.driving import drive, living_figures, shown
 
@@ -63,13 +60,6 @@ def test_a_learners_mistake_is_shown_as_the_compilers_message():
     explorer = occupancy.explore(OwnKernel('extern "C" __global__ void mine() { x = 1; }', "mine"))
     assert shown(explorer) == "sentence"
     assert "x" in explorer.stage.sentence.value and "undefined" in explorer.stage.sentence.value
-
-
-@pytest.mark.parametrize("arch", ["sm_86", "sm_90"])
-def test_dynamic_shared_memory_is_part_of_what_a_block_takes(arch):
-    kernel = get("async_copy")
-    taken = resources_of(kernel, arch)
-    assert taken.shared_bytes == kernel.shared_bytes
 
 
 def test_the_static_twin_covers_all_limiters_of_the_ladder():

@@ -1,7 +1,6 @@
 """The explorer of the copy pipeline."""
 
 from gemm_kernels import OwnKernel, get
-from helpers import run
 from helpers.analysis.loop import Loop, loop_of
 from helpers.explore import pipeline
 from helpers.models.pipeline import Pipeline, Work
@@ -29,20 +28,6 @@ def test_a_kernel_brings_its_work_its_stages_and_its_warps():
     assert explorer.pipeline == Pipeline(loop.work, 2, 400, warps=loop.warps)
     assert shown(explorer) == "picture"
     assert "instructions of double_buffered" in explorer.stage.note.value
-
-
-def test_the_work_is_what_one_more_k_block_adds_to_the_machine_code():
-    kernel = get("double_buffered")
-    loop = loop_of(kernel)
-    depth, warps = kernel.params["BK"], kernel.threads // 32
-    rows, columns = kernel.tile
-    recordings = [run.record(kernel.launch(rows, columns, n * depth)) for n in (8, 9)]
-    more, less = (one.instructions() for one in reversed(recordings))
-    assert loop.work.copy + loop.work.store + loop.work.multiply == round((more - less) / warps)
-    floats = depth * (rows + columns)
-    assert loop.work.copy == floats // 4 // kernel.threads  # float4 loads
-    ffma = [one.instructions("FFMA") for one in recordings]
-    assert loop.work.multiply > (ffma[1] - ffma[0]) / warps == kernel.params["TM"] * kernel.params["TN"] * depth
 
 
 def test_a_slider_of_the_work_leaves_the_kernels_numbers():

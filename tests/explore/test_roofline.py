@@ -1,16 +1,13 @@
 """The explorer of the roofline, and the bytes that it counts."""
 
-import pytest
-
 from gemm_kernels import LADDER, OwnKernel, get
-from helpers import devices, run
+from helpers import devices
 from helpers.analysis.bytes_moved import bytes_moved
 from helpers.explore import roofline
 from helpers.measure import recordings
 from tests.explore.driving import drive, living_figures
 
 H200 = devices.get("H200")
-COUNTERS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
 
 
 def counted(kernel, shape) -> int:
@@ -24,27 +21,6 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     seen = drive(explorer, monkeypatch)
     assert seen["sentence"] == 0 and seen["picture"] > 100
     assert living_figures() <= before
-
-
-@pytest.mark.parametrize("name", ["naive", "coalesced", "shared_memory", "block_tile_2d", "vectorized", "async_copy"])
-def test_the_counted_bytes_are_nsight_computes_sectors(name):
-    (row,) = (row for row in COUNTERS if row["kernel"] == name and row["M"] == row["N"] == row["K"] == 1024)
-    counter = {kind: row["counters"][f"l1tex__t_sectors_pipe_lsu_mem_global_op_{kind}.sum"] for kind in ("ld", "st")}
-    # There beta is not 0, so C is loaded once before it is stored, with the same sectors.
-    assert counted(get(name).replace(**row["params"]), (1024, 1024, 1024)) == 32 * counter["ld"]
-
-
-@pytest.mark.parametrize("name", ["naive", "shared_memory"])
-def test_one_block_at_two_depths_tells_the_bytes_of_the_whole_launch(name):
-    kernel = get(name)
-    whole = run.record_whole(kernel.launch(96, 64, 160)).total("sectors", "global")
-    assert counted(kernel, (96, 64, 160)) == 32 * whole
-
-
-def test_a_matrix_smaller_than_the_tile_is_counted_as_it_is():
-    kernel = get("block_tile_2d")
-    whole = run.record_whole(kernel.launch(32, 64, 64)).total("sectors", "global")
-    assert counted(kernel, (32, 64, 64)) == 32 * whole
 
 
 def test_a_kernel_has_its_recorded_speed_on_the_gpu_that_recorded_it_and_none_elsewhere():
@@ -77,13 +53,6 @@ def test_a_learners_kernel_is_counted_beside_the_ladders():
     mine = roofline.roofline_of(explorer.choice).points[-1]
     assert mine.bytes_moved == counted(kernel, (4096,) * 3)
     assert mine.gflops is None
-
-
-@pytest.mark.parametrize("name", ["naive", "shared_memory"])
-def test_the_blocks_at_an_edge_are_counted_by_themselves(name):
-    kernel = get(name)
-    whole = run.record_whole(kernel.launch(40, 24, 64)).total("sectors", "global")
-    assert counted(kernel, (40, 24, 64)) == 32 * whole
 
 
 def test_all_sizes_are_whole_tiles_or_smaller_than_one():

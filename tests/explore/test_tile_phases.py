@@ -22,12 +22,6 @@ def test_the_phases_follow_the_tile():
     assert (explorer.phase.max, explorer.phase.value, explorer.thread.max) == (1, 1, 1023)
 
 
-def test_what_is_drawn_is_what_the_kernels_traffic_formula_says():
-    for size in tile_phases.TILES:
-        data = phases_of(tile_phases.shown(get("shared_memory", T=size)))
-        assert data.bytes_loaded() / len(data.tile) == 2 * tile_phases.SIZE * 4 / size
-
-
 def test_a_kernel_of_the_ladder_with_other_tiles_can_be_explored():
     kernel = get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4)
     explorer = tile_phases.explore(OwnKernel.of(kernel))

@@ -1,10 +1,8 @@
 """The explorer of vector widths: a copy of the learner's own, and lines of kernels."""
 
-import pytest
-
 from gemm_kernels import OwnKernel, get
 from helpers import compiler, run
-from helpers.analysis.vector_width import COPY_SOURCE, LOAD_LINE, WIDTHS, Copy, array_of, lines_of, way_of
+from helpers.analysis.vector_width import COPY_SOURCE, LOAD_LINE, WIDTHS, Copy, lines_of
 from helpers.compiler import disassembly
 from helpers.explore import bank_board, vector_width
 from tests.explore.driving import drive, living_figures, shown
@@ -26,20 +24,6 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     seen = drive(explorer, monkeypatch)
     assert seen["picture"] > 100 and seen["sentence"] == 0
     assert living_figures() <= before
-
-
-@pytest.mark.parametrize(
-    ("copy", "costs"),
-    [
-        (Copy(128, 0), [(4, 16), (4, 64), (2, 16), (1, 16)]),
-        (Copy(132, 1), [(4, 20), (4, 68), (2, 18), (1, 17)]),
-        (Copy(129, 1), [(4, 20), (4, 65), None, None]),
-        (Copy(128, 3, 2), [(4, 20), (4, 66), (2, 18), None]),
-    ],
-)
-def test_requests_fall_with_the_width_and_sectors_do_not(copy, costs):
-    ways = [way_of(width, copy) for width in WIDTHS]
-    assert [None if way.refused else (way.requests, way.cost) for way in ways] == costs
 
 
 def test_a_misaligned_copy_is_refused_with_the_byte_in_the_caption():
@@ -90,12 +74,6 @@ def test_without_a_disassembler_there_is_a_sentence(monkeypatch):
     explorer = vector_width.explore(OwnKernel(OWN_SOURCE.replace("2 *", "3 *"), "mine", (32,)))
     assert shown(explorer) == "sentence"
     assert "nvdisasm is not installed" in explorer.stage.sentence.value
-
-
-def test_the_array_of_a_line_is_the_one_it_names():
-    assert array_of("As[a_k][a_row + y] = x;") == "A"
-    assert array_of("b_frag[x] = Bs[k][col];") == "B"
-    assert array_of("C[i] = A[i];") == ""
 
 
 def test_the_static_twin_shows_every_width_at_every_alignment():
