@@ -145,7 +145,7 @@ def _add_exactly(t: Operands, sources: list, carry_in: Reader | None) -> Callabl
     readers, ones = [], 0
     for source in sources:
         if isinstance(source, sass.Register | sass.Constant) and source.negated:
-            plain = t._plain(source, I4, 0)
+            plain = t.read(replace(source, negated=False))
             readers.append(lambda registers, plain=plain: ~plain(registers))
             ones += 1
         else:

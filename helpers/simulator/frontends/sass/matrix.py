@@ -8,7 +8,7 @@ from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Effect
 from helpers.simulator.frontends.sass.memory import address_of
-from helpers.simulator.frontends.sass.operands import I4, U4, Operands, chosen, exactly
+from helpers.simulator.frontends.sass.operands import I4, U4, Operands, address_operand, chosen, exactly
 
 
 def load_matrix(t: Operands, s: sass.Statement) -> Effect:
@@ -18,13 +18,11 @@ def load_matrix(t: Operands, s: sass.Statement) -> Effect:
     next one. PTX ISA, 'ldmatrix'.
     """
     destination, place = exactly(s, 2)
-    if not isinstance(place, sass.Address):
-        raise Unknown("an operand that is no address where one is expected")
     count = chosen(s, {"1": 1, "2": 2, "4": 4}, 1)
     transposed = s.has("MT88")
     if not transposed and not s.has("M88"):
         raise Unknown("the matrix shape")
-    address = address_of(t, place, t.space)
+    address = address_of(t, address_operand(place), t.space)
     lane = np.arange(32)
     column, row = lane // 4, 2 * (lane % 4)
 

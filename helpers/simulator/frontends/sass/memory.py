@@ -18,6 +18,7 @@ from helpers.simulator.frontends.sass.operands import (
     U4,
     U8,
     Operands,
+    address_operand,
     at_least,
     chosen,
     exactly,
@@ -74,12 +75,6 @@ def _place(s: sass.Statement) -> tuple[int, sass.Address]:
     return places[0]
 
 
-def _is_address(operand: sass.Operand) -> sass.Address:
-    if not isinstance(operand, sass.Address):
-        raise Unknown("an operand that is no address where one is expected")
-    return operand
-
-
 def words(s: sass.Statement) -> int:
     """How many registers a memory instruction moves."""
     return 4 if s.has("128") else 2 if s.has("64") else 1
@@ -91,7 +86,7 @@ def words(s: sass.Statement) -> int:
 def load(t: Operands, s: sass.Statement) -> Effect:
     """LDG, LDS, LDL, LD{.U8, .64, .128, …} d, [address]."""
     destination, place = exactly(s, 2)
-    address = address_of(t, _is_address(place), t.space)
+    address = address_of(t, address_operand(place), t.space)
     may_be_shared, strong = t.space in ("shared", "generic"), s.has("STRONG")
     narrow = chosen(s, NARROW, None)
     if narrow is not None:
@@ -107,7 +102,7 @@ def load(t: Operands, s: sass.Statement) -> Effect:
 def store(t: Operands, s: sass.Statement) -> Effect:
     """STG, STS, STL, ST{.U8, .64, …} [address], value."""
     place, value = exactly(s, 2)
-    address = address_of(t, _is_address(place), t.space)
+    address = address_of(t, address_operand(place), t.space)
     narrow = chosen(s, NARROW, None)
     if narrow is not None:
         bits, dtype = t.read(value), np.dtype(narrow)
@@ -233,7 +228,7 @@ def copy_async(t: Operands, s: sass.Statement) -> Effect:
     .ZFILL reads only the first bytes: the address is that of the source plus the number of bytes that are not read.
     """
     to, origin, *condition = at_least(s, 2, 3)
-    destination, source = address_of(t, _is_address(to), "shared"), address_of(t, _is_address(origin), "global")
+    destination, source = address_of(t, address_operand(to), "shared"), address_of(t, address_operand(origin), "global")
     read = t.predicate(condition[0]) if condition else None
     skip = None if read is None else (lambda registers: np.logical_not(read(registers)))
     size = 4 * words(s)

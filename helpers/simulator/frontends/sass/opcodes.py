@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Outcome
-from helpers.simulator.frontends.sass import control, floating, matrix, memory, system, warp
+from helpers.simulator.frontends.sass import control, floating, lanes, matrix, memory, system
 from helpers.simulator.frontends.sass import integer as integers
 from helpers.simulator.frontends.sass.operands import Operands
 
@@ -175,12 +175,12 @@ ROWS: tuple[Op, ...] = (
     _op("MOVM", matrix.transpose_matrix, "16 MT88"),
     _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor"),
     # ---- lanes of a warp
-    _op("SHFL", warp.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
-    _op("VOTE", warp.vote, "ALL ANY EQ", counted="inter_thread_communication"),
-    _op("VOTEU", warp.vote, "ALL ANY EQ", counted="inter_thread_communication"),
-    _op("REDUX", warp.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
-    _op("MATCH", warp.match, "ANY ALL U64", counted="inter_thread_communication"),
-    _op("R2UR", warp.to_uniform, counted="misc"),
+    _op("SHFL", lanes.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
+    _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _op("VOTEU", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
+    _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
+    _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
+    _op("R2UR", lanes.to_uniform, counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),
     _op("S2UR", system.special_register, counted="misc"),

@@ -16,8 +16,7 @@ from helpers.simulator.frontends.rules import Compute, Reader
 
 I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
 I8, U8, F8 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
-BOOL = np.dtype(bool)
-INFINITIES_AND_NAN = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
+INFINITIES = {"+INF": np.inf, "INF": np.inf, "-INF": -np.inf}
 T = TypeVar("T")
 _NEEDED = object()
 
@@ -52,6 +51,13 @@ def number(operand: sass.Operand) -> int:
     if not isinstance(operand, sass.Immediate) or _is_float(operand.text):
         raise Unknown("an operand that is no integer where one is expected")
     return operand.integer
+
+
+def address_operand(operand: sass.Operand) -> sass.Address:
+    """An operand that must be an address."""
+    if not isinstance(operand, sass.Address):
+        raise Unknown("an operand that is no address where one is expected")
+    return operand
 
 
 def is_register(operand: sass.Operand) -> bool:
@@ -338,7 +344,7 @@ class Operands:
 
 
 def _refuse_modifiers(operand: sass.Operand) -> None:
-    """A part of a register, a scale: what the caller does not take off first, it does not know."""
+    """Unknown for a part of a register or a scale that the caller has not taken off: it would be passed over."""
     if isinstance(operand, sass.Register | sass.Constant) and set(operand.modifiers) - {"64"}:
         raise Unknown(f"the operand's modifier {operand.modifiers[0]}")
 
@@ -358,8 +364,8 @@ def is_nan(text: str) -> bool:
 
 def float_immediate(text: str) -> np.float32:
     """The float32 that nvdisasm prints as `0.5` or `+INF`. A NaN's text is not enough: see `is_nan`."""
-    if text in INFINITIES_AND_NAN:
-        return np.float32(INFINITIES_AND_NAN[text])
+    if text in INFINITIES:
+        return np.float32(INFINITIES[text])
     if text.lstrip("-").startswith("0x"):
         return np.uint32(int(text, 0) & 0xFFFFFFFF).view(np.float32)
     return np.float32(text)

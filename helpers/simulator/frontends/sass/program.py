@@ -88,8 +88,9 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: str) -> Code:
     collective = -1
     for s in statements:
         if s.base == "WARPSYNC" and s.has("COLLECTIVE"):
-            collective = function.labels[s.operands[-1].name]
-        elif s.base == "ENDCOLLECTIVE":
+            label = s.operands[-1] if s.operands else None
+            collective = function.labels.get(label.name, -1) if isinstance(label, sass.Label) else -1
+        elif s.base == "ENDCOLLECTIVE" and collective >= 0:
             ends[s.address] = collective
     return Code(
         labels=function.labels,
