@@ -67,6 +67,7 @@ def test_no_single_kernel_is_as_good_as_cublas_everywhere():
             for shape in data.shapes
             if kernel.name in data.at(shape)
         ]
+        assert found, f"{kernel.name} was not recorded. {recordings.how_to('ladder')}"
         assert min(found) < 1, kernel.name
         if not kernel.chosen_by_shape:
             assert np.exp(np.mean(np.log(found))) < 1, kernel.name

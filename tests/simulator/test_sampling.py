@@ -44,8 +44,8 @@ def assert_same(kernel: Kernel, shape, level="sass") -> simulator.Recording:
     return sampled
 
 
-# The blocks of `stream_k` meet, unless every tile has its own.
-SAMPLED = [kernel.replace(WORKERS=0) if kernel.name == "stream_k" else kernel for kernel in LADDER]
+# Blocks that share out tiles meet, unless every tile has its own.
+SAMPLED = [kernel.replace(WORKERS=0) if "WORKERS" in kernel.params else kernel for kernel in LADDER]
 
 
 @pytest.mark.parametrize("kernel", SAMPLED, ids=lambda kernel: kernel.name)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gemm_kernels import get
+from gemm_kernels import LADDER, get
 from helpers import devices
 from helpers.analysis.banks import places
 from helpers.analysis.resources import resources_of
@@ -281,7 +281,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("12-ladder", "What did each idea buy?", (
         ("4096³", _ladder("ladder", CUBE, "warptiled", "linear")),
         ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
-        ("other shapes", _ladder("shapes", (64, 4096, 1024), "stream_k", "linear")),
+        ("other shapes", _ladder("shapes", (64, 4096, 1024), LADDER[-1].name, "linear")),
         (TWIN, ladder.small_multiples),
     )),
     Picture("heat-source", "Which line costs?", (

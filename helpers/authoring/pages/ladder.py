@@ -64,6 +64,8 @@ def ladder_table(rows: Sequence[Measurement]) -> str:
     ]
     found = {(row.kernel, row.M): row for row in rows}
     for kernel in LADDER:
+        if any((kernel.name, size) not in found for size in SIZES):
+            raise recordings.NoRecording(f"{kernel.name} was not recorded. {recordings.how_to('ladder')}")
         speeds = [found[kernel.name, size] for size in SIZES]
         cells = " | ".join(thousands(row.gflops) for row in speeds)
         lines.append(f"| {kernel.title} | {kernel.idea} | {cells} | {speeds[-1].of_cublas:.0%} |")
