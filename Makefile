@@ -84,6 +84,8 @@ gallery: setup
 
 record: setup
 	$(VENV_PYTHON) -m helpers.measure record $(ARGS)
+	$(if $(ARGS),,$(VENV_PYTHON) -m tests.simulator.goldens.record prepare build/goldens)
+	$(if $(ARGS),,$(VENV_PYTHON) -m tests.simulator.goldens.record record build/goldens)
 
 kernels: setup
 	$(VENV_PYTHON) -m helpers.authoring.shipped_kernels

@@ -24,7 +24,8 @@ def test_every_recorded_shape_of_the_last_kernel_has_a_line_with_its_ratio():
     rows = [row for row in recordings.load() if row.kernel == LADDER[-1].name]
     lines = ladder.shapes_table(rows, 50_000.0).splitlines()[2:]
     assert len(lines) == len(rows)
-    row = next(row for row in rows if (row.M, row.N, row.K) == (64, 4096, 1024))
+    row = next((row for row in rows if (row.M, row.N, row.K) == (64, 4096, 1024)), None)
+    assert row is not None, recordings.how_to("shapes")
     line = next(line for line in lines if line.startswith("| 64 × 4096 × 1024 |"))
     assert line.endswith(f" {row.of_cublas:.2f} | {row.gflops / 50_000:.0%} |")
 

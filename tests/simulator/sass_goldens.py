@@ -1,23 +1,20 @@
 """What an NVIDIA GPU answered to the launches of `kernel_launches`, and the simulator's answers beside it.
 
-The recording is made by tests/goldens/record.py, which runs on the GPU the very machine code that is executed here.
+The recording is made by goldens/record.py, which runs on the GPU the very machine code that is executed here.
 """
 
 import functools
-import importlib.util
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from helpers import simulator
 from helpers.simulator.arithmetic.special_functions import MAX_ERROR
 from tests.simulator import kernel_launches
+from tests.simulator.goldens import record
 from tests.simulator.kernel_launches import Launch
 
-FOLDER = Path(__file__).parent / "goldens"
-RECORDING = FOLDER / "sm_90.json"
-ARCH = "sm_90"
+ARCH = record.ARCH
 EVERYTHING = "every counter"
 INSTRUCTIONS, PATCHED = "smsp__inst_executed.sum", "smsp__sass_inst_executed.sum"
 # The counters that one launch's machine code and arguments do not decide, and why. Results are compared all the same.
@@ -55,21 +52,10 @@ NOT_DECIDED = {
 }
 
 
-def _recorder():
-    """tests/goldens/record.py as a module."""
-    specification = importlib.util.spec_from_file_location("goldens_record", FOLDER / "record.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-record = _recorder()
-
-
 @functools.cache
 def goldens() -> dict[str, dict]:
     """The recorded launches by name."""
-    return {row["name"]: row for row in record.read(RECORDING)["launches"]}
+    return {row["name"]: row for row in record.read(record.GOLDENS)["launches"]}
 
 
 @functools.cache

@@ -2,11 +2,11 @@
 
 The machine code is compiled where the simulator is, and that very CUBIN runs on the GPU:
 
-    python tests/goldens/record.py prepare FOLDER             anywhere: compile, write CUBINs and a list of launches
-    python tests/goldens/record.py record FOLDER GOLDENS.json on a machine with a GPU, CuPy and ncu
-    python tests/goldens/record.py compare                    anywhere: count what the simulator and the GPU agree on
+    python -m tests.simulator.goldens.record prepare FOLDER  anywhere: compile, write CUBINs and a list of launches
+    python -m tests.simulator.goldens.record record FOLDER   on a machine with a GPU, CuPy and ncu: write the goldens
+    python -m tests.simulator.goldens.record compare         anywhere: count what the simulator and the GPU agree on
 
-`launch` is what `record` runs under ncu.
+`make record` does the first two on a machine with a GPU. `launch` is what `record` runs under ncu.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from tests.simulator import kernel_launches  # noqa: E402 (needs the path above)
+from tests.simulator import kernel_launches
 
 ARCH = "sm_90"
+GOLDENS = Path(__file__).parent / f"{ARCH}.json"
 LIST = "launches.json"
 # What the hardware's own counters count. They come out exact only in small groups: among 250 others, sectors of stores
 # were off by a few in every sixth kernel. So these are read by themselves.
@@ -211,7 +209,7 @@ def unpacked(text: str, like: np.ndarray) -> np.ndarray:
 def profile(folder: Path, metrics: tuple[str, ...], names: list[str] | None = None) -> list[dict[str, int | float]]:
     """The counters of every launch, in order."""
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", ",".join(metrics)]
-    command += [sys.executable, __file__, "launch", str(folder), *(names or [])]
+    command += [sys.executable, "-m", "tests.simulator.goldens.record", "launch", str(folder), *(names or [])]
     run = subprocess.run(command, capture_output=True, text=True)
     start = run.stdout.find('"ID"')
     if start < 0:
@@ -249,7 +247,7 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
             "cupy": cupy.__version__,
             "ncu": ncu[-1] if ncu else "",
             "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "command": "tests/goldens/record.py",
+            "command": "tests/simulator/goldens/record.py",
         },
         "launches": launches,
     }
@@ -298,7 +296,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=("prepare", "launch", "record", "compare"))
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("rest", nargs="*", help="record: the file to write; launch: names of launches")
+    parser.add_argument("rest", nargs="*", help="record: a file to write instead of the goldens; launch: names")
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
         prepare(arguments.folder)
@@ -309,7 +307,7 @@ def main() -> None:
     elif arguments.mode == "launch":
         launch_all(arguments.folder, arguments.rest or None)
     else:
-        record(arguments.folder, Path(arguments.rest[0]))
+        record(arguments.folder, Path(arguments.rest[0]) if arguments.rest else GOLDENS)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """compute-sanitizer's verdict on every planted bug: `python tests/planted/record_verdicts.py OUTPUT.json`.
 
 Needs a GPU, CuPy and compute-sanitizer. Each launch runs in a process of its own under each of the four tools; the
-result is tests/goldens/sanitizer.json. An existing file is updated: verdicts on kernels whose source or launch has not
-changed are kept.
+result is tests/simulator/goldens/sanitizer.json. An existing file is updated: verdicts on kernels whose source or
+launch has not changed are kept.
 """
 
 import argparse
