@@ -1,5 +1,6 @@
 """Kernels at SASS level: the same bits as at PTX level, on all architecture families; sentences for what is unknown."""
 
+import dataclasses
 import functools
 import hashlib
 import re
@@ -9,6 +10,7 @@ import pytest
 
 from helpers import compiler, devices, simulator
 from helpers.compiler import sass
+from helpers.simulator.frontends.sass import opcodes
 from tests.simulator import kernel_launches, sass_goldens
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
@@ -486,6 +488,16 @@ def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
     expected = r"`SYNCS\.EXCH.*` \(line 3 of your source\) is not modelled by the simulator: the opcode SYNCS\."
     with pytest.raises(simulator.UnsupportedInstruction, match=expected):
         run(source, np.zeros(1, np.int32))
+
+
+def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch):
+    def mistaken(t, s):
+        raise KeyError("a mistake")
+
+    row = dataclasses.replace(opcodes.OPCODES["STG"], rule=mistaken)
+    monkeypatch.setitem(opcodes.OPCODES, "STG", row)
+    with pytest.raises(KeyError, match="a mistake"):
+        run(THREE, np.zeros(1, np.int32))
 
 
 def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
