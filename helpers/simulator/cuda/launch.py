@@ -103,7 +103,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     try:
         if settings.recording is None:
             recorded = None
-            replace(run, observer=checker).run()
+            replace(run, observers=together(checker)).run()
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
             settings.recording.launches.append(recorded)
@@ -137,7 +137,7 @@ def _recorded(
         _check_that_blocks_do_not_meet(kernel)
         return sampling.execute(run, facts, compiled, checker, sectors, kernel.pointers.written)
     recorder = LaunchRecorder(run.program, facts, traced)
-    replace(run, observer=together(recorder, checker, sectors), only_blocks=executed).run()
+    replace(run, observers=together(recorder, checker, sectors), only_blocks=executed).run()
     return recorder.finish(compiled, None if sectors is None else sectors.finish(whole=executed is None))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
+from helpers.simulator.engine.observers import Access, AsyncCopy, CopyGroup, Fence
 
 Reader = Callable[[Registers], np.ndarray]
 
@@ -52,8 +53,8 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
             results = None
             for where, addresses, lanes in _by_space(wave, address(registers), mask):
                 values = space_memory(wave, where).load(wave, addresses, lanes, dtype, count)
-                if wave.observer is not None:
-                    wave.observer.access(wave, where, "ld", width, addresses, lanes)
+                if wave.observers is not None:
+                    wave.observers.tell(Access(wave, where, "ld", width, addresses, lanes))
                 if results is None:
                     results = values
                 else:
@@ -71,8 +72,8 @@ def load(space: str, dtype: np.dtype, count: int, address: Reader):
         if is_float:
             for value in values:
                 registers.note(value)
-        if wave.observer is not None:
-            wave.observer.access(wave, space, "ld", width, addresses, mask)
+        if wave.observers is not None:
+            wave.observers.tell(Access(wave, space, "ld", width, addresses, mask))
         return values
 
     return execute
@@ -88,8 +89,8 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
         pieces = _by_space(wave, addresses, mask) if space == "generic" else ((space, addresses, mask),)
         for where, places, lanes in pieces:
             space_memory(wave, where).store(wave, places, lanes, items)
-            if wave.observer is not None:
-                wave.observer.access(wave, where, "st", width, places, lanes, items)
+            if wave.observers is not None:
+                wave.observers.tell(Access(wave, where, "st", width, places, lanes, items))
 
     return execute
 
@@ -117,8 +118,8 @@ def atomic(space: str, update: Callable, dtype: np.dtype, address: Reader, value
                 view, index = wave.global_memory.cells(wave, active, dtype)
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
             result[lanes] = _in_lane_order(view, index, items, update)
-            if wave.observer is not None:
-                wave.observer.access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes)
+            if wave.observers is not None:
+                wave.observers.tell(Access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes))
         return (result,) if returns else None
 
     return execute
@@ -172,8 +173,8 @@ def copy_async(size: int, destination: Reader, source: Reader, source_size: Read
                     parts[part] = np.where(lanes, loaded, np.int32(0))
             values = tuple(parts)
         wave.shared.store(wave, to, mask, values)
-        if wave.observer is not None:
-            wave.observer.copy_async(wave, size, to, origin, mask, read)
+        if wave.observers is not None:
+            wave.observers.tell(AsyncCopy(wave, size, to, origin, mask, read))
 
     return execute
 
@@ -182,8 +183,8 @@ def copy_group(what: str, pending: int):
     """cp.async.commit_group, wait_group (all but the `pending` newest groups) and wait_all: the observer is told."""
 
     def execute(wave, registers, mask):
-        if wave.observer is not None:
-            wave.observer.copy_group(wave, what, pending, mask)
+        if wave.observers is not None:
+            wave.observers.tell(CopyGroup(wave, what, pending, mask))
 
     return execute
 
@@ -192,8 +193,8 @@ def fence(scope: str):
     """A memory fence. Threads in lockstep see each other's writes at once: only the observer is told."""
 
     def execute(wave, registers, mask):
-        if wave.observer is not None:
-            wave.observer.fence(wave, scope, mask)
+        if wave.observers is not None:
+            wave.observers.tell(Fence(wave, scope, mask))
 
     return execute
 

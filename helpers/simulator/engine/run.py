@@ -18,7 +18,15 @@ from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.convergence import Convergence
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
-from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.observers import (
+    BarrierPassed,
+    Executed,
+    Guarded,
+    Observers,
+    WarpBarrierReached,
+    WaveBegins,
+    WaveEnds,
+)
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
@@ -62,7 +70,7 @@ class Wave:
             LocalMemory(self.shape, program.local_bytes, program.stack_reserve) if program.local_bytes else None
         )
         self.special = self._special_registers()
-        self.observer = launch.observer
+        self.observers = launch.observers
         self.parameters = launch.parameters
         self.call_parameters: dict = {}  # the arguments of a call that is being made
         self.constant_banks: dict[int, bytes] = {}
@@ -230,9 +238,9 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
             write(wave, registers, evaluate(registers), None, False)
             return
         some, mask = combine(None, guard(registers))
-        if wave.observer is not None:
+        if wave.observers is not None:
             living = wave.mask if mask is None or wave.mask is None else mask & wave.mask
-            wave.observer.guarded(wave, instruction, some, mask if living is None else living)
+            wave.observers.tell(Guarded(wave, instruction, some, mask if living is None else living))
         if some:
             write(wave, registers, evaluate(registers), mask, True)
 
@@ -241,8 +249,8 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
             write(wave, registers, evaluate(registers), wave.mask, False)
             return
         some, mask = combine(wave.mask, guard(registers))
-        if wave.observer is not None:
-            wave.observer.guarded(wave, instruction, some, mask)
+        if wave.observers is not None:
+            wave.observers.tell(Guarded(wave, instruction, some, mask))
         if some:
             write(wave, registers, evaluate(registers), mask, True)
 
@@ -258,8 +266,8 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
         mask = wave.mask
         if guard is not None:
             some, mask = combine(mask, guard(registers))
-            if wave.observer is not None:
-                wave.observer.guarded(wave, instruction, some, mask)
+            if wave.observers is not None:
+                wave.observers.tell(Guarded(wave, instruction, some, mask))
             if not some:
                 return
         wave.instruction = instruction
@@ -373,7 +381,7 @@ class Launch:
     variables: tuple[tuple[int, int], ...] = ()
     max_instructions: int = 1_000_000
     shared_names: SharedNames = NO_NAMES
-    observer: Observer | None = None
+    observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)
 
@@ -408,16 +416,16 @@ class Launch:
         with np.errstate(all="ignore"):
             for first in range(0, len(self.block_ids), per_wave):
                 wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))
-                if self.observer is not None:
-                    self.observer.begin_wave(wave)
+                if self.observers is not None:
+                    self.observers.tell(WaveBegins(wave))
                 _run_wave(wave, self.prepared)
-                if self.observer is not None:
-                    self.observer.end_wave(wave)
+                if self.observers is not None:
+                    self.observers.tell(WaveEnds(wave))
 
 
 def _run_wave(wave: Wave, prepared: Prepared) -> None:
     """Execute one wave to its end."""
-    program, registers, observer = wave.program, wave.registers, wave.observer
+    program, registers, observers = wave.program, wave.registers, wave.observers
     blocks: list[BasicBlock] = program.blocks
     budget = wave.launch.max_instructions
     pc = 0
@@ -426,8 +434,8 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)
-        if observer is not None:
-            observer.executed(wave, pc)
+        if observers is not None:
+            observers.tell(Executed(wave, pc))
         for step in _steps(wave, prepared)[pc]:
             step(wave, registers)
         last = prepared.last[pc]
@@ -456,9 +464,9 @@ def _steps(wave: Wave, prepared: Prepared) -> list[list[Step]]:
 
 def _condition(wave: Wave, last: Instruction):
     """The condition of a branch or exit as True, False or an array of the active threads that take it."""
-    if last.guard is not None and wave.observer is not None:
+    if last.guard is not None and wave.observers is not None:
         some, lanes = combine(wave.mask, _guard_reader(last.guard)(wave.registers))
-        wave.observer.guarded(wave, last, some, lanes)
+        wave.observers.tell(Guarded(wave, last, some, lanes))
     if last.condition is not None:
         value = last.condition(wave, wave.registers)
     elif last.guard is None:
@@ -572,11 +580,11 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             return _go_past(wave, pc, following, taken)
     if last.execute is not None:
         last.execute(wave, wave.registers, wave.mask)
-    if not whole_block and wave.observer is not None:
-        wave.observer.warp_barrier(wave, wave.mask)
+    if not whole_block and wave.observers is not None:
+        wave.observers.tell(WarpBarrierReached(wave, wave.mask))
     if wave.pcs is None:
-        if whole_block and wave.observer is not None:
-            wave.observer.barrier(wave, None)
+        if whole_block and wave.observers is not None:
+            wave.observers.tell(BarrierPassed(wave, None))
         return following
     wave.pcs[wave.mask] = following
     if not whole_block:
@@ -601,8 +609,8 @@ def _release(wave: Wave, prepared: Prepared) -> None:
     if different.any():
         _different_barriers(wave, prepared, int(different.argmax()))
     wave.waiting[done] = False
-    if wave.observer is not None:
-        wave.observer.barrier(wave, done)
+    if wave.observers is not None:
+        wave.observers.tell(BarrierPassed(wave, done))
 
 
 def _go_past(wave: Wave, pc: int, following: int, taken) -> int:

@@ -9,9 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.observers import (
+    Access,
+    AsyncCopy,
+    Executed,
+    Guarded,
+    Handlers,
+    Observer,
+    WaveBegins,
+    WaveEnds,
+)
 from helpers.simulator.recording.recorded import QUANTITIES, Counts, LaunchFacts
-from helpers.simulator.recording.recorder import WARP, LaunchRecorder, canonical, pattern
+from helpers.simulator.recording.recorder import COPY, WARP, LaunchRecorder, canonical, pattern
 
 _STEP = np.uint64(6364136223846793005)  # an odd multiplier: what came first weighs differently from what came last
 
@@ -51,17 +60,23 @@ class Fingerprints(Observer):
         self._mask: np.ndarray | None = None
         self._masks: np.ndarray | None = None
 
-    def begin_wave(self, wave) -> None:
+    def handlers(self) -> Handlers:
+        return {WaveBegins: self.begin, Executed: self.executed, Access: self.access, AsyncCopy: self.copy_async}
+
+    def begin(self, event: WaveBegins) -> None:
+        """The wave's blocks are the next ones."""
         self._first = self._after
-        self._after += wave.shape[0]
+        self._after += event.wave.shape[0]
         self._mask = None
-        self._all = hash(np.packbits(np.ones(wave.threads, bool)).tobytes())
+        self._all = hash(np.packbits(np.ones(event.wave.threads, bool)).tobytes())
 
     def _add(self, rows, numbers) -> None:
         prints = self.prints[self._first : self._after]
         prints[rows] = prints[rows] * _STEP + numbers
 
-    def executed(self, wave, block: int) -> None:
+    def executed(self, event: Executed) -> None:
+        """Note who executes a basic block."""
+        wave, block = event.wave, event.block
         if wave.mask is None:
             self._add(slice(None), _number(block, self._all))
             return
@@ -71,14 +86,17 @@ class Fingerprints(Observer):
             self._hashes = [hash(packed[row].tobytes()) for row in self._rows]
         self._add(self._rows, np.array([_number(block, one) for one in self._hashes], np.uint64))
 
-    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
-        for rows, row, active in alike(addresses, mask, wave.shape):
-            self._add(rows, _number(wave.instruction.index, space, op, width, *canonical(row, active)))
+    def access(self, event: Access) -> None:
+        """Note which addresses are accessed, relative to cache lines."""
+        what = (event.wave.instruction.index, event.space, event.op, event.width)
+        for rows, row, active in alike(event.addresses, event.mask, event.wave.shape):
+            self._add(rows, _number(*what, *canonical(row, active)))
 
-    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        self.access(wave, "shared", "copy", size, to, mask)
-        if read is None or read.any():
-            self.access(wave, "global", "ld", size, origin, read)
+    def copy_async(self, event: AsyncCopy) -> None:
+        """Note both sides of a copy."""
+        self.access(Access(event.wave, "shared", COPY, event.size, event.to, event.mask))
+        if (reads := event.reads()) is not None:
+            self.access(reads)
 
 
 class BlockRecorder(LaunchRecorder):
@@ -91,12 +109,15 @@ class BlockRecorder(LaunchRecorder):
         self.block_lanes = np.zeros((len(program.blocks), blocks), np.int64)
         self._first = self._after = 0
 
-    def begin_wave(self, wave) -> None:
-        super().begin_wave(wave)
+    def begin(self, event: WaveBegins) -> None:
+        """The wave's blocks are the next ones."""
+        super().begin(event)
         self._first = self._after
-        self._after += wave.shape[0]
+        self._after += event.wave.shape[0]
 
-    def executed(self, wave, block: int) -> None:
+    def executed(self, event: Executed) -> None:
+        """Count by block the warps and threads that execute a basic block."""
+        wave, block = event.wave, event.block
         if wave.mask is None:
             warps, lanes = wave.warps, wave.threads
         else:
@@ -106,11 +127,13 @@ class BlockRecorder(LaunchRecorder):
         self.block_warps[block, self._first : self._after] += warps
         self.block_lanes[block, self._first : self._after] += lanes
 
-    def guarded(self, wave, instruction, some: bool, mask) -> None:
-        if some:
-            lanes = self.guarded_lanes.get(instruction.index)
+    def guarded(self, event: Guarded) -> None:
+        """Count by block the threads whose guard is true."""
+        if event.some:
+            wave, mask, index = event.wave, event.mask, event.instruction.index
+            lanes = self.guarded_lanes.get(index)
             if lanes is None:
-                lanes = self.guarded_lanes[instruction.index] = np.zeros(self.blocks, np.int64)
+                lanes = self.guarded_lanes[index] = np.zeros(self.blocks, np.int64)
             threads = wave.threads if mask is None else np.broadcast_to(mask, wave.shape).sum(axis=1)
             lanes[self._first : self._after] += threads
 
@@ -147,14 +170,20 @@ class Exchanges(Observer):
         self._written = written
         self._words: dict[tuple[str, bool], list[np.ndarray]] = {}  # by array and whether they were written
 
-    def begin_wave(self, wave) -> None:
+    def handlers(self) -> Handlers:
+        return {WaveBegins: self.begin, Access: self.access, AsyncCopy: self.copy_async, WaveEnds: self.end}
+
+    def begin(self, event: WaveBegins) -> None:
+        """Blocks of different waves are not compared."""
         self._words = {}
 
-    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
-        if space != "global" or op not in ("ld", "st"):
+    def access(self, event: Access) -> None:
+        """Keep the words of global memory that each block reads and writes."""
+        if event.space != "global" or event.op not in ("ld", "st"):
             return
+        wave, mask, op, width = event.wave, event.mask, event.op, event.width
         rows, threads = np.nonzero(np.broadcast_to(True if mask is None else mask, wave.shape))
-        addresses = np.broadcast_to(addresses, wave.shape)[rows, threads]
+        addresses = np.broadcast_to(event.addresses, wave.shape)[rows, threads]
         allocation = wave.global_memory.find(int(addresses[0]))
         if self._written is not None and self._written.isdisjoint(allocation.names):
             return
@@ -165,11 +194,13 @@ class Exchanges(Observer):
         if len(known) > 64:
             known[:] = [np.unique(np.concatenate(known))]
 
-    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        if read is None or read.any():
-            self.access(wave, "global", "ld", size, origin, read)
+    def copy_async(self, event: AsyncCopy) -> None:
+        """Keep what a copy reads."""
+        if (reads := event.reads()) is not None:
+            self.access(reads)
 
-    def end_wave(self, wave) -> None:
+    def end(self, event: WaveEnds) -> None:
+        """Find out which arrays have words that a block reads and does not write."""
         for (array, is_written), reads in self._words.items():
             if not is_written:
                 writes = self._words.get((array, True), [np.empty(0, np.int64)])

@@ -11,7 +11,7 @@ import numpy as np
 from helpers.compiler import CompiledKernel
 from helpers.devices import SECTOR_BYTES, WARP
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Guarded, Handlers, Observer, WaveBegins
 from helpers.simulator.recording import counting
 from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch, Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
@@ -44,18 +44,25 @@ class LaunchRecorder(Observer):
             self.traces, unique=unique, compiled=compiled,
         )  # fmt: skip
 
-    # ---- called by the engine
-    def begin_wave(self, wave) -> None:
-        """A new group of blocks starts."""
-        self._mask = None
+    # ---- what the engine reports
+    def handlers(self) -> Handlers:
+        return {
+            WaveBegins: self.begin, Executed: self.executed, Guarded: self.guarded, Access: self.access,
+            AsyncCopy: self.copy_async,
+        }  # fmt: skip
+
+    def begin(self, event: WaveBegins) -> None:
+        """Find out which of the wave's blocks are traced."""
+        wave, self._mask = event.wave, None
         self._traced_rows = [
             (row, wave.block_index(row))
             for row, block in enumerate(wave.block_ids.tolist())
             if self.traced is None or block in self.traced
         ]
 
-    def executed(self, wave, block: int) -> None:
-        """A basic block is executed by the wave's active threads."""
+    def executed(self, event: Executed) -> None:
+        """Count the warps and threads that execute a basic block."""
+        wave, block = event.wave, event.block
         if wave.mask is None:
             warps, lanes = wave.shape[0] * wave.warps, wave.shape[0] * wave.threads
         else:
@@ -65,25 +72,30 @@ class LaunchRecorder(Observer):
         self.block_warps[block] += warps
         self.block_lanes[block] += lanes
 
-    def guarded(self, wave, instruction, some: bool, mask) -> None:
-        """A guarded instruction: only the threads whose guard is true execute it."""
-        if some:
+    def guarded(self, event: Guarded) -> None:
+        """Count the threads whose guard is true, which alone execute a guarded instruction."""
+        if event.some:
+            wave, mask, index = event.wave, event.mask, event.instruction.index
             lanes = wave.shape[0] * wave.threads if mask is None else int(np.broadcast_to(mask, wave.shape).sum())
-            self.guarded_lanes[instruction.index] = self.guarded_lanes.get(instruction.index, 0) + lanes
+            self.guarded_lanes[index] = self.guarded_lanes.get(index, 0) + lanes
 
-    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        """An asynchronous copy: a global load of `size` bytes a lane, and a write to shared memory of its own kind:
-        Nsight Compute does not count it among the shared stores."""
-        if read is None or read.any():
-            self.access(wave, "global", "ld", size, origin, read, asynchronous=True)
-        self.access(wave, "shared", COPY, size, to, mask, both=_both_sides(wave, to, origin, read))
+    def copy_async(self, event: AsyncCopy) -> None:
+        """Count a global load and a write to shared memory of its own kind: Nsight Compute does not count it among the
+        shared stores. Its wavefronts depend on both addresses of each thread."""
+        wave, to = event.wave, event.to
+        if (reads := event.reads()) is not None:
+            self._request(reads, COPY, reads.addresses)
+        written = Access(wave, "shared", COPY, event.size, to, event.mask)
+        self._request(written, COPY, _both_sides(wave, to, event.origin, event.read))
 
-    def access(
-        self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = (), asynchronous: bool = False,
-        both=None,
-    ) -> None:  # fmt: skip
-        """One memory instruction of the active threads: byte addresses in their space. asynchronous: it is cp.async;
-        `both` are then the addresses of both of its sides, as `_both_sides` makes them."""
+    def access(self, event: Access) -> None:
+        """Count one memory instruction of the active threads."""
+        self._request(event, event.op, event.addresses)
+
+    def _request(self, event: Access, kind_of_op: str, counted) -> None:
+        """Count and trace an access. `counted`: the addresses from which the counts follow, of both sides of a copy."""
+        wave, space, op, width = event.wave, event.space, event.op, event.width
+        addresses, mask = event.addresses, event.mask
         self._step += 1
         index = wave.instruction.index
         array, base = "", 0
@@ -94,12 +106,12 @@ class LaunchRecorder(Observer):
         elif space == "local":
             # Interleaved by words, so that a warp's same word lies in one 128-byte line.
             lane = np.arange(wave.threads, dtype=np.int64)[None, :]
-            addresses = (addresses >> 2) * (4 * wave.warps * WARP) + lane * 4 + (addresses & 3)
+            addresses = counted = (addresses >> 2) * (4 * wave.warps * WARP) + lane * 4 + (addresses & 3)
         counts = self.counts.get((index, space, op, array))
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
-        kind = (space, COPY if asynchronous else op, min(width, 4) if space == "local" else width)
-        self._count(wave, counts, kind, np.asarray(addresses) if both is None else both, mask)
+        kind = (space, kind_of_op, min(width, 4) if space == "local" else width)
+        self._count(wave, counts, kind, np.asarray(counted), mask)
         for word in range(1, width // 4 if space == "local" else 0):
             further = Counts()
             self._count(wave, further, kind, addresses + word * (4 * wave.warps * WARP), mask)

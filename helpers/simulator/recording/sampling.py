@@ -24,7 +24,7 @@ import numpy as np
 from helpers.compiler import CompiledKernel
 from helpers.simulator.engine.ir import Instruction, Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
-from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.observers import Executed, Guarded, Handlers, Observers, WaveBegins, together
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.run import LANES_PER_WAVE, Launch, Prepared
 from helpers.simulator.errors import KernelError, SimulatorError, coordinates
@@ -88,12 +88,17 @@ class _Starts(Fingerprints):
         self.complete = True  # whether no thread was stopped before a loop
         self._early = early
 
-    def begin_wave(self, wave) -> None:
-        super().begin_wave(wave)
+    def handlers(self) -> Handlers:
+        return {**super().handlers(), Guarded: self.guarded}
+
+    def begin(self, event: WaveBegins) -> None:
+        super().begin(event)
+        wave = event.wave
         self._visits = np.zeros((len(wave.program.blocks), wave.shape[0]), np.int32)
         self._running = np.ones(wave.shape[0], bool)
 
-    def executed(self, wave, block: int) -> None:
+    def executed(self, event: Executed) -> None:
+        wave, block = event.wave, event.block
         here = slice(None) if wave.mask is None else np.broadcast_to(wave.mask, wave.shape).any(axis=1)
         self._visits[block, here] += 1
         self._running &= self._visits[block] <= ROUNDS
@@ -101,12 +106,14 @@ class _Starts(Fingerprints):
             if wave.pcs is not None:
                 self.complete = not self._early[np.minimum(wave.pcs, len(self._early) - 1)].any()
             raise _Enough
-        super().executed(wave, block)
+        super().executed(event)
 
-    def guarded(self, wave, instruction, some: bool, mask) -> None:
-        if some:
-            lanes = product(wave.shape) if mask is None else int(np.broadcast_to(mask, wave.shape).sum())
-            self.guarded_lanes[instruction.index] += lanes
+    def guarded(self, event: Guarded) -> None:
+        """Count the threads whose guard is true."""
+        if event.some:
+            shape, mask = event.wave.shape, event.mask
+            lanes = product(shape) if mask is None else int(np.broadcast_to(mask, shape).sum())
+            self.guarded_lanes[event.instruction.index] += lanes
 
     def _add(self, rows, numbers) -> None:
         chosen = np.arange(len(self._running))[rows]
@@ -160,7 +167,7 @@ def _starts(launch: Launch, blocks: int) -> _Start | None:
         some = np.arange(first, min(first + per_wave, blocks), dtype=np.int64)
         watcher = _Starts(early, len(some))
         with suppress(_Enough):
-            replace(begun, observer=watcher, only_blocks=some).run()
+            replace(begun, observers=Observers(watcher), only_blocks=some).run()
         prints[some] = watcher.prints
         guarded.update(watcher.guarded_lanes)
         complete &= watcher.complete
@@ -347,7 +354,7 @@ def execute(
             recorder = BlockRecorder(launch.program, facts, len(new))
             batch = _Batch(np.array(new, np.int64), recorder, Fingerprints(len(new)))
             watched = together(batch.recorder, batch.prints, exchanges, checker, sectors)
-            replace(launch, observer=watched, only_blocks=batch.ids).run()
+            replace(launch, observers=watched, only_blocks=batch.ids).run()
             batches.append(batch)
             known.update(batch.behaviours(counted))
         further: list[_Kind] = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from helpers.devices import SECTOR_BYTES
-from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.observers import Access, AsyncCopy, Handlers, Observer, WaveBegins, WaveEnds
 
 if TYPE_CHECKING:
     from helpers.simulator.recording.recorded import Trace
@@ -50,15 +50,21 @@ class SectorObserver(Observer):
         self._which: dict[str, list[int]] = {}  # and which blocks these were, in the order of execution
         self._executed = 0
 
-    def begin_wave(self, wave) -> None:
+    def handlers(self) -> Handlers:
+        return {WaveBegins: self.begin, Access: self.access, AsyncCopy: self.copy_async, WaveEnds: self.end}
+
+    def begin(self, event: WaveBegins) -> None:
+        """Nothing is marked yet."""
         self._wave = {}
 
-    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
-        if space != "global" or op not in FLAGS:
+    def access(self, event: Access) -> None:
+        """Mark the sectors of global memory that an access touches."""
+        if event.space != "global" or event.op not in FLAGS:
             return
+        wave, mask, op = event.wave, event.mask, event.op
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         rows, threads = np.nonzero(lanes)
-        addresses = np.broadcast_to(addresses, wave.shape)[rows, threads]
+        addresses = np.broadcast_to(event.addresses, wave.shape)[rows, threads]
         while len(addresses):
             allocation = wave.global_memory.find(int(addresses[0]))
             here = (addresses >= allocation.base) & (addresses < allocation.end)
@@ -74,17 +80,19 @@ class SectorObserver(Observer):
             flags = self._wave[allocation.name] = np.zeros((wave.shape[0], sectors), np.uint8)
         return flags
 
-    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        if read is None or read.any():
-            self.access(wave, "global", "ld", size, origin, read)
+    def copy_async(self, event: AsyncCopy) -> None:
+        """Mark what a copy reads."""
+        if (reads := event.reads()) is not None:
+            self.access(reads)
 
-    def end_wave(self, wave) -> None:
+    def end(self, event: WaveEnds) -> None:
+        """Add up the wave's marks, by block and for the grid."""
         for name, flags in self._wave.items():
             self._blocks.setdefault(name, []).extend(_histogram(row) for row in flags)
             self._which.setdefault(name, []).extend(range(self._executed, self._executed + len(flags)))
             together = np.bitwise_or.reduce(flags, axis=0)
             self._grid[name] = self._grid[name] | together if name in self._grid else together
-        self._executed += wave.shape[0]
+        self._executed += event.wave.shape[0]
         self._wave = {}
 
     def finish(self, whole: bool, weights: np.ndarray | None = None) -> SectorSets:

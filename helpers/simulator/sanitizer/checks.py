@@ -14,7 +14,20 @@ import numpy as np
 from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
-from helpers.simulator.engine.observers import Observer
+from helpers.simulator.engine.observers import (
+    Access,
+    AsyncCopy,
+    BarrierPassed,
+    CopyGroup,
+    Executed,
+    Fence,
+    Guarded,
+    Handlers,
+    Observer,
+    WarpBarrierReached,
+    WaveBegins,
+    WaveEnds,
+)
 from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
@@ -192,53 +205,62 @@ class Checker(Observer):
             counts["barriers"], counts["copies"], tuple(notes),
         )  # fmt: skip
 
-    # ---- the engine's reports
-    def begin_wave(self, wave) -> None:
+    # ---- what the engine reports
+    def handlers(self) -> Handlers:
+        return {
+            WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
+            BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence, Access: self.access,
+            AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
+        }  # fmt: skip
+
+    def begin(self, event: WaveBegins) -> None:
         self._mask = None
-        self.shared.begin(wave)
-        self.clock.begin(wave)
+        self.shared.begin(event.wave)
+        self.clock.begin(event.wave)
 
-    def end_wave(self, wave) -> None:
-        self.shared.end(wave)
+    def end(self, event: WaveEnds) -> None:
+        self.shared.end(event.wave)
 
-    def executed(self, wave, block: int) -> None:
-        self.shared.executed(block, wave.mask)
+    def executed(self, event: Executed) -> None:
+        self.shared.executed(event.block, event.wave.mask)
 
-    def guarded(self, wave, instruction, some: bool, mask) -> None:
-        self.shared.guarded(instruction.index, some, mask)
+    def guarded(self, event: Guarded) -> None:
+        self.shared.guarded(event.instruction.index, event.some, event.mask)
 
-    def barrier(self, wave, blocks) -> None:
+    def barrier(self, event: BarrierPassed) -> None:
+        wave, blocks = event.wave, event.blocks
         self.counts["barriers"] += wave.shape[0] if blocks is None else int(blocks.sum())
         self.shared.barrier(wave, blocks)
         self.clock.barrier(blocks)
 
-    def warp_barrier(self, wave, mask) -> None:
-        self.shared.warp_barrier(mask)
-        self.clock.warp_barrier(wave, mask)
+    def warp_barrier(self, event: WarpBarrierReached) -> None:
+        self.shared.warp_barrier(event.mask)
+        self.clock.warp_barrier(event.wave, event.mask)
 
-    def fence(self, wave, scope: str, mask) -> None:
-        if scope != "block":
-            self.clock.fence(wave, mask)
+    def fence(self, event: Fence) -> None:
+        if event.scope != "block":
+            self.clock.fence(event.wave, event.mask)
 
-    def access(self, wave, space: str, op: str, width: int, addresses, mask, values: tuple = ()) -> None:
-        self.counts[space] += self._active(wave, mask)
-        if space == "shared":
-            self.shared.access(wave, op, width, addresses, mask, values)
-        elif space == "global":
-            if op in ("atom", "red"):
-                self._atomic(wave, op, width, addresses, mask)
+    def access(self, event: Access) -> None:
+        wave, mask = event.wave, event.mask
+        self.counts[event.space] += self._active(wave, mask)
+        if event.space == "shared":
+            self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+        elif event.space == "global":
+            if event.op in ("atom", "red"):
+                self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask)
 
-    def copy_async(self, wave, size: int, to, origin, mask, read) -> None:
-        active = self._active(wave, mask)
+    def copy_async(self, event: AsyncCopy) -> None:
+        active = self._active(event.wave, event.mask)
         self.counts["copies"] += active
         self.counts["shared"] += active
-        self.counts["global"] += self._active(wave, read)
-        self.shared.copy(wave, size, to, mask)
+        self.counts["global"] += self._active(event.wave, event.read)
+        self.shared.copy(event.wave, event.size, event.to, event.mask)
 
-    def copy_group(self, wave, what: str, pending: int, mask) -> None:
-        self.shared.group(what, pending, mask)
+    def copy_group(self, event: CopyGroup) -> None:
+        self.shared.group(event.what, event.pending, event.mask)
 
     def _active(self, wave, mask) -> int:
         """Number of active threads."""
@@ -249,12 +271,13 @@ class Checker(Observer):
             self._lanes = int(np.count_nonzero(mask)) * (wave.shape[0] * wave.shape[1] // mask.size)
         return self._lanes
 
-    def _atomic(self, wave, op: str, width: int, addresses, mask) -> None:
+    def _atomic(self, event: Access) -> None:
+        wave, addresses, mask = event.wave, event.addresses, event.mask
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
         first = int(np.broadcast_to(addresses, wave.shape)[lanes].min())
         allocation = self.memory.find(first)
         if allocation.watch is not None:
-            allocation.watch.access(wave, op, addresses - allocation.base, mask, width)
+            allocation.watch.access(wave, event.op, addresses - allocation.base, mask, event.width)
         self.clock.atomic(wave, mask)
 
     # ---- findings

@@ -5,6 +5,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.engine import accesses
+from helpers.simulator.engine.observers import Access
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Effect
 from helpers.simulator.frontends.sass.memory import address_of
@@ -38,9 +39,9 @@ def load_matrix(t: Operands, s: sass.Statement) -> Effect:
                 results.append((low.astype(U4) | (high.astype(U4) << np.uint32(16))).view(I4))
             else:
                 results.append(_shared(wave, rows[..., first + column] + 2 * row, active, np.int32))
-        if wave.observer is not None:
+        if wave.observers is not None:
             named = accesses.by_thread(wave, active & (lane < 8 * count))
-            wave.observer.access(wave, "shared", "ldsm", 16, accesses.by_thread(wave, rows), named)
+            wave.observers.tell(Access(wave, "shared", "ldsm", 16, accesses.by_thread(wave, rows), named))
         return tuple(results)
 
     return Effect(t.targets(destination, count), execute, loads_shared=True)

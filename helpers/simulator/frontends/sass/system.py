@@ -5,6 +5,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.engine import printf
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.engine.observers import WarpBarrierReached
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect
 from helpers.simulator.frontends.sass.operands import I4, Operands, at_least, exactly
@@ -83,8 +84,8 @@ def no_operation(t: Operands, s: sass.Statement) -> Effect:
 
 
 def _together(wave, registers, mask) -> None:
-    if wave.observer is not None:
-        wave.observer.warp_barrier(wave, mask)
+    if wave.observers is not None:
+        wave.observers.tell(WarpBarrierReached(wave, mask))
 
 
 def zeros(t: Operands, s: sass.Statement) -> Compute:
