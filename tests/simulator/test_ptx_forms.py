@@ -72,6 +72,19 @@ def test_a_comparison_of_bfloat16_numbers_as_the_headers_write_it():
     assert less.tolist() == [1, 0, 0, 0, 1]
 
 
+def test_a_cache_policy_changes_no_value():
+    source = """extern "C" __global__ void kernel(const float *x, float *y) {
+        unsigned long long policy;
+        asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+        float v;
+        asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x + threadIdx.x), "l"(policy));
+        y[threadIdx.x] = v;
+    }"""
+    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    at_ptx_level(source, x, y)
+    np.testing.assert_array_equal(x, y)
+
+
 # ---- what bounds the launch
 
 BOUNDS = {

@@ -898,6 +898,11 @@ def packed_cases() -> dict[str, Case]:
         cases[f"{name}.bf16x2"] = Case(
             f"{name}.bf16x2 %0, %1;", "u32", "u32", halfwise(function, bfloat16_value, bfloat16_bits), (brain_pool,)
         )
+    for name, function in {"ex2": lambda a: 2.0**a if a < 16 else math.inf, "tanh": math.tanh}.items():
+        cases[f"{name}.approx.f16"] = Case(f"{name}.approx.f16 %0, %1;", "f16", "f16", function, (halves,))
+        cases[f"{name}.approx.f16x2"] = Case(
+            f"{name}.approx.f16x2 %0, %1;", "u32", "u32", halfwise(function, half_value, half_bits), (half_pool,)
+        )
     cases["fma.rn.sat.f16"] = Case(
         "fma.rn.sat.f16 %0, %1, %2, %3;", "f16 f16 f16", "f16", rounding_to(exact.fma, "f16", "rn", False, True)
     )

@@ -38,10 +38,10 @@ SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
 MODIFIERS = {
     "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
     "f64": {*ROUNDINGS, "approx", "ftz"},
-    "f16": {"rn", "sat", "relu"},
-    "bf16": {"rn", "relu"},
-    "f16x2": {"rn", "sat", "relu"},
-    "bf16x2": {"rn", "relu"},
+    "f16": {"rn", "sat", "relu", "approx"},
+    "bf16": {"rn", "relu", "approx"},
+    "f16x2": {"rn", "sat", "relu", "approx"},
+    "bf16x2": {"rn", "relu", "approx"},
 }
 
 

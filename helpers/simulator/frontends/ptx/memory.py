@@ -13,7 +13,7 @@ from helpers.compiler.ptx import Address, Immediate, Statement, Symbol
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import Effect, Outcome
+from helpers.simulator.frontends.rules import Compute, Effect, Outcome
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
@@ -91,6 +91,12 @@ def store(t: Operands, s: Statement) -> Outcome:
         wave.call_parameters[place] = value(registers)
 
     return Effect((), keep)
+
+
+def cache_policy(t: Operands, s: Statement) -> Outcome:
+    """createpolicy d, …: how long lines stay in the L2 cache. What takes a policy here does not look at it."""
+    policy = np.uint64(0)
+    return Compute((t.target(s.operands[0]),), lambda registers: policy)
 
 
 # ---- memory order
