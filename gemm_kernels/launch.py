@@ -14,7 +14,7 @@ class Launch:
     """C = alpha * A * B + beta * C by one kernel on matrices of one shape.
 
     The kernel's parameters are (int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-    float *C) with A: (M, K), B: (K, N), C: (M, N), row-major.
+    float *C) with A: (M, K), B: (K, N), C: (M, N), row-major; without alpha and beta if it is not scaled.
 
     name: what pictures and sentences call it.
     source, entry: CUDA C++, and what to ask the compiled module for: a function's name or a template instantiation.
@@ -25,6 +25,7 @@ class Launch:
     depth: steps k of one phase of the main loop; 1 for a kernel without tiles in shared memory.
     buffers: tiles of A, and as many of B, that a block holds at a time; 0 for a kernel without them.
     rows_along: the grid axis that runs down the rows of C.
+    scaled: whether the kernel takes alpha and beta; without them C = A * B.
     options: of the compiler.
     """
 
@@ -39,6 +40,7 @@ class Launch:
     depth: int = 1
     buffers: int = 0
     rows_along: str = "y"
+    scaled: bool = True
     options: tuple[str, ...] = OPTIONS
 
     @property

@@ -17,13 +17,15 @@ AXES = "x, y, z"
 class OwnKernel:
     """A kernel with the ladder's parameters, and the launch to look at.
 
-    The parameters are (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C).
+    The parameters are (int M, int N, int K, float alpha, const float *A, const float *B, float beta, float *C), or the
+    same without alpha and beta if it is not scaled.
 
     source: CUDA C++.  entry: the kernel's name, or a template instantiation such as "sgemm<32>".
     block: threads along x, y, z, the last ones may be left out.  shared_bytes: dynamic shared memory.
     tile: (rows, columns) of C that a block computes; None: an element a thread, x along the columns.
     depth: steps k of one phase of its loop.  buffers: tiles of A and of B that it holds at a time.
     shape: (M, N, K) of the launch; None: what suits the picture.  name: what pictures call it; None: the entry.
+    rows_along: the grid axis that runs down the rows of C, "y" or "x".
 
     Raises ValueError with a sentence for what can be no launch, and for template arguments that break a static_assert
     of the source. Whether the source compiles otherwise, and the launch runs, the explorer says.
@@ -39,6 +41,8 @@ class OwnKernel:
     buffers: int = 1
     name: str | None = None
     idea: str = "A kernel of your own."
+    rows_along: str = "y"
+    scaled: bool = True
 
     def __post_init__(self) -> None:
         for field in ("source", "entry"):
@@ -57,7 +61,8 @@ class OwnKernel:
                 raise ValueError(f"{field} is {_short(given)}; it must be {_WHAT[field]}.")
             object.__setattr__(self, field, _whole(field, given))
         if self.tile is None:
-            object.__setattr__(self, "tile", (self.block[1], self.block[0]))
+            x, y, _ = self.block
+            object.__setattr__(self, "tile", (x, y) if self.rows_along == "x" else (y, x))
         for field, least in (("depth", 1), ("buffers", 1), ("shared_bytes", 0)):
             _whole(field, [getattr(self, field)], least)
         object.__setattr__(self, "name", self.name or self.function)
@@ -86,15 +91,16 @@ class OwnKernel:
         return x * y * z
 
     def grid(self, M: int, N: int) -> tuple[int, int, int]:
-        """The blocks that cover C of (M, N): x along the columns, y down the rows."""
+        """The blocks that cover C of (M, N)."""
         rows, columns = self.tile or (1, 1)
-        return -(-N // columns), -(-M // rows), 1
+        down, across = -(-M // rows), -(-N // columns)
+        return (down, across, 1) if self.rows_along == "x" else (across, down, 1)
 
     def launch(self, M: int, N: int, K: int) -> Launch:
         """A launch on matrices of this shape."""
         return Launch(
             self.name, self.source, self.entry, self.block, self.grid(M, N), self.shared_bytes, (M, N, K), self.tile,
-            self.depth, self.buffers,
+            self.depth, self.buffers, self.rows_along, self.scaled,
         )  # fmt: skip
 
 

@@ -7,7 +7,8 @@
 
 The cell is CUDA C++, line for line as the messages count it. If `naive` is an exercise, the cell is checked: the
 verdict comes first, then the picture of what the learner's threads do. Under any other name it is compiled and kept as
-my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the kept text, for the cells after it.
+my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the kept text, and
+`course.kernel(name)` the kernel that explorers show, for the cells after it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from IPython import get_ipython
 from IPython.core.error import UsageError
 from IPython.display import display
 
+from gemm_kernels import OwnKernel
 from helpers import compiler
 from helpers.compiler import CompileError
 from helpers.draw import theme
@@ -27,6 +29,7 @@ from helpers.exercises.framework import kept
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
+from helpers.exercises.framework.gemm import Gemm
 
 OPTIONS = ("-std=c++17",)
 
@@ -91,6 +94,22 @@ def source(name: str) -> str:
             f"Nothing is kept under the name {name!r}: write the kernel in a cell that begins %%cuda {name}."
         )
     return text
+
+
+def kernel(name: str, shape: tuple[int, int, int] | None = None) -> OwnKernel:
+    """The multiplication that the course goes on with, as explorers and `run` take it: the learner's accepted kernel,
+    or the course's solution for a blank that is still open. shape: (M, N, K) to look at; None: what suits the picture.
+
+    ValueError, with a sentence, where the name is no blank, or its kernel no multiplication of matrices.
+    """
+    exercise = _exercise(name)
+    if not isinstance(exercise, Blank) or not isinstance(exercise.problem, Gemm):
+        raise ValueError(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
+    problem, written = exercise.problem, exercise.written
+    return OwnKernel(
+        written.source, problem.entry, problem.block, problem.tile, problem.tiles.BK or 1, shape, problem.shared_bytes,
+        name=f"{name} ({written.by})", rows_along=problem.rows_along, scaled=problem.scaled,
+    )  # fmt: skip
 
 
 def _exercise(name: str) -> Exercise | None:

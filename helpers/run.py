@@ -70,7 +70,9 @@ def launcher(kernel: Kernel, compiled: Any) -> Callable[..., None]:
 
 def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
     """Launch an already compiled function, the simulator's or CuPy's."""
-    arguments = _arguments(launch.shape, alpha, A, B, beta, C)
+    if not launch.scaled and (alpha, beta) != (1.0, 0.0):
+        raise ValueError(f"{launch.name} computes A · B alone: it takes no alpha ({alpha:g}) and no beta ({beta:g}).")
+    arguments = _arguments(launch.shape, alpha, A, B, beta, C, launch.scaled)
     call(compiled, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 
@@ -113,11 +115,11 @@ def call(compiled: Any, grid: Any, block: Any, args: Sequence[Any], shared_bytes
     compiled(grid, block, tuple(args), shared_mem=shared_bytes)
 
 
-def _arguments(shape: Dims, alpha: float, A: Any, B: Any, beta: float, C: Any) -> tuple[Any, ...]:
+def _arguments(shape: Dims, alpha: float, A: Any, B: Any, beta: float, C: Any, scaled: bool = True) -> tuple[Any, ...]:
     """A multiplication's arguments with the C types of its parameters: CuPy passes a Python float as a double, of which
     a kernel reads half."""
-    M, N, K = shape
-    return np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C
+    sizes = tuple(np.int32(size) for size in shape)
+    return (*sizes, np.float32(alpha), A, B, np.float32(beta), C) if scaled else (*sizes, A, B, C)
 
 
 def _allow(compiled: Any, shared_bytes: int) -> None:

@@ -1,11 +1,12 @@
 """`%%cuda` in a notebook: a cell of CUDA C++ is checked, or compiled and kept, and what is wrong is a sentence."""
 
+import numpy as np
 import pytest
 from IPython.core.error import UsageError
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
-from helpers import course
+from helpers import course, run
 from helpers.draw.theme import Figure
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress
@@ -90,3 +91,27 @@ def test_inside_a_notebook_the_magic_is_there_and_a_mistake_shows_no_traceback()
 
 def test_the_course_goes_on_with_the_solution_of_a_blank_that_is_still_open():
     assert course.source("naive") == get("naive").solved
+
+
+@pytest.mark.parametrize(("name", "grid"), [("naive", (8, 4, 1)), ("coalesced", (2, 8, 1)), ("patch", (1, 1, 1))])
+def test_explorers_take_the_kernel_that_the_course_goes_on_with(name, grid):
+    launch = course.kernel(name).launch(64, 64, 16)
+    assert launch.grid == grid and "the course's solution" in launch.name and not launch.scaled
+    recording = run.record(launch)
+    assert recording.level == "sass" and recording.total("requests", "global", "ld") > 0
+
+
+def test_a_learners_kernel_multiplies_and_refuses_what_it_does_not_take():
+    A, B = np.ones((16, 24), np.float32), np.ones((24, 32), np.float32)
+    C = np.full((16, 32), np.nan, np.float32)
+    launch = course.kernel("naive").launch(16, 32, 24)
+    run.run(launch, A, B, C)
+    assert (C == 24).all()
+    with pytest.raises(ValueError, match="takes no alpha"):
+        run.run(launch, A, B, C, alpha=2.0)
+
+
+@pytest.mark.parametrize("name", ["add_scaled", "barriers", "nothing"])
+def test_what_is_no_multiplication_to_write_is_refused_with_a_sentence(name):
+    with pytest.raises(ValueError, match="is no multiplication to write"):
+        course.kernel(name)
