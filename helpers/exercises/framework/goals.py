@@ -11,7 +11,8 @@ from helpers.analysis.order import events_of, reads_before_stores
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.occupancy import occupancy
 from helpers.simulator import Recording
-from helpers.simulator.recording.recorded import RecordedLaunch, Trace
+from helpers.simulator.recording.recorded import RecordedLaunch
+from helpers.simulator.recording.trace import Trace
 
 DEVICE = devices.DEFAULT
 

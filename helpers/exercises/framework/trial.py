@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.devices import unravel
 from helpers.exercises.framework.problems import Case, Problem, Setup
 from helpers.run import call, checked, recorded
 from helpers.simulator import Kernel, Recording, Report
@@ -150,7 +151,6 @@ def writer(kernel: Kernel, problem: Problem, case: Case, element: int) -> Writer
         if trace.active is not None:
             hit &= trace.active
         for thread in np.flatnonzero(hit)[-1:].tolist():
-            x, y, _ = launch.facts.block
-            index = (thread % x, thread // x % y, thread // (x * y))
+            index = unravel(thread, launch.facts.block)
             found = Writer(trace.block, index, launch.program.instructions[trace.instruction].line)
     return found

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-LANES = 32
-LANE = np.arange(LANES, dtype=np.int8)
+from helpers.devices import WARP
+
+LANE = np.arange(WARP, dtype=np.int8)
 WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
 NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
 BITS = np.uint32(1) << LANE.astype(np.uint32)
@@ -29,7 +30,7 @@ class Convergence:
 
     def __init__(self, shape: tuple[int, int], exited: np.ndarray | None) -> None:
         self.shape = shape
-        self.warps = -(-shape[1] // LANES)
+        self.warps = -(-shape[1] // WARP)
         self.living = self.rows(np.ones(shape, bool) if exited is None else ~exited).copy()
         first = self.living.argmax(axis=1).astype(np.int8)
         self.leader = np.broadcast_to(first[:, None], self.living.shape).copy()
@@ -44,10 +45,10 @@ class Convergence:
     def rows(self, values: np.ndarray) -> np.ndarray:
         """(blocks, threads) → (warps, 32), filled up with zeros."""
         values = np.broadcast_to(values, self.shape)
-        padding = self.warps * LANES - self.shape[1]
+        padding = self.warps * WARP - self.shape[1]
         if padding:
             values = np.pad(values, ((0, 0), (0, padding)))
-        return values.reshape(-1, LANES)
+        return values.reshape(-1, WARP)
 
     def threads(self, rows: np.ndarray) -> np.ndarray:
         """(warps, 32) → (blocks, threads)."""
@@ -65,7 +66,7 @@ class Convergence:
     def layers(self, mask: np.ndarray) -> list[np.ndarray]:
         """The active threads in as few masks as possible such that a mask has at most one group of each warp."""
         active = self.rows(mask)
-        low = np.where(active, self.leader, LANES).min(axis=1)
+        low = np.where(active, self.leader, WARP).min(axis=1)
         high = np.where(active, self.leader, -1).max(axis=1)
         if not (low < high).any():
             return [mask]
@@ -78,7 +79,7 @@ class Convergence:
     def whole(self) -> bool:
         """Whether the living threads of every warp are one group again, nobody waits, and all take part in what
         meetings are to come."""
-        low = np.where(self.living, self.leader, LANES).min(axis=1)
+        low = np.where(self.living, self.leader, WARP).min(axis=1)
         high = np.where(self.living, self.leader, -1).max(axis=1)
         apart = (low < high).any() or self.waiting.any() or (self.together >= 0).any()
         return not (apart or any(self._goes_on_without_some(barrier).any() for barrier in self.left))
@@ -91,7 +92,7 @@ class Convergence:
     def whole_warps(self, mask: np.ndarray) -> np.ndarray:
         """The active threads, and all lanes of the warps of which only one group is active."""
         active = self.rows(mask)
-        low = np.where(active, self.leader, LANES).min(axis=1, keepdims=True)
+        low = np.where(active, self.leader, WARP).min(axis=1, keepdims=True)
         high = np.where(active, self.leader, -1).max(axis=1, keepdims=True)
         return self.threads(active | (low == high))
 
@@ -118,7 +119,7 @@ class Convergence:
         self._serial += 1
         active = self.rows(mask)
         tokens = self._tokens(barrier)
-        tokens[active] = (self._serial * LANES + self.leader.astype(np.int64))[active]
+        tokens[active] = (self._serial * WARP + self.leader.astype(np.int64))[active]
 
     def leave(self, barrier: int, mask: np.ndarray) -> None:
         """BREAK: the active threads will not come."""

@@ -53,9 +53,12 @@ class Registers(list):
 
     def note(self, value) -> None:
         """Look at a float32 value that enters from outside the arithmetic."""
+        # The usual case is decided at once: nothing is smaller than the smallest normal number.
         if not (self.subnormal or np.minimum.reduce(np.abs(value), axis=None) >= SMALLEST_NORMAL):
-            # A zero is as small, and beside a NaN the minimum says nothing. A zero without its sign, less one, is the
-            # largest integer.
+            # A zero is smaller too, and where there is a NaN the minimum is NaN; so the bits decide. Shifted left by
+            # one they have lost the sign; less one, a zero wraps around to the largest number. The smallest subnormal
+            # 0x00000001 becomes 0x00000001, the largest 0x007fffff becomes 0x00fffffd, the smallest normal number
+            # 0x00800000 becomes 0x00ffffff, and 0x80000000, which is -0.0, becomes 0xffffffff.
             bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 

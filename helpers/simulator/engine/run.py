@@ -14,6 +14,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from helpers.devices import WARP, unravel
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.convergence import Convergence
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
@@ -33,7 +34,6 @@ from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceede
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
-WARP = 32
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
     + ["laneid", "warpid", "nwarpid", "dynamic_smem_size"]
@@ -117,14 +117,11 @@ class Wave:
     # ---- where things are, for messages
     def block_index(self, block: int) -> tuple[int, int, int]:
         """(x, y, z) of the wave's `block`-th block."""
-        x, y, _ = self.launch.grid
-        number = int(self.block_ids[block])
-        return number % x, number // x % y, number // (x * y)
+        return unravel(int(self.block_ids[block]), self.launch.grid)
 
     def thread_index(self, thread: int) -> tuple[int, int, int]:
         """(x, y, z) of a linear thread number."""
-        x, y, _ = self.launch.block
-        return thread % x, thread // x % y, thread // (x * y)
+        return unravel(thread, self.launch.block)
 
     def where(self, address: int) -> str:
         """An address in words: which element of which array."""

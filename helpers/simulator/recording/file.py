@@ -17,7 +17,8 @@ import numpy as np
 
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.errors import SimulatorError
-from helpers.simulator.recording.recorded import QUANTITIES, Counts, LaunchFacts, RecordedLaunch, Sampling, Trace
+from helpers.simulator.recording.recorded import QUANTITIES, Counts, LaunchFacts, RecordedLaunch, Sampling
+from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
 from helpers.simulator.sanitizer.checks import Finding, Report
 

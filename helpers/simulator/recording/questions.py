@@ -11,8 +11,9 @@ from helpers.occupancy import Occupancy
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording import counters, counting, unique_sectors
 from helpers.simulator.recording import file as recording_file
-from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch, Trace
+from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch
 from helpers.simulator.recording.recorder import COPY, WARP, as_warps
+from helpers.simulator.recording.trace import Trace
 from helpers.simulator.sanitizer.checks import Report, combined
 
 REQUEST = np.dtype(

@@ -10,6 +10,7 @@ from helpers import compiler
 from helpers.compiler import CompiledKernel
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.errors import SimulatorError
+from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
 
 
@@ -93,22 +94,6 @@ def _total(accesses: dict[tuple[str, str], Counts], quantity: str, space: str | 
         for (where, what), counts in accesses.items()
         if space in (None, where) and op in (None, what)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """One instruction's accesses by one traced block."""
-
-    step: int
-    block: tuple[int, int, int]
-    instruction: int
-    space: str
-    op: str
-    array: str
-    base: int
-    width: int
-    addresses: np.ndarray
-    active: np.ndarray | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from helpers.devices import SECTOR_BYTES, WARP
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Guarded, Handlers, Observer, WaveBegins
 from helpers.simulator.recording import counting
-from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch, Trace
+from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch
+from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
 
 COPY = "copy"  # asynchronous copies: global loads and, of their own kind, shared stores

@@ -4,19 +4,14 @@ A cache that never forgets would still have to fetch each of them once: the sect
 traffic between L1 and L2; those of the grid are the least between L2 and DRAM.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers.devices import SECTOR_BYTES
 from helpers.simulator.engine.observers import Access, AsyncCopy, Handlers, Observer, WaveBegins, WaveEnds
-
-if TYPE_CHECKING:
-    from helpers.simulator.recording.recorded import Trace
+from helpers.simulator.recording.trace import Trace
 
 FLAGS = {"ld": 1, "st": 2, "atom": 4, "red": 4}  # how a sector was touched; the flags of a sector are added
 KINDS = 8
