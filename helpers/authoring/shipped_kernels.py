@@ -1,7 +1,8 @@
 """Writes the compiled kernels that come with the project: `python -m helpers.authoring.shipped_kernels`.
 
-They are the kernels of the ladder with their default parameters, compiled for the course's default GPU as a notebook
-compiles them, and disassembled. Run it again when a kernel changes, or the pinned compiler: a test says so.
+They are the kernels of the ladder with their default parameters, and the small ones that the explorers' sliders step
+through, compiled for the course's default GPU as a notebook compiles them, and disassembled. Run it again when a kernel
+changes, or the pinned compiler: a test says so.
 """
 
 import os
@@ -12,7 +13,10 @@ from pathlib import Path
 import gemm_kernels
 from gemm_kernels.launch import OPTIONS
 from helpers import compiler
+from helpers.analysis import tile_store, vector_width
 from helpers.compiler import CompiledKernel, cache, disassembly, shipped
+from helpers.explore import barriers, register_tile, tile_phases
+from helpers.explore.register_tile import TELLING
 
 MOST_BYTES = 2 * 2**20  # so that the project stays quick to clone
 
@@ -22,11 +26,25 @@ def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
     return compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
 
 
+def small_ones() -> list[tuple[str, str]]:
+    """(source, entry) of the kernels that explorers step through: tiles, tiles without a barrier, stores and copies."""
+    tiled = [tile_phases.shown(gemm_kernels.get("shared_memory", T=size)) for size in tile_phases.TILES]
+    racing = [barriers.without(launch, number) for launch in tiled for _, number in barriers.REMOVED if number]
+    settings = ({"BM": side, "BN": side, "BK": depth, "TM": patch, "TN": patch} for side, depth, patch in TELLING)
+    patches = [register_tile.kernel_with(**sizes) for sizes in settings]
+    found = [(one.source, one.entry) for one in (*tiled, *racing, *patches)]
+    found += [(tile_store.TILE_SOURCE, f"store_tile<{vector}>") for vector in tile_store.VECTORS.values()]
+    found += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
+    ladder = {(kernel.source, kernel.entry) for kernel in gemm_kernels.LADDER}
+    return [one for one in dict.fromkeys(found) if one not in ladder]
+
+
 def entries() -> dict[str, dict[str, bytes]]:
     """All entries by name, as the compiler and nvdisasm make them on this machine."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[cache.ENVIRONMENT_VARIABLE] = folder
         kernels = [compiled(kernel) for kernel in gemm_kernels.LADDER]
+        kernels += [compiler.compile(source, entry, options=OPTIONS) for source, entry in small_ones()]
         found = {path.stem: cache.read(path.stem) for path in Path(folder).iterdir()}
     texts = {disassembly.shipped_name(one): {"text": disassembly.module_text(one).encode()} for one in kernels}
     return {**{name: parts for name, parts in found.items() if parts is not None}, **texts}

@@ -35,6 +35,12 @@ def test_the_first_use_of_a_kernel_of_the_ladder_needs_no_compiler(kernel, no_co
     assert compiled.lowered_name in compiler.disassemble(compiled)
 
 
+@pytest.mark.parametrize(("source", "entry"), shipped_kernels.small_ones(), ids=lambda one: one[-24:].strip())
+def test_the_first_use_of_a_kernel_that_an_explorer_steps_through_needs_no_compiler(source, entry, no_compiler):
+    compiled = compiler.compile(source, entry, options=shipped_kernels.OPTIONS)
+    assert compiled.lowered_name in compiler.disassemble(compiled)
+
+
 @pytest.mark.parametrize("name", ["naive", "block_tile_2d"])
 def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatch):
     kernel = gemm_kernels.get(name)
@@ -49,7 +55,7 @@ def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatc
 
 
 def test_nothing_else_is_shipped_and_it_is_small():
-    assert len(shipped._members()) == 2 * len(gemm_kernels.LADDER), OUT_OF_DATE
+    assert len(shipped._members()) == 2 * (len(gemm_kernels.LADDER) + len(shipped_kernels.small_ones())), OUT_OF_DATE
     assert shipped.PATH.stat().st_size <= shipped_kernels.MOST_BYTES
 
 
