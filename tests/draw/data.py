@@ -25,3 +25,10 @@ def naive(width: int = 1024) -> list[WarpAccess]:
 def coalesced() -> list[WarpAccess]:
     """x along the columns: one element of A, 32 neighbours of B and of C."""
     return [access("A", "ld", 0), access("B", "ld", LANES), access("C", "st", LANES)]
+
+
+def boxes_of(drawn, label: str) -> list[np.ndarray]:
+    """The corners of all boxes of a figure's first axes with this label: those of collections, and of a single path."""
+    found = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]
+    corners = [path.vertices for one in found if hasattr(one, "get_paths") for path in one.get_paths()]
+    return corners + [box for one in found if hasattr(one, "get_path") for box in one.get_path().to_polygons()]

@@ -6,6 +6,7 @@ import pytest
 from helpers.analysis.elements import Strip
 from helpers.draw import elements, theme
 from helpers.draw.elements import caption, strips_figure
+from tests.draw.data import boxes_of
 
 
 def strip(writes: list[tuple[int, int]], blocks: int = 2, block: int = 4, count: int = 6) -> Strip:
@@ -50,8 +51,7 @@ def test_a_line_is_drawn_for_every_store_and_nothing_else():
 
 def test_idle_threads_and_missed_elements_are_hatched_in_their_colours():
     figure = strips_figure([strip(STRAIGHT[:4])], "title")
-    idle, missed = artist(figure, "bad threads")[0], artist(figure, "bad A")[0]
-    assert len(idle.get_paths()) == 4 and len(missed.get_paths()) == 2
+    assert len(boxes_of(figure, "bad threads")) == 4 and len(boxes_of(figure, "bad A")) == 2
     assert not artist(strips_figure([strip(STRAIGHT[:4], blocks=1, count=4)], "t"), "bad A")
 
 

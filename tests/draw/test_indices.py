@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.draw import layouts, numbering, theme, warp_fill
+from tests.draw.data import boxes_of
 
 
 def artists(figure: theme.Figure, label: str) -> list:
@@ -83,9 +84,7 @@ def lanes(threads: int) -> list[np.ndarray]:
 
 def test_idle_lanes_are_hatched_and_working_ones_filled():
     figure = warp_fill.warp_fill_figure({48: lanes(48)}, "title")
-    working = sum(len(one.get_paths()) for one in artists(figure, "working 48"))
-    idle = sum(len(one.get_paths()) for one in artists(figure, "idle 48"))
-    assert (working, idle) == (48, 16)
+    assert (len(boxes_of(figure, "working 48")), len(boxes_of(figure, "idle 48"))) == (48, 16)
 
 
 @pytest.mark.parametrize(("threads", "share"), [(16, 0.5), (32, 1.0), (48, 0.75), (100, 100 / 128)])

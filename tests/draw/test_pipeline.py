@@ -6,6 +6,7 @@ import pytest
 from helpers.draw import pipeline as picture
 from helpers.draw.pipeline import comparison, pipeline_figure, pipelines_figure
 from helpers.models.pipeline import Pipeline, Work, steady_state, timeline
+from tests.draw.data import boxes_of
 
 WORK = Work(20, 20, 160)
 
@@ -16,8 +17,7 @@ def plain(text: str) -> str:
 
 def extents(drawn, label: str) -> np.ndarray:
     """(artists, 2) left and right in pixels."""
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    sides = [(p.vertices[:, 0].min(), p.vertices[:, 0].max()) for artist in found for p in artist.get_paths()]
+    sides = [(corners[:, 0].min(), corners[:, 0].max()) for corners in boxes_of(drawn, label)]
     return np.array(sides).reshape(-1, 2)
 
 

@@ -10,6 +10,7 @@ from helpers.draw.thread_map import Corner, thread_map_figure, thread_maps_figur
 from helpers.simulator import Recording
 from tests.analysis.data import map_by_hand as by_hand
 from tests.analysis.data import recorded_stores as record
+from tests.draw.data import boxes_of
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +67,7 @@ def test_a_grid_that_is_too_small_leaves_hatched_cells_and_says_how_many():
     drawn = thread_map_figure(data, 0, 0)
     assert data.uncomputed == 8 * 48
     assert "No thread computes 384 of C's 1\u202f920 elements" in drawn.caption
-    assert len(artist(drawn, "nobody").get_paths()) == 8
+    assert len(boxes_of(drawn, "nobody")) == 8
 
 
 def test_threads_outside_of_c_are_counted():

@@ -7,6 +7,7 @@ from helpers.draw import theme
 from helpers.draw import tuning as picture
 from helpers.draw.tuning import landscape_figure, landscapes_figure
 from tests.analysis.data import MEASURED, RULE, predicted
+from tests.draw.data import boxes_of
 
 
 def plain(text: str) -> str:
@@ -15,8 +16,7 @@ def plain(text: str) -> str:
 
 def boxes(drawn, label: str) -> list[tuple[float, float]]:
     """Left upper corners in pixels."""
-    found = [artist for artist in drawn.axes[0].collections if artist.get_label() == label]
-    return [tuple(path.vertices[:4].min(axis=0)) for artist in found for path in artist.get_paths()]
+    return [tuple(corners.min(axis=0)) for corners in boxes_of(drawn, label)]
 
 
 def test_what_the_rules_forbid_is_hatched_and_the_best_cell_framed():
