@@ -248,6 +248,10 @@ def test_a_kernel_that_a_learner_edits_may_be_longer_than_other_code():
     assert "lines" not in sentences(notebook)
     notebook.cells[2].source += "\n" + "\n".join(["pass"] * form.MAX_CODE_LINES)
     assert f"has {form.MAX_CODE_LINES + 3} lines of code" in sentences(notebook)
+    notebook.cells[2].source = "%%cuda naive\n" + "\n".join(["// line"] * form.MAX_KERNEL_LINES)
+    assert "lines" not in sentences(notebook)
+    notebook.cells[2].source += "\n// line"
+    assert f"has a kernel of {form.MAX_KERNEL_LINES + 1} lines" in sentences(notebook)
 
 
 def test_paths_that_name_no_machine_are_no_problem():

@@ -16,7 +16,7 @@ ROWS = [
     if line.startswith("|")
 ][2:]
 
-EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(")
+EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(|\A%%cuda ")
 
 
 def plain(text: str) -> str:
@@ -143,7 +143,7 @@ def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises
 def estimated_minutes(number: str) -> float:
     words = len(re.findall(r"\w+", "\n".join(markdown(number))))
     code = [cell for cell in cells(number) if cell.cell_type == "code"]
-    tries = sum(bool(re.search(r"\.check\w*\(|check_\w+\(", cell.source)) for cell in code)
+    tries = sum(bool(re.search(r"\.check\w*\(|check_\w+\(|\A%%cuda ", cell.source)) for cell in code)
     others = sum(not EXERCISE.search(cell.source) for cell in code)
     pictures = sum("image/png" in output.get("data", {}) for cell in code for output in cell.outputs)
     return words / 150 + others / 4 + pictures / 2 + 4 * tries

@@ -48,7 +48,9 @@ METADATA = {
 }
 MAX_CODE_LINES = 15  # more does not fit on a projected slide beside its output
 MAX_KERNEL_LINES = 60  # of a kernel that a learner edits, which must stand in the notebook as a whole
-LEARNERS_KERNEL = re.compile(r'^my_kernel = r"""\n(.*?)^"""$', re.DOTALL | re.MULTILINE)
+LEARNERS_KERNEL = re.compile(  # in a string, or in a cell of its own
+    r'^my_kernel = r"""\n(?P<text>.*?)^"""$|\A%%cuda \w+\n(?P<cell>.*)', re.DOTALL | re.MULTILINE
+)
 PNG_WIDTH = round(theme.WIDTH * theme.DPI)  # pixels
 COLAB_TITLE = (
     "# Only on Google Colab: fetch the course, install what Colab lacks. Anywhere else this cell does nothing."
@@ -293,7 +295,7 @@ def _undecided(cell: NotebookNode) -> Iterator[str]:
     if cell.cell_type != "code":
         return
     kernel = LEARNERS_KERNEL.search(cell.source)
-    kernel_lines = kernel[1].count("\n") if kernel else 0
+    kernel_lines = (kernel["text"] or kernel["cell"]).rstrip().count("\n") + 1 if kernel else 0
     if kernel_lines > MAX_KERNEL_LINES:
         yield f"has a kernel of {kernel_lines} lines, more than {MAX_KERNEL_LINES}: give the learner a shorter one."
     lines = cell.source.rstrip().count("\n") + 1 - kernel_lines
