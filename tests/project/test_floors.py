@@ -50,7 +50,7 @@ def test_the_contracts_notice_an_import_upwards_and_a_module_on_no_floor(tmp_pat
     for package in packages:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
-    for name in ("devices", "gpu"):
+    for name in ("devices", "gpu", "run"):
         (tmp_path / "helpers" / f"{name}.py").touch()
     sound = lint(tmp_path)
     assert sound.returncode == 0, sound.stdout + sound.stderr
