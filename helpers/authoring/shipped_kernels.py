@@ -5,6 +5,7 @@ through, compiled for the course's default GPU as a notebook compiles them, and 
 changes, or the pinned compiler: a test says so.
 """
 
+import contextlib
 import os
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from helpers import compiler
 from helpers.analysis import tile_store, vector_width
 from helpers.compiler import CompiledKernel, cache, disassembly, shipped
 from helpers.explore import barriers, register_tile, tile_phases
+from helpers.explore.live import CannotShow
 from helpers.explore.register_tile import TELLING
 
 MOST_BYTES = 2 * 2**20  # so that the project stays quick to clone
@@ -30,8 +32,12 @@ def small_ones() -> list[tuple[str, str]]:
     """(source, entry) of the kernels that explorers step through: tiles, tiles without a barrier, stores and copies."""
     tiled = [tile_phases.shown(gemm_kernels.get("shared_memory", T=size)) for size in tile_phases.TILES]
     racing = [barriers.without(launch, number) for launch in tiled for _, number in barriers.REMOVED if number]
-    settings = ({"BM": side, "BN": side, "BK": depth, "TM": patch, "TN": patch} for side, depth, patch in TELLING)
-    patches = [register_tile.kernel_with(**sizes) for sizes in settings]
+    settings = [{"BM": side, "BN": side, "BK": depth, "TM": patch, "TN": patch} for side, depth, patch in TELLING]
+    settings += [{name: size} for name, sizes in register_tile.SIZES.items() for size in sizes]
+    patches = []
+    for sizes in settings:
+        with contextlib.suppress(CannotShow):  # sizes that break a rule
+            patches.append(register_tile.kernel_with(**sizes))
     found = [(one.source, one.entry) for one in (*tiled, *racing, *patches)]
     found += [(tile_store.TILE_SOURCE, f"store_tile<{vector}>") for vector in tile_store.VECTORS.values()]
     found += [(vector_width.COPY_SOURCE, width.entry) for width in vector_width.WIDTHS]
