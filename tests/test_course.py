@@ -6,7 +6,7 @@ from IPython.core.error import UsageError
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
-from helpers import course, run
+from helpers import course, gpu, run
 from helpers.draw.theme import Figure
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress
@@ -103,10 +103,10 @@ def test_explorers_take_the_kernel_that_the_course_goes_on_with(name, grid):
 
 def test_a_learners_kernel_multiplies_and_refuses_what_it_does_not_take():
     A, B = np.ones((16, 24), np.float32), np.ones((24, 32), np.float32)
-    C = np.full((16, 32), np.nan, np.float32)
+    A, B, C = gpu.asarray(A), gpu.asarray(B), gpu.full((16, 32), np.nan, np.float32)
     launch = course.kernel("naive").launch(16, 32, 24)
     run.run(launch, A, B, C)
-    assert (C == 24).all()
+    assert (gpu.asnumpy(C) == 24).all()
     with pytest.raises(ValueError, match="takes no alpha"):
         run.run(launch, A, B, C, alpha=2.0)
 
