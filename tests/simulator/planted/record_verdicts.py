@@ -1,4 +1,4 @@
-"""compute-sanitizer's verdict on every planted bug: `python tests/planted/record_verdicts.py OUTPUT.json`.
+"""compute-sanitizer's verdict on every planted bug: `python -m tests.simulator.planted.record_verdicts OUTPUT.json`.
 
 Needs a GPU, CuPy and compute-sanitizer. Each launch runs in a process of its own under each of the four tools; the
 result is tests/simulator/goldens/sanitizer.json. An existing file is updated: verdicts on kernels whose source or
