@@ -19,13 +19,11 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from helpers import devices
 from helpers.sentences import Sentence
@@ -34,9 +32,6 @@ if TYPE_CHECKING:
     from helpers.devices import Device
 
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
-
-# CuPy's names that notebooks may use. They are looked up at the first use, see __getattr__.
-_CUPY_NAMES = ("RawModule", "ndarray", "asarray", "array", "empty", "zeros", "ones", "full", "asnumpy")
 
 
 class BackendError(Sentence, Exception):
@@ -169,16 +164,20 @@ def record(*args: Any, **kwargs: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """CuPy's names, resolved at use (PEP 562)."""
-    if name not in _CUPY_NAMES:
+    """CuPy's names, resolved at use (PEP 562). AttributeError, with a sentence, for one that is not simulated."""
+    if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "RawModule" and backend() == "gpu":
-        return _raw_module()
-    return getattr(_cupy(), name) if backend() == "gpu" else _simulated_names()[name]
+    if backend() == "gpu":
+        return _raw_module() if name == "RawModule" else getattr(_cupy(), name)
+    if name not in _simulated_names():
+        raise AttributeError(
+            f"gpu.{name} is not simulated. Here are {', '.join(sorted(_simulated_names()))}; with a GPU all of CuPy is."
+        )
+    return _simulated_names()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_CUPY_NAMES})
+    return sorted({*globals(), *_simulated_names()})
 
 
 def _cupy() -> ModuleType:
@@ -210,37 +209,7 @@ def _raw_module() -> type:
 
 @cache
 def _simulated_names() -> Mapping[str, Any]:
-    """The simulator's counterparts of _CUPY_NAMES, with CuPy's signatures as far as a notebook uses them."""
-    simulator = _simulator()
-    DeviceArray = simulator.DeviceArray
+    """The simulator's counterparts of CuPy's names, with CuPy's signatures as far as a learner uses them."""
+    from helpers.simulator.cuda.names import names
 
-    def array(host: Any, dtype: Any = None) -> Any:
-        """Copy a host array (or a list) to the device."""
-        return np.array(host, dtype=dtype, order="C", subok=False).view(DeviceArray)
-
-    def asarray(host: Any, dtype: Any = None) -> Any:
-        """The device array itself if it is one already, else a copy of the host array on the device."""
-        if isinstance(host, DeviceArray) and (dtype is None or host.dtype == np.dtype(dtype)):
-            return host
-        return array(host, dtype)
-
-    def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-        """A device array with every element equal to fill_value."""
-        return np.full(shape, fill_value, dtype).view(DeviceArray)
-
-    def zeros(shape: Any, dtype: Any = float) -> Any:
-        """A device array of zeros."""
-        return np.zeros(shape, dtype).view(DeviceArray)  # takes no memory before it is touched
-
-    def ones(shape: Any, dtype: Any = float) -> Any:
-        """A device array of ones."""
-        return full(shape, 1, dtype)
-
-    def asnumpy(device_array: Any) -> np.ndarray:
-        """A copy of a device array on the host."""
-        return np.array(device_array, subok=False)
-
-    names: dict[str, Callable[..., Any] | type] = {
-        function.__name__: function for function in (array, asarray, full, zeros, ones, asnumpy)
-    }
-    return {**names, "empty": simulator.empty, "RawModule": simulator.RawModule, "ndarray": DeviceArray}
+    return names()
