@@ -23,7 +23,7 @@ class ThreadMap:
 
     name: the kernel's.  grid, block: the launch.  owner_block, owner_thread: (M, N) linear numbers of the block in the
     grid and of the thread in its block, NOBODY where no thread stored.  writers: (M, N) how many threads stored it; the
-    owner is the last of them.
+    owner is the last of them.  array: the name of what is stored.
     """
 
     name: str
@@ -32,6 +32,7 @@ class ThreadMap:
     owner_block: np.ndarray
     owner_thread: np.ndarray
     writers: np.ndarray
+    array: str = "C"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -88,9 +89,8 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
                 owner_block[cells] = x + facts.grid[0] * (y + facts.grid[1] * z)
                 owner_thread[cells] = threads[store.active]
                 np.add.at(writers, cells, 1)
-    return ThreadMap(
-        name, facts.grid, facts.block, *(values.reshape(shape) for values in (owner_block, owner_thread, writers))
-    )
+    owners = (values.reshape(shape) for values in (owner_block, owner_thread, writers))
+    return ThreadMap(name, facts.grid, facts.block, *owners, array=array)
 
 
 @lru_cache(maxsize=16)

@@ -42,7 +42,7 @@ def thread_map_figure(data: ThreadMap, block: int = 0, thread: int = 0) -> theme
         raise ValueError(
             f"There is no thread {thread} in block {block}: the launch has {data.blocks} blocks of {data.threads}."
         )
-    title = f"{data.name}, block {data.block}, grid {data.grid}: who computes C?"
+    title = f"{data.name}, block {data.block}, grid {data.grid}: who computes {data.array}?"
     drawn, axes = page.page(HEIGHT, title, caption(data, block, thread), CAPTION_LINES)
     with theme.style():
         _legend(axes, data.uncomputed > 0)
@@ -124,7 +124,9 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
     if data.uncomputed:
         missing = theme.thousands(data.uncomputed)
         why = ": grid too small" if data.blocks * data.threads < data.writers.size else ""
-        sentence += f" No thread computes {missing} of C's {theme.thousands(data.writers.size)} elements{why}."
+        sentence += (
+            f" No thread computes {missing} of {data.array}'s {theme.thousands(data.writers.size)} elements{why}."
+        )
     idle = data.blocks * data.threads - _threads_with_work(data)
     twice = int((data.writers > 1).sum())
     if twice:
@@ -132,7 +134,7 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         sentence += f" {theme.thousands(twice)} elements are computed by {times} threads each, all but one for nothing."
     elif idle:
         total = theme.thousands(data.blocks * data.threads)
-        sentence += f" {theme.thousands(idle)} of {total} threads lie outside C and compute nothing."
+        sentence += f" {theme.thousands(idle)} of {total} threads lie outside {data.array} and compute nothing."
     return sentence
 
 
@@ -145,8 +147,12 @@ def _what(data: ThreadMap, block: int, thread: int) -> str:
     """'C[65, 3]', 'the 8 × 8 elements from C[0, 8] on' or 'nothing, it lies outside C'."""
     cells = data.elements(block, thread)
     if not len(cells):
-        return "nothing that lasts: another thread stores over it" if _shadowed(data) else "nothing: it lies outside C"
-    first = f"C[{cells[0][0]}, {cells[0][1]}]"
+        return (
+            "nothing that lasts: another thread stores over it"
+            if _shadowed(data)
+            else f"nothing: it lies outside {data.array}"
+        )
+    first = f"{data.array}[{cells[0][0]}, {cells[0][1]}]"
     return first if len(cells) == 1 else f"{theme.plural(len(cells), 'element')} from {first} on"
 
 
@@ -211,7 +217,7 @@ def _whole(axes: Axes, data: ThreadMap, block: int, rows: slice, columns: slice)
     right = MAP_X + N * cell + 10
     page.arrow(axes, (right, middle), (GLASS_X - 32, middle), theme.INK)
     page.text(axes, (right + GLASS_X - 32) / 2, middle - 12, "magnified", ha="center")
-    page.text(axes, MAP_X, MAP_Y - 13, f"C: {M} rows, {N} columns", color=theme.INK)
+    page.text(axes, MAP_X, MAP_Y - 13, f"{data.array}: {M} rows, {N} columns", color=theme.INK)
     page.text(axes, MAP_X - 8, MAP_Y + 6, "0", ha="right")
     page.text(axes, MAP_X - 8, MAP_Y + M * cell - 6, M - 1, ha="right")
     _block_names(axes, data, MAP_X, MAP_Y, cell, slice(0, M), slice(0, N), 11.0)
@@ -299,15 +305,15 @@ def _neighbour(data: ThreadMap, block: int, thread: int) -> list[str]:
         return []
     columns = data.shape[1]
     row, col = map(int, here[0])
-    found = [f"C[{row}, {col}] is float {row}·{columns} + {col} = {theme.thousands(row * columns + col)} of C"]
+    at = f"{row}·{columns} + {col} = {theme.thousands(row * columns + col)}"
+    found = [f"{data.array}[{row}, {col}] is float {at} of {data.array}"]
     lane = thread % WARP
     following = data.elements(block, thread + 1)
     if lane < WARP - 1 and len(following):
         far = int((following[0] - here[0]) @ (columns, 1))
         floats = theme.plural(abs(far), "float")
-        found.append(
-            f"lane {lane + 1} is {floats} {'further' if far >= 0 else 'back'}: C[{following[0][0]}, {following[0][1]}]"
-        )
+        place = f"{data.array}[{following[0][0]}, {following[0][1]}]"
+        found.append(f"lane {lane + 1} is {floats} {'further' if far >= 0 else 'back'}: {place}")
     return found
 
 

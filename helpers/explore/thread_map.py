@@ -48,7 +48,7 @@ class ThreadMapExplorer(LiveExplorer):
     """Controls for the launch (C's shape, block, grid) and for what is selected in it (a block, a thread)."""
 
     def __init__(self, kernels: Sequence[tuple[str, Launch]], block: Dims, shape: tuple[int, int]) -> None:
-        self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
+        self.kernel = choice_buttons("x is", kernels, kernels[0][1])
         shapes = [(f"{rows} × {columns}", (rows, columns)) for rows, columns in dict.fromkeys((*SHAPES, shape))]
         self.shape = choice_slider("shape of C", shapes, shape)
         self.dims = [
@@ -60,7 +60,7 @@ class ThreadMapExplorer(LiveExplorer):
         self.thread = number_slider("show thread", 0)
         x, y, z = self.dims
         rows = [
-            [labelled("x runs", self.kernel)],
+            [labelled("x is", self.kernel)],
             [self.shape, z],
             [x, y],
             [self.grid_x, self.grid_y],
@@ -102,8 +102,8 @@ def explore(
     `own` puts a learner's kernel first, before the naive and the coalesced one, with its own block and shape.
     """
     kernels = [
-        ("along the columns (coalesced)", get("coalesced").launch(*shape, DEPTH)),
-        ("down the rows (naive)", get("naive").launch(*shape, DEPTH)),
+        ("the column index (coalesced)", get("coalesced").launch(*shape, DEPTH)),
+        ("the row index (naive)", get("naive").launch(*shape, DEPTH)),
     ]
     if own is not None:
         mine = launch_of(own, *shape, DEPTH)

@@ -18,7 +18,7 @@ from helpers.exercises.framework.problems import Case
 
 BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")
-SUM = "float acc = 0.0f;"
+SUM = "float sum = 0.0f;"
 STORE = "C[row * N + col] = alpha"
 
 
@@ -38,18 +38,18 @@ def launched(monkeypatch) -> list[str]:
 
 BROKEN = {
     "endless": (SUM, f"{SUM} while (true) {{}}", "still running"),
-    "endless with a step": ("++k) acc", "k += 0) acc", "still running"),
+    "endless with a step": ("++k) sum", "k += 0) sum", "still running"),
     "endless at a barrier": (SUM, f"{SUM} while (true) __syncthreads();", "still running"),
     "beyond the end": (STORE, "C[row * N + col + M * N] = alpha", "outside the arrays"),
     "far away": (STORE, "C[row * N + col + (1 << 28)] = alpha", "far from every array"),
-    "a race": (STORE, "C[0] = acc; C[row * N + col] = alpha", "race in global memory"),
+    "a race": (STORE, "C[0] = sum; C[row * N + col] = alpha", "race in global memory"),
     "half a barrier": (SUM, f"{SUM} if (threadIdx.x < 3) __syncthreads();", "__syncthreads()"),
     "a trap": (SUM, f"{SUM} if (row == 3) __trap();", "__trap()"),
-    "unaligned": (SUM, "float acc = *(double *)&C[1];", "not a multiple of 8"),
-    "nothing stored": (STORE, "acc = alpha", "was not written by any thread"),
-    "too much shared memory": (SUM, "__shared__ float s[99999]; s[row] = 1; float acc = s[col];", "49152 bytes"),
-    "no CUDA": (SUM, "float acc = lambda x: x;", "error"),
-    "another name": ("sgemm_naive", "mine", "no kernel called sgemm_naive"),
+    "unaligned": (SUM, "float sum = *(double *)&C[1];", "not a multiple of 8"),
+    "nothing stored": (STORE, "sum = alpha", "was not written by any thread"),
+    "too much shared memory": (SUM, "__shared__ float s[99999]; s[row] = 1; float sum = s[col];", "49152 bytes"),
+    "no CUDA": (SUM, "float sum = lambda x: x;", "error"),
+    "another name": ("sgemm(", "mine(", "no kernel called sgemm"),
     "other parameters": ("int K, float alpha", "float alpha, int K", "Argument"),
     "wrong": ("k * N + col", "k + col * K", "Why: B is read as if"),
 }  # fmt: skip
@@ -90,7 +90,7 @@ def test_what_is_no_text_is_said_to_be_none(source):
 
 def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     verdict = BETA.check(BETA.solved.replace("row * K + k]", "row * K + k] * (col == 5 ? 2.0f : 1.0f)"))
-    found = re.search(r"C\[0, 5\] is (\S+), expected (\S+)\. Thread \(5, 0\) of block \(0, 0\) wrote it in line 11",
+    found = re.search(r"C\[0, 5\] is (\S+), expected (\S+)\. Thread \(0, 5\) of block \(0, 0\) wrote it in line 18",
                       verdict.sentence)  # fmt: skip
     assert found, verdict.sentence
     got, expected = (float(number.rstrip(".").replace("\u2212", "-")) for number in found.groups())
@@ -108,9 +108,9 @@ def test_what_was_checked_is_said():
 def test_what_a_kernel_prints_is_quoted_once_and_shortened():
     out = StringIO()
     with redirect_stdout(out):
-        verdict = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("row %d\\n", row);'))
+        verdict = BETA.check(BETA.solved.replace(SUM, f'{SUM} printf("column %d\\n", col);'))
     assert out.getvalue() == ""
-    assert verdict.passed and verdict.sentence.count("row 0") == 12 and "lines more" in verdict.sentence
+    assert verdict.passed and verdict.sentence.count("column 0") == 8 and "lines more" in verdict.sentence
 
 
 def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):

@@ -9,9 +9,9 @@ K_LOOP = "for (int k0 = 0; k0 < K;"
 
 # (exercise, what stands in its solution, what stands there instead, what the verdict says)
 CAUGHT = [
-    ("warp_numbers", "threadIdx.x + blockDim.x *", "threadIdx.x - blockDim.x *", "W[1, 0] is"),
-    ("rows_and_columns", "row < M &&", "row < N &&", "was not written by any thread"),
-    ("beta", "beta == 0.0f ? 0.0f", "beta == 1.0f ? 0.0f", slips.sentence("C_read_when_beta_0")),
+    ("warp_numbers", "threadIdx.x + blockDim.x *", "threadIdx.x - blockDim.x *", "W[2, 0] is"),
+    ("rows_and_columns", "row < M &&", "row < N &&", "outside the arrays"),
+    ("beta", "if (beta != 0.0f)", "if (beta != 1.0f)", slips.sentence("C_read_when_beta_0")),
     ("beta", "A[row * K + k]", "A[row * M + k]", slips.sentence("A_width_M")),
     ("beta", "++k", "k += 2", "expected"),
     ("flat_block", "threadIdx.x % 16", "threadIdx.x % 15", "race in global memory"),

@@ -1,15 +1,23 @@
-"""What the learner writes in notebook 02: the first matrix multiplication, one thread for each element."""
+"""What the learner writes in notebook 02: the first matrix multiplication, and then the same for every size."""
 
 from __future__ import annotations
 
+from gemm_kernels import OwnKernel, get
+from helpers import run
+from helpers.devices import WARP
 from helpers.exercises.framework import slips
 from helpers.exercises.framework.blank import NEVER_SET, Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
 
 BLOCK = (8, 16)  # rows and columns of C: the two differ, so that a mix-up of x and y shows
+NO_ELEMENT = (
+    "The grid is rounded up to whole blocks: a thread whose row is M or more, or whose column is N or more, must do "
+    "nothing."
+)
 
 NAIVE = Blank(
     name="naive",
@@ -49,3 +57,53 @@ NAIVE = Blank(
         Wrong("adds_to_C", slips.sentence("C_added_to_C")),
     ),
 )  # fmt: skip
+
+BETA = Blank(
+    name="beta",
+    notebook="02",
+    title="Write it: every size, and the whole formula",
+    difficulty=2,
+    task="Write C = alpha · A · B + beta · C for every M, N and K. The grid is rounded up to whole blocks of 8 × 16 "
+    "threads, so some threads have no element and must touch nothing. With beta = 0 the old C may hold anything, even "
+    "NaN, and must not be read.",
+    hints=(
+        "Begin with your kernel from above. A thread has no element if its row or its column is too large, and then "
+        "`return;` ends it.",
+        "What is 0 · NaN? Try it in Python: 0 * float('nan'). So the old C must be read in one branch only, the one "
+        "where beta is not 0.",
+        "if (row >= M || col >= N) return; and at the end: float old = 0.0f; if (beta != 0.0f) old = C[row * N + col]; "
+        "What is left is the line that stores alpha * sum + beta * old.",
+    ),
+    problem=Gemm("sgemm", BLOCK, BLOCK, Tiles(BM=8, BN=16), rows_along="x"),
+    picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=5),
+    wrong=(
+        Wrong("no_guard", NO_ELEMENT),
+        Wrong("one_too_many", NO_ELEMENT),
+        Wrong("guard_with_and", NO_ELEMENT),
+        Wrong("guard_swapped", slips.sentence("guards_swapped")),
+        Wrong("in_the_loop", "beta · C is added in every iteration of the loop, K times, and then multiplied by alpha: "
+              "it belongs after the loop."),
+        Wrong("beta_ignored", slips.sentence("beta_ignored")),
+        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
+        Wrong("beta_is_1", slips.sentence("beta_taken_for_1")),
+        Wrong("alpha_on_both", slips.sentence("alpha_on_both")),
+        Wrong("product_lost", slips.sentence("nothing_added")),
+    ),
+)  # fmt: skip
+
+
+def instructions_per_warp() -> dict[str, float]:
+    """What a warp executes for M = N = K = 64: our plain kernel, and what each addition makes of it, simulated."""
+    plain, size = NAIVE.solved, 64
+    versions = {
+        "A · B, whole blocks": (plain, "sgemm", False),
+        "+ guard": (plain.replace("    // 2.", "    if (row >= M || col >= N) return;\n    // 2."), "sgemm", False),
+        "+ alpha and beta": (BETA.solved, "sgemm", True),
+        "+ size_t: naive of the ladder": (get("naive").source, "sgemm_naive", True),
+    }
+    found = {}
+    for name, (source, entry, scaled) in versions.items():
+        own = OwnKernel(source, entry, BLOCK, rows_along="x", scaled=scaled)
+        executed = run.record_whole(own.launch(size, size, size)).counters["smsp__inst_executed.sum"]
+        found[name] = executed / (size * size / WARP)
+    return found

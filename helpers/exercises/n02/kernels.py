@@ -1,4 +1,4 @@
-"""Exercises of notebook 02 whose answer is a kernel: which warp, which element, and the whole formula."""
+"""Exercises of notebook 02 whose answer is a kernel to change: which warp, and which element."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ WARP_NUMBERS = KernelExercise(
         "warp_numbers",
         _shapes(
             (4, 128, (128, 1)),
+            (32, 48, (16, 16)),  # the launch of the picture, and the first in which the starter is wrong
             (16, 32, (32, 8)),
-            (32, 48, (16, 16)),
             (24, 24, (8, 8)),
             (19, 37, (16, 8)),
             (50, 3, (2, 64)),
@@ -104,8 +104,8 @@ ROWS_AND_COLUMNS = KernelExercise(
     notebook="02",
     title="Bug hunt: it worked for square matrices",
     difficulty=2,
-    task="B = alpha · A, one element for each thread. The grid was made for x along the columns. The author tried "
-    "64 × 64 only. Make it right for every M and N, and let neighbouring lanes have neighbouring columns.",
+    task="B = alpha · A, one element per thread. The launch has enough threads along x for the N columns and along y "
+    "for the M rows. The author tried 64 × 64 only. Make the kernel right for every M and N.",
     hints=(
         "Look at the picture: which part of B does nobody write, and how many rows and columns do the blocks cover?",
         "The launch has enough blocks along x for N columns, and enough along y for M rows.",
@@ -115,7 +115,7 @@ ROWS_AND_COLUMNS = KernelExercise(
         "scale_matrix",
         tuple(
             Case({"M": M, "N": N}, alpha=1.25)
-            for M, N in ((16, 16), (64, 64), (8, 64), (64, 16), (19, 37), (50, 21), (1, 40), (30, 1), (1, 1))
+            for M, N in ((16, 16), (64, 64), (19, 37), (8, 64), (64, 16), (50, 21), (1, 40), (30, 1), (1, 1))
         ),
         _scaled,
         (
@@ -140,31 +140,6 @@ ROWS_AND_COLUMNS = KernelExercise(
     ),
 )  # fmt: skip
 
-
-BETA = KernelExercise(
-    name="beta",
-    notebook="02",
-    title="The whole formula: C = alpha · A · B + beta · C",
-    difficulty=2,
-    task="The kernel leaves alpha · A · B in C. Add beta · C, for every beta. With beta = 0 the old C may "
-    "hold anything, even NaN, and must not be read.",
-    hints=(
-        "What is 0 · NaN? Try it in Python: 0 * float('nan').",
-        "The old C must be read in one branch only, the one where beta is not 0.",
-        "alpha * acc + (beta == 0.0f ? 0.0f : beta * C[row * N + col])",
-    ),
-    problem=Gemm("sgemm_naive", (16, 8), (8, 16), Tiles(BM=8, BN=16)),
-    picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=5),
-    wrong=(
-        Wrong("starter", slips.sentence("beta_ignored")),
-        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
-        Wrong("beta_is_1", slips.sentence("beta_taken_for_1")),
-        Wrong("alpha_on_both", slips.sentence("alpha_on_both")),
-        Wrong("in_the_loop", "beta · C is added in every round of the loop, K times, and then multiplied by alpha: it "
-              "belongs after the loop."),
-        Wrong("product_lost", slips.sentence("nothing_added")),
-    ),
-)  # fmt: skip
 
 SIXTEEN_ROWS = (
     "This makes 16 rows of 8 columns: the tile has 8 rows of 16. Rows reach into the next block's tile, and half of "

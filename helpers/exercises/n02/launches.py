@@ -48,7 +48,7 @@ def predict_owner() -> Prediction:
         reasons={
             "C[3, 1]": "That would be the same for every block: blockIdx is missing.",
             "C[3, 33]": "row = 0 · 16 + 3 from the x members, col = 2 · 16 + 1 from the y members.",
-            "C[33, 3]": "Row and column have traded places: in this kernel x runs down the rows.",
+            "C[33, 3]": "Row and column have traded places: in this kernel x is the row index.",
             "C[1, 35]": "Here the x of the thread went with the y of the block.",
         },
         answer=f"C[{row}, {col}]",
@@ -153,7 +153,7 @@ def _turned(block: Sequence[int], grid: Sequence[int]) -> str:
         return ""
     if turned.uncomputed:
         return ""
-    return "With x and y of the grid exchanged it would be complete: in this kernel x runs down the rows."
+    return "With x and y of the grid exchanged it would be complete: in this kernel x is the row index."
 
 
 def _dims(launch: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -181,12 +181,12 @@ WHOLE_LAUNCH = ValueExercise(
     notebook="02",
     title="A launch that wastes nothing",
     difficulty=2,
-    task=f"C has {COVERED[0]} rows and {COVERED[1]} columns, and the kernel is naive: x runs down the rows. Choose "
+    task=f"C has {COVERED[0]} rows and {COVERED[1]} columns, and the kernel is naive: x is the row index. Choose "
     "block and grid so that all of C is computed, no thread lies outside it, and every lane has work.",
     hints=(
         f"No thread lies outside if the block's x divides {COVERED[0]} and its y divides {COVERED[1]}.",
         f"Every lane has work if x · y is a multiple of 32. Which divisors of {COVERED[1]} are powers of two?",
-        f"With blocks of (32, 8) the grid's x counts blocks down the {COVERED[0]} rows, and y those along the columns.",
+        f"With blocks of (32, 8) the grid's x must cover {COVERED[0]} rows, and its y {COVERED[1]} columns.",
     ),
     variable="launch",
     starter={"block": (16, 16), "grid": (6, 3)},
