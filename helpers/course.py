@@ -14,7 +14,7 @@ my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the k
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from IPython import get_ipython
 from IPython.core.error import UsageError
@@ -24,12 +24,14 @@ from gemm_kernels import OwnKernel
 from helpers import compiler
 from helpers.compiler import CompileError
 from helpers.draw import theme
+from helpers.draw.tables import Table
 from helpers.exercises import get
-from helpers.exercises.framework import kept
+from helpers.exercises.framework import kept, rungs
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
+from helpers.measure.measurement import Measurement
 
 OPTIONS = ("-std=c++17",)
 
@@ -105,11 +107,25 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None) -> OwnKernel:
     exercise = _exercise(name)
     if not isinstance(exercise, Blank) or not isinstance(exercise.problem, Gemm):
         raise ValueError(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
-    problem, written = exercise.problem, exercise.written
-    return OwnKernel(
-        written.source, problem.entry, problem.block, problem.tile, problem.tiles.BK or 1, shape, problem.shared_bytes,
-        name=f"{name} ({written.by})", rows_along=problem.rows_along, scaled=problem.scaled,
-    )  # fmt: skip
+    written = exercise.written
+    return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})")
+
+
+def my_ladder(size: int = rungs.SHOWN) -> Table:
+    """Every multiplication that the learner wrote, beside the course's where a blank is still open; see `rungs`."""
+    return rungs.my_ladder(size)
+
+
+def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
+    """The speed of the plain kernel that solves a blank, recorded at M = N = K = size (`.gflops`, `.label`).
+
+    ValueError, with a sentence, where it was not recorded.
+    """
+    found = rungs.recorded(name, size)
+    if found is None:
+        known = ", ".join(blank.name for blank in rungs.rungs())
+        raise ValueError(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
+    return found
 
 
 def _exercise(name: str) -> Exercise | None:

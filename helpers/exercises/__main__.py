@@ -3,6 +3,7 @@
 python -m helpers.exercises                      lists them
 python -m helpers.exercises NAME …               prints their notebook cells
 python -m helpers.exercises --contract [NAME …]  submits all known solutions, and prints how many are diagnosed
+python -m helpers.exercises --record             times the solutions of the blanks on a GPU, for the learner's ladder
 """
 
 import argparse
@@ -10,13 +11,14 @@ import os
 import sys
 
 from helpers.exercises import EXERCISES, get
-from helpers.exercises.framework import contract, progress
+from helpers.exercises.framework import contract, progress, rungs
 
 
 def main(arguments: list[str]) -> int:
     """Print what was asked for; 2 if there is no such exercise."""
     parser = argparse.ArgumentParser(prog="python -m helpers.exercises", description=__doc__.split("\n")[0])
     parser.add_argument("--contract", action="store_true", help="submit all known solutions, and count the diagnoses")
+    parser.add_argument("--record", action="store_true", help="time the solutions of the blanks on a GPU")
     parser.add_argument("names", nargs="*", help="exercises; default: all")
     options = parser.parse_args(arguments)
     try:
@@ -24,6 +26,9 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.record:
+        print(rungs.record())
+        return 0
     if options.contract:
         os.environ[progress.ENVIRONMENT_VARIABLE] = "off"
         for line in contract.table(chosen or EXERCISES):

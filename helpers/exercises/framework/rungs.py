@@ -1,0 +1,172 @@
+"""The learner's own ladder: every multiplication that they wrote, what it asks of memory, and how fast it is.
+
+Counters are those of the learner's kernel, from the simulator. Speeds of the course's plain kernels, which are the
+solutions, were recorded on a GPU; the learner's own is timed where there is one.
+
+    python -m helpers.exercises --record     on a GPU: time the solutions, and write recordings/<gpu>/plain.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+
+from gemm_kernels import Launch, OwnKernel
+from helpers import devices, gpu, run
+from helpers.analysis.block_shapes import sectors_per_request
+from helpers.draw import theme
+from helpers.draw.tables import Table
+from helpers.exercises.framework.blank import LEARNER, Blank
+from helpers.exercises.framework.catalogue import EXERCISES
+from helpers.exercises.framework.gemm import Gemm
+from helpers.measure import recordings
+from helpers.measure.bench import cublas_sgemm
+from helpers.measure.measurement import MEASURED, Measurement, Timing
+from helpers.measure.problem import Reference, problem
+from helpers.measure.provenance import provenance
+from helpers.measure.timing import interleave
+
+SUITE = "plain"
+SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
+SHOWN = 2048
+COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted
+LAST = "10"  # the last notebook whose kernel is a rung; those of notebook 12 show one idea on a small kernel
+
+
+def rungs() -> tuple[Blank, ...]:
+    """The blanks that multiply matrices, in the order of the course."""
+    return tuple(
+        one for one in EXERCISES if isinstance(one, Blank) and isinstance(one.problem, Gemm) and one.notebook <= LAST
+    )
+
+
+def kernel_of(blank: Blank, source: str) -> OwnKernel:
+    """A source for a blank, with the launch that the blank has. blank: one of a multiplication."""
+    problem_ = blank.problem
+    assert isinstance(problem_, Gemm)
+    return OwnKernel(
+        source, problem_.entry, problem_.block, problem_.tile, problem_.tiles.BK or 1, None, problem_.shared_bytes,
+        name=blank.name, rows_along=problem_.rows_along, scaled=problem_.scaled,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One kernel of the learner's ladder.
+
+    blank: which.  written: whether the learner wrote it.  sectors: per load request to global memory.  loads: requests
+    to shared memory per FMA of a warp, 0 without shared memory.  speed: measured here or recorded, None if neither.
+    """
+
+    blank: Blank
+    written: bool
+    sectors: float
+    loads: float
+    speed: Measurement | None
+
+
+def my_rungs(size: int = SHOWN) -> tuple[Rung, ...]:
+    """The ladder as it stands: accepted kernels, and for a blank that is still open the course's."""
+    found = []
+    for blank in rungs():
+        written = blank.written
+        own = written.by == LEARNER
+        recording = run.record(kernel_of(blank, written.source).launch(*COUNTED))
+        fmas = max(1, recording.instructions("FFMA"))
+        loads = recording.total("requests", "shared", "ld") / fmas
+        found.append(Rung(blank, own, sectors_per_request(recording), loads, _speed(blank, written.source, own, size)))
+    return tuple(found)
+
+
+def _speed(blank: Blank, source: str, own: bool, size: int) -> Measurement | None:
+    if gpu.backend() == "gpu":
+        (measured,) = timed([kernel_of(blank, source).launch(size, size, size)])
+        return measured
+    return None if own else recorded(blank.name, size)
+
+
+def recorded(name: str, size: int, gpu_name: str = devices.DEFAULT.name) -> Measurement | None:
+    """The recorded speed of a plain kernel, the solution of a blank, at M = N = K = size; None if there is none."""
+    try:
+        rows = recordings.raw(gpu_name, SUITE)["rows"]
+    except recordings.NoRecording:
+        return None
+    for row in rows:
+        if (row["kernel"], row["M"], row["N"], row["K"]) == (name, size, size, size):
+            return Measurement.from_row({key: value for key, value in row.items() if key != "sha256"}, gpu_name)
+    return None
+
+
+def my_ladder(size: int = SHOWN) -> Table:
+    """The learner's ladder as a table: whose each kernel is, what it asks for, and its speed with its label."""
+    rows = []
+    for rung in my_rungs(size):
+        speed = f"{theme.thousands(rung.speed.gflops)}" if rung.speed else "–"
+        label = rung.speed.label if rung.speed else "timed where a GPU is"
+        rows.append(
+            (
+                rung.blank.notebook, rung.blank.name, "yours" if rung.written else "the course's",
+                f"{rung.sectors:.1f}", f"{rung.loads:.2f}", speed, label,
+            )
+        )  # fmt: skip
+    header = ("notebook", "kernel", "whose", "sectors per load request", "shared loads per FMA", "GFLOPS", "speed")
+    sides = theme.thousands(size)
+    caption = f"Your ladder. Counters are simulated; speeds are for M = N = K = {sides}."
+    return Table(header, tuple(rows), caption, words=frozenset({1, 2, 6}))
+
+
+# --- on a GPU ---------------------------------------------------------------------------------------------------------
+
+
+def timed(launches: Sequence[Launch], budget_s: float = 0.3) -> list[Measurement]:
+    """Launches of one shape, timed in turns with cuBLAS after each was checked against float64. Needs a GPU.
+
+    WrongResult if a result is wrong. alpha is 1 and beta 0, as plain kernels have it.
+    """
+    (M, N, K) = launches[0].shape
+    A, B, _ = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+    reference = Reference.of(A, B)
+    starts: list[Callable[[], None]] = []
+    errors = []
+    for launch in launches:
+        C = gpu.full((M, N), np.nan, np.float32)
+        starts.append(partial(run.start, run.function(launch.source, launch.entry), launch, A, B, C))
+        starts[-1]()
+        gpu.synchronize()
+        errors.append(reference.check(C))
+    C = gpu.full((M, N), np.nan, np.float32)
+    milliseconds = interleave([*starts, partial(cublas_sgemm, M, N, K, 1.0, A, B, 0.0, C)], budget_s)
+    cublas = Timing.of(milliseconds[:, -1])
+    return [
+        Measurement(
+            launch.name, {}, launch.block, M, N, K, Timing.of(milliseconds[:, column]), cublas, errors[column],
+            gpu.name(), MEASURED,
+        )
+        for column, launch in enumerate(launches)
+    ]  # fmt: skip
+
+
+def sha256(blank: Blank) -> str:
+    """Of the solution's text, by which a test sees that what was recorded is what the course shows."""
+    return hashlib.sha256(blank.solved.encode()).hexdigest()
+
+
+@cache
+def _hashes() -> dict[str, str]:
+    return {blank.name: sha256(blank) for blank in rungs()}
+
+
+def record() -> str:
+    """Time the solutions on the GPU at hand, and write what was measured. Returns where."""
+    rows = []
+    for size in SIZES:
+        launches = [kernel_of(blank, blank.solved).launch(size, size, size) for blank in rungs()]
+        for measured in timed(launches, budget_s=4.0):
+            rows.append({**measured.row(), "sha256": _hashes()[measured.kernel]})
+    file = recordings.path(gpu.name(), SUITE)
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    return str(file)
