@@ -93,13 +93,6 @@ class Phase:
         places = np.flatnonzero(self._holds[array] == element)
         return int(places[0]) if len(places) else EMPTY
 
-    def element_at(self, word: int) -> tuple[str, int] | None:
-        """(array, element) that a shared word holds."""
-        for array, elements in self._holds.items():
-            if 0 <= word < len(elements) and elements[word] != EMPTY:
-                return array, int(elements[word])
-        return None
-
 
 def staged_phases(recording: Recording, block: tuple[int, ...] = (0, 0, 0)) -> tuple[Phase, ...]:
     """The phases of one traced block. Raises CannotTell, in a sentence, for a kernel whose phases cannot be told.

@@ -19,13 +19,15 @@ from helpers.simulator import Recording
 class Race:
     """Two accesses of one shared word by two threads with no barrier between them, one of them a store.
 
-    missing: what was taken out, "the first __syncthreads()".  word: of shared memory, counted from 0.
-    write_text, read_text: the source lines.  overwrites: the store comes later, in the next phase of the loop, and may
-    destroy what the other thread has yet to read. Otherwise the read comes later, and may find what was there before.
+    missing: what was taken out, "the first __syncthreads()".  place: the word, as the source says it: "Bs[0][0]".
+    block: its index.  write_text, read_text: the source lines.  overwrites: the store comes later, in the next phase of
+    the loop, and may destroy what the other thread has yet to read. Otherwise the read comes later, and may find what
+    was there before.
     """
 
     missing: str
-    word: int
+    place: str
+    block: tuple[int, int, int]
     write_line: int
     write_thread: tuple[int, int, int]
     write_text: str

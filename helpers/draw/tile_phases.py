@@ -2,8 +2,7 @@
 
 On the left the matrices as they lie in a multiplication: B above C, A beside it, with what the block loads in this
 phase. On the right the same, magnified, in shared memory: the selected thread reads a row of the A tile and a column of
-the B tile. Below, the bytes that the block asks global memory for, beside what it would ask for without sharing; or,
-where a barrier is missing, the race.
+the B tile. Below, the bytes that the block asks global memory for, beside what it would ask for without sharing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import FancyArrowPatch
 
 from helpers.analysis.staging import Phase
-from helpers.analysis.tile_phases import Race, TilePhases
+from helpers.analysis.tile_phases import TilePhases
 from helpers.devices import FLOAT_BYTES, unravel
 from helpers.draw import page, theme
 
@@ -37,12 +36,12 @@ BARS_Y, BAR_STEP, BAR_HEIGHT, BAR_X = 470.0, 30.0, 20.0, 264.0
 HEIGHT = 540.0
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
+READS_WIDTH = 156.0  # of "thread reads 16 floats"
 CELL_LINES_FROM = 7.0  # pixels of a cell from which on its outline is drawn
-CODE_SIZE, CODE_LETTERS = 10.5, 76
 ROWS_Y, ROW, ROW_MATRICES, ROW_PHASES, ROW_USES, ROW_BAR = 86.0, 88.0, 120.0, 320.0, 460.0, 500.0
 
 
-def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0, race: Race | None = None) -> theme.Figure:
+def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0) -> theme.Figure:
     """One phase of a block: what is loaded, where it is staged, and what the selected thread reads of it."""
     if not 0 <= phase < len(data.phases) or not 0 <= thread < data.threads:
         raise ValueError(
@@ -52,32 +51,16 @@ def tile_phases_figure(data: TilePhases, phase: int = 0, thread: int = 0, race: 
     who = theme.index(unravel(thread, data.block))
     where = f"block {theme.index(data.block_index)}"
     title = f"{data.name}: {where}, phase {phase + 1} of {len(data.phases)}, thread {who}"
-    drawn, axes = page.page(HEIGHT, title, caption(data, phase, race), CAPTION_LINES)
+    drawn, axes = page.page(HEIGHT, title, caption(data, phase), CAPTION_LINES)
     with theme.style():
-        _matrices(axes, data, phase, _shared(axes, data, phase, thread, race))
-        if race is None:
-            _bars(axes, data, phase)
-        else:
-            _race(axes, data, phase, race)
+        _matrices(axes, data, phase, _shared(axes, data, phase, thread))
+        _bars(axes, data, phase)
     return drawn
 
 
-def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
+def caption(data: TilePhases, number: int) -> str:
     """'Phase 2 of 4: 512 floats loaded, 8 192 reads served: each load is used 16 times.'"""
     phase = data.phases[number]
-    if race is not None:
-        writer, reader = theme.index(race.write_thread), theme.index(race.read_thread)
-        by_chance = "C is right or wrong by chance."
-        if race.overwrites:
-            what = _place(data, max(0, min(number, len(data.phases) - 2)), race)  # the last phase has no next one
-            return (
-                f"Without {race.missing}, thread {writer} may write the next phase's float over {what} "
-                f"(line {race.write_line}) before thread {reader} has read it (line {race.read_line}): {by_chance}"
-            )
-        return (
-            f"Without {race.missing}, thread {writer} may write {_place(data, number, race)} (line {race.write_line}) "
-            f"before or after thread {reader} reads it (line {race.read_line}): {by_chance}"
-        )
     loaded, read = phase.floats_loaded, phase.floats_read
     uses = _uses(read / loaded if loaded else 0.0)
     return (
@@ -89,15 +72,6 @@ def caption(data: TilePhases, number: int, race: Race | None = None) -> str:
 def _uses(times: float) -> str:
     """'once', '16 times', '2.5 times'."""
     return "once" if times == 1 else f"{theme.number(times)} times"
-
-
-def _place(data: TilePhases, number: int, race: Race) -> str:
-    """'A[1, 8]', the element in the word that the threads race for."""
-    held = data.phases[number].element_at(race.word)
-    if held is None:
-        return f"shared word {race.word}"
-    row, col = divmod(held[1], data.shapes[held[0]][1])
-    return f"the tile's {held[0]}[{row}, {col}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +135,9 @@ def _load_arrow(
     (left, top), (_, bottom) = tile.frame[0][0], tile.frame[0][2]
     if letter == "B":
         start = (place[0] + scale * (col.max() + 1) + 2, place[1] + scale * (row.min() + row.max() + 1) / 2)
-        end, bend = (left - 8, top + (bottom - top) / 2), -0.12
+        end = (left - 8, top + (bottom - top) / 2)
+        over = (left - 10 - READS_WIDTH / 2, READS_WIDTH)  # where `_tile_names` says what a thread reads
+        bend = next((one for one in (-0.12, 0.05) if _above(start, end, one, *over) > top + 2), 0.15)
     else:
         start = (place[0] + scale * (col.min() + col.max() + 1) / 2, place[1] + scale * (row.max() + 1) + 2)
         end, bend = (left - 8, bottom - 0.18 * (bottom - top)), 0.2
@@ -217,7 +193,7 @@ def _tile(data: TilePhases, letter: str, elements: np.ndarray, left: float, top:
     return _Tile(letter, rows[:, None] * columns + cols[None, :], left, top, cell)
 
 
-def _shared(axes: Axes, data: TilePhases, number: int, thread: int, race: Race | None) -> dict[str, _Tile]:
+def _shared(axes: Axes, data: TilePhases, number: int, thread: int) -> dict[str, _Tile]:
     """The magnified tiles; where they lie, by the matrix's letter."""
     phase = data.phases[number]
     extents = {letter: _extent(data, letter, phase.elements(letter)) for letter in phase.arrays}
@@ -248,10 +224,6 @@ def _shared(axes: Axes, data: TilePhases, number: int, thread: int, race: Race |
             page.outline(axes, tile.boxes(tile.elements), theme.PAPER, 0.7)
         page.outline(axes, tile.frame, theme.INK, 1.2)
     _tile_names(axes, data, phase, thread, tiles)
-    if race is not None:
-        held = phase.element_at(race.word)
-        if held is not None and held[0] in tiles:
-            page.outline(axes, tiles[held[0]].boxes(np.array([held[1]])), theme.TROUBLE, 3.0, label="race")
     return tiles
 
 
@@ -277,7 +249,7 @@ def _tile_names(axes: Axes, data: TilePhases, phase: Phase, thread: int, tiles: 
             page.text(axes, left - 10, top - 11, words, color=theme.INK, ha="right")
 
 
-# --- below: bytes, or the race ------------------------------------------------------------------------------------
+# --- below: bytes -----------------------------------------------------------------------------------------------
 
 
 def _bars(axes: Axes, data: TilePhases, phase: int) -> None:
@@ -305,29 +277,6 @@ def _bars(axes: Axes, data: TilePhases, phase: int) -> None:
         times = f"  ({theme.number(without / total)}×)" if number == 1 and total else ""
         page.text(
             axes, BAR_X + length * scale + 9, top + BAR_HEIGHT / 2, words + times, color=theme.INK, size=theme.TEXT
-        )
-
-
-def _race(axes: Axes, data: TilePhases, phase: int, race: Race) -> None:
-    """The two lines that meet at one word, with the threads that execute them."""
-    page.lines(axes, [[(page.MARGIN, BARS_Y - 20), (page.WIDTH - page.MARGIN, BARS_Y - 20)]], theme.FAINT, 0.8)
-    title = f"Race for {_place(data, phase, race)}: no barrier orders these two lines"
-    page.text(axes, page.MARGIN, BARS_Y - 4, title, size=theme.TEXT, color=theme.TROUBLE, weight="bold")
-    rows = [
-        (race.write_thread, "writes", race.write_line, race.write_text),
-        (race.read_thread, "reads", race.read_line, race.read_text),
-    ]
-    for number, (thread, verb, line, source) in enumerate(rows):
-        y = BARS_Y + 22 + number * 24
-        page.text(axes, page.MARGIN, y, f"thread {theme.index(thread)} {verb}, line {line}", color=theme.INK)
-        page.text(
-            axes,
-            BAR_X,
-            y,
-            theme.cut(source.split("//")[0].strip(), CODE_LETTERS),
-            color=theme.TROUBLE,
-            family="DejaVu Sans Mono",
-            size=CODE_SIZE,
         )
 
 

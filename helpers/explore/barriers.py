@@ -16,6 +16,7 @@ from gemm_kernels import Kernel, Launch, OwnKernel, get
 from helpers import run
 from helpers.analysis.tile_phases import Race, TilePhases, phases_of
 from helpers.draw import theme
+from helpers.draw.race import race_figure
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.tile_phases import TILES, shown
@@ -62,33 +63,35 @@ def _staged(kernel: Kernel | OwnKernel, removed: int) -> tuple[TilePhases, Race 
     except ValueError as error:
         raise CannotShow(str(error)) from error
     size = launch.name.removeprefix(f"{kernel.name}, ")
-    data = phases_of(replace(changed, name=f"{size}, without a barrier"))
+    data = phases_of(replace(changed, name=f"{size}, without the {ORDINALS[removed]} barrier"))
     findings = run.sanitize(changed).report.findings
     if not findings:
         return data, None
     try:
         return data, race_in(findings, data, changed.source, removed)
-    except (IndexError, StopIteration):  # lines that the picture cannot tell apart, or no race for a tile
+    except LookupError:  # lines that the picture cannot tell apart, or no race for a tile
         raise CannotShow(f"Without {_missing(removed)} the sanitizer says: {findings[0].message}") from None
 
 
 def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed: int) -> Race:
     """The finding that is easiest to believe, between two warps where there is one, as the picture takes it.
 
-    source: of the kernel.  removed: the barrier that is missing.
+    source: of the kernel.  removed: the barrier that is missing. LookupError if no race is for a tile that is loaded.
     """
     block = np.array(data.block)
     chosen = next((one for one in findings if _warp(one.thread, block) != _warp(one.other_thread, block)), findings[0])
     stores = {copy.line for phase in data.phases for copy in phase.copies}
     before, after = (chosen.lines[0], chosen.other_thread), (chosen.lines[-1], chosen.thread)
     (write_line, writer), (read_line, reader) = (before, after) if before[0] in stores else (after, before)
-    copies = data.phases[0].copies
-    word = next(int(copy.word[_linear(writer, block)]) for copy in copies if copy.line == write_line)
+    if write_line not in stores:
+        raise LookupError("no store of a tile")
+    place = chosen.array + "".join(f"[{one}]" for one in chosen.index)
     text = ["", *source.splitlines()]
     overwrites = before[0] not in stores
     return Race(
-        _missing(removed), word, write_line, writer, text[write_line], read_line, reader, text[read_line], overwrites
-    )
+        _missing(removed), place, chosen.block, write_line, writer, text[write_line], read_line, reader,
+        text[read_line], overwrites,
+    )  # fmt: skip
 
 
 def _missing(removed: int) -> str:
@@ -104,13 +107,15 @@ def _warp(thread: tuple[int, int, int] | None, block: np.ndarray) -> int:
 
 
 def picture_of(choice: Choice) -> theme.Figure:
-    """A phase of a block; without a barrier the two lines and threads that race, and the word they race for.
+    """A phase of a block; without a barrier the two threads that race, and the order that nothing forbids.
 
     Raises the simulator's and the compiler's errors, and CannotShow.
     """
     data, race = _staged(choice.own or get("shared_memory", T=choice.tile), choice.removed)
-    thread = _linear(race.read_thread, np.array(data.block)) if race else 0
-    return tile_phases_figure(data, choice.phase, thread, race)
+    if race is None:
+        return tile_phases_figure(data, choice.phase)
+    last = len(data.phases) - (2 if race.overwrites else 1)  # nothing is stored over the last phase's tiles
+    return race_figure(race, data.name, data.block, max(0, min(choice.phase, last)))
 
 
 class BarrierExplorer(LiveExplorer):

@@ -7,7 +7,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from gemm_kernels import get
 from helpers import simulator
-from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
+from helpers.analysis.tile_phases import TilePhases, tile_phases
 from helpers.draw import theme
 from helpers.draw.tile_phases import TileSize, tile_phases_figure, tile_sizes_figure
 
@@ -69,31 +69,6 @@ def test_the_bars_are_the_bytes_of_the_recordings(data):
     assert lengths[0] / lengths[1] == pytest.approx((2 * 32 * 4) / (16 * 2 * 16 * 4))
     assert data.bytes_loaded() == 4 * 32 * 4
     assert data.bytes_without_sharing == 16 * 2 * 16 * 4
-
-
-def test_a_race_names_the_word_both_threads_and_both_lines(data):
-    phase = data.phases[1]
-    word = phase.word_of("A", 5 * SIZE + 6)
-    race = Race(
-        "the first __syncthreads()", word, 21, (2, 1, 0), "As[y][x] = *A; // load", 29, (3, 1, 0), "acc += As[y][k];"
-    )
-    drawn = tile_phases_figure(data, 1, 6, race)
-    said = drawn.caption.replace("\u00a0", " ")
-    assert said.startswith("Without the first __syncthreads(), thread (2, 1) may write the tile's A[5, 6] (line 21)")
-    assert "thread (3, 1) reads it (line 29)" in said
-    words = [text.get_text() for text in drawn.axes[0].texts]
-    assert "As[y][x] = *A;" in words and "acc += As[y][k];" in words
-    assert len(labelled(drawn, "race").get_paths()) == 1
-
-
-def test_a_store_of_the_next_phase_is_said_to_overwrite_what_this_one_reads(data):
-    word = data.phases[1].word_of("A", 5 * SIZE + 6)
-    race = Race("the second __syncthreads()", word, 21, (2, 1, 0), "", 29, (3, 1, 0), "", overwrites=True)
-    said = tile_phases_figure(data, 1, 6, race).caption.replace("\u00a0", " ")
-    assert "thread (2, 1) may write the next phase's float over the tile's A[5, 6] (line 21)" in said
-    assert "before thread (3, 1) has read it (line 29)" in said
-    last = tile_phases_figure(data, 3, 6, race).caption
-    assert "A[5, 10] (line 21)" in last  # what the last phase overwrites is the one before it
 
 
 def test_a_phase_that_does_not_exist_is_refused_with_a_sentence(data):

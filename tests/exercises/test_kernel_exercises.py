@@ -247,6 +247,6 @@ def test_a_notebook_begins_with_what_the_exercise_begins_with(notebook, name, ce
 
 def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
     caption = BARRIERS.show().caption
-    assert caption.startswith("Without a barrier between them, thread (0,\u00a00) may write the next phase's float")
+    assert caption.startswith("Without a barrier between them, thread (0,\u00a00) may store the next tile's float")
     assert "C is right or wrong by chance" in caption
     assert BARRIERS.show(BARRIERS.solved).caption.startswith("Phase 2 of 3")

@@ -45,13 +45,13 @@ def test_without_the_first_barrier_a_read_may_come_before_the_store():
     store = 1 + next(number for number, line in enumerate(lines) if line.strip().startswith("Bs[y][x] ="))
     read = 1 + next(number for number, line in enumerate(lines) if "acc += As[y][k]" in line)
     assert said(1) == (
-        f"Without the first __syncthreads(), thread (0, 0) may write the tile's B[0, 8] (line {store}) before or after "
-        f"thread (0, 7) reads it (line {read}): C is right or wrong by chance."
+        f"Without the first __syncthreads(), thread (0, 7) may read Bs[0][0] (line {read}) before thread (0, 0) has "
+        f"stored it (line {store}): C is right or wrong by chance."
     )
 
 
 def test_without_the_second_barrier_the_next_tile_may_come_before_the_last_read():
-    assert "thread (0, 0) may write the next phase's float over the tile's B[8, 8]" in said(2, phase=1)
+    assert "thread (0, 0) may store the next tile's float in Bs[0][0]" in said(2, phase=1)
 
 
 def test_both_barriers_in_place_show_the_phase_without_a_race():

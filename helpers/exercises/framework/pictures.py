@@ -16,6 +16,7 @@ from helpers.draw import theme
 from helpers.draw.bank_board import bank_board_figure
 from helpers.draw.elements import strips_figure
 from helpers.draw.order import order_figure
+from helpers.draw.race import race_figure
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map_figure
 from helpers.draw.tile_phases import tile_phases_figure
@@ -65,9 +66,7 @@ class TilePhasesOf:
         race = _race(recording, data, kernel)
         if race is None:
             return tile_phases_figure(data, self.phase, self.thread)
-        x, y, _ = data.block
-        reader = race.read_thread[0] + x * (race.read_thread[1] + y * race.read_thread[2])
-        return tile_phases_figure(data, 0, reader, race)
+        return race_figure(race, data.name, data.block)
 
 
 def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None:
@@ -75,7 +74,7 @@ def _race(recording: Recording, data: TilePhases, kernel: Kernel) -> Race | None
     found = [one for one in recording.checks.findings if one.kind == SHARED_RACE and one.other_thread is not None]
     try:
         race = race_in(found, data, kernel.compiled.source, 1)
-    except (IndexError, StopIteration):  # none, or one whose lines the picture cannot tell apart
+    except LookupError:  # none, or one whose lines the picture cannot tell apart
         return None
     return replace(race, missing="a barrier between them")
 
