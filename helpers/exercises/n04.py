@@ -1,10 +1,11 @@
-"""Exercises of notebook 04, shared memory: what a tile saves, barriers, edges, more reuse."""
+"""Exercises of notebook 04, shared memory: what a tile saves and gains, barriers, edges, more reuse."""
 
 from __future__ import annotations
 
 from gemm_kernels import get
+from helpers.analysis import block_shapes
 from helpers.analysis.tile_phases import phases_of
-from helpers.draw import theme
+from helpers.draw import bars, theme
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
@@ -16,9 +17,12 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore import tile_phases
+from helpers.measure import recordings
 from helpers.models import traffic
 
 SIZE, TILE = 1024, 16  # of `check_bytes`: M = N = K, and T
+MEASURED_AT = 2048  # of `predict_gain`
+BEST_BLOCK = (32, 8)  # the fastest one of the coalesced kernel, and the one that learners write theirs for
 
 
 def predict_uses() -> Prediction:
@@ -35,6 +39,31 @@ def predict_uses() -> Prediction:
         },
         answer=phase.floats_read // phase.floats_loaded,
         picture=lambda: tile_phases.picture_of(tile_phases.Choice(launch)),
+    )
+
+
+def predict_gain() -> Prediction:
+    """How much faster is the kernel that asks for 32 times fewer floats? The answer comes from recordings."""
+    before = block_shapes.recorded(get("coalesced"), BEST_BLOCK, MEASURED_AT)
+    after = recordings.gflops(get("shared_memory"), MEASURED_AT, MEASURED_AT, MEASURED_AT)
+    if before is None:
+        raise RuntimeError("The block shapes of the coalesced kernel are not recorded: run `make record`.")
+    gain = after.gflops / before.gflops
+    reasons = {
+        1.3: "Most of the floats that are no longer asked for had come from a cache, and what is left to do is to read "
+        "two floats from shared memory per multiply-add. That is fast, but not free.",
+        4: "That would be a kernel limited by something that fell by 4. Floats, requests and sectors all fell more.",
+        16: "Half of the way to 32? The time would have to follow what is asked of global memory.",
+        32: "Only if the time had been that of global memory alone, and if nothing else took time afterwards.",
+    }
+    rows = [bars.Bar("coalesced", before.gflops), bars.Bar("shared_memory", after.gflops)]
+    title = f"T = 32 beside blocks of {BEST_BLOCK[0]} × {BEST_BLOCK[1]}, M = N = K = {theme.thousands(MEASURED_AT)}"
+    return predict(
+        f"M = N = K = {theme.thousands(MEASURED_AT)}, on an H200. The tiled kernel is faster than the coalesced one by "
+        "a factor of about:",
+        reasons=reasons,
+        answer=min(reasons, key=lambda factor: abs(factor - gain)),
+        picture=lambda: bars.gflops_figure(rows, title, after.label),
     )
 
 
@@ -64,7 +93,7 @@ T = 16
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 
 NOBODY_WAITS = (
-    "In each round of the loop, nobody waits between the last read of a tile and the next load over it. (A barrier "
+    "In each iteration of the loop, nobody waits between the last read of a tile and the next load over it. (A barrier "
     "after the loop comes too late.)"
 )
 
@@ -76,9 +105,10 @@ BARRIERS = KernelExercise(
     task="This tiled kernel passed every test that its author ran. On a GPU it is sometimes wrong. Find out what may "
     "happen in the wrong order, and forbid it.",
     hints=(
-        "A block has 8 warps, and they do not march in step: one may be a whole round of the loop ahead of another.",
+        "A block has 8 warps, and they do not run in step: one may be a whole iteration of the loop ahead of another.",
         "Which threads still read As and Bs while a fast warp is already back at the top of the loop?",
-        "Two orders must be forced in each round: all loads before the first read, and all reads before the next load.",
+        "Two orders must be forced in each iteration: all loads before the first read, and all reads before the next "
+        "load.",
     ),
     problem=Gemm("sgemm_barriers", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
@@ -116,7 +146,7 @@ TILE_EDGES = KernelExercise(
     task="The kernel is right where T divides M, N and K, and leaves the arrays everywhere else. Make it right for "
     "every size. All threads of a block must still load, and reach both barriers.",
     hints=(
-        "A tile may stick out of A in two directions, out of B in two directions, and out of C in two directions.",
+        "A tile may stick out of A to the right and at the bottom, and likewise out of B and out of C.",
         "Which number, put into a tile in place of an element that does not exist, adds nothing to any sum?",
         "As: row < M && k0 + x < K. Bs: k0 + y < K && col < N. C: row < M && col < N.",
     ),
@@ -131,7 +161,7 @@ TILE_EDGES = KernelExercise(
               "right and out of B at the bottom."),
         Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
         Wrong("nothing_instead", "What lies outside must become 0. Not storing anything leaves in the tile what was "
-              "there before: anything in the first round, the tile before in the others."),
+              "there before: anything in the first phase, the tile before in the others."),
         Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
         Wrong("ones", "What lies outside must add nothing to the sum: 1 · 1 adds 1, 0 · 0 adds nothing."),
         Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
@@ -148,7 +178,7 @@ TWO_TILES = KernelExercise(
     "both. It is right. Load each tile of A once: at most 12 288 floats for M = N = 64 and K = 32.",
     hints=(
         "The loop over the halves stands around the loop over k. What if it stood inside?",
-        "In each round of k, load one tile of A and two of B (Bs has room for 2 · T columns), then add to both sums.",
+        "In each step along k, load one tile of A and two of B (Bs has room for 2 · T columns), then add to both sums.",
         "Bs[y][x + half * T] for half = 0 and 1; a barrier; acc[half] += As[y][k] * Bs[k][x + half * T]; a barrier.",
     ),
     problem=Gemm("sgemm_two_tiles", (T, T), (T, 2 * T), Tiles(BM=T, BN=2 * T, BK=T)),
@@ -205,6 +235,6 @@ TILED = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_uses,)
+PREDICTIONS = (predict_uses, predict_gain)
 QUESTIONS = (check_bytes,)
 EXERCISES = (TILED, BARRIERS, TILE_EDGES, TWO_TILES)

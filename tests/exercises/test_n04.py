@@ -2,8 +2,11 @@
 
 import pytest
 
+from gemm_kernels import get
+from helpers.analysis import block_shapes
 from helpers.exercises import n04
 from helpers.exercises.n04 import check_bytes
+from helpers.measure import recordings
 
 
 def test_the_prediction_is_answered_by_the_recording():
@@ -28,3 +31,9 @@ def test_the_bytes_are_those_of_both_matrices_divided_by_the_tile():
 def test_a_known_slip_is_told(answer, because):
     verdict = check_bytes(answer)
     assert verdict.passed is False and because in verdict.sentence
+
+
+def test_the_gain_that_is_predicted_is_the_recorded_one():
+    before = block_shapes.recorded(get("coalesced"), (32, 8), 2048)
+    after = recordings.gflops(get("shared_memory"), 2048, 2048, 2048)
+    assert n04.predict_gain().answer == pytest.approx(after.gflops / before.gflops, rel=0.05)

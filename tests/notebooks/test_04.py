@@ -1,42 +1,83 @@
 """Notebook 04: the numbers in its prose are those of the device and of recorded launches."""
 
+import re
+from functools import cache
+
 from gemm_kernels import get
 from helpers import run
-from tests.notebooks.support import H200, linked_terms, said
+from helpers.simulator import Recording
+from tests.notebooks.support import H200, gain, linked_terms, prose, said
 
 SHARED = get("shared_memory")
+FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+
+# The matrices of step 2, as far as its block needs them.
+A = [[1, 2, 0, 3], [2, 0, 1, 1]]
+B = [[1, 0], [3, 2], [2, 1], [0, 4]]
+
+
+@cache
+def long_loop() -> Recording:
+    return run.record(SHARED.launch(1024, 1024, 1024))
+
+
+def per_fma(unit: str, op: str) -> float:
+    return long_loop().total(unit, "shared", op) / (long_loop().counters[FMAS] / 32)
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {
-        "shared memory",
-        "tile",
-        "phases",
-        "barrier",
-        "race",
-        "sanitizer",
-        "FMA",
-        "wavefronts",
-        "register",
-    }
+    terms = {"shared memory", "tile", "phase", "barrier", "race", "sanitizer", "FMA", "wavefronts"}
     assert terms <= linked_terms("04")
+
+
+def test_the_products_of_the_two_steps_by_hand_are_right_and_add_up_to_the_product():
+    found = re.findall(r"(\d)·(\d) \+ (\d)·(\d) = (\d+)", prose("04"))
+    sums = [int(total) for *_, total in found]
+    assert [int(a) * int(b) + int(c) * int(d) for a, b, c, d, _ in found] == sums and len(sums) == 8
+    product = [sum(row[k] * B[k][col] for k in range(4)) for row in A for col in (0, 1)]
+    assert [first + second for first, second in zip(sums[:4], sums[4:], strict=True)] == product
+    assert said("04", r"<td>(\d+) (\d+)<br>\s*(\d+) (\d+)</td></tr></table>") == tuple(product)
+
+
+def test_the_floats_that_named_threads_fetch_are_those_of_the_matrices():
+    for letter, matrix in (("A", A), ("B", B)):
+        for row, col, value in re.findall(rf"{letter}\[(\d), (\d)\] = (\d)", prose("04")):
+            assert matrix[int(row)][int(col)] == int(value)
+
+
+def test_four_threads_alone_read_twice_as_many_floats_as_they_fetch_together():
+    alone, per_step, together = said("04", r"column of 4: (\d+) floats in all\. Together they fetched (\d+) floats "
+                                     r"per step, (\d+) in all")  # fmt: skip
+    assert (alone, per_step, together) == (4 * (4 + 4), 4 * 2, 2 * 4 * 2)
 
 
 def test_a_tile_of_64_would_need_too_many_threads_and_32_is_below_the_ridge():
     side, _, threads = said("04", r"(\d+) · (\d+) = (\d+) threads")
     assert threads == side**2 > H200.max_threads_per_block
-    assert H200.peak_fp32_gflops / H200.memory_gb_per_s > 32 / 4
+    ridge = H200.peak_fp32_gflops / H200.memory_gb_per_s
+    assert f"it takes {ridge:.1f}, the ridge" in prose("04") and ridge > 32 / 4
 
 
 def test_an_sm_does_four_fmas_of_a_warp_in_a_cycle_and_an_fma_needs_more_than_one_wavefront():
     (fmas,) = said("04", r"in one cycle the SM could do (\w+) FMAs of a warp")
     assert H200.fp32_lanes_per_sm == fmas * 32
-    recording = run.record(SHARED.launch(64, 64, 256))
-    fmas = recording.counters["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"] / 32
-    assert recording.total("wavefronts", "shared") > fmas
+    assert per_fma("wavefronts", "ld") > 1
+
+
+def test_four_fmas_take_five_requests_and_six_wavefronts():
+    requests, wavefronts = said("04", r"(\w+) requests, or 1\.25 per FMA\..*?: (\w+) wavefronts, or 1\.5 per FMA")
+    assert (
+        round(4 * per_fma("requests", "ld"), 1) == requests and round(4 * per_fma("wavefronts", "ld"), 1) == wavefronts
+    )
+    (stores,) = said("04", r"adds (\w+) requests per phase of 32 FMAs, 0\.06")
+    assert round(32 * per_fma("requests", "st"), 1) == stores
 
 
 def test_the_coalesced_kernel_read_a_by_one_sector():
     assert said("04", r"(\w+) sector for (\d+) lanes") == (1, 32)
     recording = run.record(get("coalesced").launch(64, 64, 64))
     assert recording.total("sectors", "global", "ld", "A") == recording.total("requests", "global", "ld", "A")
+
+
+def test_the_tiled_kernel_is_faster_but_by_far_less_than_its_loads_fell():
+    assert 0 < gain("shared_memory", "coalesced", 2048) < 1
