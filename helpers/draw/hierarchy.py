@@ -28,9 +28,12 @@ WARP_X, WARP_SIZE = 548.0, 338.0
 FACTS_Y, FACTS_STEP = TOP + BLOCK_SIZE + 40, 26.0
 HEIGHT = TOP + WARP_SIZE + 10
 LARGEST, SMALLEST = 13.0, 7.0  # pixels of a lane's number
+LETTER = 0.9  # of a number's size: the room of one of its digits, so that neighbours do not touch
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
-TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 128.0, 196.0, 222.0, 4
+TWIN_TOP, TWIN_STEP, SIDE_BY_SIDE = 128.0, 222.0, 4
+TWIN_WIDTH, TWIN_HEIGHT = 196.0, 300.0  # the most that a warp's tile takes of the twin
+ROW_STEP = 16.0  # lines that name the lanes of a row
 
 
 def hierarchy_figure(data: Hierarchy, warp: int = 0, lane: int = 0, lane_map: str = "") -> theme.Figure:
@@ -70,6 +73,11 @@ def _told(tile: str, loads: Loads) -> str:
     return f"{tile} by {requests} of {fronts}"
 
 
+def _cost(loads: Loads) -> str:
+    """'2 requests × 4 wavefronts'."""
+    return f"{theme.plural(loads.requests, 'request')} × {theme.plural(loads.each, 'wavefront')}"
+
+
 def _matrix(axes: Axes, data: Hierarchy) -> None:
     """C with the tiles of all blocks, the recorded one filled."""
     M, N = data.shape
@@ -95,10 +103,10 @@ def _matrix(axes: Axes, data: Hierarchy) -> None:
     _zoom(axes, (C_X + N * scale, top, rows * scale), (BLOCK_X - GAP - STRIP, TOP, shown[1]))
 
 
-def _size(tile: tuple[int, int], most: float) -> tuple[float, float]:
-    """(width, height) in pixels at which a tile of (rows, columns) fits into a square."""
+def _size(tile: tuple[int, int], width: float, height: float | None = None) -> tuple[float, float]:
+    """(width, height) in pixels at which a tile of (rows, columns) fits into a box, or into a square."""
     rows, columns = tile
-    scale = most / max(rows, columns)
+    scale = min(width / columns, (width if height is None else height) / rows)
     return columns * scale, rows * scale
 
 
@@ -151,12 +159,17 @@ def _parity(data: Hierarchy, numbers: np.ndarray) -> np.ndarray:
     return (down + across) % 2
 
 
-def _warp(axes: Axes, data: Hierarchy, warp: int, lane: int, left: float, top: float, most: float) -> None:
-    """The warp's tile, lane by lane, and what the selected lane needs along its edges."""
+def _warp(
+    axes: Axes, data: Hierarchy, warp: int, lane: int, left: float, top: float, most: float, height: float | None = None
+) -> None:
+    """The warp's tile, lane by lane, and what the selected lane needs along its edges.
+
+    Where lanes are too narrow for their numbers, a line below the tile names those of each row.
+    """
     down, across = data.window(warp)
     owner = data.owner[down, across]
     lanes = np.where(owner // WARP == warp, owner % WARP, NOBODY)
-    width, height = _size(owner.shape, most)
+    width, height = _size(owner.shape, most, height)
     scale = width / owner.shape[1]
     image = np.array([to_rgb(tint) for tint in TINTS])[_parity(data, lanes)]
     image[lanes == NOBODY] = to_rgb(theme.WASTE_FILL)
@@ -166,7 +179,9 @@ def _warp(axes: Axes, data: Hierarchy, warp: int, lane: int, left: float, top: f
     page.text(axes, left, top - 28, f"{rows} × {columns}, lane numbers")
     _image(axes, image, left, top, width, height, "lanes")
     page.outline(axes, page.boxes(left, top, width, height), theme.WARP, 2.0)
-    _names(axes, lanes, left, top, scale, "lane numbers", white={lane})
+    if not _names(axes, lanes, left, top, scale, "lane numbers", white={lane}):
+        for number, words in enumerate(rows_of_lanes(lanes)):
+            page.text(axes, left, top + height + (number + 1) * ROW_STEP, words)
     a = [(needed_rows(data, warp) - down.start, FAINT_A), (needed_rows(data, warp, lane) - down.start, theme.A)]
     b = [(needed_columns(data, warp) - across.start, FAINT_B)]
     _strips(axes, left, top, scale, a, [*b, (needed_columns(data, warp, lane) - across.start, theme.B)])
@@ -192,13 +207,13 @@ def _image(axes: Axes, colours: np.ndarray, left: float, top: float, width: floa
     axes.add_image(image)
 
 
-def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> None:
-    """The number of each rectangle of equal numbers in its middle, all of one size, if they fit."""
+def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> bool:
+    """The number of each rectangle of equal numbers in its middle, all of one size, if they fit. Did they?"""
     parts = [part for part in rectangles(numbers) if part[0] != NOBODY]
-    room = [min(columns / (0.72 * len(str(number))), rows / 0.8) for number, _, _, rows, columns in parts]
+    room = [min(columns / (LETTER * len(str(number))), rows / 0.8) for number, _, _, rows, columns in parts]
     size = min(LARGEST, scale * min(room, default=0))
     if size < SMALLEST:
-        return
+        return False
     for is_white, ink in ((False, theme.INK), (True, theme.PAPER)):
         names, x, y = [], [], []
         for number, row, col, rows, columns in parts:
@@ -207,6 +222,14 @@ def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: floa
                 x.append(left + (col + columns / 2) * scale)
                 y.append(top + (row + rows / 2) * scale)
         page.labels(axes, names, np.array(x), np.array(y), size, ink, label=label)
+    return True
+
+
+def rows_of_lanes(lanes: np.ndarray) -> list[str]:
+    """'row 1: lanes 0 to 15' for each row of lanes that differs from those above it; of the first four."""
+    found = dict.fromkeys((int(row.min()), int(row.max())) for row in lanes)
+    told = [f"row {number} of lanes: {first} to {last}" for number, (first, last) in enumerate(found, 1)]
+    return told[:4]
 
 
 def rectangles(numbers: np.ndarray) -> list[tuple[int, int, int, int, int]]:
@@ -231,7 +254,7 @@ def _facts(axes: Axes, data: Hierarchy, warp: int, lane: int) -> None:
         words = f"{who}: computes nothing"
         if rows and columns:
             share = theme.thousands((rows + columns) / (rows * columns), 3)
-            words = f"{who}: {rows} + {columns} floats for {rows} × {columns} FMAs, {share} a FMA"
+            words = f"{who}: {rows} + {columns} floats for {rows} × {columns} FMAs, {share} per FMA"
         page.text(axes, page.MARGIN, FACTS_Y + number * FACTS_STEP, words, size=theme.TEXT, color=theme.INK)
 
 
@@ -243,15 +266,18 @@ def lane_maps_figure(maps: Sequence[tuple[str, Hierarchy]], title: str, warp: in
     for name, data in maps:
         fronts = ", ".join(f"{tile[:1]} {theme.number(loads.each)}" for tile, loads in data.loads[warp].items())
         told.append(f"{name}: {fronts}")
-    drawn, axes = page.page(TWIN_TOP + TWIN_SIZE + 56, title, f"Wavefronts a request – {'; '.join(told)}.", 2)
+    shown = [data.owner[data.window(warp)].shape for _, data in maps]
+    height = max(_size(tile, TWIN_WIDTH, TWIN_HEIGHT)[1] for tile in shown)
+    height = max(height, 90.0)
+    drawn, axes = page.page(TWIN_TOP + height + 64, title, f"Wavefronts per request – {'; '.join(told)}.", 2)
     with theme.style():
         keys = [page.Key(theme.C, f"lane {lane}'s elements"), page.Key(theme.A, "its part of A")]
         page.legend(axes, 46, [*keys, page.Key(theme.B, "its part of B")])
         for number, (name, data) in enumerate(maps):
             left = page.MARGIN + STRIP + GAP + number * TWIN_STEP
             page.text(axes, left, TWIN_TOP - 58, name, size=theme.TEXT, color=theme.INK)
-            _warp(axes, data, warp, lane, left, TWIN_TOP + 8, TWIN_SIZE)
-            costs = [f"{tile[:1]}: {theme.number(one.wavefronts)} wavefronts" for tile, one in data.loads[warp].items()]
-            for line, words in enumerate(costs):
-                page.text(axes, left, TWIN_TOP + TWIN_SIZE + 24 + 18 * line, f"{words} at each k", color=theme.INK)
+            _warp(axes, data, warp, lane, left, TWIN_TOP + 8, TWIN_WIDTH, TWIN_HEIGHT)
+            for line, (tile, one) in enumerate(data.loads[warp].items()):
+                words = f"{tile[:1]}: {_cost(one)}"
+                page.text(axes, left, TWIN_TOP + height + 32 + 18 * line, words, color=theme.INK)
     return drawn

@@ -19,7 +19,6 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import ZIGZAG
 from helpers.measure.problem import WrongResult
@@ -34,7 +33,7 @@ def predict_floats() -> Prediction:
     """Different floats that a warp of TILE needs at one k. The answer comes from a recording."""
     data = levels_of(hierarchy.shown(TILE))
     return predict(
-        "Different floats of A and B that the warp needs at one k, with its lanes as 8 × 4 threads:",
+        "Different floats of A and B that the warp needs at one k, with its threads in 8 rows of 4:",
         reasons={
             512: "16 floats for each of 32 lanes. But lanes of one row need the same floats of A.",
             144: "That is the long strip of 2 × 16 threads: 16 rows and 128 columns. Now the warp has 8 · 8 rows.",
@@ -135,44 +134,6 @@ def _wrong(launch: Launch) -> str:
     return ""
 
 
-# --- what a warp reads: LANES_Y x LANES_X lanes with patches of PATCH x PATCH
-
-LANES_Y, LANES_X, PATCH = 4, 8, 8
-READ = (LANES_Y + LANES_X) * PATCH
-BECAUSE_READ = (
-    f"The tile is {LANES_Y * PATCH} rows and {LANES_X * PATCH} columns: {LANES_Y * PATCH} elements of A and "
-    f"{LANES_X * PATCH} of B, whichever lane reads them, and however many do."
-)
-READ_SLIPS = (
-    Slip(32 * 2 * PATCH, "That counts every lane's 8 + 8 elements; lanes of one row of the warp read the same 8 of A."),
-    Slip(LANES_Y * LANES_X * PATCH * PATCH, "That is the number of results, or of FMAs."),
-    Slip(2 * PATCH, "That is what one lane reads. What do the others read?"),
-    Slip(LANES_Y * PATCH * LANES_X, "Is one of the two sides multiplied where it should be added?"),
-    Slip(LANES_Y + LANES_X, "Each lane's side is 8 elements long."),
-    Slip(33 * PATCH, "That would be 32 lanes in one row. Here they are 4 rows of 8."),
-)
-
-WARP_READS = ValueExercise(
-    name="warp_reads",
-    notebook="10",
-    title="Floats by hand",
-    difficulty=1,
-    task="The 32 lanes of a warp are 4 rows of 8 lanes, and each computes a patch of 8 × 8 elements of C. How many "
-    "different floats does the warp need from shared memory for one k, of A and of B together?",
-    hints=(
-        "How many rows and how many columns has the warp's tile?",
-        "For one k a row of the tile needs one element of A, and a column one element of B.",
-        "4 · 8 rows and 8 · 8 columns.",
-    ),
-    variable="my_answer",
-    starter=None,
-    solved=READ,
-    because=BECAUSE_READ,
-    judge=lambda answer: check_number(answer, READ, unit="floats", because=BECAUSE_READ, slips=READ_SLIPS),
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in READ_SLIPS),
-)  # fmt: skip
-
-
 # --- where a warp's tile lies
 
 BM, BN, BK = 64, 32, 8
@@ -212,7 +173,7 @@ ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
 LANE_MAP = KernelExercise(
     name="lane_map",
     notebook="10",
-    title="Stretch: two loads in four wavefronts",
+    title="A challenge: two loads in four wavefronts",
     difficulty=3,
     task="For each k a lane makes two 128-bit loads from shared memory. Lanes of one row read the same floats of As, "
     "lanes of one column the same floats of Bs, and still the two loads cost 6 wavefronts. Renumber the lanes so that "
@@ -266,7 +227,7 @@ WARP_TILE = Blank(
     judged=Case({"M": 64, "N": 64, "K": 16}),
     wrong=(
         Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
-              "rows of patches, and reads more of B than it need."),
+              "rows of patches, and reads more of B than it needs."),
         Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
         Wrong("lanes_down", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
         Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
@@ -279,4 +240,4 @@ WARP_TILE = Blank(
 
 PREDICTIONS = (predict_floats,)
 QUESTIONS = (check_floats, check_wavefronts, check_lane_map)
-EXERCISES = (WARP_TILE, WARP_READS, WARP_PLACE, LANE_MAP)
+EXERCISES = (WARP_TILE, WARP_PLACE, LANE_MAP)

@@ -57,10 +57,10 @@ def test_the_caption_counts_floats_fmas_and_wavefronts():
     )
 
 
-def test_floats_a_fma_are_worked_out_for_thread_and_warp():
+def test_floats_per_fma_are_worked_out_for_thread_and_warp():
     texts = [plain(text.get_text()) for text in hierarchy_figure(tiled()).axes[0].texts]
-    assert "thread: 2 + 2 floats for 2 × 2 FMAs, 1.000 a FMA" in texts
-    assert "warp: 8 + 16 floats for 8 × 16 FMAs, 0.188 a FMA" in texts
+    assert "thread: 2 + 2 floats for 2 × 2 FMAs, 1.000 per FMA" in texts
+    assert "warp: 8 + 16 floats for 8 × 16 FMAs, 0.188 per FMA" in texts
 
 
 def test_rectangles_are_found_with_their_numbers():
@@ -78,7 +78,7 @@ def test_elements_that_nobody_stores_belong_to_no_lane():
 
 def test_lane_maps_stand_side_by_side_with_their_wavefronts():
     drawn = lane_maps_figure([("zigzag", tiled()), ("row by row", tiled())], "t")
-    assert plain(drawn.caption) == "Wavefronts a request – zigzag: A 2, B 4; row by row: A 2, B 4."
+    assert plain(drawn.caption) == "Wavefronts per request – zigzag: A 2, B 4; row by row: A 2, B 4."
     assert [i.get_label() for i in drawn.axes[0].images] == ["lanes", "lanes"]
     with pytest.raises(ValueError, match="Between 1 and 4"):
         lane_maps_figure([], "none")

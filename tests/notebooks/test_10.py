@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
+from helpers import course
 from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n10
 from helpers.explore import hierarchy
@@ -26,7 +27,6 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 @pytest.mark.parametrize(
     ("call", "before", "after"),
     [
-        ("warp_reads.check", "my_answer = None", "my_answer = 96"),
         ("n10.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
         ("n10.check_wavefronts", "my_answer = None", "my_answer = 6"),
         ("warp_place.check", "warp_row = warp % (BM / WM)", "warp_row = warp / (BN / WN)"),
@@ -76,11 +76,10 @@ def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain
     assert counters("warptiled")[WAVES.format("ld")] * 2 == counters("async_copy")[WAVES.format("ld")]
 
 
-def test_shared_memory_needs_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
+def test_loads_from_shared_memory_need_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
     share = {}
     for name in ("block_tile_2d", "padded", "interleaved", "async_copy", "warptiled"):
-        waves = sum(counters(name)[WAVES.format(op)] for op in ("ld", "st"))
-        share[name] = waves / (counters(name)[FMAS] / 32 / 4)
+        share[name] = counters(name)[WAVES.format("ld")] / (counters(name)[FMAS] / 32 / 4)
     assert min(share["block_tile_2d"], share["padded"]) > 1 > max(share["async_copy"], share["warptiled"])
     assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
 
@@ -101,3 +100,31 @@ def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for
     p = get("warptiled").params
     thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
     assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp
+
+
+def test_the_asynchronous_copies_are_in_no_counter_that_was_recorded():
+    assert all(counters(name)[WAVES.format("st")] == 0 for name in ("async_copy", "warptiled"))
+
+
+def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
+    rows = re.findall(r"\| (\d) × (\d) \| (\d+) × (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", prose("10"))
+    assert len(rows) == 3
+    for down, across, *told in (tuple(map(int, row)) for row in rows):
+        height, width = 2 * down, 2 * across
+        assert down * across == 8 and told == [height, width, height, width, height + width, height * width]
+    before, after = (int(row[6]) for row in rows[:2])
+    assert before - after == before / 3
+
+
+def test_lane_6_of_warp_3_by_hand_begins_where_the_two_numberings_say():
+    lane, warp = said("10", r"patch of lane (\d) of warp (\d) begin")
+    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
+    assert row == said("10", r"row \d \+ \d = (\d+), column \d \+ \d = (\d+)")
+    lane, warp = said("10", r"lane (\d) of warp (\d)\? \*\(Row")
+    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
+    assert row == said("10", r"\*\(Row (\d+), column (\d+)\.\)\*")
+
+
+def test_the_learner_s_kernel_has_wavefronts_row_by_row():
+    loads = levels_of(hierarchy.shown(course.kernel("warp_tile"))).loads[0]
+    assert (loads["As"].each, loads["Bs"].each) == (2, 4)
