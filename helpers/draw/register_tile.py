@@ -2,7 +2,7 @@
 
 On the left the block's tiles with the selected thread's part of each. In the middle that thread's registers: the column
 of A's tile and the row of B's tile that it reads at step k, and its patch of C, where the outer product grows step by
-step. On the right a gauge: loads from shared memory for each FMA.
+step. On the right a gauge: floats read from shared memory per FMA.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def register_tile_figure(data: RegisterTile, k: int = 0, move: int | None = None
 
 
 def caption(data: RegisterTile) -> str:
-    """'8 × 8: 16 loads feed 64 FMAs, 0.25 per FMA; 1 × 1: 2 per FMA.'"""
-    loads = sum(map(len, data.reads)) / len(data.ks)
-    text = f"{data.label} elements a thread: {theme.plural(round(loads), 'load')} from shared memory feed "
+    """'8 × 8: 16 floats feed 64 FMAs, 0.25 per FMA; 1 × 1: 2 per FMA.'"""
+    floats = sum(map(len, data.reads)) / len(data.ks)
+    text = f"{data.label} elements per thread: {theme.plural(round(floats), 'float')} from shared memory feed "
     text += f"{theme.plural(data.fmas, 'FMA')}, {theme.number(data.loads_per_fma, 3)} per FMA."
     alone = shared_loads_per_fma(1, 1)
     if data.fmas > 1:
         times = theme.number(alone / data.loads_per_fma)
-        text += f" With one element a thread it is {theme.number(alone, 3)} per FMA, {times} times as many."
+        text += f" With one element per thread it is {theme.number(alone, 3)} per FMA, {times} times as many."
     return text
 
 
@@ -139,8 +139,8 @@ def _patch(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> No
 
 
 def _gauge(axes: Axes, data: RegisterTile) -> None:
-    """Shared loads for each FMA: this thread's, as recorded, and square patches by the formula."""
-    page.text(axes, GAUGE_X, 50, "shared loads for each FMA", size=theme.TEXT, color=theme.INK)
+    """Floats read per FMA: this thread's, as recorded, and square patches by the formula."""
+    page.text(axes, GAUGE_X, 50, "floats read per FMA", size=theme.TEXT, color=theme.INK)
     page.legend(axes, 74, [page.Key(theme.REFERENCE, "by formula"), page.Key(theme.SPEED, "recorded")], GAUGE_X)
     rows = [(f"{side} × {side}", shared_loads_per_fma(side, side), theme.REFERENCE, "formula") for side in MODEL_SIDES]
     rows.append((data.label, data.loads_per_fma, theme.SPEED, "recorded"))
@@ -156,14 +156,14 @@ def _gauge(axes: Axes, data: RegisterTile) -> None:
 
 
 def _counts(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> None:
-    lines = (f"loads  {loaded} of {len(data.reads[k])}", f"FMAs  {done} of {data.fmas}")
+    lines = (f"floats  {loaded} of {len(data.reads[k])}", f"FMAs  {done} of {data.fmas}")
     page.text(axes, GAUGE_X, COUNTS_Y, f"step k = {data.ks[k]} so far", color=theme.INK)
     for number, words in enumerate(lines):
         page.text(axes, GAUGE_X, COUNTS_Y + 24 * (number + 1), words, size=theme.TITLE, color=theme.INK, weight="bold")
 
 
 def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Figure:
-    """Patches of several sizes side by side: what one step reads, what it computes, and loads for each FMA."""
+    """Patches of several sizes side by side: what one step reads, what it computes, and floats per FMA."""
     if not tiles:
         raise ValueError("There is no register tile to draw: give at least one RegisterTile.")
     sides = [tile.label.replace(" ", "\u00a0") for tile in tiles]
@@ -173,7 +173,7 @@ def register_tiles_figure(tiles: Sequence[RegisterTile], title: str) -> theme.Fi
     )
     tallest = max(tile.shape[0] for tile in tiles)
     bottom = PANEL_Y + (tallest + 1) * PANEL_CELL + 8
-    drawn, axes = page.page(bottom + 62, title, f"Loads from shared memory per FMA, at one step k – {told}.", 2)
+    drawn, axes = page.page(bottom + 62, title, f"Floats read from shared memory per FMA, at one step k – {told}.", 2)
     step = (page.WIDTH - 2 * page.MARGIN) / len(tiles)
     with theme.style():
         keys = [page.Key(theme.A, "read of A's tile"), page.Key(theme.B, "read of B's tile")]
@@ -200,6 +200,6 @@ def _panel(axes: Axes, tile: RegisterTile, left: float, bottom: float) -> None:
 
 
 def _quotient(tile: RegisterTile) -> str:
-    """'16 loads / 64 FMAs'."""
-    loads = theme.plural(round(sum(map(len, tile.reads)) / len(tile.ks)), "load")
-    return f"{loads} / {theme.plural(tile.fmas, 'FMA')}"
+    """'16 floats / 64 FMAs'."""
+    floats = theme.plural(round(sum(map(len, tile.reads)) / len(tile.ks)), "float")
+    return f"{floats} / {theme.plural(tile.fmas, 'FMA')}"

@@ -1,4 +1,4 @@
-"""Exercises of notebook 06, register tiling: one column a thread, a patch a thread, and tile sizes that pay."""
+"""Exercises of notebook 06, register tiling: a strip per thread, a patch per thread, and tile sizes that pay."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
 from helpers.explore import register_tile
+from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.occupancy import occupancy
 
@@ -45,42 +46,24 @@ def predict_loads() -> Prediction:
     )
 
 
-COLUMN_CASE = Case({"M": 64, "N": 64, "K": 16})
-# Each k takes an element of Bs and one from each of four rows of As, which the compiler loads for four k at once: two
-# loads for four FMAs.
-LOADS_PER_FMA = 0.5
+def predict_speed() -> Prediction:
+    """How many times as fast the 2-D block tile is as the kernel with one element per thread, as recorded."""
+    kernels = (get("shared_memory"), get("block_tile_2d"))
+    one, many = (recordings.gflops(kernel, 4096, 4096, 4096).gflops for kernel in kernels)
+    return predict(
+        "block_tile_2d with 8 × 8 patches reads an eighth of the floats per FMA. At M = N = K = 4096 it is faster than "
+        "shared_memory by a factor of about",
+        reasons={
+            8: "So it would be if shared memory were the only limit, before and after. But eight times the speed of "
+            "shared_memory is more than the peak of the GPU.",
+            5: "That is about the factor between wavefronts per FMA, so it would be right if shared memory were still "
+            "the limit. It is not: other things have become the slowest part.",
+            3: "Shared memory was the limit, and it gives way; before a factor of five is reached, others limit.",
+            1.5: "That is what the step from coalesced to shared_memory bought. Here the limit itself was moved.",
+        },
+        answer=round(many / one),
+    )
 
-THREAD_COLUMN = KernelExercise(
-    name="thread_column",
-    notebook="06",
-    title="Four results for one thread",
-    difficulty=1,
-    task="Each thread computes four elements of one column of C, one after the other, and each of them goes through "
-    "all tiles anew: more than one load from shared memory for every FMA, although the compiler already loads four "
-    f"neighbours of a row of As at once. Compute the four together, with at most {LOADS_PER_FMA:g} loads per FMA in "
-    "the machine code.",
-    hints=(
-        "For one k, the four elements need four different elements of As, and the same element of Bs.",
-        "Keep four sums, float acc[TM], and let the loop over y be the innermost: inside k, inside k0.",
-        "for k: for y: acc[y] += As[row + y][k] * Bs[k][col]; after the last tile, a loop over y stores them all.",
-    ),
-    problem=Gemm("sgemm_column", (256,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4)),
-    picture=TilePhasesOf(COLUMN_CASE, "your kernel", phase=0),
-    goals=(goals.shared_loads_per_fma(LOADS_PER_FMA),),
-    judged=COLUMN_CASE,
-    wrong=(
-        Wrong("starter", "The loop over y runs around the loop over the tiles, so that nothing is shared between the "
-              "four elements: each product loads its element of Bs anew."),
-        Wrong("one_row_of_A", slips.sentence("one_row_of_A")),
-        Wrong("one_element_stored", slips.sentence("one_row_of_patch")),
-        Wrong("one_sum", "All four rows are added to the same sum, acc[0]."),
-        Wrong("rows_apart", "The rows that are read lie BM / TM apart, the rows that are stored are neighbours: a "
-              "thread must store the rows that it has computed."),
-        Wrong("guard_of_first_row", "Only the first of the four rows is compared with M: at the lower edge the others "
-              "stick out."),
-        Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
-    ),
-)  # fmt: skip
 
 PATCH_CASE = Case({"M": 32, "N": 32, "K": 8})
 
@@ -132,12 +115,12 @@ def _judge_tiles(params: Any) -> Verdict:
     compiled = compile_kernel(kernel.source, kernel.entry)
     fraction = occupancy(H200, kernel.threads, compiled.registers, compiled.shared_bytes).fraction
     text = (
-        f"{loads:.2f} loads per FMA (at most {MOST_LOADS:g}); {compiled.registers} registers, {kernel.threads} "
-        f"threads a block: {100 * fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
+        f"{loads:.2f} floats per FMA (at most {MOST_LOADS:g}); {compiled.registers} registers, {kernel.threads} "
+        f"threads per block: {100 * fraction:.0f} % occupancy on an H200 (at least {100 * LEAST_OCCUPANCY:.0f} %)"
     )
     if compiled.local_bytes:
         return Verdict(
-            False, f"{text}; {compiled.local_bytes} bytes a thread do not fit into registers and go to memory."
+            False, f"{text}; {compiled.local_bytes} bytes per thread do not fit into registers and go to memory."
         )
     if loads > MOST_LOADS:
         return Verdict(False, f"{text}. A larger patch uses each loaded element more often.")
@@ -155,23 +138,23 @@ def _tile_picture(params: Mapping[str, int]) -> theme.Figure:
 PATCH_SIZE = ValueExercise(
     name="patch_size",
     notebook="06",
-    title="Stretch: the largest patch that pays",
+    title="A challenge: the largest patch that pays",
     difficulty=3,
-    task="Choose the tile sizes of block_tile_2d: at most 0.25 loads from shared memory for an FMA, and still at least "
+    task="Choose the tile sizes of block_tile_2d: at most 0.25 floats read from shared memory per FMA, and at least "
     "25 % occupancy on an H200.",
     hints=(
-        "For one k a thread loads TM + TN elements and does TM · TN FMAs.",
+        "For one k a thread reads TM + TN floats and does TM · TN FMAs.",
         "(TM + TN) / (TM · TN) is 0.25 for a square patch of 8 × 8.",
         "The patch of sums alone takes TM · TN registers of each thread: 64 leave room for two blocks of 256 threads.",
     ),
     variable="tiles",
     starter=GUESS,
     solved={"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8},
-    because="8 × 8: 16 loads for 64 FMAs, and about a hundred registers a thread.",
+    because="8 × 8: 16 floats for 64 FMAs, and 128 registers per thread.",
     judge=_judge_tiles,
     wrong=(
-        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 4}, "0.38 loads per FMA"),
-        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 loads per FMA"),
+        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 8, "TN": 4}, "0.38 floats per FMA"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 floats per FMA"),
         WrongValue({"BM": 128, "BN": 128, "BK": 8, "TM": 16, "TN": 8}, "few warps fit on the SM"),
         WrongValue({"BM": 100, "BN": 128, "BK": 8, "TM": 8, "TN": 8}, "BM must be a multiple of TM"),
         WrongValue({"BM": 256, "BN": 256, "BK": 8, "TM": 4, "TN": 4}, "must be at most 1024"),
@@ -251,6 +234,6 @@ PATCH = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_loads,)
+PREDICTIONS = (predict_loads, predict_speed)
 QUESTIONS = ()
-EXERCISES = (STRIP, PATCH, THREAD_COLUMN, OUTER_PRODUCT, PATCH_SIZE)
+EXERCISES = (STRIP, PATCH, OUTER_PRODUCT, PATCH_SIZE)

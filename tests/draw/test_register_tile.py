@@ -22,11 +22,11 @@ def boxes(drawn, label: str) -> int:
     return sum(len(artist.get_paths()) for artist in found)
 
 
-def test_the_caption_states_loads_fmas_and_their_quotient(data):
+def test_the_caption_states_floats_fmas_and_their_quotient(data):
     caption = register_tile_figure(data).caption.replace("\u00a0", " ")
     assert caption == (
-        "4 × 4 elements a thread: 8 loads from shared memory feed 16 FMAs, 0.5 per FMA. "
-        "With one element a thread it is 2 per FMA, 4 times as many."
+        "4 × 4 elements per thread: 8 floats from shared memory feed 16 FMAs, 0.5 per FMA. "
+        "With one element per thread it is 2 per FMA, 4 times as many."
     )
 
 
@@ -36,7 +36,7 @@ def test_reads_come_first_and_then_the_outer_product_grows(data, move, loaded, d
     assert boxes(drawn, "read of A") + boxes(drawn, "read of B") == loaded
     assert boxes(drawn, "done") == done
     words = [text.get_text() for text in drawn.axes[0].texts]
-    assert f"loads  {loaded} of 8" in words and f"FMAs  {done} of 16" in words
+    assert f"floats  {loaded} of 8" in words and f"FMAs  {done} of 16" in words
 
 
 def test_the_current_product_is_outlined_with_its_two_factors(data):
@@ -65,7 +65,9 @@ def test_a_move_that_does_not_exist_is_refused_with_a_sentence(data):
 
 def test_patches_side_by_side_state_each_quotient(data):
     drawn = register_tiles_figure([tile(get("shared_memory").replace(T=8), 0, 8), data], "two")
-    assert drawn.caption.replace("\u00a0", " ").endswith("1 × 1: 2 loads / 1 FMA = 2; 4 × 4: 8 loads / 16 FMAs = 0.5.")
+    assert drawn.caption.replace("\u00a0", " ").endswith(
+        "1 × 1: 2 floats / 1 FMA = 2; 4 × 4: 8 floats / 16 FMAs = 0.5."
+    )
     greens = [len(a.get_paths()) for a in drawn.axes[0].collections if _is(a, theme.C)]
     assert 16 in greens
     with pytest.raises(ValueError, match="at least one"):

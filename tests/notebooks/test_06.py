@@ -1,37 +1,68 @@
 """Notebook 06: the numbers in its prose are those of the compiler and the model, its claims those of the recordings."""
 
-from gemm_kernels import get
-from helpers import run
+from collections import Counter
+
+import pytest
+
+from gemm_kernels import get, launch_of
+from helpers import course, run
+from helpers.analysis.vector_width import lines_of
+from helpers.draw.patch_places import Block
 from helpers.measure import recordings
 from helpers.models.traffic import shared_loads_per_fma
-from helpers.occupancy import occupancy
-from tests.notebooks.support import H200, linked_terms, said
+from tests.notebooks.support import H200, counters, linked_terms, said, speeds
 
 SHARED, ONE_D, TWO_D = (get(name) for name in ("shared_memory", "block_tile_1d", "block_tile_2d"))
+FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+SIZES = {"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}
+WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {
-        "fragment",
-        "inner product",
-        "outer product",
-        "PTX",
-        "SASS",
-        "Unrolling",
-        "spills",
-        "local memory",
-    }
+    terms = {"fragment", "patch", "inner product", "outer product", "SASS", "unrolling", "spills", "local memory"}
     assert terms <= linked_terms("06")
 
 
-def test_from_8_by_8_to_16_by_8_the_occupancy_halves_and_the_loads_fall_by_a_quarter():
-    assert said("06", r"from (\d+) × (\d+) to (\d+) × (\d+) the occupancy halves") == (8, 8, 16, 8)
+def test_the_strip_by_hand_is_the_sum_that_its_table_says():
+    factors = said("06", r"four floats of A are (\d+), (\d+), (\d+) and (\d+)")
+    (b,) = said("06", r"and the float of B is (\d+)")
+    before = said("06", r"sums before \| (\d+) \| (\d+) \| (\d+) \| (\d+)")
+    after = said("06", r"sums after \| (\d+) \| (\d+) \| (\d+) \| (\d+)")
+    assert after == tuple(old + a * b for old, a in zip(before, factors, strict=True))
+    assert said("06", r"reads are fewer: (\d+) floats for (\d+) FMAs, 1.25 per FMA") == (5, 4)
+    assert shared_loads_per_fma(4, 1) == 1.25
+
+
+def test_what_threads_6_and_13_load_and_compute_is_as_said():
+    block = Block(rows=8, columns=8, depth=4, tall=2, wide=2)
+    thread, x, y = said("06", r"Thread (\d+) has x = (\d+) and y = (\d+)")
+    assert divmod(thread, block.across) == (y, x) and block.threads == 16
+    assert block.patch(13) == said("06", r"its patch begins at row (\d+), column (\d+)")
+    loaded = said(
+        "06", r"A's tile they are \((\d), (\d)\) and \((\d), (\d)\), in B's tile \((\d), (\d)\) and \((\d), (\d)\)"
+    )
+    places = [*block.loaded(13, block.depth, 32), *block.loaded(13, block.columns, 32)]
+    assert loaded == tuple(number for place in places for number in place)
+
+
+def test_tiled_takes_a_quarter_of_a_request_for_a_and_one_for_b():
+    launch = launch_of(course.kernel("tiled"), 64, 64, 64)
+    (line,) = (line for line in lines_of(launch) if "As[y][k] * Bs[k][x]" in line.text)
+    loads = Counter(instruction.split()[0] for instruction in line.sass)
+    assert 4 * loads["LDS.128"] == loads["LDS"]  # of A four k at once, of B each by itself
+    recording = run.record(launch)
+    assert recording.total("requests", "shared", "ld") / (recording.counters[FFMA] / 32) == 1.25
+
+
+def test_from_8_by_8_to_16_by_8_the_floats_fall_by_a_quarter_and_the_registers_nearly_double():
+    before, after = said("06", r"fall by only a quarter, and the registers nearly double, from (\d+) to (\d+)\.")
     assert shared_loads_per_fma(16, 8) == 0.75 * shared_loads_per_fma(8, 8)
-    shares = []
-    for kernel in (TWO_D, TWO_D.replace(TM=16)):
-        taken = run.compiled(kernel, H200.arch)
-        shares.append(occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).fraction)
-    assert shares[1] == shares[0] / 2
+    assert [run.compiled(one, H200.arch).registers for one in (TWO_D, TWO_D.replace(TM=16))] == [before, after]
+
+
+def test_halving_both_sides_of_a_patch_doubles_the_floats_per_fma():
+    assert shared_loads_per_fma(4, 4) == 2 * shared_loads_per_fma(8, 8)
+    assert TWO_D.replace(TM=4, TN=4).threads == 4 * TWO_D.threads
 
 
 def test_256_sums_do_not_fit_into_registers():
@@ -61,6 +92,28 @@ def test_one_line_costs_four_times_as_many_wavefronts_as_the_other():
     assert costs["Bs"] == times * costs["As"]
 
 
-def test_thread_40_has_the_patch_that_is_said():
-    thread, number, row = said("06", r"Thread (\d+) is number (\d+) in row (\d+) of that arrangement")
-    assert divmod(thread, 16) == (row, number) and TWO_D.threads == 16 * 16
+def test_the_kernel_with_guards_needs_fewer_instructions_than_the_plain_one():
+    plain, guarded = (
+        run.record(launch_of(kernel, 64, 64, 1024)) for kernel in (course.kernel("patch"), TWO_D.replace(**SIZES))
+    )
+    assert guarded.instructions() / guarded.counters[FFMA] < plain.instructions() / plain.counters[FFMA]
+
+
+def test_the_wavefronts_per_fma_and_the_operations_per_cycle_are_those_counted():
+    each = sum(counters("shared_memory")[WAVEFRONTS.format(op)] for op in ("ld", "st")) / (1024**3 / 32)
+    (operations,) = said("06", r"at 1.56 wavefronts per FMA an SM does (\d+) operations")
+    recording = run.record(launch_of(course.kernel("tiled"), 64, 64, 64))
+    assert recording.total("wavefronts", "shared") / (recording.counters[FFMA] / 32) == 1.625
+    assert each == pytest.approx(1.56, abs=0.005) and round(64 / each) == operations
+
+
+def test_the_options_of_the_prediction_of_speed_are_what_their_reasons_say():
+    found = speeds(4096)
+    assert round(found["block_tile_2d"] / found["shared_memory"]) == 3
+    assert 8 * found["shared_memory"] > H200.peak_fp32_gflops
+    assert round(found["shared_memory"] / found["coalesced"], 1) == 1.5
+    waves = {
+        name: sum(counters(name)[WAVEFRONTS.format(op)] for op in ("ld", "st"))
+        for name in ("shared_memory", "block_tile_2d")
+    }
+    assert round(waves["shared_memory"] / waves["block_tile_2d"]) == 5
