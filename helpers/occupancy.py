@@ -117,7 +117,7 @@ def _check(device: LaunchLimits, threads: int, registers: int, shared_bytes: int
     if not 1 <= threads <= device.max_threads_per_block:
         raise DoesNotFit(f"A block of {threads} threads: a block has 1 to {device.max_threads_per_block} threads.")
     if not 1 <= registers <= device.registers_per_thread:
-        raise DoesNotFit(f"{registers} registers a thread: a thread has 1 to {device.registers_per_thread}.")
+        raise DoesNotFit(f"{registers} registers per thread: a thread has 1 to {device.registers_per_thread}.")
     if not 0 <= shared_bytes <= device.shared_bytes_per_block_optin:
         raise DoesNotFit(
             f"{shared_bytes} shared bytes a block: a block on {device.arch} has 0 to "

@@ -62,7 +62,7 @@ def test_shared_memory_is_handed_out_in_steps_of_128_bytes():
     [
         (1025, 32, 0, "A block of 1025 threads: a block has 1 to 1024 threads."),
         (0, 32, 0, "A block of 0 threads: a block has 1 to 1024 threads."),
-        (128, 256, 0, "256 registers a thread: a thread has 1 to 255."),
+        (128, 256, 0, "256 registers per thread: a thread has 1 to 255."),
         (128, 32, 232449, "a block on sm_90 has 0 to 232448 (above 49152 it must opt in)."),
         (1024, 65, 0, "No block fits on an SM of sm_90: registers run out. A block takes 73728 of 65536 registers"),
     ],

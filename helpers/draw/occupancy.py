@@ -2,7 +2,7 @@
 
 One SM as four stacks: block slots, warp slots, registers, shared memory. Each resident block takes its share of every
 stack; what nobody uses is hatched. The next block is dashed, in the colour of trouble where it overflows. Below,
-occupancy against registers a thread: a staircase, and where the kernel stands on it.
+occupancy against registers per thread: a staircase, and where the kernel stands on it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Stack:
 
 @dataclass(frozen=True)
 class SmFilling:
-    """An SM filled with blocks of one kernel, and how its occupancy would change with the registers a thread.
+    """An SM filled with blocks of one kernel, and how its occupancy would change with the registers per thread.
 
-    staircase: (255,) occupancy, 0 … 1, for 1 … 255 registers a thread; 0 where no block fits.
+    staircase: (255,) occupancy, 0 … 1, for 1 … 255 registers per thread; 0 where no block fits.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _fraction(device: LaunchLimits, threads: int, registers: int, shared_bytes: 
 
 
 def occupancy_figure(data: SmFilling) -> theme.Figure:
-    """The four stacks of an SM with the blocks in them, and the staircase over registers a thread."""
+    """The four stacks of an SM with the blocks in them, and the staircase over registers per thread."""
     result = data.result
     title = f"{data.name} on one SM of the {data.device}: {theme.percent(result.fraction, 2)} occupancy"
     drawn, axes = page.page(HEIGHT, title, caption(data), CAPTION_LINES)
@@ -126,7 +126,7 @@ def caption(data: SmFilling) -> str:
     step = _next_step(data)
     if step is not None:
         registers, fraction = step
-        text += f" With {registers} registers a thread or fewer it would be {theme.percent(fraction, 2)}."
+        text += f" With {registers} registers per thread or fewer it would be {theme.percent(fraction, 2)}."
     elif "registers" not in result.limiters:
         text += " Fewer registers would change nothing."
     return text
@@ -141,7 +141,7 @@ def ordinal(number: int) -> str:
 
 
 def _next_step(data: SmFilling) -> tuple[int, float] | None:
-    """(registers, occupancy): the most registers a thread that give a higher occupancy than now, or None."""
+    """(registers, occupancy): the most registers per thread that give a higher occupancy than now, or None."""
     fewer = data.staircase[: data.registers - 1]
     better = np.flatnonzero(fewer > data.result.fraction)
     return (int(better[-1]) + 1, float(fewer[better[-1]])) if len(better) else None
@@ -194,7 +194,7 @@ def _stairs(axes: Axes, data: SmFilling) -> None:
         weight="bold",
         annotation_clip=False,
     )
-    axes.set_xlabel("registers a thread")
+    axes.set_xlabel("registers per thread")
     axes.set_ylabel("occupancy, %")
     axes.set_xticks(range(0, 257, 32))
     axes.set_yticks((0, 25, 50, 75, 100))
@@ -207,7 +207,7 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
         raise ValueError("There is no kernel to draw: give at least one SmFilling.")
     least = min(rows, key=lambda row: row.result.fraction)
     most = max(rows, key=lambda row: row.result.fraction)
-    told = f"From {_told(least)} to {_told(most)}: the resource in red stops the next block."
+    told = f"From {_told(least)} to {_told(most)}: the resource in orange stops the next block."
     drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, told, 2)
     with theme.style():
         keys = [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullLocator
 
 from helpers.draw import page, theme
@@ -27,7 +28,7 @@ class Dot:
 
 
 def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: Collection[str] = ()) -> theme.Figure:
-    """A dot a kernel. named: the labels that are written beside theirs; without any, all of them. Those of which the
+    """A dot per kernel. named: the labels that are written beside theirs; without any, all of them. Those of which the
     caption speaks are written in any case.
 
     source: where the GFLOPS come from: "recorded on NVIDIA H200".
@@ -37,7 +38,7 @@ def occupancy_speed_figure(dots: Sequence[Dot], title: str, source: str, named: 
     drawn = theme.Figure(TOP + HEIGHT + 0.72, _caption(dots, source), 2)
     axes = drawn.axes_in_inches(LEFT, TOP, WIDTH, HEIGHT)
     fastest, least = max(dot.gflops for dot in dots), 100 * min(dot.occupancy for dot in dots)
-    axes.set(xscale="log", xlim=(0.8 * least, 125), ylim=(-0.04 * fastest, 1.12 * fastest))
+    axes.set(xscale="log", xlim=(0.8 * least, 125), ylim=(-0.04 * fastest, 1.06 * fastest))
     with theme.style():
         axes.set_title(title, loc="left", weight="bold", x=(page.MARGIN / theme.CSS_DPI - LEFT) / WIDTH)
         axes.plot([100 * dot.occupancy for dot in dots], [dot.gflops for dot in dots], "o", color=theme.SPEED,
@@ -70,6 +71,7 @@ def _labels(axes: Axes, dots: Sequence[Dot]) -> None:
                 ha="right" if left else "left",
                 va="center",
                 color=theme.INK,
+                path_effects=[withStroke(linewidth=4, foreground=theme.PAPER)],  # readable across a line of the grid
             )
 
 

@@ -29,7 +29,8 @@ such module is found by its name and declares three tuples, in the order in whic
 
     PREDICTIONS    functions that return a `predict(…)`: questions that come before a picture
     QUESTIONS      functions decorated with `question(name, title)`: they judge an answer given in a cell of their own
-    EXERCISES      `KernelExercise`s, `Blank`s (a kernel to write from its signature) and `ValueExercise`s
+    EXERCISES      `KernelExercise`s, `Blank`s (a kernel to write from its signature), `ValueExercise`s, and
+                   `FunctionExercise`s (a Python function to write from its signature)
 
 For a kernel, sources/<name>.cu holds the starter, the solution and known wrong solutions, which differ in marked lines
 only (`framework.marked`); the module says the rest: task, hints, problem (what is computed, on which shapes), picture,

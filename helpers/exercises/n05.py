@@ -1,23 +1,26 @@
-"""Exercises of notebook 05, occupancy: four limits by hand, a block that fills the SM, a kernel that leaves room."""
+"""Exercises of notebook 05: the limits as a function, another GPU, a block that fills an SM, a kernel that does not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from helpers import devices
-from helpers.devices import WARP
+from helpers.devices import WARP, Device
 from helpers.draw import theme
 from helpers.draw.occupancy import filling, occupancy_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.functions import FunctionExercise, Version
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.measure import profiles
 from helpers.occupancy import occupancy
 from helpers.simulator import Kernel
 
@@ -34,36 +37,196 @@ class Block:
     shared_bytes: int
 
 
-WORKED = Block(1024, 37, 8192)  # on an RTX A6000; S. Boehm, "How to Optimize a CUDA Matmul Kernel"
+TILED = Block(256, 32, 2048)  # the kernel that notebook 04 writes, as compiled for an H200
+SMALL = replace(H200, threads_per_sm=8 * WARP, blocks_per_sm=4, registers_per_sm=6144, carve_outs=(6144,))
+BY_HAND = Block(80, 30, 1000)  # what the notebook works out by hand, on an SM of SMALL
 ESTIMATED = Block(256, 8 * 8 + 8 + 8, 8192)  # an 8 × 8 patch of sums, a column of A and a row of B
-# What Nsight Compute showed for a kernel with these tiles on an RTX 6000 Ada, in the worklog "SGEMM CUDA kernel".
-PUBLISHED: Mapping[str, float] = {"blocks": 24, "warps": 6, "registers": 2, "shared": 7, "occupancy, %": 33.33}
 
 
 def predict_blocks() -> Prediction:
-    """How many blocks of the worked example does an SM of an A6000 hold? The answer is the model's."""
-    found = occupancy(A6000, WORKED.threads, WORKED.registers, WORKED.shared_bytes)
+    """How many blocks of the tiled kernel does an SM of an H200 hold? The answer is the model's."""
+    found = occupancy(H200, TILED.threads, TILED.registers, TILED.shared_bytes)
+    roomy = H200.shared_bytes_per_sm // found.shared_bytes_per_block
     return predict(
-        f"Blocks of {WORKED.threads} threads with {WORKED.registers} registers each, and {WORKED.shared_bytes} bytes "
-        "of shared memory, that fit on an SM of an A6000:",
+        f"Blocks of {TILED.threads} threads with {TILED.registers} registers each, and {TILED.shared_bytes} bytes of "
+        f"shared memory, that fit on an SM of the {H200.short}:",
         reasons={
-            1: f"A second block would need {2 * found.warps_per_block} warps, and the SM has room for "
-            f"{A6000.warps_per_sm}. Its registers would not do, either.",
-            2: "That needs room for 2048 threads on an SM. Some GPUs have it, this one has not.",
-            5: "That divides the 48 KB that one block may ask for. What counts is what the SM has.",
-            11: "So many fit into the shared memory, with the reserved kilobyte. But each resource sets a limit, and "
-            "the smallest decides.",
+            2: f"That are {2 * TILED.threads} threads. The SM has room for {H200.threads_per_sm}.",
+            8: f"{found.warps_per_block} warps per block, and room for {H200.warps_per_sm}. The registers, "
+            f"{theme.thousands(found.registers_per_warp)} per warp, suffice for exactly as many.",
+            H200.blocks_per_sm: "That is the number of block slots. But each resource sets a limit, and the smallest "
+            "one decides.",
+            roomy: "So many fit into the shared memory. But each resource sets a limit, and the smallest one decides.",
         },
         answer=found.blocks,
         picture=lambda: occupancy_figure(
-            filling(
-                A6000, A6000.name, "the block of the example", WORKED.threads, WORKED.registers, WORKED.shared_bytes
-            )
+            filling(H200, H200.name, "the tiled kernel", TILED.threads, TILED.registers, TILED.shared_bytes)
         ),
     )
 
 
-# --- four limits by hand
+# --- the function
+
+_SIGNATURE = "def blocks_that_fit(gpu, threads, registers, shared_bytes):"
+EMPTY = Version(
+    "starter",
+    f"""{_SIGNATURE}
+    # 1. Warps of a block: 32 threads each; one that is not full counts as a whole warp.
+    # 2. Limit by warps: the SM has room for gpu.warps_per_sm.
+    # 3. Registers of a warp: those of 32 threads, rounded up to a multiple of 256.
+    # 4. Limit by registers: how many warps can gpu.registers_per_sm supply? Round down
+    #    to a multiple of 4. How many blocks are these?
+    # 5. Shared memory of a block: 1024 bytes more, rounded up to a multiple of 128.
+    # 6. Limit by shared memory: the SM has gpu.shared_bytes_per_sm.
+    # 7. Limit by block slots: gpu.blocks_per_sm. Which of the four limits decides?
+    return None""",
+)
+WRITTEN = Version(
+    "solution",
+    f"""{_SIGNATURE}
+    warps = math.ceil(threads / 32)
+    by_warps = gpu.warps_per_sm // warps
+    registers_of_a_warp = math.ceil(registers * 32 / 256) * 256
+    warps_with_registers = gpu.registers_per_sm // registers_of_a_warp // 4 * 4
+    by_registers = warps_with_registers // warps
+    shared_of_a_block = math.ceil((shared_bytes + 1024) / 128) * 128
+    by_shared = gpu.shared_bytes_per_sm // shared_of_a_block
+    return min(by_warps, by_registers, by_shared, gpu.blocks_per_sm)""",
+)
+_ROUNDED = "math.ceil(registers * 32 / 256) * 256"
+_LIMITS = "by_warps, by_registers, by_shared, gpu.blocks_per_sm"
+MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (WRITTEN.replace(name, *changes), because)
+    for name, changes, because in (
+        ("registers_as_asked", [(_ROUNDED, "registers * 32")],
+         "A warp gets registers in units of 256: round up what its 32 threads need."),
+        ("registers_rounded_down", [(_ROUNDED, "max(registers * 32 // 256, 1) * 256")],
+         "The registers of a warp are rounded down; then some of its threads would have too few. Round up."),
+        ("thread_by_thread", [("registers_of_a_warp // 4 * 4", "(registers * threads)"),
+                              ("warps_with_registers // warps", "warps_with_registers")],
+         "You divide by the registers of all threads. They are handed out warp by warp, each warp's rounded up."),
+        ("not_in_fours", [(" // 4 * 4", "")],
+         "The registers belong to four schedulers, a quarter to each: the warps that they supply are a multiple of 4."),
+        ("warps_rounded_down", [("math.ceil(threads / 32)", "max(threads // 32, 1)")],
+         "The threads that are left over need a warp, too: round the warps of a block up."),
+        ("threads_for_warps", [("math.ceil(threads / 32)", "threads")],
+         "You divide by the threads of a block where its warps are asked for: a warp is 32 threads."),
+        ("reserved_missing", [("(shared_bytes + 1024)", "max(shared_bytes, 1)")],
+         "The system keeps 1024 bytes of shared memory for itself in each block: add them."),
+        ("shared_as_asked", [("math.ceil((shared_bytes + 1024) / 128) * 128", "shared_bytes + 1024")],
+         "Shared memory is handed out in steps of 128 bytes: round up what a block takes."),
+        ("slots_missing", [(_LIMITS, "by_warps, by_registers, by_shared")],
+         "The block slots are missing: small blocks run out of them first."),
+        ("shared_missing", [(_LIMITS, "by_warps, by_registers, gpu.blocks_per_sm")],
+         "The limit by shared memory is missing."),
+        ("registers_missing", [(_LIMITS, "by_warps, by_shared, gpu.blocks_per_sm")],
+         "The limit by registers is missing."),
+        ("largest", [("min(", "max(")],
+         "Every resource must suffice: the smallest of the four limits decides, not the largest."),
+        ("whole_sm_in_warps", [("return min", "return warps * min")],
+         "Those are the warps on the SM. The function returns blocks."),
+        ("a_share", [("return min", "return warps / gpu.warps_per_sm * min")],
+         "That is the share of the SM's warps. The function returns blocks."),
+        ("true_division", [("gpu.warps_per_sm // warps", "gpu.warps_per_sm / warps"),
+                           ("warps_with_registers // warps", "warps_with_registers / warps"),
+                           ("gpu.shared_bytes_per_sm // ", "gpu.shared_bytes_per_sm / ")],
+         "Blocks come whole or not at all: divide with //, which rounds down."),
+        ("always_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm)),
+                            ("gpu.shared_bytes_per_sm", str(H200.shared_bytes_per_sm))],
+         f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."),
+    )
+)  # fmt: skip
+TELLING = (
+    (H200, TILED), (H200, Block(80, 30, 1000)), (H200, Block(64, 37, 0)), (H200, Block(1024, 32, 8192)),
+    (H200, Block(32, 16, 0)), (H200, Block(64, 32, 45670)), (A6000, TILED), (A6000, Block(64, 32, 8192)),
+)  # fmt: skip
+
+
+@cache
+def _cases() -> tuple[tuple[Device, Block, int, str], ...]:
+    """(GPU, block, blocks that fit, who says so): telling ones first, then all that a driver was asked about."""
+    told = [
+        (gpu, one, occupancy(gpu, one.threads, one.registers, one.shared_bytes).blocks, "fit") for gpu, one in TELLING
+    ]
+    _, answers = profiles.driver_answers(H200.name)
+    asked = [
+        (H200, Block(one.threads, one.registers, one.shared_bytes), one.blocks, "fit, says the driver")
+        for one in answers
+        if one.blocks
+    ]
+    return (*told, *asked)
+
+
+@cache
+def _answers(function: Version) -> tuple[Any, ...]:
+    return tuple(function(gpu, one.threads, one.registers, one.shared_bytes) for gpu, one, _, _ in _cases())
+
+
+def _judge_function(function: Any) -> Verdict:
+    """The learner's function against the model and against what the driver of an H200 answered."""
+    if not callable(function):
+        return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
+    answers = []
+    for gpu, one, _, _ in _cases():
+        try:
+            answers.append(function(gpu, one.threads, one.registers, one.shared_bytes))
+        except Exception as error:  # whatever a learner's function raises is told in a sentence
+            return Verdict(False, f"{_block(gpu, one)}: your function ends with {type(error).__name__}: {error}.")
+    if all(answer is None for answer in answers):
+        return Verdict(None, "Your function still returns None: write its body, and run the cell again.")
+    for (gpu, one, blocks, says), answer in zip(_cases(), answers, strict=True):
+        if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+            return Verdict(False, f"{_block(gpu, one)}: your function returns {answer!r}, which is no number.")
+        if answer != blocks:
+            limits = occupancy(gpu, one.threads, one.registers, one.shared_bytes).limits
+            each = ", ".join(f"{name} {limit}" for name, limit in limits.items())
+            known = next((why for wrong, why in MISTAKES if _answers(wrong) == tuple(answers)), "")
+            why = f"\nWhy: {known}" if known else f" Its four limits are: {each}."
+            told = f"{theme.plural(blocks, 'block')} {says}, and your function returns {answer:g}."
+            return Verdict(False, f"{_block(gpu, one)}: {told}{why}")
+    count = sum(says != "fit" for _, _, _, says in _cases())
+    return Verdict(
+        True,
+        f"Your function agrees with the driver of the {H200.short} about all {theme.thousands(count)} launches that it "
+        "was asked about, and holds for other GPUs, too.",
+    )
+
+
+def _block(gpu: Device, one: Block) -> str:
+    return (
+        f"{one.threads} threads, {one.registers} registers per thread, {one.shared_bytes} bytes of shared memory per "
+        f"block on the {gpu.short}"
+    )
+
+
+BLOCKS_THAT_FIT = FunctionExercise(
+    name="occupancy_function",
+    notebook="05",
+    title="Write it: how many blocks fit on an SM?",
+    difficulty=1,
+    task="Write the rules of step 2 as a Python function for any block and any GPU since 2020: it returns how many "
+    "blocks fit on one SM. registers are those of one thread, shared_bytes what one block asks for. Your function is "
+    "compared with the driver of an H200.",
+    hints=(
+        "Each of the four limits is: what the SM has, divided by what one block takes, rounded down (//). They differ "
+        "only in what one block takes.",
+        "math.ceil(value / unit) * unit rounds up to a multiple of unit, value // unit * unit rounds down. Registers "
+        "are counted per warp: find out first how many warps they supply, then how many blocks these are.",
+        "warps = math.ceil(threads / 32); by_registers = gpu.registers_per_sm // (math.ceil(registers * 32 / 256) * "
+        "256) // 4 * 4 // warps; by_warps and by_shared are one division each. What is left is the smallest of these "
+        "three and gpu.blocks_per_sm.",
+    ),
+    variable="blocks_that_fit",
+    starter=EMPTY,
+    solved=WRITTEN,
+    because="Four divisions, each rounded down; before each of them, what one block takes is rounded up to the units "
+    "in which it is handed out.",
+    judge=_judge_function,
+    wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
+)
+
+
+# --- the four limits on another GPU
 
 _BY_HAND = occupancy(ADA, ESTIMATED.threads, ESTIMATED.registers, ESTIMATED.shared_bytes)
 LIMIT_SLIPS = {
@@ -112,10 +275,11 @@ def _wrong_limit(name: str, slip: Slip) -> WrongValue:
 LIMITS_BY_HAND = ValueExercise(
     name="limits_by_hand",
     notebook="05",
-    title="Four limits by hand",
+    title="Another GPU",
     difficulty=1,
-    task="Blocks of 256 threads, an estimated 80 registers for each thread, 8192 bytes of shared memory for a block. "
-    "How many of them does each resource of an RTX 6000 Ada's SM leave room for?",
+    task="An SM of an RTX 6000 Ada has 24 block slots, room for 48 warps, 65536 registers and 102400 bytes of shared "
+    "memory. Blocks of 256 threads, 80 registers for each thread, 8192 bytes of shared memory for a block: how many of "
+    "them does each resource leave room for? On paper first.",
     hints=(
         "Each resource for itself: what the SM has, divided by what one block takes, rounded down.",
         "A block is 8 warps. Its registers are handed out by the warp; its shared memory costs 1024 bytes more.",
@@ -164,7 +328,7 @@ THREADS_OF_A_BLOCK = ValueExercise(
     notebook="05",
     title="A block that leaves nothing over",
     difficulty=2,
-    task="A kernel needs 96 registers for each thread and no shared memory. With 256 threads a block it reaches 25 % "
+    task="A kernel needs 96 registers for each thread and no shared memory. With 256 threads per block it reaches 25 % "
     "occupancy on an H200. Choose the threads of a block so that it is at least 30 %.",
     hints=(
         "How many registers does one warp take, and how many warps do the SM's registers suffice for?",
@@ -238,4 +402,4 @@ DEEP_TILES = KernelExercise(
 
 PREDICTIONS = (predict_blocks,)
 QUESTIONS = ()
-EXERCISES = (LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)
+EXERCISES = (BLOCKS_THAT_FIT, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)

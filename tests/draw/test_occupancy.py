@@ -48,7 +48,7 @@ def test_the_caption_names_the_limiter_and_the_next_better_number_of_registers()
     caption = occupancy_figure(data).caption.replace("\u00a0", " ").replace("\u202f", " ")
     assert caption == (
         "Registers stop the third block: 2 blocks of 8 warps are 16 of 64 warps, 25 %. "
-        "With 80 registers a thread or fewer it would be 37.5 %."
+        "With 80 registers per thread or fewer it would be 37.5 %."
     )
     assert occupancy(H200, 256, 80, 8192).fraction == 0.375
     assert occupancy(H200, 256, 81, 8192).fraction == 0.25

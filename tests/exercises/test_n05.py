@@ -1,16 +1,101 @@
 """Questions of notebook 05: blocks on an SM."""
 
+import re
+
 import pytest
 
+from helpers import course
+from helpers.analysis.resources import resources_of
 from helpers.exercises import n05
-from helpers.exercises.n05 import DEEP_TILES, LIMITS_BY_HAND, THREADS_OF_A_BLOCK
+from helpers.exercises.framework import progress
+from helpers.exercises.n05 import BLOCKS_THAT_FIT, DEEP_TILES, H200, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, TILED
+from helpers.occupancy import occupancy
 
 
-def test_the_prediction_is_answered_by_the_model_and_its_slips_have_reasons():
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+
+
+def test_the_prediction_is_answered_by_the_model_and_is_about_the_tiled_kernel_as_compiled():
     asked = n05.predict_blocks()
-    assert asked.answer == 1
-    assert "64 warps" in asked.reasons[1] and "room for 48" in asked.reasons[1]
-    assert set(asked.reasons) == {1, 2, 5, 11}
+    assert asked.answer == 8 and set(asked.reasons) == {2, 8, 32, 76}
+    taken = resources_of(course.kernel("tiled"), H200.arch)
+    assert (taken.threads, taken.registers, taken.shared_bytes) == (TILED.threads, TILED.registers, TILED.shared_bytes)
+
+
+def test_the_block_worked_out_by_hand_meets_every_rounding():
+    found = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    assert found.limits == {"blocks": 4, "warps": 2, "registers": 1, "shared": 3}
+    assert (found.warps_per_block, found.registers_per_warp, found.shared_bytes_per_block) == (3, 1024, 2048)
+    assert found.fraction == 3 / 8
+
+
+def test_the_solution_is_right_for_every_launch_that_the_driver_was_asked_about():
+    verdict = BLOCKS_THAT_FIT.check(BLOCKS_THAT_FIT.solved)
+    assert verdict.passed and "all 1\u202f584 launches" in verdict.sentence
+
+
+def test_a_function_of_another_form_is_right_if_its_numbers_are():
+    def mine(gpu, threads, registers, shared_bytes):
+        found = occupancy(gpu, threads, registers, shared_bytes)
+        return float(min(found.limits.values()))
+
+    assert BLOCKS_THAT_FIT.check(mine).passed is True
+
+
+def test_mistakes_are_told_apart_by_their_results():
+    results = {n05._answers(wrong) for wrong, _ in n05.MISTAKES}
+    assert len(results) == len(n05.MISTAKES) >= 12
+    assert n05._answers(BLOCKS_THAT_FIT.solved) not in results
+
+
+@pytest.mark.parametrize("wrong", [one for one, _ in n05.MISTAKES], ids=repr)
+def test_a_mistake_is_told_with_a_block_both_answers_and_its_reason(wrong):
+    sentence = BLOCKS_THAT_FIT.check(wrong).sentence.replace("\u00a0", " ")
+    assert re.match(
+        r"\d+ threads, \d+ registers per thread, \d+ bytes .* on the (H200|RTX A6000): \d+ blocks? fit", sentence
+    )
+    assert "and your function returns " in sentence and "\nWhy: " in sentence
+
+
+def test_an_unknown_mistake_is_told_the_four_limits():
+    sentence = BLOCKS_THAT_FIT.check(lambda *_: 3).sentence.replace("\u00a0", " ")
+    assert "8 blocks fit, and your function returns 3. Its four limits are: blocks 32, warps 8" in sentence
+
+
+def test_a_function_that_ends_with_an_error_or_returns_no_number_gets_a_sentence():
+    assert "ends with ZeroDivisionError: " in BLOCKS_THAT_FIT.check(lambda *_: 1 // 0).sentence
+    assert "ends with TypeError: " in BLOCKS_THAT_FIT.check(lambda: 1).sentence
+    assert "returns 'eight', which is no number" in BLOCKS_THAT_FIT.check(lambda *_: "eight").sentence
+    assert "without brackets" in BLOCKS_THAT_FIT.check(8).sentence
+
+
+def test_a_function_without_a_body_waits_and_is_not_remembered():
+    assert BLOCKS_THAT_FIT.judge(BLOCKS_THAT_FIT.starter).passed is None
+    assert BLOCKS_THAT_FIT.judge(lambda *_: None).passed is None
+
+
+def test_the_cell_is_the_empty_function_and_its_check_and_the_hints_end_in_the_whole_function():
+    _, cell, _ = BLOCKS_THAT_FIT.cells()
+    assert cell.startswith("def blocks_that_fit(gpu, ") and cell.endswith(
+        "\n\n\noccupancy_function.check(blocks_that_fit)"
+    )
+    assert "return min(by_warps" in BLOCKS_THAT_FIT.hint()._repr_mimebundle_()["text/html"]
+
+
+def test_the_notebook_goes_on_with_the_learners_function_once_it_is_right():
+    def mine(*block):
+        return BLOCKS_THAT_FIT.solved(*block)
+
+    assert BLOCKS_THAT_FIT.go_on_with(mine) is mine
+    assert BLOCKS_THAT_FIT.go_on_with(lambda *_: 3) is BLOCKS_THAT_FIT.solved
+    assert BLOCKS_THAT_FIT.go_on_with(BLOCKS_THAT_FIT.starter) is BLOCKS_THAT_FIT.solved
+
+
+def test_a_version_is_made_by_changing_text_that_is_there():
+    with pytest.raises(ValueError, match="has no text 'nothing'"):
+        BLOCKS_THAT_FIT.solved.replace("other", ("nothing", "something"))
 
 
 def test_the_four_limits_by_hand_are_those_of_the_estimate():

@@ -6,6 +6,7 @@ have changed and the notebook's text must follow.
 """
 
 import ast
+import math
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -119,7 +120,7 @@ def answered(number: str, call: str, before: str | re.Pattern[str], after: str) 
         changed, changes = source.replace(before, after), source.count(before)
     assert changes == 1, f"{before!r} stands {changes} times in the cell of notebook {number} that calls {call}"
     shown: list[Any] = []
-    names = {one.name: one for one in exercises.EXERCISES}
+    names: dict[str, Any] = {one.name: one for one in exercises.EXERCISES} | {"math": math}
     names |= {f"n{number}": import_module(f"helpers.exercises.n{number}"), "display": lambda *what: shown.extend(what)}
     *statements, last = ast.parse(changed).body
     exec(compile(ast.Module([*statements], []), "<cell>", "exec"), names)

@@ -1,28 +1,28 @@
 """Notebook 05: the numbers in its prose are those of the occupancy model, its claims those of the recordings."""
 
+import dataclasses
+
 import pytest
 
 from gemm_kernels import get
-from helpers import devices
+from helpers import course
 from helpers.analysis.block_shapes import recorded
+from helpers.analysis.resources import resources_of
+from helpers.exercises import n05
+from helpers.measure import profiles, recordings
+from helpers.models import latency
 from helpers.occupancy import occupancy
-from tests.notebooks.support import H200, linked_terms, said
-
-A6000, ADA = (devices.get(name) for name in ("NVIDIA RTX A6000", "RTX 6000 Ada"))
+from tests.notebooks.support import H200, answered, linked_terms, prose, said
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"latency", "schedulers", "resident", "occupancy", "registers", "stalls"}
+    terms = {"latency", "schedulers", "resident", "occupancy", "registers", "stall"}
     assert terms <= linked_terms("05")
 
 
-def test_the_worked_example_leaves_a_third_of_the_warps_and_smaller_blocks_would_fill_the_sm():
-    warps, most = said("05", r"Its (\d+) warps are two thirds of the (\d+) that the SM could hold")
-    assert (warps, most) == (1024 // 32, A6000.warps_per_sm)
-    assert occupancy(A6000, 1024, 37, 8192).fraction == pytest.approx(2 / 3)
-    threads, most = said("05", r"Blocks of (\d+) threads would fill the SM, if each thread had no more than (\d+) reg")
-    shares = [occupancy(A6000, threads, registers, 8192).fraction for registers in (most, most + 1)]
-    assert shares == [1.0, pytest.approx(2 / 3)]
+def test_the_latencies_are_those_of_the_model():
+    found = said("05", r"about (\d+) cycles for a multiply-add \(FMA\), about (\d+) for .*, and about (\d+) for a load")
+    assert found == tuple(one.cycles for one in (latency.FMA, latency.SHARED, latency.GLOBAL))
 
 
 def test_a_scheduler_has_at_most_sixteen_warps():
@@ -30,26 +30,73 @@ def test_a_scheduler_has_at_most_sixteen_warps():
     assert H200.warps_per_sm == warps == 4 * most
 
 
-def test_32_registers_for_2048_threads_are_all_there_are():
-    each, threads, all_of_them = said("05", r"(\d+) registers for each of (\d+) threads are exactly the (\d+ \d+)")
-    assert H200.registers_per_sm == each * threads == all_of_them
-    assert [occupancy(H200, 1024, registers).fraction for registers in (each, each + 1)] == [1.0, 0.5]
+def test_the_small_sm_is_worked_out_as_its_table_says():
+    found = occupancy(n05.SMALL, n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    asked = said("05", r"a block of (\d+) threads with (\d+) registers per thread that asks for (\d+) bytes")
+    assert asked == (n05.BY_HAND.threads, n05.BY_HAND.registers, n05.BY_HAND.shared_bytes)
+    for pattern, numbers in (
+        (r"block slots \| (\d+) \| 1 \| (\d+) \|", (n05.SMALL.blocks_per_sm, found.limits["blocks"])),
+        (r"\| warps \| (\d+) \| .* so \*\*(\d+)\*\* warps \| 8 / 3 → \*\*(\d+)\*\*",
+         (n05.SMALL.warps_per_sm, found.warps_per_block, found.limits["warps"])),
+        (r"\| registers \| (\d+) \| .* units of 256: \*\*(\d+)\*\* \| .*; 4 / 3 → \*\*(\d+)\*\*",
+         (n05.SMALL.registers_per_sm, found.registers_per_warp, found.limits["registers"])),
+        (r"\| shared memory \| (\d+) bytes \| .* steps of 128: \*\*(\d+)\*\* \| \*\*(\d+)\*\*",
+         (n05.SMALL.shared_bytes_per_sm, found.shared_bytes_per_block, found.limits["shared"])),
+    ):  # fmt: skip
+        assert said("05", pattern) == numbers
+    assert found.fraction == 0.375 and "37.5 % of the 8" in prose("05")
 
 
-def test_the_published_shared_limit_is_that_of_a_carve_out_of_64_kb():
-    blocks, _, kilobytes = said("05", r"(\d+) · (\d+) bytes fit into (\d+) KB")
-    assert occupancy(ADA, 256, 118, 8192, shared_capacity=kilobytes * 1024).limits["shared"] == blocks
+def test_the_tiled_kernel_of_the_prediction_is_the_one_that_notebook_04_writes():
+    taken = resources_of(course.kernel("tiled"), H200.arch)
+    assert said("05", r"two tiles of 16 × 16 floats, (\d+) bytes\. The compiler gives each thread (\d+) registers") == (
+        taken.shared_bytes,
+        taken.registers,
+    )
+    has = (H200.blocks_per_sm, H200.warps_per_sm, H200.registers_per_sm, H200.shared_bytes_per_sm)
+    assert said("05", r"(\d+) block slots, room for (\d+) warps, (\d+ \d+) registers and (\d+ \d+) bytes") == has
+    (fewer,) = said("05", r"with one register more per thread only (\d+) blocks would fit")
+    assert [occupancy(H200, 256, taken.registers + more, taken.shared_bytes).blocks for more in (0, 1)] == [8, fewer]
+
+
+def test_launch_bounds_trade_registers_for_blocks_as_the_note_says():
+    mine = course.kernel("tiled")
+    blocks = []
+    for words in ("", " __launch_bounds__(256, 4)", " __launch_bounds__(256, 1)"):
+        text = mine.source.replace("__global__ void", "__global__ void" + words)
+        blocks.append(resources_of(dataclasses.replace(mine, source=text), H200.arch).occupancy(H200).blocks)
+    assert said("05", r"compiled for (\d+) blocks, for (\d+) and for (\d+)") == tuple(blocks)
 
 
 def test_the_answers_to_the_explorers_questions():
     blocks, warps = said("05", r"(\d+) blocks of one warp each are half of the (\d+) warps")
     assert occupancy(H200, 32, 16).warps == blocks == warps / 2
-    threads, registers = said("05", r"Blocks of (\d+) threads with (\d+) registers")
-    assert occupancy(H200, threads, registers).fraction == 1.0 > occupancy(A6000, threads, registers).fraction
-    enough, less = said("05", r"(\d+) for a thread will do, so (\d+) less")
+    enough, less = said("05", r"(\d+) per thread will do, so (\d+) fewer")
     assert [occupancy(H200, 256, each, 8192).blocks for each in (enough + less, enough + 1, enough)] == [2, 2, 3]
+    later = [kernel for kernel, _ in profiles.ladder(1024, 1024, 1024)][4:]
+    for kernel in later:
+        taken = resources_of(kernel, H200.arch)
+        assert "registers" in taken.occupancy(H200).limiters or kernel.name == "split_k", kernel.name
 
 
 def test_a_block_of_64_threads_in_one_row_is_full_and_as_slow_as_one_of_32():
     speed = {shape: recorded(get("coalesced"), shape, 2048).gflops for shape in ((32, 1), (64, 1), (32, 2))}
     assert speed[64, 1] == pytest.approx(speed[32, 1], rel=0.02) and speed[32, 2] > 1.4 * speed[32, 1]
+
+
+def test_among_the_kernels_of_the_picture_the_fewer_warps_the_faster():
+    *known, last = profiles.ladder(1024, 1024, 1024)
+    dots = [(ncu.occupancy, recordings.gflops(kernel, 4096, 4096, 4096).gflops) for kernel, ncu in (*known[2:5], last)]
+    assert sorted(dots, reverse=True) == sorted(dots, key=lambda dot: dot[1])
+
+
+def test_a_few_blocks_per_place_are_enough():
+    kernel = get("shared_memory")
+    speeds = {size: recordings.gflops(kernel, size, size, size).gflops for size in (256, 1024, 4096)}
+    assert speeds[256] < 0.3 * speeds[4096] and speeds[1024] > 0.9 * speeds[4096]
+
+
+def test_the_cell_of_the_function_takes_the_solution():
+    whole = n05.BLOCKS_THAT_FIT.solved.text
+    body = whole.split("\n", 1)[1]
+    assert answered("05", "occupancy_function.check", "    return None", body).passed is True
