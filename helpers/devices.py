@@ -313,6 +313,13 @@ def launch_problem(
     )
 
 
+def most_threads(limits: LaunchLimits, registers: int) -> int:
+    """The largest block of threads with this many registers each: whole warps for each of an SM's partitions."""
+    warps = limits.registers_per_block // _round_up(registers * WARP, limits.register_allocation_unit)
+    whole = warps // limits.warp_allocation_granularity * limits.warp_allocation_granularity
+    return min(limits.max_threads_per_block, whole * WARP)
+
+
 def _words(name: str) -> set[str]:
     """The parts of a GPU's name that tell it from others: {"rtx", "4090"} of "GeForce RTX4090"."""
     words = re.findall(r"[a-z0-9]+", re.sub(r"\b(rtx|gtx)(?=\d)", r"\1 ", name.lower()))
@@ -389,11 +396,9 @@ def _registers_problem(limits: LaunchLimits, block: Sequence[int], registers: in
     needed = per_warp * _round_up(_round_up(threads, WARP) // WARP, limits.warp_allocation_granularity)
     if needed <= limits.registers_per_block:
         return None
-    warps = limits.registers_per_block // per_warp
-    fitting = warps // limits.warp_allocation_granularity * limits.warp_allocation_granularity * WARP
     return (
         f"a block of {_times(block)} = {threads} threads with {registers} registers each needs {needed} registers, "
-        f"more than the {limits.registers_per_block} of an SM; try {_smaller(block, fitting)}, "
+        f"more than the {limits.registers_per_block} of an SM; try {_smaller(block, most_threads(limits, registers))}, "
         f"or __launch_bounds__({threads}) so that the compiler uses fewer"
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers import devices
-from helpers.devices import DEVICES, LIMITS, UnknownDevice, launch_problem
+from helpers.devices import DEVICES, LIMITS, UnknownDevice, launch_problem, most_threads
 
 H200 = devices.get("NVIDIA H200")
 
@@ -191,6 +191,11 @@ def test_registers_are_counted_in_whole_units_of_256_a_warp():
     # Warps are counted in fours: 25 are taken as 28, which is one step too many at 80 registers.
     assert launch_problem(H200, (1,), (24 * 32,), 0, 80) is None
     assert "needs 71680 registers" in launch_problem(H200, (1,), (25 * 32,), 0, 80)
+
+
+def test_the_largest_block_for_a_kernels_registers_is_the_drivers():
+    # CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK of kernels with these registers, on an H200.
+    assert [most_threads(H200, registers) for registers in (8, 64, 96, 254)] == [1024, 1024, 640, 256]
 
 
 def test_a_block_larger_than_the_launch_bounds_is_told():

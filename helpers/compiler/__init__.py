@@ -1,6 +1,15 @@
 """NVRTC to PTX and machine code for any architecture, without a GPU."""
 
-from helpers.compiler.build import CompiledKernel, Parameter, architectures, compile, compile_module, include_options
+from helpers.compiler.build import (
+    CompiledKernel,
+    Parameter,
+    architectures,
+    compile,
+    compile_module,
+    include_options,
+    module_variables,
+    variables_in,
+)
 from helpers.compiler.disassembly import disassemble
 from helpers.compiler.errors import (
     CompileError,
@@ -32,7 +41,9 @@ __all__ = [
     "disassemble",
     "include_options",
     "kernel_names",
+    "module_variables",
     "parameter_names",
     "ptx_by_line",
     "sass_by_line",
+    "variables_in",
 ]

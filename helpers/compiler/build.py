@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, signature
+from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, ptx, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
@@ -128,6 +128,29 @@ def compile_module(
     return dict(_compiled(source, tuple(entries), arch, tuple(options), filename, given))
 
 
+def module_variables(
+    source: str,
+    *,
+    arch: str = DEFAULT.arch,
+    options: Sequence[str] = (),
+    filename: str = "kernel.cu",
+    headers: Mapping[str, str] | None = None,
+) -> tuple[ptx.Variable, ...]:
+    """The ``__device__`` and ``__constant__`` variables of a source, without those of templates; raises as ``compile``.
+
+    They are also in the ``ptx`` of every kernel that was compiled: see ``variables_in``.
+    """
+    _check_texts(source, ())
+    _check_architecture(arch)
+    _check_options(options)
+    return variables_in(_output(source, (), arch, tuple(options), filename, tuple((headers or {}).items())).ptx)
+
+
+def variables_in(text: str) -> tuple[ptx.Variable, ...]:
+    """The ``__device__`` and ``__constant__`` variables that a PTX text defines."""
+    return tuple(variable for variable in ptx.parse(text).variables if variable.space in ("global", "const"))
+
+
 def architectures() -> tuple[str, ...]:
     """The names of the architectures that the installed compiler knows, ascending: ``("sm_75", …)``."""
     return tuple(f"sm_{number}" for number in nvrtc.supported_architectures())
@@ -188,6 +211,18 @@ def _compiled(
     filename: str,
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
+    output = _output(source, entries, arch, options, filename, headers)
+    return _kernels(output, source, entries, arch, options, filename, headers)
+
+
+def _output(
+    source: str,
+    entries: tuple[str, ...],
+    arch: str,
+    options: tuple[str, ...],
+    filename: str,
+    headers: tuple[tuple[str, str], ...],
+) -> nvrtc.Output:
     reads_other_files = any(option.startswith(_OWN_INCLUDES) for option in options)
     text = portable.adapted(source)
     includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
@@ -207,7 +242,7 @@ def _compiled(
             )
         if not reads_other_files:
             cache.write(name, _to_store(output))
-    return _kernels(output, source, entries, arch, options, filename, headers)
+    return output
 
 
 def _to_store(output: nvrtc.Output) -> dict[str, bytes]:
@@ -234,7 +269,7 @@ def _kernels(
     headers: tuple[tuple[str, str], ...],
 ) -> tuple[tuple[str, CompiledKernel], ...]:
     resources = cubin.kernel_resources(cubin.read(output.cubin))
-    ptx = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
+    text = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}
     warnings = [each for each in diagnostics.parse(output.log) if not each.is_error]
@@ -251,7 +286,7 @@ def _kernels(
             filename=filename,
             options=options,
             headers=headers,
-            ptx=ptx,
+            ptx=text,
             cubin=output.cubin,
             registers=used.registers,
             shared_bytes=used.shared_bytes,

@@ -1,20 +1,59 @@
 """Arrays 'on the device': NumPy's, with CuPy's `get` and `set`, and with a memory for what nobody has written yet."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
 import numpy as np
+
+from helpers.simulator.errors import ArgumentError
 
 # What `empty` fills an array with: a NaN in every floating-point format.
 UNWRITTEN = np.uint16(0xFFFA)
 SMALLEST_TRACKED = 4  # bytes of an element: a smaller one may equal the pattern by chance
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryPointer:
+    """Where a module's variable lies, `name` in the source: CuPy's class as far as a learner meets it.
+
+    `gpu.ndarray(shape, dtype, pointer)` is an array of this memory; `memory` is all of it.
+    """
+
+    name: str
+    memory: np.ndarray = field(repr=False)
+
+
 class DeviceArray(np.ndarray):
     """An array 'on the device': NumPy's, with CuPy's `get` and `set`, so that notebooks read the same everywhere.
 
+    Its arguments are CuPy's: with `memptr`, which `RawModule.get_global` gives, it is an array of the memory of a
+    variable of a module, and what is written into it is what kernels read there.
     `unwritten` is None, or bool, one flag an element of the buffer: True where neither the host nor a kernel has
     written since `empty` made the array.
     """
 
     unwritten: np.ndarray | None = None
+
+    def __new__(cls, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order="C") -> DeviceArray:
+        """Raises ArgumentError if `memptr` is something else, or has less memory than the array needs."""
+        if memptr is None:
+            return super().__new__(cls, shape, dtype, None, 0, strides, order)
+        if not isinstance(memptr, MemoryPointer):
+            raise ArgumentError(
+                f"The third argument of ndarray is the memory that module.get_global(name) gives, and this is a "
+                f"{type(memptr).__name__}. Copies are made by asarray(x)."
+            )
+        sizes, type_ = (shape,) if isinstance(shape, int | np.integer) else tuple(shape), np.dtype(dtype)
+        needed, there = prod(sizes) * type_.itemsize, memptr.memory.nbytes
+        if needed > there:
+            fitting = there // type_.itemsize
+            raise ArgumentError(
+                f"{memptr.name} has {there} bytes, and an array of shape {sizes} and type {type_} needs {needed}. "
+                + (f"Of this type {fitting} elements fit: shape ({fitting},)." if fitting else "Choose a smaller type.")
+            )
+        return super().__new__(cls, sizes, type_, memptr.memory, 0, strides, order)
 
     def get(self) -> np.ndarray:
         """A copy on the host."""

@@ -147,6 +147,20 @@ class RawKernel:
         """The compiled kernel, with `num_regs`, `shared_size_bytes` and so on. Raises CompileError."""
         return self._module.get_function(self.name)
 
+    @property
+    def attributes(self) -> dict[str, int]:
+        """The compiled kernel's."""
+        return self.kernel.attributes
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        """The most dynamic shared memory that a launch may ask for; may be set."""
+        return self.kernel.max_dynamic_shared_size_bytes
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        self.kernel.max_dynamic_shared_size_bytes = size
+
     def __call__(self, grid: Any, block: Any, args: Sequence[Any], *, shared_mem: int = 0, **others: Any) -> None:
         """Launch, as a function of RawModule does."""
         self.kernel(grid, block, args, shared_mem=shared_mem, **others)

@@ -4,16 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 
 from helpers import compiler, devices
-from helpers.compiler import CompiledKernel
+from helpers.compiler import CompiledKernel, cubin
 from helpers.simulator.cuda import settings
+from helpers.simulator.cuda.arrays import MemoryPointer
 from helpers.simulator.cuda.launch import Learnt, checked, launch
 from helpers.simulator.cuda.levels import Forms
-from helpers.simulator.cuda.variables import ModuleVariables
+from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.sanitizer import pointers
 from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
+
+ATTRIBUTES = (
+    "max_threads_per_block", "shared_size_bytes", "const_size_bytes", "local_size_bytes", "num_regs", "ptx_version",
+    "binary_version", "max_dynamic_shared_size_bytes",
+)  # fmt: skip
 
 
 class RawModule:
@@ -68,6 +74,22 @@ class RawModule:
             self._compile([name])
         return self._kernels[name]
 
+    def get_global(self, name: str) -> MemoryPointer:
+        """The memory of a `__device__` or `__constant__` variable: `gpu.ndarray(shape, dtype, pointer)` is its array.
+
+        Args: `name` is the variable's in the source, `weights`, with its namespace or without: `conv::weights`. On a
+        GPU CuPy knows one of a namespace by its name in the machine code alone, `_ZN4conv7weightsE`, which is
+        understood here, too.
+        Raises SimulatorError, which lists the module's variables, if it has none of that name; CompileError.
+        """
+        texts = dict.fromkeys(kernel.compiled.ptx for kernel in self._kernels.values())
+        if texts:
+            declared = [variable for text in texts for variable in compiler.variables_in(text)]
+        else:
+            declared = compiler.module_variables(self.code, arch=self.arch, options=self.options, headers=self._headers)
+        source = "\n".join((self.code, *(self._headers or {}).values()))
+        return self._variables.pointer(variable_called(name, declared, source))
+
 
 class Kernel:
     """A compiled kernel; calling it launches it, as a function of `cupy.RawModule` does.
@@ -102,7 +124,31 @@ class Kernel:
     @property
     def max_threads_per_block(self) -> int:
         """The largest block that registers and `__launch_bounds__` allow."""
-        return self.compiled.max_threads_per_block or 1024
+        try:
+            most = devices.most_threads(devices.limits_for(self.compiled.arch), self.num_regs)
+        except devices.UnknownDevice:
+            most = 1024
+        return min(most, self.compiled.max_threads_per_block or most)
+
+    @cached_property
+    def const_size_bytes(self) -> int:
+        """`__constant__` variables of the module, bytes."""
+        return len(cubin.read(self.compiled.cubin).bank(3, self.compiled.lowered_name))
+
+    @property
+    def binary_version(self) -> int:
+        """The architecture of the machine code, 10 × major + minor: 90 for "sm_90"."""
+        return int(self.compiled.arch.removeprefix("sm_").rstrip("af"))
+
+    @property
+    def ptx_version(self) -> int:
+        """The architecture of the PTX, 10 × major + minor: that of the machine code, for which it was made."""
+        return self.binary_version
+
+    @property
+    def attributes(self) -> dict[str, int]:
+        """What CuPy's `attributes` says of a kernel, all but how it uses the L1 cache."""
+        return {name: getattr(self, name) for name in ATTRIBUTES}
 
     def prepared(self, level: str) -> Prepared:
         """The kernel ready to run at one of `levels.LEVELS`."""

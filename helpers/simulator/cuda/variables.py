@@ -1,17 +1,22 @@
 """`__device__` and `__constant__` variables: they belong to a module, and keep their values from launch to launch."""
 
+import re
+from collections.abc import Iterable
+
 import numpy as np
 
 from helpers.compiler.ptx import Variable
+from helpers.simulator.cuda.arrays import MemoryPointer
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import GlobalMemory
+from helpers.simulator.errors import SimulatorError
 from helpers.simulator.sanitizer.pointers import name_in_source
 
 
 class ModuleVariables:
     """The memory of a module's variables, which all its kernels share, at whichever level they are executed.
 
-    A variable gets its initial value when the first kernel that uses it is launched.
+    A variable gets its initial value when the first kernel that uses it is launched, or when its pointer is asked for.
     """
 
     def __init__(self) -> None:
@@ -27,9 +32,50 @@ class ModuleVariables:
                 placed.append((slot, address))
         return tuple(placed)
 
+    def pointer(self, variable: Variable) -> MemoryPointer:
+        """The memory of a variable, in which kernels and Python see what the other one writes."""
+        name = name_in_source(variable.name)
+        if variable.addresses:
+            raise SimulatorError(
+                f"{name} holds addresses of functions or of other variables, which have none outside of a launch: it "
+                "can be neither read nor filled from Python. Let a kernel use it."
+            )
+        return MemoryPointer(name, self._of(variable))
+
     def _of(self, variable: Variable) -> np.ndarray:
         if variable.name not in self._storage:
             data = variable.data if variable.data is not None else bytes(variable.bytes_)
             words = variable.align >= 4 and len(data) % 4 == 0
             self._storage[variable.name] = np.frombuffer(bytearray(data), np.uint32 if words else np.uint8)
         return self._storage[variable.name]
+
+
+def variable_called(name: str, declared: Iterable[Variable], source: str) -> Variable:
+    """The variable of this name: in the machine code (`_ZN4conv7weightsE`), or in the source.
+
+    In the source it may have its namespace before it, `conv::weights`, or not. SimulatorError, which lists the module's
+    variables, if there is none, or if there are several. Those of included headers are not listed.
+    """
+    variables = {variable.name: variable for variable in declared}
+    if name in variables:
+        return variables[name]
+    words = set(re.findall(r"\w+", source))
+    own = {one: name_in_source(one) for one in variables if name_in_source(one).rpartition("::")[2] in words}
+    found = [one for one, named in own.items() if name in (named, named.rpartition("::")[2])]
+    if len(found) == 1:
+        return variables[found[0]]
+    if found:
+        called = [own[one] for one in found]
+        choices = called if len(set(called)) == len(called) else found
+        raise SimulatorError(f"{name} is the name of {len(found)} variables: say which one, {' or '.join(choices)}.")
+    if not own:
+        raise SimulatorError(
+            f"The module has no variable {name}, and no other: only those that are declared outside of all functions, "
+            "__device__ or __constant__, can be reached from Python."
+        )
+    listed = ", ".join(
+        f"{own[one]} ({'__constant__' if variables[one].space == 'const' else '__device__'}, "
+        f"{variables[one].bytes_} bytes)"
+        for one in own
+    )
+    raise SimulatorError(f"The module has no variable {name}. It has: {listed}.")

@@ -90,11 +90,25 @@ def find(kernel: CompiledKernel) -> Pointers:
 
 
 def name_in_source(variable: str) -> str:
-    """A variable's own name: `parts` for `_ZZ4workILi32EEvPfE5parts`, which is static in the function work<32>."""
+    """A variable's own name: `parts` for `_ZZ4workILi32EEvPfE5parts`, which is static in the function work<32>.
+
+    One of a namespace has that before it: `conv::weights` for `_ZN4conv7weightsE`.
+    """
     for found in re.finditer(r"E(\d+)", variable) if variable.startswith("_ZZ") else ():
         length, rest = int(found[1]), variable[found.end() :]
         if re.fullmatch(r"(_\d+)?", rest[length:]) and len(rest) >= length > 0:
             return rest[:length]
+    if variable.startswith("_ZN"):
+        parts, rest = [], variable[3:]
+        while found := re.match(r"\d+", rest):
+            end = found.end() + int(found[0])
+            parts.append(rest[found.end() : end])
+            rest = rest[end:]
+        named = [part for part in parts if not part.startswith(("_INTERNAL_", "_GLOBAL__N_"))]  # the rest has a name
+        if named and re.fullmatch(r"E|I.*EE", rest):
+            return "::".join(named)
+    if found := re.match(r"_Z(\d+)", variable):  # of a template
+        return variable[found.end() : found.end() + int(found[1])] or variable
     return variable
 
 

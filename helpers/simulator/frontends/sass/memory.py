@@ -123,13 +123,11 @@ def load_constant(t: Operands, s: sass.Statement) -> Compute | Effect:
     destination, place = exactly(s, 2)
     if not isinstance(place, sass.Constant):
         raise Unknown("an operand that is no constant where one is expected")
-    if place.register is not None or s.has(*NARROW):
+    if place.register is not None or s.has(*NARROW, "128"):
         return _load_from_bank(t, s, destination, place)
     if s.has("64"):
         low, high = t.bits(place), t.bits(place, 1)
         return Compute(t.targets(destination, 2), lambda registers: (low(registers), high(registers)))
-    if s.has("128"):
-        raise Unknown("constants of 128 bits")
     return Compute((t.target(destination),), t.bits(place))
 
 
