@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
-from helpers.simulator import Recording
+from helpers.simulator import Kernel, Recording
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 LOAD, STORE, COPY, READ = "load", "store", "copy", "read"
 KINDS = {"st": STORE, "copy": COPY, "ld": READ}
@@ -43,6 +45,27 @@ def events_of(recording: Recording, tile_bytes: int, block: tuple[int, ...] = (0
             first = int(row["address"][row["active"]].min()) // tile_bytes * tile_bytes
             found.append(Event(KINDS.get(op, STORE), (first, first + tile_bytes - 1)))
     return found
+
+
+def names_of(kernel: Kernel, events: Sequence[Event]) -> dict[tuple[int, int], str]:
+    """The pieces of shared memory by the names that the kernel's source gives them, "As[0]" or "Bs".
+
+    Left out is a piece that no name of its own says: two arrays share it, or it is a part of one.
+    """
+    arrays = SharedNames(kernel.pointers.shared_arrays, {}, kernel.compiled.source, kernel.name)
+    pieces = {event.place for event in events if isinstance(event.place, tuple)}
+    found = {piece: _name(arrays, *piece) for piece in sorted(pieces)}
+    names = list(found.values())
+    return {piece: name for piece, name in found.items() if name and names.count(name) == 1}
+
+
+def _name(arrays: SharedNames, first: int, last: int) -> str:
+    """What the first and the last byte of a piece have in common: the array, and its first indices."""
+    (array, start, _), (other, stop, _) = (arrays.place(-1, byte) for byte in (first, last))
+    if array != other or not any(one.name == array for one in arrays.arrays):
+        return ""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(start, stop, strict=False))
+    return array + "".join(f"[{index}]" for index, _ in same)
 
 
 def reads_before_stores(events: Sequence[Event]) -> list[int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.analysis.order import COPY, LOAD, READ, STORE, Event, events_of, reads_before_stores
+from helpers.analysis.order import COPY, LOAD, READ, STORE, Event, events_of, names_of, reads_before_stores
 
 SOURCE = """
 extern "C" __global__ void k(const float *A, const float *B, float *C) {
@@ -47,3 +47,13 @@ def test_the_reads_between_a_load_and_its_store_are_counted(recording):
 
 def test_asynchronous_copies_wait_for_no_store():
     assert reads_before_stores([Event(LOAD, "A"), Event(COPY, (0, 63)), Event(READ, (0, 63))]) == []
+
+
+def test_pieces_of_shared_memory_have_the_names_of_the_source():
+    source = SOURCE.replace("s[2][256]", "near[2][256], far[64]").replace("s[", "near[")
+    kernel = simulator.RawModule(code=source.replace("C[t] =", "far[t] = 1; C[t] = far[63 - t] +")).get_function("k")
+    near = [Event(STORE, (0, 1023)), Event(STORE, (1024, 2047)), Event(READ, (0, 1023))]
+    assert names_of(kernel, near) == {(0, 1023): "near[0]", (1024, 2047): "near[1]"}
+    assert names_of(kernel, [Event(READ, (2048, 2303))]) == {(2048, 2303): "far"}
+    halves = [Event(READ, (2048, 2175)), Event(READ, (2176, 2303))]
+    assert names_of(kernel, [*halves, Event(READ, (1536, 2303))]) == {}

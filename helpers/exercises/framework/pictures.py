@@ -9,7 +9,7 @@ from helpers import run
 from helpers.analysis.access import VERBS, warp_access
 from helpers.analysis.banks import shared_accesses
 from helpers.analysis.elements import strip
-from helpers.analysis.order import events_of
+from helpers.analysis.order import events_of, names_of
 from helpers.analysis.thread_map import thread_map
 from helpers.analysis.tile_phases import Race, TilePhases, tile_phases
 from helpers.draw import theme
@@ -137,4 +137,5 @@ class OrderOf:
 
     def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
-        return order_figure(events_of(recording, self.tile_bytes), f"{self.title}: what warp 0 does, in its order")
+        events = events_of(recording, self.tile_bytes)
+        return order_figure(events, f"{self.title}: what warp 0 does, in its order", names_of(kernel, events))
