@@ -79,8 +79,8 @@ def check_stages(answer: float | None) -> Verdict:
         answer,
         fewest_stages(),
         unit="stages",
-        because=f"S stages have S − 1 K-blocks on their way, and each round is {each} cycles of work. A copy that is "
-        f"issued at the beginning of a round is needed S − 1 rounds later.",
+        because=f"S stages have S − 1 K-blocks on their way, and each iteration is {each} cycles of work. A copy "
+        f"that is issued at the beginning of an iteration is needed S − 1 iterations later.",
         slips=(
             Slip(fewest_stages() - 1, "That many K-blocks must be on their way. One more buffer is being multiplied."),
             Slip(2, f"With two, {work.multiply} of {latency} cycles are hidden."),
@@ -100,12 +100,12 @@ TWO_BUFFERS = KernelExercise(
     notebook="09",
     title="Bug hunt: two buffers and one barrier",
     difficulty=1,
-    task="With two buffers one barrier a round is enough: while one pair of tiles is multiplied, the next is loaded "
-    "into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
+    task="With two buffers one barrier per iteration is enough: while one pair of tiles is multiplied, the next is "
+    "loaded into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
     hints=(
-        "In one round, which buffer is read in step 2, and which one is written in step 1?",
+        "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
         "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
-        "The next tiles go to 1 - buffer, which becomes buffer at the end of the round.",
+        "The next tiles go to 1 - buffer, which becomes buffer at the end of the iteration.",
     ),
     problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
@@ -114,18 +114,18 @@ TWO_BUFFERS = KernelExercise(
     wrong=(
         Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong into "
               "the other buffer."),
-        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first round multiplies what happens "
-              "to be in the buffer."),
-        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first round reads what other threads "
-              "have not stored yet."),
-        Wrong("same_tile_again", "Each round loads the tiles that it is just multiplying: the next ones begin at k0 + "
-              "T."),
-        Wrong("never_changed", "The buffers never change places: every round multiplies the first pair of tiles, or "
-              "what is left in the other one."),
+        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
+              "happens to be in the buffer."),
+        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first iteration reads what other "
+              "threads have not stored yet."),
+        Wrong("same_tile_again", "Each iteration loads the tiles that it is just multiplying: the next ones begin at "
+              "k0 + T."),
+        Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles, "
+              "or what is left in the other one."),
         Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
               "multiply."),
-        Wrong("two_barriers", "Right, but one of the two barriers in each round is not needed: with two buffers nobody "
-              "loads where others still read."),
+        Wrong("two_barriers", "Right, but one of the two barriers in each iteration is not needed: with two buffers "
+              "nobody loads where others still read."),
     ),
 )  # fmt: skip
 
@@ -156,7 +156,7 @@ ASYNC_WAIT = KernelExercise(
         Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
               "barrier, too."),
         Wrong("overwritten", "Nobody waits between the last read of a tile and the start of the copies over it."),
-        Wrong("left_over", "The copies of the round after the last are still under way when the block ends."),
+        Wrong("left_over", "The copies of the iteration after the last are still under way when the block ends."),
         Wrong("reads_beyond", "At the edges no bytes may be read: what is copied there belongs to another element."),
     ),
 )  # fmt: skip
@@ -173,9 +173,9 @@ LOADS_IN_FLIGHT = KernelExercise(
     notebook="09",
     title="Stretch: multiply while the loads are under way",
     difficulty=3,
-    task="Each round loads its tiles and stores them at once, so that every warp stands and waits for global memory. "
-    f"Start the loads of the next tiles before the products of this round, and store them after: at least {READS} "
-    "loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
+    task="Each iteration loads its tiles and stores them at once, so that every warp stands and waits for global "
+    "memory. Start the loads of the next tiles before the products of this iteration, and store them after: at least "
+    f"{READS} loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
     hints=(
         "A load into a register does not wait; the first instruction that uses the register does.",
         "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
@@ -190,7 +190,7 @@ LOADS_IN_FLIGHT = KernelExercise(
         Wrong("after_multiplying", NOT_IN_FLIGHT),
         Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
               "follows them."),
-        Wrong("same_tile_again", "Each round loads its own tiles again: the next ones begin at k0 + T."),
+        Wrong("same_tile_again", "Each iteration loads its own tiles again: the next ones begin at k0 + T."),
         Wrong("B_forgotten", slips.sentence("B_stands_still")),
         Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
         Wrong("one_barrier", NEXT_LOAD),

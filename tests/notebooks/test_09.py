@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers.analysis import landscape
+from helpers import course, exercises, run
 from helpers.exercises import n09
 from helpers.measure import recordings
-from tests.notebooks.support import H200, SIZES, answered, counters, gain, linked_terms, said
+from helpers.occupancy import occupancy
+from tests.notebooks.support import H200, SIZES, answered, counters, gain, linked_terms, prose, said
+from tests.simulator.sass_goldens import goldens
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -56,7 +58,7 @@ def test_the_sizes_in_the_question_are_those_of_the_kernel():
     assert unused == n09.PADDING
 
 
-def test_the_block_that_is_lost_for_want_of_registers_costs_at_4096_and_not_at_1024():
+def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
     double = get("double_buffered")
     one, two = (
         {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
@@ -77,13 +79,56 @@ def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_severa
     moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
     assert after[moved.format("sectors")] == before[moved.format("sectors")]
     assert after[moved.format("requests")] > 2 * before[moved.format("requests")]
-    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "although the stores … are gone"
+    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "makes no store to shared memory"
     more = after["smsp__inst_executed.sum"] / before["smsp__inst_executed.sum"] - 1
     assert 0 < more < 1 / (1 + gain("async_copy", "ping_pong", 4096)) - 1, "They explain a part of the lost cycles."
 
 
-def test_a_third_buffer_loses_in_more_than_half_of_the_searched_pairs_and_in_the_fastest_of_them():
-    pairs = landscape.pairs(H200.name, 4096, "STAGES", 2, 3)
-    assert sum(three < two for _, two, three in pairs) > len(pairs) / 2 > 50
-    _, two, three = max(pairs, key=lambda pair: pair[1])
-    assert three / two - 1 < -0.04, "It loses more than these instructions can cost"
+def test_the_timelines_of_four_tiles_are_as_long_as_they_say():
+    assert said("09", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)") == (4, 3)
+    one, two = said("09", r"333 (\d+) units .*? 333 (\d+) units")
+    assert one == 4 * (4 + 3) and two == 4 + 3 * max(4, 3) + 3
+    assert "0000 1111 2222 3333" in prose("09") and "0000111122223333" in prose("09")
+    assert said("09", r"(\d+) units with one buffer, and (\d+) with two") == (4 * (4 + 6), 4 + 4 * 6)
+
+
+@pytest.mark.parametrize("name", ["next_tile", "three_stages"])
+def test_the_cell_of_a_blank_takes_its_solution(name):
+    blank = exercises.get(name)
+    assert blank.check(blank.solved).passed
+
+
+def test_ping_pong_gains_as_much_as_the_prose_says_at_the_squares_from_256_on():
+    low, high = said("09", r"gains (\d+) to (\d+) per cent at the squares from 256 on")
+    gains = [round(100 * gain("ping_pong", "double_buffered", size)) for size in SIZES]
+    assert (min(gains), max(gains)) == (low, high)
+
+
+def test_copies_write_to_shared_memory_and_take_more_wavefronts_than_stores_as_nsight_compute_counts_them():
+    name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+    simulated = {
+        kernel: run.record_whole(get(kernel).launch(256, 256, 256)).counters for kernel in ("ping_pong", "async_copy")
+    }
+    for kernel, found in simulated.items():
+        recorded = goldens()[f"{kernel} 256x256x256"]["counters"]
+        assert all(found[name.format(way)] == recorded[name.format(way)] for way in ("ld", "st", "ldgsts"))
+    assert simulated["ping_pong"][name.format("st")] < simulated["async_copy"][name.format("ldgsts")]
+    copies = simulated["async_copy"]["smsp__sass_inst_executed_op_ldgsts.sum"]
+    half = copies / 2  # of A, the others of B
+    assert simulated["async_copy"][name.format("ldgsts")] == 4 * half + half  # "each copy of A takes four wavefronts"
+
+
+def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
+    gained, lost = said("09", r"gains about (\d+) per cent, and three stages \*lose\* about (\d+) per cent")
+    for size in (1024, 2048, 4096):
+        tiled, two, three = (course.speed(name, size).gflops for name in ("tiled", "next_tile", "three_stages"))
+        assert two / tiled - 1 == pytest.approx(gained / 100, abs=0.01)
+        assert 1 - three / tiled == pytest.approx(lost / 100, abs=0.015)
+
+
+def test_eight_blocks_of_each_plain_kernel_are_on_an_sm():
+    for name in ("tiled", "next_tile", "three_stages"):
+        kernel = course.kernel(name)
+        taken = run.compiled(kernel, H200.arch)
+        blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
+        assert (blocks, blocks * kernel.threads // 32) == (8, 64)
