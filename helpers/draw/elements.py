@@ -1,7 +1,8 @@
 """Which thread writes which element of an array, and who has nothing to do? The picture of notebook 00.
 
 Above, all threads of the launch, block beside block; below, the array. A line joins a thread to the element it wrote,
-as recorded. Threads that wrote nothing are hatched grey, elements that nobody wrote are hatched red.
+as recorded. Threads that wrote nothing are hatched grey, elements that nobody wrote are hatched in orange.
+Lines have the colour of their thread's block, so that one sees who else writes an element.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ HEAD, STRIP = 74.0, 158.0  # CSS pixels
 THREADS_Y, ELEMENTS_Y, BOX_HEIGHT = 40.0, 106.0, 24.0  # from the top of a strip
 LEFT = 92.0
 ELEMENT_TINT = "#BBD9EC"  # of theme.A
+LINES = (theme.A, theme.WARP, theme.SPEED)  # of block 0, 1, 2, and again
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEAD + STRIP, CAPTION_LINES)
 
@@ -87,7 +89,8 @@ def _strip(axes: Axes, strip: Strip, top: float, step: float) -> None:
         [(LEFT + (thread + 0.5) * step, threads_y + BOX_HEIGHT + 1), (LEFT + (element + 0.5) * step, elements_y - 1)]
         for thread, element in strip.writes.tolist()
     ]
-    page.lines(axes, paths, theme.A, 1.1, label="writes")
+    colours = [LINES[thread // strip.block % len(LINES)] for thread, _ in strip.writes.tolist()]
+    page.lines(axes, paths, colours, 0.6 if (strip.writers > 1).any() else 1.1, label="writes")
 
 
 def _row(

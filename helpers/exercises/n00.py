@@ -1,4 +1,4 @@
-"""Exercises of notebook 00: what a GPU accepts, how many blocks an array needs, and a kernel with a wrong index.
+"""Exercises of notebook 00: how many blocks an array needs, a kernel with a wrong index, and one to write.
 
 `show(source)` draws which thread writes which element, `check(source)` holds every element against the expected one.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers import devices, run
+from helpers import run
 from helpers.analysis.elements import Strip, strip
 from helpers.compiler import CompileError
 from helpers.draw import theme
@@ -33,7 +33,6 @@ BLOCK, ELEMENTS = 128, 1000  # of HOW_MANY_BLOCKS
 SHOWN = (3, 16, 40)  # blocks, threads of a block, elements
 SHAPES = (SHOWN, (1, 32, 1), (5, 8, 40), (3, 4, 9))  # a tail, a single element, no tail, and a short grid
 FACTOR = 3.0
-BLOCKS = ((1024, 1, 1), (32, 32, 1), (64, 64, 1), (1, 1, 128))
 
 START = """
 extern "C" __global__ void scale_matrix(float *A, int N, float c) {
@@ -84,21 +83,6 @@ def predict_last_threads(source: str) -> Prediction:
         },
         answer="nothing" if written.idle[-spare:].all() else behind,
         picture=lambda: first_launch.picture(source, *SHOWN),
-    )
-
-
-def predict_blocks() -> Prediction:
-    """How many of the four BLOCKS does a GPU accept? The answer comes from the GPUs' limits."""
-    accepted = [block for block in BLOCKS if devices.launch_problem(devices.DEFAULT, (1,), block) is None]
-    return predict(
-        f"How many of the blocks {', '.join(map(str, BLOCKS))} can be launched?",
-        reasons={
-            1: "There is one limit for all threads of a block together, and two of these keep it exactly.",
-            2: "1024 × 1 and 32 × 32 are exactly 1024 threads. 64 × 64 are 4096; and z stops at 64.",
-            3: "One of these has few threads, but too many of them along z.",
-            4: "Each limit of a dimension is one thing; the product of the three has a limit, too.",
-        },
-        answer=len(accepted),
     )
 
 
@@ -261,6 +245,6 @@ ADD_SCALED = Blank(
 )
 
 
-PREDICTIONS = (predict_last_threads, predict_blocks)
+PREDICTIONS = (predict_last_threads,)
 QUESTIONS = (check,)
 EXERCISES = (ADD_SCALED, HOW_MANY_BLOCKS)

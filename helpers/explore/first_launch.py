@@ -64,7 +64,7 @@ class FirstLaunchExplorer(LiveExplorer):
     def __init__(self, source: str, grid: int, block: int, elements: int) -> None:
         self.source = source
         self.grid = range_slider("blocks", 1, MOST // block, grid)
-        self.block = choice_slider("threads a block", BLOCKS, block)
+        self.block = choice_slider("threads per block", BLOCKS, block)
         self.elements = range_slider("elements N", 1, MOST, elements)
         rows = [[self.grid, self.block], [self.elements]]
         super().__init__("Explorer: blocks and threads, and which thread writes which element.", rows, FIGURE_HEIGHT)

@@ -50,7 +50,7 @@ def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_
         "| 02 | Threads *(in preparation)* | Ids | 30 |",
         "",
         "At your own pace they take about 40 minutes.",
-        "Notebook 00 has routes through them for workshops of an hour.",
+        "The [page for teachers](notebooks/teachers.md) has routes through them for workshops of an hour.",
     ]
 
 

@@ -64,11 +64,6 @@ def test_a_mistake_that_no_slip_explains_gets_the_element_and_no_guess():
     )
 
 
-def test_two_of_the_four_blocks_can_be_launched():
-    question = n00.predict_blocks()
-    assert question.answer == 2 and list(question.reasons) == [1, 2, 3, 4]
-
-
 def test_what_the_last_threads_do_is_read_from_a_recording():
     assert n00.predict_last_threads(RIGHT).answer == "nothing"
 

@@ -1,7 +1,7 @@
 """Notebook 00: the numbers in its prose are right, and its terms are in the glossary."""
 
 from helpers import devices
-from tests.notebooks.support import linked_terms, said
+from tests.notebooks.support import H200, cube, linked_terms, said, speeds, suite
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -21,3 +21,20 @@ def test_the_limits_in_words_are_those_of_the_table():
         said("00", r"(\d+) along x, (\d+) along y, (\d+) along z")
     }
     assert {limits.max_threads_per_block for limits in devices.LIMITS.values()} == {1024}
+
+
+def test_the_last_kernel_of_the_chart_is_past_cublas_and_a_hundred_times_as_fast_as_the_first():
+    found = speeds(4096)
+    assert 100 < found["stream_k"] / found["naive"] < 115
+    assert found["stream_k"] > suite("ladder").cublas(cube(4096))
+
+
+def test_a_minute_becomes_a_little_more_than_half_a_second():
+    products = 2048 * (2 * 4096 * 4096 + 2 * 1024 * 4096 + 3 * 14336 * 4096) + 2 * 32 * 2048 * 2048 * 128
+    slow, fast = (32 * 2 * products / (1e9 * speeds(4096)[name]) for name in ("naive", "stream_k"))
+    assert 55 < slow < 65 and 0.5 < fast < 0.6
+
+
+def test_the_sms_and_the_threads_are_those_of_the_h200():
+    sms, threads = said("00", r"An H200 has (\d+) SMs and holds (\d+ \d+) threads at once")
+    assert (sms, threads) == (H200.sms, H200.sms * H200.threads_per_sm)

@@ -166,7 +166,7 @@ EVERYDAY = {"tag", "turn", "patch", "slice", "configuration", "architecture", "r
 
 def before_its_notebook(number: str) -> list[str]:
     """Terms of later notebooks in this one's prose: not linked, not in italics, not where it says what is next."""
-    cells = [text for text in markdown(number) if not course.MAP.are_in(text) and not course.ROUTES.are_in(text)]
+    cells = [text for text in markdown(number) if not course.MAP.are_in(text)]
     text = re.split(r"\*\*(?:Next|Sources)\.\*\*", "\n".join(cells[1:]))[0]
     text = re.sub(r"(?<!\*)\*[^*]+\*(?!\*)|`[^`]+`", "", LINKED_TERM.sub("", text))
     later = {term for row in ROWS if row[2] > number for term in row[0].split(", ")} - EVERYDAY - linked(number)

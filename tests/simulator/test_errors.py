@@ -93,7 +93,8 @@ extern "C" __global__ void talking(const int *count) {
     printf("thread %d of %s: %5.2f|%-4d|%c%%\\n", threadIdx.x, "the block", 0.5f * threadIdx.x, *count, 'x');
 }
 """
-GUARD = "Compare the index with the size before the access, for example `if (row < M && col < N)`."
+GUARD = "Compare the index with the size before the access, for example `if (index < N)`."
+GUARD_2D = GUARD.replace("index < N", "row < M && col < N")
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +265,7 @@ def test_an_index_outside_a_matrix_is_given_as_row_and_column(module):
     assert message == (
         "copy2d: thread (0, 0, 0) of block (3, 0, 0) read 4 bytes outside the arrays: index 15 of A, as row 3, column "
         "0; A has shape 3 × 5, its last index is 14.\n"
-        f"  line 12: C[blockIdx.x * pitch + threadIdx.x] = A[blockIdx.x * pitch + threadIdx.x];\n{GUARD}"
+        f"  line 12: C[blockIdx.x * pitch + threadIdx.x] = A[blockIdx.x * pitch + threadIdx.x];\n{GUARD_2D}"
     )
 
 

@@ -2,9 +2,9 @@
 
     python -m helpers.authoring.pages.course [--fix]
 
-These are the README's table, the map of the course in the first notebook, and the routes of the workshops in that
-notebook and on the page for teachers; and the README's buttons for Colab and Binder. Without --fix it only says whether
-they are up to date (exit status 1 if not).
+These are the README's table, the map of the course in the first notebook, and the routes of the workshops on the page
+for teachers; and the README's buttons for Colab and Binder. Without --fix it only says whether they are up to date
+(exit status 1 if not).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def table(course: Course, folder: Path) -> str:
     return (
         f"{_rows(course, folder, f'{folder.name}/')}\n\n"
         f"At your own pace they take about {hours(_minutes(course, folder))}.\n"
-        f"Notebook {course.notebooks[0].number} has routes through them for workshops {routes}."
+        f"The [page for teachers]({folder.name}/teachers.md) has routes through them for workshops {routes}."
     )
 
 
@@ -138,10 +138,9 @@ def wanted(root: Path = ROOT) -> dict[Path, str]:
     readme, first, teachers = root / "README.md", folder / course.notebooks[0].file, folder / "teachers.md"
     buttons = badges(form.repository_address(root / "pyproject.toml"), f"notebooks/{first.name}")
     page = TABLE.replaced(readme.read_text(encoding="utf-8"), table(course, folder), readme.name)
-    with_map = in_notebook(first.read_text(encoding="utf-8"), MAP, map_of(course, folder), first.name)
     return {
         readme: BADGES.replaced(page, buttons, readme.name),
-        first: in_notebook(with_map, ROUTES, routes(course, folder), first.name),
+        first: in_notebook(first.read_text(encoding="utf-8"), MAP, map_of(course, folder), first.name),
         teachers: ROUTES.replaced(teachers.read_text(encoding="utf-8"), routes(course, folder), teachers.name),
     }
 

@@ -188,7 +188,8 @@ class GlobalMemory:
             advice = "Is the index too large for an int, or computed from values that were never set? Try size_t."
         else:
             where = allocation.element(address)
-            advice = "Compare the index with the size before the access, for example `if (row < M && col < N)`."
+            asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
+            advice = f"Compare the index with the size before the access, for example `if ({asked})`."
         wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread)
 
     def store(self, wave, addresses, mask, values) -> None:
