@@ -22,6 +22,8 @@ from helpers.models.roofline import FastestTime, attainable_gflops, fastest_time
 from helpers.models.traffic import compulsory
 
 NEAR = 1.25  # a kernel within this factor of a roof is said to be at it
+NEITHER = ", neither roof limits"
+FAR = 0.1  # below this share of its roof a kernel is limited by something else
 
 # CSS pixels
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 74.0, 62.0, 640.0, 340.0
@@ -282,18 +284,29 @@ def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
     if not panels:
         raise ValueError("There is no roofline to draw: give at least one Roofline.")
     told = "; ".join(f"{_panel_name(panel)}: {_panel_told(panel)}" for panel in panels)
-    drawn, axes = page.page(SMALL_Y + SMALL_HEIGHT + 52, title, f"Every byte moved once – {told}.", 3)
+    measured = any(_measured(panel) for panel in panels)
+    top = SMALL_Y + (24 if measured else 0)  # room for the legend
+    drawn, axes = page.page(top + SMALL_HEIGHT + 52, title, f"Every byte moved once – {told}.", 3)
     step = (page.WIDTH - PLOT_X) / len(panels)
     with theme.style():
+        if measured:
+            fastest = page.Key(theme.SPEED, "the fastest kernel of the ladder, measured")
+            page.legend(axes, 46, [page.Key(theme.INK, "the most that the shape allows"), fastest])
         for number, panel in enumerate(panels):
             left = PLOT_X + number * step
-            page.text(axes, left, SMALL_Y - 36, _panel_name(panel), color=theme.INK, size=theme.TEXT, weight="bold")
-            page.text(axes, left, SMALL_Y - 16, _panel_told(panel), color=theme.INK)
+            words = _panel_told(panel).removesuffix(NEITHER)  # which only the caption has room for
+            page.text(axes, left, top - 36, _panel_name(panel), color=theme.INK, size=theme.TEXT, weight="bold")
+            page.text(axes, left, top - 16, words, color=theme.INK)
             small = drawn.axes_in_inches(
-                left / theme.CSS_DPI, SMALL_Y / theme.CSS_DPI, (step - 30) / theme.CSS_DPI, SMALL_HEIGHT / theme.CSS_DPI
+                left / theme.CSS_DPI, top / theme.CSS_DPI, (step - 30) / theme.CSS_DPI, SMALL_HEIGHT / theme.CSS_DPI
             )
             _panel(small, panel, panels, number == 0)
     return drawn
+
+
+def _measured(panel: Roofline) -> list[float]:
+    """GFLOPS of the kernels that were timed."""
+    return [point.gflops for point in panel.points if point.gflops is not None]
 
 
 def _panel_name(panel: Roofline) -> str:
@@ -302,15 +315,22 @@ def _panel_name(panel: Roofline) -> str:
 
 
 def _panel_told(panel: Roofline) -> str:
-    bound = "arithmetic" if panel.floor.bound == "compute" else "memory"
-    return f"{_short(panel.best_intensity)} FLOP/B, {bound} limits"
+    """'0.5 FLOP/B, memory limits'; with a measured kernel, how much of the roof that kernel reaches."""
+    intensity = f"{_short(panel.best_intensity)} FLOP/B"
+    measured = _measured(panel)
+    if not measured:
+        return f"{intensity}, {'arithmetic' if panel.floor.bound == 'compute' else 'memory'} limits"
+    share = max(measured) / attainable_gflops(panel.device, panel.best_intensity)
+    roof = "the peak" if panel.floor.bound == "compute" else "its roof"
+    return f"{intensity}, {share:.0%} of {roof}" + (NEITHER if share < FAR else "")
 
 
 def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool) -> None:
     device = panel.device
     intensities = [one.best_intensity for one in panels]
     left, right = min(0.3, min(intensities) / 2), max(3000.0, 2 * max(intensities))
-    bottom, top = left * device.memory_gb_per_s, device.peak_fp32_gflops * 2
+    slowest = min((gflops for one in panels for gflops in _measured(one)), default=float("inf"))
+    bottom, top = min(left * device.memory_gb_per_s, slowest / 2), device.peak_fp32_gflops * 2
     axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(FixedLocator(DECADES))
@@ -325,6 +345,8 @@ def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool)
     y = attainable_gflops(device, panel.best_intensity)
     axes.plot([panel.best_intensity] * 2, [bottom, y], ":", color=theme.INK, linewidth=1.4)
     axes.plot([panel.best_intensity], [y], "D", markersize=8, color=theme.INK, label="most")
+    for gflops in _measured(panel):
+        axes.plot([panel.best_intensity], [gflops], "o", markersize=9, color=theme.SPEED, label="measured")
     axes.set_xlabel("FLOP for each byte")
     if first:
         axes.set_ylabel("TFLOPS")

@@ -13,13 +13,14 @@ import ipywidgets
 from gemm_kernels import LADDER, Kernel, OwnKernel
 from helpers import devices
 from helpers.analysis.bytes_moved import bytes_moved
+from helpers.analysis.ladder import ladder_of
 from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
 from helpers.explore.controls import Switches, choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
-from helpers.models.traffic import flops, requested, tiled
+from helpers.models.traffic import compulsory, flops, requested, tiled
 
 SIZES = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of M and N
 DEPTHS = tuple(size for size in SIZES if size >= 32)  # of K
@@ -130,13 +131,25 @@ def explore(
     return RooflineExplorer(device, shape, kernels, own)
 
 
+def fastest_at(device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
+    """The ladder's fastest recorded kernel at a shape, with the bytes that no kernel can avoid. Raises NoRecording."""
+    suites = [ladder_of(device.name, suite) for suite in ("ladder", "shapes")]
+    here = next(data for data in suites if shape in data.shapes)
+    name, best = max(here.at(shape).items(), key=lambda item: item[1].gflops)
+    total = compulsory(*shape).total
+    return KernelPoint(name, total, total, flops(*shape), 0, best.gflops, here.source)
+
+
 TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))
 
 
 def small_multiples(
-    shapes: Sequence[tuple[int, int, int]] = TELLING, device: str = devices.DEFAULT.name
+    shapes: Sequence[tuple[int, int, int]] = TELLING, device: str = devices.DEFAULT.name, *, measured: bool = False
 ) -> theme.Figure:
-    """The explorer's static twin: several shapes under the roof of one GPU."""
+    """The explorer's static twin: several shapes under the roof of one GPU.
+
+    measured: with the speed of the ladder's fastest kernel, drawn above the bytes that any kernel must move.
+    """
     found = devices.get(device)
-    panels = [Roofline(found, shape, ()) for shape in shapes]
+    panels = [Roofline(found, shape, (fastest_at(found, shape),) if measured else ()) for shape in shapes]
     return rooflines_figure(panels, f"Three multiplications under the roof of the {found.name}")

@@ -4,8 +4,11 @@ A scheduler of Volta and all GPUs since keeps the registers of a thread in two b
 (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018). On a GPU that starts an FMA
 every cycle, as Hopper does, a bank delivers one operand in that time. An operand that the instruction before has marked
 `.reuse` in the same position is still at hand and asks no bank. So of an FMA's three operands two can be read, one from
-each bank, and one must be at hand; two from one bank take two cycles. That it is so on an H200 is measured: see
-gemm_kernels/cuda/stream_k.md.
+each bank, and one must be at hand.
+
+The count is a hint and not a time. If every conflict cost a cycle, nine conflicts in ten FMAs would cost far more than
+the eleven per cent that gemm_kernels/cuda/stream_k.md has for them: an FMA can fall behind, and a later one that asks
+the other bank makes it good. What costs is one bank that is asked more often than the other over many FMAs.
 """
 
 from __future__ import annotations

@@ -85,3 +85,12 @@ def test_shapes_side_by_side_each_have_their_intensity():
     assert drawn.caption.startswith("Every byte moved once – 1×4096×4096: 0.5 FLOP/B, memory limits; 4096³: 683 FLOP/B")
     with pytest.raises(ValueError, match="at least one"):
         rooflines_figure([], "none")
+
+
+def test_a_measured_shape_says_how_much_of_its_roof_it_reaches_and_when_neither_roof_limits():
+    shapes = {(1, 4096, 4096): 1200.0, (128, 128, 128): 672.0, (4096, 4096, 4096): 53000.0}
+    panels = [Roofline(H200, shape, (KernelPoint("k", 1.0, 1.0, 1, 1, speed, "x"),)) for shape, speed in shapes.items()]
+    drawn = rooflines_figure(panels, "three")
+    assert "1×4096×4096: 0.5 FLOP/B, 50% of its roof;" in drawn.caption
+    assert "128³: 21 FLOP/B, 1% of the peak, neither roof limits;" in drawn.caption
+    assert drawn.caption.count("neither") == 1

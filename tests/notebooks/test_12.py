@@ -1,13 +1,18 @@
 """Notebook 12: what its prose says of wins, losses and steps is so in the recordings and the counters."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, autotuned, get
+from helpers import compiler
 from helpers.exercises import n12
 from helpers.measure import recordings
 from helpers.measure.tuning import busy
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds, suite
+from helpers.models.register_banks import banks
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, speeds, suite
 
 SQUARES, OTHERS = suite("ladder"), suite("shapes")
 MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
@@ -132,3 +137,48 @@ def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_stream
         last, searched = (speeds(odd)[name] / speeds(even)[name] for name in ("stream_k", "autotuned"))
         cublas = [data.cublas((size,) * 3) for data, size in ((OTHERS, odd), (SQUARES, even))]
         assert searched < cublas[0] / cublas[1] < last < 1
+
+
+def test_the_sum_by_hand_is_that_of_its_parts():
+    products = said("12", r"products are (\d), (\d), (\d), (\d), (\d), (\d), (\d) and (\d)")
+    rows = re.findall(r"\| (\d) \| (\d) and (\d) \| (\d) \+ (\d) = (\d+) \|", prose("12"))
+    for slice, first, last, one, other, part in (tuple(map(int, row)) for row in rows):
+        assert (first, last) == (2 * slice, 2 * slice + 1)
+        assert (one, other) == (products[first], products[last]) and one + other == part
+    *parts, total = said("12", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+), always")
+    assert parts == [int(row[5]) for row in rows] and total == sum(parts) == sum(products)
+
+
+def test_the_tiles_by_hand_are_numbered_as_the_blank_does_it():
+    (told,) = re.findall(r"```(.*?)```", prose("12"))
+    numbers = [int(one) for one in told.split()]
+    rows = [numbers[8 * row : 8 * row + 8] for row in range(4)]
+    order = [rows[row][4 + column] for row, column in n12.in_groups(2, 4, 4)]
+    assert [one for row in rows for one in row[:4]] == order == list(range(16))
+    assert list(n12.in_groups(2, 4, 4))[11] == said(
+        "12", r"block 11 has the tile in row \d \+ \d = (\d) and column (\d)"
+    )
+    assert list(n12.in_groups(2, 4, 4))[6] == said("12", r"block 6 in groups of two rows\? \*\(Row (\d), column (\d)")
+
+
+def test_the_answer_to_the_question_of_rows_is_not_printed_above_it():
+    counted = [n12.floats_a_step(rows) for rows in (1, 2, 4, 8)]
+    assert min(counted) > n12.CLOSE * n12.floats_a_step(16)
+
+
+def test_the_share_of_conflicts_is_no_time_and_the_log_has_the_time():
+    text = (Path(__file__).parents[2] / "gemm_kernels/cuda/stream_k.md").read_text(encoding="utf-8")
+    assert said("12", r"makes the kernel (\d+) % faster") == (int(re.search(r"\*\*53 387, \+(\d+) %\*\*", text)[1]),)
+    found = {}
+    for name in ("wide_copies", "stream_k"):
+        one = get(name)
+        found[name] = banks(compiler.disassemble(compiler.compile(one.source, one.entry, arch="sm_90"))).share
+    assert found["wide_copies"] < found["stream_k"]
+
+
+def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone():
+    assert gain("stream_k", "autotuned", 256) < 0
+
+
+def test_a_block_of_the_staged_epilogue_fits_on_no_gpu_of_compute_capability_8_9():
+    assert get("staged_epilogue").shared_bytes > 100 * 1024
