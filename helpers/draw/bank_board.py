@@ -24,8 +24,8 @@ LANES_TOP, LANES_HEIGHT = 88.0, 22.0
 BANKS_TOP, BANKS_HEIGHT = 156.0, 20.0
 BOARD_TOP, BOARD_HEIGHT, ROW = 180.0, 288.0, 36.0  # rows of ROW, lower where BOARD_HEIGHT has no room for them
 WORDS_ROW = 34.0  # rows of at least this height name the words too
-WORKING_Y = BOARD_TOP + BOARD_HEIGHT + 22
-HEIGHT = WORKING_Y + 14
+LEAST_BOARD = 54.0  # so that the words at its side fit
+HEIGHT = BOARD_TOP + BOARD_HEIGHT + 36
 CAPTION_LINES = 2
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 SMALL_CELL, SMALL_ROW, SMALL_STEP, SIDE_BY_SIDE, SMALL_TOP = 6.0, 10.0, 219.0, 4, 116.0
@@ -35,12 +35,14 @@ CODE_LETTERS = 100  # of a monospaced line across the page
 INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
 
 
-def bank_board_figure(access: SharedAccess, title: str, code: str = "") -> theme.Figure:
+def bank_board_figure(access: SharedAccess, title: str, code: str = "", *, whole: bool = False) -> theme.Figure:
     """The warp's lanes, a ray from each to its bank, and the banks' wavefronts below.
 
-    code: the source line of the request.
+    code: the source line of the request.  whole: as high as the highest board, as an explorer needs it.
     """
-    drawn, axes = page.page(HEIGHT, title, caption(access), CAPTION_LINES)
+    rows = 1 + max((cell.wavefront for cell in access.cells), default=0)
+    board = BOARD_HEIGHT if whole else min(BOARD_HEIGHT, max(rows * ROW, LEAST_BOARD))
+    drawn, axes = page.page(HEIGHT - BOARD_HEIGHT + board, title, caption(access), CAPTION_LINES)
     colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
     with theme.style():
         page.text(axes, page.MARGIN, CODE_Y, theme.cut(code.strip(), CODE_LETTERS), family="monospace", color=theme.INK)
@@ -54,7 +56,7 @@ def bank_board_figure(access: SharedAccess, title: str, code: str = "") -> theme
         _rays(axes, access, colour)
         _bank_numbers(axes)
         _board(axes, access, colour)
-        page.text(axes, page.MARGIN, WORKING_Y, _working(access), color=theme.INK)
+        page.text(axes, page.MARGIN, BOARD_TOP + board + 22, _working(access), color=theme.INK)
     return drawn
 
 
@@ -76,7 +78,7 @@ def caption(access: SharedAccess) -> str:
         return f"{text}: one word broadcast to {theme.plural(int(access.active.sum()), 'lane')}."
     if phases > 1:
         lanes = WARP // (access.width // WORD_BYTES)
-        return f"{text}, the fewest for {8 * access.width} bits a lane: one for each phase of {lanes} lanes."
+        return f"{text}, the fewest for {8 * access.width} bits per lane: one for each phase of {lanes} lanes."
     return f"{text}, the fewest there can be: no bank holds two of the words."
 
 
@@ -101,7 +103,13 @@ def _lanes(axes: Axes, access: SharedAccess) -> None:
 
 
 def _rays(axes: Axes, access: SharedAccess, colour: str) -> None:
-    """A line from each lane to the banks that hold its words; in the colour of trouble if it waits there."""
+    """A line from each lane to the bank that holds its word; in the colour of trouble if it waits there.
+
+    A wide access takes several banks for a lane, in phases: then brackets say which lanes are served together.
+    """
+    if len(access.phases) > 1:
+        _phase_brackets(axes, access)
+        return
     for waits, ink in ((False, colour), (True, theme.TROUBLE)):
         paths = [
             [
@@ -113,6 +121,15 @@ def _rays(axes: Axes, access: SharedAccess, colour: str) -> None:
             for lane in cell.lanes
         ]
         page.lines(axes, paths, ink, 1.1, label="rays that wait" if waits else "rays")
+
+
+def _phase_brackets(axes: Axes, access: SharedAccess) -> None:
+    top = LANES_TOP + LANES_HEIGHT
+    for number, lanes in enumerate(access.phases):
+        left, right = float(_columns(lanes[0])) + 2, float(_columns(lanes[-1])) + CELL - 2
+        path = [(left, top + 3), (left, top + 9), (right, top + 9), (right, top + 3)]
+        page.lines(axes, [path], theme.MUTED, 1.2, label="lanes of a phase")
+        page.text(axes, (left + right) / 2, top + 21, f"phase {number + 1}", ha="center")
 
 
 def _bank_numbers(axes: Axes) -> None:
@@ -270,7 +287,7 @@ def _small_board(axes: Axes, label: str, access: SharedAccess, left: float, top:
     rows, height = _small_rows(access), _small_row(access)
     colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
     page.text(axes, left, top - 32, label, size=theme.TEXT, color=theme.INK)
-    page.text(axes, left, top - 13, f"{access.name}, {8 * access.width} bits a lane")
+    page.text(axes, left, top - 13, f"{access.name}, {8 * access.width} bits per lane")
     page.hatch(axes, page.boxes(left, top, BANKS * SMALL_CELL, rows * height))
     for cell in access.cells:
         fill = theme.TROUBLE if cell.turn else colour

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gemm_kernels import get
+from gemm_kernels import OwnKernel
 from helpers.analysis.banks import places
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, check_number
@@ -19,25 +19,6 @@ from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import bank_board
 from helpers.simulator.recording import counting
-
-
-def predict_store() -> Prediction:
-    """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
-    launch = bank_board.shown(get("transposed"))
-    found = places(launch)
-    store = next(place for place in found if place.name == "store to As")
-    return predict(
-        "Wavefronts for one store of a warp to the transposed A tile:",
-        reasons={
-            1: "That needs all 32 words to lie in different banks. In which banks do the 8 rows of As begin?",
-            4: "That is the number of neighbouring floats in each row of As. They lie in neighbouring banks.",
-            8: "All rows begin in bank 0, because 128 is a multiple of 32: each of four banks has 8 words to store.",
-            32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
-        },
-        answer=found[store][0].wavefronts,
-        picture=lambda: bank_board.picture_of(launch, store),
-    )
-
 
 # --- wavefronts by hand: lane i stores one float to row i % DOWN, column i // DOWN of a tile with rows of PITCH floats
 
@@ -181,7 +162,7 @@ SAME_PLACE = (
 SWIZZLE = KernelExercise(
     name="swizzle",
     notebook="07",
-    title="Stretch: no conflict, and no byte more",
+    title="A challenge: no conflict, and no byte more",
     difficulty=3,
     task="The store of the transposed A tile has bank conflicts, and padding would cost memory. Change place(k, row) "
     "instead, so that the store has no conflict. The block may use no more than the 3 072 bytes of its tiles.",
@@ -243,6 +224,27 @@ TURNED = Blank(
         Wrong("rows_apart", "The patch has four rows that are neighbours, row … row + 3; these are 16 apart."),
     ),
 )  # fmt: skip
+
+
+def predict_store() -> Prediction:
+    """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
+    problem = TURNED.problem
+    launch = bank_board.shown(
+        OwnKernel(TURNED.solved, problem.entry, problem.block, problem.tile, problem.tiles.BK or 1, scaled=False)
+    )
+    found = places(launch)
+    store = next(place for place in found if place.name == "store to As")
+    return predict(
+        "Wavefronts for one store of a warp to the transposed A tile:",
+        reasons={
+            1: "That needs all 32 words to lie in different banks. In which banks do the 8 rows of As begin?",
+            4: "That is the number of neighbouring floats in each row of As. They lie in neighbouring banks.",
+            8: "All rows begin in bank 0, because 64 is a multiple of 32: each of four banks has 8 words to store.",
+            32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
+        },
+        answer=found[store][0].wavefronts,
+        picture=lambda: bank_board.picture_of(launch, store),
+    )
 
 
 PREDICTIONS = (predict_store,)

@@ -33,19 +33,19 @@ def shown(kernel: Kernel | OwnKernel) -> Launch:
     return launch_of(kernel, SIZE, SIZE, DEPTH)
 
 
-def picture_of_tile(tile: Tile) -> theme.Figure:
-    """The board of a store to a tile."""
+def picture_of_tile(tile: Tile, *, whole: bool = False) -> theme.Figure:
+    """The board of a store to a tile. whole: as high as every other."""
     swizzled = f", swizzled: column ^ (4 · k % {BANKS})" if tile.swizzle else ""
-    code = f"tile[k][row], {theme.plural(tile.row_length, 'float')} a row + {tile.padding} of padding{swizzled}"
+    code = f"tile[k][row], {theme.plural(tile.row_length, 'float')} per row + {tile.padding} of padding{swizzled}"
     rows = f"{theme.plural(tile.stride, 'float')} from row to row"
-    title = f"{theme.plural(tile.down, 'lane')} down a column, {tile.bits} bits a lane, {rows}"
-    return bank_board_figure(tile_access(tile), title, code)
+    title = f"{theme.plural(tile.down, 'lane')} down a column, {tile.bits} bits per lane, {rows}"
+    return bank_board_figure(tile_access(tile), title, code, whole=whole)
 
 
-def picture_of(launch: Launch, place: Place, request: int = 0, warp: int = 0) -> theme.Figure:
-    """The board of one request of a kernel's line."""
+def picture_of(launch: Launch, place: Place, request: int = 0, warp: int = 0, *, whole: bool = False) -> theme.Figure:
+    """The board of one request of a kernel's line. whole: as high as every other."""
     access = places(launch, warp)[place][request]
-    return bank_board_figure(access, f"{launch.name}, line {place.line}: {place.name}", place.code)
+    return bank_board_figure(access, f"{launch.name}, line {place.line}: {place.name}", place.code, whole=whole)
 
 
 class BankBoardExplorer(LiveExplorer):
@@ -60,7 +60,7 @@ class BankBoardExplorer(LiveExplorer):
         self.row_length = choice_slider("floats in a row", ROW_LENGTHS, tile.row_length)
         self.padding = range_slider("padding, floats", 0, MOST_PADDING, tile.padding)
         self.down = choice_slider("lanes down", LANES_DOWN, tile.down)
-        self.bits = choice_slider("bits a lane", list(VECTORS), tile.bits)
+        self.bits = choice_slider("bits per lane", list(VECTORS), tile.bits)
         self.swizzle = switch("swizzle by exclusive or", tile.swizzle)
         self._compiled: Launch | None = None
         rows = [
@@ -95,14 +95,14 @@ class BankBoardExplorer(LiveExplorer):
     def draw(self) -> tuple[theme.Figure, str]:
         launch = self.launch.value
         if launch is None:
-            return picture_of_tile(self.tile), ""
+            return picture_of_tile(self.tile, whole=True), ""
         found = places(launch, self.warp.value)
         self._compiled = launch
         with self.quiet():
             self._offer(list(found))
             self.request.max = len(found[self.place.value]) - 1
         note = run.counted_in(run.record(launch))
-        return picture_of(launch, self.place.value, self.request.value, self.warp.value), note
+        return picture_of(launch, self.place.value, self.request.value, self.warp.value, whole=True), note
 
     def _offer(self, found: list[Place]) -> None:
         """The lines to choose from; the one that was chosen stays chosen if it is still there."""

@@ -2,14 +2,44 @@
 
 import pytest
 
+from gemm_kernels import launch_of
+from helpers import course, exercises, run
 from helpers.analysis.tile_store import Tile, tile_access
 from helpers.simulator import Misaligned
 from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
 
+FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"wavefronts", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}
+    terms = {"wavefront", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}
     assert terms <= linked_terms("07")
+
+
+def test_the_banks_of_the_tables_by_hand_are_those_of_their_words():
+    eight = r" \| (\d+)" * 8
+    for table, words in (("row\\]\\[k", lambda row, k: 4 * row + k), ("k\\]\\[row", lambda row, k: 8 * k + row)):
+        found = said("07", rf"`As\[{table}\]`: word{eight}")
+        assert found == tuple(words(*divmod(lane, 4)) for lane in range(8))
+        assert said("07", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(one % 8 for one in found)
+
+
+def test_two_floats_of_padding_and_the_exclusive_or_spread_eight_lanes_over_eight_banks():
+    stored = [divmod(lane, 4) for lane in range(8)]
+    two = r"(\d+), (\d+), (\d+) and (\d+)"
+    assert said("07", rf"Lanes 0 to 3 store words {two}") == tuple(10 * k for k in range(4))
+    assert said("07", rf"Lanes 4 to 7 store words {two}") == tuple(10 * k + 1 for k in range(4))
+    assert {(10 * k + row) % 8 for row, k in stored} == {row ^ 2 * k for row, k in stored} == set(range(8))
+    assert (9 * 1 + 0) % 8 == (9 * 0 + 1) % 8 == 1  # rows of 9: lanes 1 and 4
+
+
+def test_transposed_the_loads_stay_wide_without_unrolling():
+    def requests(name):
+        source = exercises.get(name).solved.replace("for (int k = 0;", "\n#pragma unroll 1\nfor (int k = 0;")
+        recording = run.record(launch_of(course.kernel(name), 64, 64, 64).with_source(source))
+        return recording.total("requests", "shared", "ld") / (recording.counters[FFMA] / 32)
+
+    assert requests("turned") == 0.125 < requests("patch")
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,7 @@ PICTURES: tuple[Picture, ...] = (
     )),
     Picture("07-bank-board", "Which lanes wait for each other?", (
         ("the store of the transposed tile", _board("transposed", "st", "As")),
-        ("128 bits a lane, in the order of a zigzag", _board("warptiled", "ld", "Bs")),
+        ("128 bits per lane, in the order of a zigzag", _board("warptiled", "ld", "Bs")),
         ("a tile of your own, padded by one", _tile(row_length=128, padding=1, down=8)),
         (TWIN, bank_board.small_multiples),
     )),
