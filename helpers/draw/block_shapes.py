@@ -1,4 +1,4 @@
-"""Block shapes compared: what each costs a request, in sectors or in tags, and what it reaches in GFLOPS."""
+"""Block shapes compared: what each costs per request, in sectors or in tags, and what it reaches in GFLOPS."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from helpers.analysis.block_shapes import BlockShape, Cost, exceptions, rank_correlation
 from helpers.draw import theme
 
-MARKERS = ("s", "o")
+MARKERS = (("s", 12.0), ("o", 6.5))  # a dot on a square leaves the square to be seen
 COLOURS = (theme.SPEED, theme.REFERENCE)
 TICKS = (0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 8, 12, 16, 24, 32)
 
 AXIS = {
-    "sectors": "32-byte sectors a request, mean over the loads of A and B (counted)",
-    "tags": "128-byte lines looked up a request, mean over the loads of A and B (counted)",
+    "sectors": "32-byte sectors per request, mean over the loads of A and B (counted)",
+    "tags": "128-byte lines looked up per request, mean over the loads of A and B (counted)",
 }
 UNITS = {"sectors": "sectors", "tags": "lines"}
 
@@ -51,10 +51,10 @@ def scatter_figure(
         axes.set_xlabel(AXIS[cost])
         axes.set_ylabel(f"GFLOPS ({source})")
         kernels = list(dict.fromkeys(shape.kernel for shape in measured))
-        for kernel, colour, marker in zip(kernels, COLOURS, MARKERS, strict=True):
+        for kernel, colour, (marker, size) in zip(kernels, COLOURS, MARKERS, strict=True):
             of_kernel = [shape for shape in measured if shape.kernel == kernel]
             x, y = [shape.cost(cost) for shape in of_kernel], [shape.speed for shape in of_kernel]
-            axes.plot(x, y, marker, color=colour, markeredgecolor=theme.INK, markersize=9, alpha=0.85, label=kernel)
+            axes.plot(x, y, marker, color=colour, markeredgecolor=theme.INK, markersize=size, label=kernel)
         _ticks(axes, [shape.cost(cost) for shape in measured], [shape.speed for shape in measured])
         if limit is not None:
             ends = np.array(axes.get_xlim())
@@ -102,7 +102,7 @@ def _caption(
         slow, fast = odd[0]
         low, high = theme.thousands(slow.speed), theme.thousands(fast.speed)
         text += (
-            f" But {theme.thousands(fast.cost(cost), 1)} {units} a request can mean {low} GFLOPS "
+            f" But {theme.thousands(fast.cost(cost), 1)} {units} per request can mean {low} GFLOPS "
             f"({slow.kernel}, block {slow.label}) or {high} ({fast.kernel}, block {fast.label})."
         )
     if limit is not None:

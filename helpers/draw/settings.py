@@ -37,7 +37,7 @@ class Setting:
 
 
 def settings_figure(settings: Sequence[Setting], title: str, source: str) -> theme.Figure:
-    """One row a setting: a box for every sector, filled as far as it is used; sectors a request; GFLOPS.
+    """One row per setting: a box for every sector, filled as far as it is used; sectors per request; GFLOPS.
 
     source: where the GFLOPS come from.
     """
@@ -57,7 +57,7 @@ def _heads(axes: Axes, first: Setting, source: str) -> None:
         x = ARRAYS_X + number * ARRAY_STEP
         page.fill(axes, page.boxes(x, HEAD - 21, 11, 11), theme.ARRAY_COLOURS.get(access.array, theme.MUTED))
         page.text(axes, x + 17, HEAD - 7, access.name, va="bottom")
-    page.text(axes, SECTORS_X, HEAD - 7, "sectors a\nrequest", ha="right", va="bottom")
+    page.text(axes, SECTORS_X, HEAD - 7, "sectors per\nrequest", ha="right", va="bottom")
     place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
     page.text(axes, RIGHT, HEAD - 7, f"GFLOPS,\n{place}", ha="right", va="bottom")
 
@@ -116,4 +116,4 @@ def _caption(settings: Sequence[Setting], source: str) -> str:
 def _cost(shape: BlockShape) -> str:
     mean = theme.thousands(shape.sectors_per_request, 1)
     speed = "" if shape.gflops is None else f", {theme.thousands(shape.gflops)} GFLOPS"
-    return f"{shape.kernel} {shape.label} with {mean} a request{speed}"
+    return f"{shape.kernel} {shape.label} with {mean} per request{speed}"

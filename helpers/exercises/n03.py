@@ -11,7 +11,8 @@ from gemm_kernels import get
 from helpers import run
 from helpers.analysis.access import gemm_accesses, warp_access
 from helpers.analysis.block_shapes import SHORT_K, counted
-from helpers.draw import theme
+from helpers.devices import DEFAULT
+from helpers.draw import bars, theme
 from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
@@ -23,11 +24,12 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.measure import recorded_on
 from helpers.simulator.recording import counting
 
 
 def predict_naive_load() -> Prediction:
-    """How many sectors does the naive kernel's load of A cost a warp? The answer comes from a recording."""
+    """How many sectors does the naive kernel's load of A cost per warp? The answer comes from a recording."""
     recording = run.record(get("naive").launch(M=1024, N=1024, K=1024))
     return predict(
         "Sectors for one load of A by one warp of the naive kernel:",
@@ -39,6 +41,29 @@ def predict_naive_load() -> Prediction:
         },
         answer=warp_access(recording, "A").sectors,
         picture=lambda: sectors_figure(gemm_accesses(recording), "naive, block (32, 32): warp 0, k = 0"),
+    )
+
+
+def predict_gain() -> Prediction:
+    """What do the two lines change? The answer comes from recordings."""
+    before, after = (counted(get(name), (32, 8), WIDTH, speed_at=MEASURED_AT) for name in ("naive", "coalesced"))
+    if before.gflops is None or after.gflops is None:
+        raise RuntimeError("The block shapes are not recorded: run `make record`.")
+    gain, fewer = after.gflops / before.gflops, before.sectors_per_request / after.sectors_per_request
+    reasons = {
+        1: "The arithmetic is the same, but most of the time goes into waiting for memory.",
+        2: "That would be a kernel which spends about half of its time on other things than these loads.",
+        7: f"That is the factor by which the sectors fell, {fewer:.1f}. Something else must have fallen by more.",
+        14: f"Time fell by more than the sectors, which fell {fewer:.1f} times. The next step explains why.",
+    }
+    rows = [bars.Bar("x is the row index", before.gflops), bars.Bar("x is the column index", after.gflops)]
+    title = f"Blocks of 32 × 8 threads, M = N = K = {theme.thousands(MEASURED_AT)}"
+    return predict(
+        f"M = N = K = {theme.thousands(MEASURED_AT)}, blocks of 32 × 8 threads, on an H200. The kernel with x as the "
+        "column index is faster by a factor of about:",
+        reasons=reasons,
+        answer=min(reasons, key=lambda factor: abs(factor - gain)),
+        picture=lambda: bars.gflops_figure(rows, title, recorded_on(DEFAULT.name)),
     )
 
 
@@ -56,7 +81,7 @@ STRIDED_SLIPS = (
     Slip(32, "Neighbouring lanes are so close that several of them share a sector."),
     Slip(4, "That would be 32 floats without holes; here every second float is skipped."),
     Slip(8, "Every second float of 8 whole sectors would do, but where does the first one stand?"),
-    Slip(16, "Two lanes to a sector? A sector has eight floats, and every second one is read: four lanes share it."),
+    Slip(16, "Two lanes per sector? A sector has eight floats, and every second one is read: four lanes share it."),
 )
 
 STRIDED_SECTORS = ValueExercise(
@@ -91,7 +116,7 @@ NAIVE = get("naive")
 
 
 def _judge_block(block: Any) -> Verdict:
-    """Does the naive kernel, launched with this block, cost at most MOST_SECTORS a load request?"""
+    """Does the naive kernel, launched with this block, cost at most MOST_SECTORS per load request?"""
     if not isinstance(block, Sequence) or len(block) != 2 or any(not isinstance(b, int) or b < 1 for b in block):
         return Verdict(False, f"A block here is (x, y) with two whole numbers of at least 1, not {block!r}.")
     if block[0] * block[1] < 32:
@@ -99,9 +124,8 @@ def _judge_block(block: Any) -> Verdict:
         idle = f"{theme.plural(threads, 'thread')} leave {32 - threads} lanes of the warp idle"
         return Verdict(False, f"{idle}: use 32 or more.")
     shape = counted(NAIVE, tuple(block), WIDTH, speed_at=MEASURED_AT)
-    cost = (
-        f"{NAIVE.name} with block {shape.label} costs {theme.thousands(shape.sectors_per_request, 1)} sectors a request"
-    )
+    sectors = theme.thousands(shape.sectors_per_request, 1)
+    cost = f"{NAIVE.name} with block {shape.label} costs {sectors} sectors per request"
     if shape.gflops is not None:
         cost += f" and reached {theme.thousands(shape.gflops)} GFLOPS at {theme.thousands(MEASURED_AT)}³ when recorded"
     goal = f"the goal is at most {MOST_SECTORS:g}"
@@ -123,17 +147,18 @@ NARROW_BLOCK = ValueExercise(
     notebook="03",
     title="A block that helps",
     difficulty=2,
-    task="Someone insists on the naive kernel, with x down the rows. Choose the block so that its loads cost at most "
-    "2.6 sectors a request.",
+    task="Someone insists on the naive kernel, in which x is the row index. Choose the block so that its loads cost at "
+    "most 2.6 sectors per request.",
     hints=(
         "A warp is 32 threads in the order of their linear number, x first. How many of them lie along x?",
         "Lanes with the same x share a row of A, and their columns of B are neighbours.",
-        "A block that is one thread wide in x: then the lanes lie along y, which is the columns.",
+        "A block that is one thread wide in x: then the lanes differ in y, which is the column index.",
     ),
     variable="block",
     starter=(32, 32),
     solved=(1, 32),
-    because="With one thread along x, the 32 lanes lie along y: they share the float of A and read 32 neighbours of B.",
+    because="With one thread along x, the 32 lanes differ in y alone: they share the float of A and read 32 neighbours "
+    "of B.",
     judge=_judge_block,
     wrong=(
         WrongValue((16, 16), "16 neighbouring lanes lie along x, each in a row of its own."),
@@ -155,12 +180,12 @@ COLUMN_MAJOR = KernelExercise(
     title="Column-major matrices",
     difficulty=2,
     task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. This kernel "
-    "multiplies column-major matrices. It is right, x runs along the columns as in our good kernel, and it is slow. "
-    "Change it until its loads cost at most 2.6 sectors a request.",
+    "multiplies column-major matrices. It is right, x is the column index as in your good kernel, and it is slow. "
+    "Change it until its loads cost at most 2.6 sectors per request.",
     hints=(
         "Which of the two indices, row or col, must grow by one from lane to lane so that A[row + k * M] grows by one?",
         "Neighbouring lanes differ in threadIdx.x.",
-        "The rule is not: x along the columns. It is: x along the axis whose neighbours are neighbours in memory. Let "
+        "The rule is not: x is the column index. It is: neighbours in x are neighbours in memory. Let "
         "row come from the x members and col from the y members.",
     ),
     problem=Gemm(
@@ -224,6 +249,6 @@ COALESCED = Blank(
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_naive_load,)
+PREDICTIONS = (predict_naive_load, predict_gain)
 QUESTIONS = ()
 EXERCISES = (COALESCED, STRIDED_SECTORS, NARROW_BLOCK, COLUMN_MAJOR)

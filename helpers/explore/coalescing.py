@@ -46,7 +46,7 @@ TELLING = (
     ("naive", (2, 64), 1024),
     ("coalesced", (32, 1), 1024),
     ("coalesced", (16, 16), 1024),
-    ("coalesced", (32, 32), 1024),
+    ("coalesced", (32, 8), 1024),
     ("coalesced", (32, 1), 1023),
     ("coalesced", (16, 16), 1023),
 )
@@ -96,7 +96,7 @@ class CoalescingExplorer(LiveExplorer):
     """Controls for a block's shape, the axis order, warp, k and the matrices' width, over the three ribbons."""
 
     def __init__(self, kernels: Sequence[tuple[str, Launch]], block: tuple[int, int], width: int) -> None:
-        self.kernel = choice_buttons("x runs", kernels, kernels[0][1])
+        self.kernel = choice_buttons("x is", kernels, kernels[0][1])
         self.block_x = choice_slider("threads along x", sorted({*BLOCK_DIMS, block[0]}), block[0])
         self.block_y = choice_slider("threads along y", sorted({*BLOCK_DIMS, block[1]}), block[1])
         self.width = choice_slider("matrix width", sorted({*WIDTHS, width}), width)
@@ -105,7 +105,7 @@ class CoalescingExplorer(LiveExplorer):
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
         self._compiled: set[Launch] = set()
-        rows = [[labelled("x runs", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
+        rows = [[labelled("x is", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
         super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, FIGURE_HEIGHT)
@@ -166,8 +166,8 @@ def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), w
     `own` puts a learner's kernel before the naive and the coalesced one, with its own block, and its N as the width.
     """
     kernels = [
-        ("down the rows", get("naive").launch(ROWS, width, SHORT_K)),
-        ("along the columns", get("coalesced").launch(ROWS, width, SHORT_K)),
+        ("the row index", get("naive").launch(ROWS, width, SHORT_K)),
+        ("the column index", get("coalesced").launch(ROWS, width, SHORT_K)),
     ]
     if own is not None:
         mine = launch_of(own, ROWS, width, SHORT_K)
@@ -190,5 +190,5 @@ def small_multiples(settings: Sequence[tuple[str, tuple[int, int], int]] = TELLI
         whole_lines = width * FLOAT_BYTES % LINE_BYTES == 0
         shape = block_shape(recording, kernel, block, RECORDED_SIZE if whole_lines else None)
         rows.append(Setting(shape, accesses, f"{theme.plural(width, 'column')}"))
-    title = "What one warp asks for at k = 1, one row a setting"
+    title = "What one warp asks for at k = 1, one row per setting"
     return settings_figure(rows, title, f"{recorded_on(devices.DEFAULT.name)} at {RECORDED_SIZE}³")

@@ -41,7 +41,7 @@ def test_too_few_shapes_are_refused():
 def test_the_caption_states_correlation_and_exception():
     text = scatter_figure(SHAPES, "x", SOURCE).caption
     assert "5\u00a0launches: fewer sectors go with more GFLOPS, rank correlation \u22120.82" in text
-    assert "2.5 sectors a request can mean 3\u202f200 GFLOPS (coalesced, block (8,\u00a032)) or 6\u202f800" in text
+    assert "2.5 sectors per request can mean 3\u202f200 GFLOPS (coalesced, block (8,\u00a032)) or 6\u202f800" in text
 
 
 def test_the_models_line_is_the_limit_divided_by_the_cost():

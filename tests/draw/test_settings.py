@@ -1,4 +1,4 @@
-"""Small multiples: one row a setting, the boxes and bars as long as the numbers."""
+"""Small multiples: one row per setting, the boxes and bars as long as the numbers."""
 
 import pytest
 
@@ -53,9 +53,9 @@ def test_what_was_not_measured_is_said_and_has_no_bar():
 def test_the_caption_names_the_fewest_sectors_the_slowest_and_the_fastest():
     drawn = figure(Setting(SLOW, tuple(naive())), Setting(FAST, tuple(coalesced())))
     assert drawn.caption == (
-        "Fewest sectors: coalesced (32,\u00a01) with 2.5 a request, 5\u202f000 GFLOPS. "
-        "Slowest: naive (32,\u00a01) with 16.5 a request, 500 GFLOPS. "
-        "Fastest: coalesced (32,\u00a01) with 2.5 a request, 5\u202f000 GFLOPS (GFLOPS recorded on NVIDIA H200)."
+        "Fewest sectors: coalesced (32,\u00a01) with 2.5 per request, 5\u202f000 GFLOPS. "
+        "Slowest: naive (32,\u00a01) with 16.5 per request, 500 GFLOPS. "
+        "Fastest: coalesced (32,\u00a01) with 2.5 per request, 5\u202f000 GFLOPS (GFLOPS recorded on NVIDIA H200)."
     )
 
 

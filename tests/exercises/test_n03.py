@@ -1,5 +1,9 @@
 """The prediction of notebook 03."""
 
+import pytest
+
+from gemm_kernels import get
+from helpers.analysis.block_shapes import counted
 from helpers.exercises import n03
 
 
@@ -7,3 +11,8 @@ def test_the_naive_load_takes_thirty_two_sectors_as_recorded_and_every_other_opt
     question = n03.predict_naive_load()
     assert question.answer == 32 and list(question.reasons) == [1, 4, 16, 32]
     assert repr(question).startswith("Predict. Sectors for one load of A")
+
+
+def test_the_gain_that_is_predicted_is_the_recorded_one():
+    slow, fast = (counted(get(name), (32, 8), n03.WIDTH, n03.MEASURED_AT) for name in ("naive", "coalesced"))
+    assert n03.predict_gain().answer == pytest.approx(fast.speed / slow.speed, rel=0.05)

@@ -151,7 +151,7 @@ def test_the_kernel_that_notebook_03_offers_to_try_runs_as_it_stands_there():
     cells = form.read(path.read_text(encoding="utf-8")).cells
     (text,) = (cell.source for cell in cells if cell.cell_type == "markdown" and "OwnKernel" in cell.source)
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    names = {"coalesced": get("coalesced"), "coalescing": coalescing}
+    names = {"get": get, "coalescing": coalescing}
     *lines, last = code.strip().splitlines()
     exec("\n".join(lines), names)
     assert names["mine"] != get("coalesced").source

@@ -1,9 +1,26 @@
 """Notebook 03: its numbers are those of the recorded addresses, its claims those of the recordings."""
 
-import numpy as np
+import re
 
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers.analysis import block_shapes
 from helpers.simulator.recording import counting
-from tests.notebooks.support import counters, gain, linked_terms, said
+from tests.notebooks.support import counters, linked_terms, prose, said, sources
+
+LANE = np.arange(8)
+ROW_OF_FLOATS = 16  # of the matrices that are counted by hand
+
+
+def sectors(index: np.ndarray) -> int:
+    """How many sectors the lanes' floats lie in; index: of each lane's float."""
+    return int(counting.sectors(4 * index[None, :].astype(np.int64), np.ones((1, len(index)), bool), 4)[0])
+
+
+def recorded(name: str) -> block_shapes.BlockShape:
+    return block_shapes.counted(get(name), (32, 8), 2048)
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -11,8 +28,46 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("03")
 
 
-def test_two_lines_of_code_cost_a_factor_of_ten():
-    assert gain("coalesced", "naive", 4096) + 1 > 10
+def test_the_eight_lanes_by_hand_touch_as_many_sectors_as_the_text_says():
+    assert said("03", r"8 lanes, (\d) sectors: .*? 8 lanes, (\d) sector:") == (
+        sectors(LANE * ROW_OF_FLOATS),
+        sectors(LANE),
+    )
+    down_a, down_b = said(
+        "03", r"row index: A costs (\d) sectors, .*?and B costs (\d), because all lanes are in the same"
+    )
+    assert (down_a, down_b) == (sectors(LANE * ROW_OF_FLOATS), sectors(0 * LANE))
+    along = said("03", r"column index: A costs (\d), because all lanes need the same float, and B costs (\d)")
+    assert along == (sectors(0 * LANE), sectors(LANE))
+
+
+def test_the_drawing_by_hand_has_each_lane_once_on_either_side():
+    rows = re.findall(
+        r"row \d +│ (.{15}) │ (.{15}) │ +row \d +│ (.{15}) │ (.{15}) │", "\n".join(sources("03", "markdown"))
+    )
+    left, right = ("".join(a + b for a, b in sides) for sides in ([r[:2] for r in rows], [r[2:] for r in rows]))
+    assert len(rows) == 8 and re.findall(r"\d", left) == re.findall(r"\d", right) == list("01234567")
+
+
+def test_the_thread_of_the_small_case_computes_the_element_that_is_named():
+    x, y, bx, by, row, col = said(
+        "03", r"blocks of 8 × 1 threads, thread \((\d), (\d)\) of block \((\d), (\d)\) computes C\[(\d), (\d+)\]"
+    )
+    assert (row, col) == (by * 1 + y, bx * 8 + x)
+
+
+def test_time_fell_by_about_twice_the_factor_of_the_sectors():
+    slow, fast = recorded("naive"), recorded("coalesced")
+    fewer = slow.sectors_per_request / fast.sectors_per_request
+    assert f"The sectors fell {fewer:.1f} times" in prose("03")
+    assert fast.speed / slow.speed == pytest.approx(2 * fewer, rel=0.15)
+
+
+def test_the_means_are_those_of_the_two_loads():
+    assert f"{recorded('coalesced').sectors_per_request} sectors per request instead of" in prose("03")
+    assert f"instead of {recorded('naive').sectors_per_request}." in prose("03")
+    assert recorded("naive").sectors_per_request == (32 + 1) / 2
+    assert recorded("coalesced").sectors_per_request == (1 + 4) / 2
 
 
 def test_both_kernels_make_as_many_requests_and_the_naive_one_costs_more_sectors():
@@ -22,6 +77,4 @@ def test_both_kernels_make_as_many_requests_and_the_naive_one_costs_more_sectors
 
 
 def test_a_row_that_begins_inside_a_sector_reaches_into_a_fifth_one():
-    addresses = 4 + 4 * np.arange(32, dtype=np.int64)
-    found = int(counting.sectors(addresses[None, :], np.ones((1, 32), bool), 4)[0])
-    assert said("03", r"How many sectors\?</summary>(\w+):") == (found,)
+    assert said("03", r"How many sectors\?</summary>(\w+):") == (sectors(1 + np.arange(32)),)

@@ -192,13 +192,13 @@ PICTURES: tuple[Picture, ...] = (
         ("tall and thin", small_pictures.errors(128, 8, (slice(64, None), slice(None)))),
     )),
     Picture("02-thread-map", "Which thread computes C[row, col], and who is its neighbour in the warp?", (
-        ("x along the columns", _threads("coalesced", (16, 16), (64, 64), 35)),
-        ("x down the rows", _threads("naive", (32, 8), (64, 64), 35)),
+        ("x is the column index", _threads("coalesced", (16, 16), (64, 64), 35)),
+        ("x is the row index", _threads("naive", (32, 8), (64, 64), 35)),
         ("a C that blocks do not divide", _threads("coalesced", (24, 8), (40, 48), 35)),
         (TWIN, thread_map.small_multiples),
     )),
     Picture("03-sectors", "How much of what the memory sends does a warp use?", (
-        ("x down the rows", _sectors("naive", (32, 1), 1024)),
+        ("x is the row index", _sectors("naive", (32, 1), 1024)),
         ("two rows a warp", _sectors("coalesced", (16, 16), 1024)),
         ("rows of odd width", _sectors("coalesced", (32, 1), 1023)),
         (TWIN, coalescing.small_multiples),

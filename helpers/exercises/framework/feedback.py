@@ -70,7 +70,7 @@ def _checked(found: Examination, problem: Problem) -> str:
 
 
 def _measured(found: Examination, goals: Sequence[Goal]) -> str:
-    """' 2.5 sectors a load request: done, the goal is at most 2.6.'"""
+    """' 2.5 sectors per load request: done, the goal is at most 2.6.'"""
     lines = []
     for goal, value in zip(goals, found.measures, strict=True):
         done = "done" if goal.reached(value) else "not there yet"

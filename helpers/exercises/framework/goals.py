@@ -19,7 +19,7 @@ DEVICE = devices.DEFAULT
 
 def sectors_a_load(at_most: float) -> Goal:
     """32-byte sectors of a global load, the mean over the launch."""
-    return Goal("sectors a load request", lambda j: _ratio(j, "sectors", "global", "ld"), at_most, digits=1)
+    return Goal("sectors per load request", lambda j: _ratio(j, "sectors", "global", "ld"), at_most, digits=1)
 
 
 def load_requests(at_most: int, parameter: int | None = None, name: str = "") -> Goal:

@@ -50,7 +50,7 @@ class Judged:
 class Goal:
     """A number that the kernel must reach besides being right.
 
-    what: "sectors a load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
+    what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
     digits: after the decimal point.  percent: shown as a percentage.
     """
 
@@ -66,7 +66,7 @@ class Goal:
         return value >= self.limit if self.at_least else value <= self.limit
 
     def found(self, value: float) -> str:
-        """'2.5 sectors a load request'"""
+        """'2.5 sectors per load request'"""
         return f"{self._number(value)} {self.what}"
 
     @property
