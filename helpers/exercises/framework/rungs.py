@@ -38,9 +38,12 @@ LAST = "10"  # the last notebook whose kernel is a rung; those of notebook 12 sh
 
 
 def rungs() -> tuple[Blank, ...]:
-    """The blanks that multiply matrices, in the order of the course."""
+    """The blanks that multiply matrices, in the order of the course. One with alpha and beta completes the rung before
+    it, and is none of its own."""
     return tuple(
-        one for one in EXERCISES if isinstance(one, Blank) and isinstance(one.problem, Gemm) and one.notebook <= LAST
+        one
+        for one in EXERCISES
+        if isinstance(one, Blank) and isinstance(one.problem, Gemm) and not one.problem.scaled and one.notebook <= LAST
     )
 
 
