@@ -107,14 +107,6 @@ def hatch(axes: Axes, corners: np.ndarray, *, colour: str = theme.WASTE, label: 
         )
 
 
-def hatch_once(axes: Axes, corners: np.ndarray) -> None:
-    """Boxes hatched as waste as one path: the hatching is drawn once instead of once per box, which many boxes feel."""
-    if len(corners):
-        path = Path.make_compound_path(*(Path([*box, box[0]], closed=True) for box in corners))
-        look = {"facecolor": theme.WASTE_FILL, "edgecolor": theme.WASTE, "hatch": theme.WASTE_HATCH}
-        axes.add_artist(PathPatch(path, linewidth=0, **look))
-
-
 def lines(axes: Axes, paths: Sequence[Any], colour: Any, line: float, *, label: str = "") -> None:
     """Polylines, each a sequence of (x, y)."""
     if len(paths):

@@ -142,7 +142,7 @@ def _lanes(axes: Axes, access: WarpAccess, top: float) -> None:
 def _cells(axes: Axes, access: WarpAccess, ribbon: Ribbon, top: float, colour: str) -> None:
     """The touched sectors: hatched all over, the floats that a lane asked for filled in, outlines on top."""
     sectors = page.boxes(ribbon.left, top, SECTOR, RIBBON_HEIGHT)
-    page.hatch_once(axes, sectors)
+    page.hatch(axes, sectors)
     words = ribbon.x_of(np.unique(access.offset[access.active]))
     used = page.boxes(words, top, SECTOR * access.width / SECTOR_BYTES, RIBBON_HEIGHT)
     page.fill(axes, used, colour, edge=theme.PAPER, line=0.3, label="used")
@@ -187,7 +187,7 @@ def _legend(axes: Axes) -> None:
     """One sector of eight floats, three of them used, and a line, with their names."""
     left, line = page.MARGIN, LEGEND_LINE_X
     sector = page.boxes(left, LEGEND_Y - 9, SECTOR, 18)
-    page.hatch_once(axes, sector)
+    page.hatch(axes, sector)
     page.fill(axes, page.boxes(left, LEGEND_Y - 9, 3 * SECTOR * FLOAT_BYTES / SECTOR_BYTES, 18), theme.INK)
     page.outline(axes, sector, theme.INK, 0.9)
     page.text(axes, left + SECTOR + 7, LEGEND_Y, "a sector: 32 bytes, 8 floats (hatched: sent, not used)")

@@ -8,6 +8,7 @@ import pytest
 from helpers.draw import theme
 from helpers.explore import cpu_loops
 from helpers.explore.cpu_loops import Timed
+from tests.draw.data import boxes_of
 
 
 def test_the_fastest_run_counts_and_its_result_is_kept(monkeypatch):
@@ -78,5 +79,4 @@ def test_the_picture_counts_the_lines_of_eight_trips():
 
 def test_what_came_along_is_hatched_as_far_as_the_corner_shows_it():
     figure = cpu_loops.picture(["k"])
-    (along,) = artists(figure, "brought B")
-    assert len(along.get_paths()) == 8 * 15
+    assert len(boxes_of(figure, "brought B")) == 8 * 15

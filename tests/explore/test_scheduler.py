@@ -7,13 +7,13 @@ from helpers.draw import theme
 from helpers.draw.scheduler import FIGURE_HEIGHT, schedulers_figure
 from helpers.explore import scheduler
 from helpers.explore.scheduler import MOST_WARPS, Choice
+from tests.draw.data import boxes_of
 from tests.explore.driving import drive
 
 
 def labelled(drawn, label: str) -> int:
     """How many shapes the artist with this label has."""
-    found = [artist for artist in drawn.axes[0].get_children() if artist.get_label() == label]
-    return sum(len(artist.get_paths()) for artist in found)
+    return len(boxes_of(drawn, label))
 
 
 def plain(text: str) -> str:
