@@ -1,6 +1,7 @@
 """Notebook 02: what its prose says of warps is so, in numbers and in recordings."""
 
 from gemm_kernels import get
+from helpers import course
 from helpers.exercises import n02
 from helpers.exercises.n02.blanks import BLOCK
 from helpers.measure import recordings
@@ -48,3 +49,8 @@ def test_guard_alpha_and_beta_cost_next_to_nothing_and_size_t_is_in_the_loop():
     plain, guard, scaled, wide = n02.instructions_per_warp().values()
     assert abs(guard - plain) < 10 and abs(scaled - guard) < 10
     assert wide - scaled > 64  # more than one in each of the 64 iterations
+
+
+def test_both_launches_at_the_end_reach_a_few_percent_of_cublas_at_best():
+    naive = recordings.gflops(get("naive"), 2048, 2048, 2048)
+    assert naive.of_cublas < course.speed("naive").of_cublas < 0.05
