@@ -287,7 +287,7 @@ def _small_board(axes: Axes, label: str, access: SharedAccess, left: float, top:
     rows, height = _small_rows(access), _small_row(access)
     colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
     page.text(axes, left, top - 32, label, size=theme.TEXT, color=theme.INK)
-    page.text(axes, left, top - 13, f"{access.name}, {8 * access.width} bits per lane")
+    page.text(axes, left, top - 13, f"{access.name}, {8 * access.width} bits")
     page.hatch(axes, page.boxes(left, top, BANKS * SMALL_CELL, rows * height))
     for cell in access.cells:
         fill = theme.TROUBLE if cell.turn else colour

@@ -21,15 +21,16 @@ class Bar:
     colour: str = theme.SPEED
 
 
-def gflops_figure(bars: Sequence[Bar], title: str, source: str) -> theme.Figure:
-    """Horizontal bars from zero, one a kernel, the number at its end; the caption says how many times the fastest is.
+def gflops_figure(bars: Sequence[Bar], title: str, source: str, told: tuple[str, str] | None = None) -> theme.Figure:
+    """Horizontal bars from zero, one per kernel, the number at its end; the caption says how far two of them are apart.
 
-    source: where the numbers come from: "recorded on NVIDIA H200", "measured here".
+    source: where the numbers come from: "recorded on NVIDIA H200", "measured here".  told: the labels of the two that
+    the caption compares, (faster, slower); None: the fastest and the slowest of all.
     """
     if not bars:
         raise ValueError("There is no bar to draw: give at least one Bar.")
     height = TOP + ROW * len(bars) + 0.68
-    drawn = theme.Figure(height, _caption(bars, source))
+    drawn = theme.Figure(height, _caption([bar for bar in bars if told is None or bar.label in told], source))
     label_width = 0.35 + 0.115 * max(len(bar.label) for bar in bars)
     axes = drawn.axes_in_inches(label_width, TOP, theme.WIDTH - label_width - 0.25, ROW * len(bars))
     longest = max(bar.gflops for bar in bars)

@@ -57,14 +57,17 @@ def patch_places_figure(block: Block, thread: int, k: int) -> theme.Figure:
         raise ValueError(f"The block has threads 0 to {block.threads - 1} and k from 0 to {block.depth - 1}.")
     title = f"Thread {thread} of a block whose threads compute {block.tall} × {block.wide} elements each"
     told = f"What thread {thread} loads has nothing to do with what it computes: the barrier lies between the two."
-    height = TOP + (block.depth + block.rows) * CELL + GAP + 26
+    lines = _arithmetic(block, thread)
+    height = max(TOP + (block.depth + block.rows) * CELL + GAP + 26, TOP + 12 + len(lines) * TEXT_STEP)
     drawn, axes = page.page(height, title, told)
     with theme.style():
         keys = [page.Key(theme.A, "loads of A"), page.Key(theme.B, "loads of B"), page.Key(theme.C, "computes")]
         page.legend(axes, 50, keys)
         page.text(axes, 335, 50, f"framed: what it reads at k = {k}")
         _tiles(axes, block, thread, k)
-        _arithmetic(axes, block, thread)
+        for number, (words, head) in enumerate(lines):
+            weight = "bold" if head else "normal"
+            page.text(axes, TEXT_X, TOP + 12 + number * TEXT_STEP, words, color=theme.INK, weight=weight)
     return drawn
 
 
@@ -108,20 +111,20 @@ def _tile(
         page.labels(axes, [str(one) for one in part], x[part] + CELL / 2, y[part] + CELL / 2, 9.5, ink)
 
 
-def _arithmetic(axes: Axes, block: Block, thread: int) -> None:
+def _arithmetic(block: Block, thread: int) -> list[tuple[str, bool]]:
+    """The index arithmetic of a thread, line by line: the words, and whether they are a heading."""
     y, x = divmod(thread, block.across)
     row, column = block.patch(thread)
     lines = [("its place in the block", True), (f"x = {x},  y = {y}", False), ("", False)]
     lines += [("computes rows and columns from", True)]
-    lines += [(f"row = y · {block.tall} = {row},  col = x · {block.wide} = {column}", False), ("", False)]
+    lines += [(f"row = y · {block.tall} = {row},  col = x · {block.wide} = {column}", False)]
     for array, width, count in (
         ("A", block.depth, block.rows * block.depth),
         ("B", block.columns, block.columns * block.depth),
     ):
         numbers = range(thread, count, block.threads)
-        lines.append((f"loads of {array}: elements {' and '.join(map(str, numbers))}", True))
+        *others, last = map(str, numbers)
+        listed = f"{', '.join(others)} and {last}" if others else last
+        lines += [("", False), (f"loads of {array}: elements {listed}", True)]
         lines += [(f"({one} / {width}, {one} % {width}) = ({one // width}, {one % width})", False) for one in numbers]
-        lines.append(("", False))
-    for number, (words, head) in enumerate(lines):
-        weight = "bold" if head else "normal"
-        page.text(axes, TEXT_X, TOP + 12 + number * TEXT_STEP, words, color=theme.INK, weight=weight)
+    return lines

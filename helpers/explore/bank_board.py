@@ -140,4 +140,4 @@ def small_multiples(settings: Sequence[tuple[str, str, str]] = TELLING) -> theme
         found = places(shown(get(name)))
         access = next(found[place][0] for place in found if place.op == op and place.name.endswith(tile))
         boards.append((name, access))
-    return bank_boards_figure(boards, "One request of a warp: 32 banks across, one wavefront a row")
+    return bank_boards_figure(boards, "One request of a warp: 32 banks across, one row per wavefront, bits per lane")

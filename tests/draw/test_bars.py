@@ -22,6 +22,11 @@ def test_the_caption_states_the_factor_and_where_the_numbers_come_from():
     assert drawn.axes[0].get_xlabel() == "GFLOPS (recorded on NVIDIA H200)"
 
 
+def test_the_caption_compares_the_two_that_it_is_told():
+    drawn = gflops_figure([*BARS, Bar("cuBLAS", 50000.0)], "Three", "measured here", told=("coalesced", "naive"))
+    assert drawn.caption.startswith("coalesced is 12.5 times as fast as naive")
+
+
 def test_numbers_stay_inside_the_picture():
     drawn = gflops_figure(BARS, "Two kernels", "measured here")
     renderer = drawn.canvas.get_renderer()

@@ -240,8 +240,13 @@ PICTURES: tuple[Picture, ...] = (
     Picture("06-register-tile", "Why does computing many results in a thread need fewer loads?", (
         ("in the middle of a step", _registers("block_tile_2d", 37, 3, 43)),
         ("while it loads", _registers("block_tile_2d", 37, 0, 11)),
-        ("one column a thread", _registers("block_tile_1d", 70, 2, None)),
+        ("one column per thread", _registers("block_tile_1d", 70, 2, None)),
         (TWIN, register_tile.small_multiples),
+    )),
+    Picture("06-patch-places", "What does a thread load, and what does it compute?", (
+        ("the notebook's", small_pictures.patch_places(8, 6, 1)),
+        ("another thread", small_pictures.patch_places(8, 13, 3)),
+        ("a wide tile", small_pictures.patch_places(4, 5, 0)),
     )),
     Picture("07-bank-board", "Which lanes wait for each other?", (
         ("the store of the transposed tile", _board("transposed", "st", "As")),

@@ -23,6 +23,7 @@ from helpers.draw.layouts import layout_figure
 from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
+from helpers.draw.patch_places import Block, patch_places_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.explore import cpu_loops, first_launch, scheduler
 from helpers.measure import recordings
@@ -164,3 +165,8 @@ def errors(rows: int, columns: int, wrong: tuple[slice, slice], unwritten: tuple
         return error_map_figure(ErrorMap("C", bad, missing, first, (16, 16)), f"C for M = {rows}, N = {columns}")
 
     return draw
+
+
+def patch_places(rows: int, thread: int, k: int) -> Callable[[], theme.Figure]:
+    """Who loads and who computes what, in a tile of so many rows."""
+    return lambda: patch_places_figure(Block(rows=rows), thread, k)
