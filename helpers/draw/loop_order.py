@@ -14,7 +14,7 @@ TOP, LEFT, GAP, ROW_GAP = 84.0, 150.0, 26.0, 34.0  # CSS pixels
 
 
 def loop_order_figure(walks: Mapping[str, Sequence[Walk]], steps: int, corner: tuple[int, int]) -> theme.Figure:
-    """walks: innermost loop -> what its first `steps` trips touch of A, B and C.
+    """walks: innermost loop -> what its first `steps` iterations touch of A, B and C.
 
     corner: (rows, columns) of every matrix that are drawn, from the upper left. Full colour is an element that was
     used, hatched is what came along in its cache line.
@@ -23,7 +23,7 @@ def loop_order_figure(walks: Mapping[str, Sequence[Walk]], steps: int, corner: t
     rows, columns = corner
     cell = (page.WIDTH - LEFT - page.MARGIN - GAP * (len(first) - 1)) / (columns * len(first))
     step = rows * cell + ROW_GAP
-    title = f"{steps} trips around the innermost loop: upper left corners of A, B and C"
+    title = f"{steps} iterations of the innermost loop: upper left corners of A, B and C"
     drawn, axes = page.page(TOP + step * len(walks) - 6, title, caption(walks, steps))
     with theme.style():
         keys = [page.Key(theme.ARRAY_COLOURS[walk.array], f"used element of {walk.array}") for walk in first]

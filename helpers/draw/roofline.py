@@ -1,9 +1,9 @@
 """Picture 1: is this kernel limited by arithmetic or by memory?
 
 The roof of a GPU on logarithmic axes: what its memory can feed at an intensity, and what its arithmetic units can do.
-A dot is a kernel at its recorded GFLOPS, over the operations it gets out of each byte that its requests move, counted
-in 32-byte sectors. The ring beside it is where the formula of its tiles puts it. A kernel that was not timed stands as
-a ring on the roof: no faster is possible with these bytes from memory.
+A dot is a kernel at its recorded GFLOPS, over the operations it gets out of each byte that its requests ask for,
+counted in 32-byte sectors; what caches answer never comes from memory, so a dot may lie above the roof. A kernel that
+was not timed stands as a ring on the roof: no faster is possible if all of these bytes come from memory.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from helpers.draw import page, theme
 from helpers.models.roofline import FastestTime, attainable_gflops, fastest_time, ridge_point
 from helpers.models.traffic import compulsory
 
+FEW = 3  # kernels whose names stand beside their dots
 NEAR = 1.25  # a kernel within this factor of a roof is said to be at it
 NEITHER = ", neither roof limits"
 FAR = 0.1  # below this share of its roof a kernel is limited by something else
@@ -39,12 +40,11 @@ SMALL_Y, SMALL_HEIGHT = 92.0, 190.0
 class KernelPoint:
     """A kernel at one shape.
 
-    bytes_moved: that its requests move, counted: sectors × 32.  bytes_asked: by its threads, by formula.
+    bytes_asked: that its requests ask for, counted: sectors × 32.
     flops: of the multiplication.  blocks: of the launch.  gflops: measured; None if it was not.  source: of gflops.
     """
 
     name: str
-    bytes_moved: float
     bytes_asked: float
     flops: int
     blocks: int
@@ -53,12 +53,7 @@ class KernelPoint:
 
     @property
     def intensity(self) -> float:
-        """FLOP for each byte that its requests move."""
-        return self.flops / self.bytes_moved
-
-    @property
-    def formula_intensity(self) -> float:
-        """FLOP for each byte that its threads ask for."""
+        """FLOP for each byte that its requests ask for."""
         return self.flops / self.bytes_asked
 
 
@@ -95,8 +90,9 @@ def roofline_figure(data: Roofline, selected: str | None = None) -> theme.Figure
         keys = [page.Key(theme.INK, "the most that this shape allows")]
         if data.points:
             if any(point.gflops is not None for point in data.points):
-                keys.append(page.Key(theme.SPEED, "kernel, by the bytes it moves (counted)"))
-            keys.append(page.Key(theme.REFERENCE, "by formula; on the roof if not timed"))
+                keys.append(page.Key(theme.SPEED, "kernel, by the bytes that it asks for (counted)"))
+            if any(point.gflops is None for point in data.points):
+                keys.append(page.Key(theme.REFERENCE, "ring: not timed"))
         page.legend(axes, 44, keys)
         plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT)))
         _roof(plot, data)
@@ -112,19 +108,19 @@ def caption(data: Roofline, selected: str | None) -> str:
     point = next(point for point in data.points if point.name == selected)
     peak, roof = data.device.peak_fp32_gflops, attainable_gflops(data.device, point.intensity)
     memory = point.intensity * data.device.memory_gb_per_s
-    moved = f"{selected} moves {_bytes(point.bytes_moved)}, {_short(point.intensity)} FLOP a byte"
+    asked = f"{selected} asks for {_bytes(point.bytes_asked)}, {_short(point.intensity)} FLOP per byte"
     if point.gflops is None:
         return (
-            f"{moved}. It was not timed on this GPU at this shape; if all of its bytes came from memory, "
+            f"{asked}. It was not timed on this GPU at this shape; if all of its bytes came from memory, "
             f"{_of(roof, peak)} would be the most. {_floor(data)}"
         )
-    text = f"{moved}, and reaches {_of(point.gflops, peak)} ({point.source}): "
+    text = f"{asked}, and reaches {_of(point.gflops, peak)} ({point.source}): "
     if point.gflops * NEAR > peak:
         return text + f"{_times(peak / point.gflops)} below the peak, arithmetic is its limit."
     if point.gflops > memory:
         share = theme.percent(1 - memory / point.gflops)
         text += (
-            f"{_times(point.gflops / memory)} above the memory roof, so caches serve at least {share} of its bytes. "
+            f"{_times(point.gflops / memory)} above the memory roof, so caches serve at least {share} of these bytes. "
         )
         return text + f"To the peak there is a factor of {_times(peak / point.gflops)}."
     if point.gflops * NEAR > memory:
@@ -139,7 +135,7 @@ def _floor(data: Roofline) -> str:
     floor = data.floor
     bound = "arithmetic" if floor.bound == "compute" else "memory"
     return (
-        f"With every byte moved once it is {_short(data.best_intensity)} FLOP a byte, and {bound} is the limit: "
+        f"With every byte moved once it is {_short(data.best_intensity)} FLOP per byte, and {bound} is the limit: "
         f"at least {_milliseconds(floor.ms)}."
     )
 
@@ -175,7 +171,7 @@ def _milliseconds(value: float) -> str:
 
 def _limits(data: Roofline) -> tuple[tuple[float, float], tuple[float, float]]:
     """((left, right), (bottom, top)) of the axes: whole decades around everything that is drawn."""
-    x = [point.intensity for point in data.points] + [point.formula_intensity for point in data.points]
+    x = [point.intensity for point in data.points]
     x += [data.best_intensity, ridge_point(data.device)]
     y = [point.gflops or attainable_gflops(data.device, point.intensity) for point in data.points]
     y += [attainable_gflops(data.device, data.best_intensity)]
@@ -223,7 +219,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
         label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)
         label.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])  # readable across a name's line
-    axes.set_xlabel("intensity: FLOP for each byte moved")
+    axes.set_xlabel(f"intensity: FLOP per byte {'asked for' if data.points else 'moved'}")
     axes.set_ylabel("TFLOPS")
 
 
@@ -239,8 +235,6 @@ def _points(axes: Axes, data: Roofline, selected: str | None) -> None:
         if point.gflops is None:
             axes.plot([point.intensity], [y], "o", markersize=size, label=f"{point.name} roof", **ring)
             continue
-        axes.plot([point.intensity, point.formula_intensity], [y, y], color=theme.REFERENCE, linewidth=1.2)
-        axes.plot([point.formula_intensity], [y], "o", markersize=size, label=f"{point.name} formula", **ring)
         edge = theme.INK if strong else theme.PAPER
         axes.plot(
             [point.intensity], [y], "o", markersize=size, color=theme.SPEED, markeredgecolor=edge, label=point.name
@@ -248,15 +242,29 @@ def _points(axes: Axes, data: Roofline, selected: str | None) -> None:
 
 
 def _names(axes: Axes, plot: Axes, data: Roofline, selected: str | None) -> None:
-    """The kernels' names beside the plot at the height of their dots, or as near as the names allow, with a line."""
+    """The kernels' names: beside their dots, or of many kernels beside the plot, as near as the names allow."""
+    if len(data.points) <= FEW:
+        for point in data.points:
+            height = _height(data, point)
+            above = height > attainable_gflops(data.device, point.intensity)  # there the roof runs right of it
+            label = plot.annotate(
+                point.name,
+                (point.intensity, height),
+                xytext=(0, 10) if above else (10, 0),
+                textcoords="offset points",
+                ha="center" if above else "left",
+                va="bottom" if above else "center",
+                weight="bold" if point.name == selected else "normal",
+            )
+            label.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])
+        return
     bottom, top = plot.get_ylim()
     right = plot.get_xlim()[1]
     scale = PLOT_HEIGHT / np.log(top / bottom)
     ordered = sorted(data.points, key=lambda point: _height(data, point))
     heights = [PLOT_Y + PLOT_HEIGHT - scale * float(np.log(_height(data, point) / bottom)) for point in ordered]
     for point in ordered:
-        right_of = max(point.intensity, point.formula_intensity) if point.gflops else point.intensity
-        plot.plot([right_of, right], [_height(data, point)] * 2, color=theme.FAINT, linewidth=0.9, zorder=0.5)
+        plot.plot([point.intensity, right], [_height(data, point)] * 2, color=theme.FAINT, linewidth=0.9, zorder=0.5)
     rays = []
     for point, y, words_y in zip(ordered, heights, _apart(heights, PLOT_Y, PLOT_Y + PLOT_HEIGHT), strict=True):
         rays.append([(PLOT_X + PLOT_WIDTH, y), (NAMES_X - 3, words_y)])

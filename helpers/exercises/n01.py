@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from helpers import devices
-from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import cpu_loops
 from helpers.models import loop_order, roofline
-from helpers.models.traffic import compulsory, flops
+from helpers.models.traffic import flops
 
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`
-VECTOR = (4096, 1, 4096)  # M, N, K of LEAST_TIME: a matrix times a vector
-CLOSE = 0.02  # a time by hand may be off by so much: everybody rounds differently
+VECTOR = (4096, 1, 4096)  # M, N, K of a matrix times a vector
 LOOP_SIZE = 2048  # matrices of ORDER_OF_LOOPS
 
 
@@ -79,7 +78,7 @@ def _judge_order(order: Any) -> Verdict:
     if sum(each.values()) == min(sum(_lines(loop).values()) for loop in loop_order.LOOPS):
         return Verdict(True, f"{found}, the least there is: B and C along their rows, and A stays where it is.")
     worst = [array for array, lines in each.items() if lines == 1]
-    return Verdict(False, f"{found}: every trip enters a new line of {' and of '.join(worst)}.")
+    return Verdict(False, f"{found}: every iteration enters a new line of {' and of '.join(worst)}.")
 
 
 ORDER_OF_LOOPS = ValueExercise(
@@ -107,61 +106,105 @@ ORDER_OF_LOOPS = ValueExercise(
 )
 
 
-# --- the least time
+# --- the roof as a function
 
 _GPU = devices.DEFAULT
-_FLOOR = roofline.fastest_time(_GPU, *VECTOR)
-LEAST_US, COMPUTE_US = 1000 * _FLOOR.memory_ms, 1000 * _FLOOR.compute_ms
-BECAUSE_LEAST = (
-    f"{theme.thousands(compulsory(*VECTOR).total / 1e6)} MB, nearly all of them A, at "
-    f"{theme.thousands(_GPU.memory_gb_per_s)} GB/s. The arithmetic alone would take {COMPUTE_US:.1f} µs: memory is the "
-    "limit."
+_SIGNATURE = "def least_ms(gpu, M, N, K):"
+EMPTY = Version(
+    "starter",
+    f"""{_SIGNATURE}
+    # 1. The operations of A · B, and the milliseconds that they take at the peak:
+    #    gpu.peak_fp32_gflops is in 10⁹ FLOP per second.
+    # 2. The bytes, 4 per float: A (M × K) and B (K × N) are read, C (M × N) is written. And
+    #    the milliseconds that they take: gpu.memory_gb_per_s is in 10⁹ bytes per second.
+    # 3. Both happen at the same time. So what is the least time?
+    return None""",
 )
-LEAST_SLIPS = (
-    Slip(COMPUTE_US, "That is the time of the arithmetic. How long do the bytes take?"),
-    Slip(LEAST_US / FLOAT_BYTES, "You counted floats. Each has 4 bytes."),
-    Slip(LEAST_US / 1000, "That is in milliseconds; the question asks for microseconds."),
-    Slip(LEAST_US + COMPUTE_US, "Memory and arithmetic work at the same time: the longer one counts, not the sum."),
+WRITTEN = Version(
+    "solution",
+    f"""{_SIGNATURE}
+    arithmetic = 2 * M * N * K / gpu.peak_fp32_gflops / 1e6
+    memory = 4 * (M * K + K * N + M * N) / gpu.memory_gb_per_s / 1e6
+    return max(arithmetic, memory)""",
 )
+_BYTES = "4 * (M * K + K * N + M * N)"
+MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (WRITTEN.replace(name, *changes), because)
+    for name, changes, because in (
+        ("products_only", [("2 * M", "M")], "Each product is also added: 2 operations, not one."),
+        ("floats", [("4 * (", "(")], "You counted floats. Each has 4 bytes."),
+        ("not_C", [(" + M * N)", ")")], "C is written, too: M · N floats more."),
+        ("old_C", [(" + M * N)", " + 2 * M * N)")], "C = A · B does not read the old C: it moves once."),
+        ("C_alone", [(_BYTES, "4 * M * N")], "A and B have to be read."),
+        ("for_each_product", [(_BYTES, "4 * (2 * M * N * K + M * N)")],
+         "You read two floats for every product. The least is to move each element of the matrices once."),
+        ("sum", [("max(arithmetic, memory)", "arithmetic + memory")],
+         "Memory and arithmetic work at the same time: the longer one counts, not the sum."),
+        ("smaller", [("max(", "min(")], "Both have to be finished: the longer one counts, not the shorter."),
+        ("arithmetic_alone", [("max(arithmetic, memory)", "arithmetic")], "How long do the bytes take?"),
+        ("memory_alone", [("max(arithmetic, memory)", "memory")], "How long do the operations take?"),
+        ("seconds", [("/ 1e6", "/ 1e9")], "That is in seconds; the function returns milliseconds."),
+        ("microseconds", [("/ 1e6", "/ 1e3")], "That is in microseconds; the function returns milliseconds."),
+        ("always_an_h200", [("gpu.peak_fp32_gflops", repr(_GPU.peak_fp32_gflops)),
+                            ("gpu.memory_gb_per_s", repr(_GPU.memory_gb_per_s))],
+         f"Your function knows the {_GPU.short} only: take peak and bandwidth from gpu."),
+    )
+)  # fmt: skip
+TELLING = (
+    (_GPU, VECTOR), (_GPU, (4096, 4096, 4096)), (_GPU, (4096, 4096, 16)), (_GPU, (2048, 512, 128)),
+    (_GPU, (1, 4096, 4096)), (_GPU, (96, 80, 64)), (devices.get("NVIDIA H20"), (4096, 4096, 4096)),
+    (devices.get("RTX 6000 Ada"), (4096, 4096, 128)),
+)  # fmt: skip
 
 
-def _judge_time(microseconds: Any) -> Verdict:
-    """The least time, right within CLOSE."""
-    near = (LEAST_US, *(slip.answer for slip in LEAST_SLIPS))
-    answer = microseconds
-    if isinstance(answer, (int, float)) and not isinstance(answer, bool):
-        answer = next((value for value in near if abs(answer - value) <= CLOSE * value), answer)
-    return check_number(answer, LEAST_US, unit="µs", because=BECAUSE_LEAST, slips=LEAST_SLIPS)
+def _case(gpu: devices.Device, shape: tuple[int, int, int]) -> Case:
+    floor = roofline.fastest_time(gpu, *shape)
+    return Case(
+        (gpu, *shape),
+        floor.ms,
+        f"M, N, K = {', '.join(map(str, shape))} on the {gpu.short}",
+        f"the least time is {floor.ms:.6g} ms",
+        f"The operations take {floor.compute_ms:.4g} ms, the bytes {floor.memory_ms:.4g} ms.",
+    )
 
 
-LEAST_TIME = ValueExercise(
-    name="least_time",
+FUNCTION_CASES = tuple(_case(gpu, shape) for gpu, shape in TELLING)
+
+LEAST_TIME = FunctionExercise(
+    name="roof_function",
     notebook="01",
-    title="The least time",
+    title="Write it: the least time of a multiplication",
     difficulty=2,
-    task="A matrix of 4096 × 4096 floats times a vector of 4096, beta = 0, on the H200 "
-    f"({_GPU.peak_fp32_gflops / 1000:.0f} TFLOPS, {theme.thousands(_GPU.memory_gb_per_s)} GB/s). What is the least "
-    "time, in microseconds? By hand; 2 % is close enough.",
+    task="Write the two floors as a Python function: the least time in milliseconds of C = A · B on any GPU, where A "
+    "has M rows of K floats and B has K rows of N floats.",
     hints=(
-        "There are two floors, one for the operations and one for the bytes. The longer one is the least time.",
-        "The bytes: A is 4096 · 4096 floats, and each float has 4 bytes. The vectors hardly count.",
-        "1 GB/s is 10⁹ bytes a second, which is 1000 bytes in a microsecond.",
+        "There are two floors, one for the operations and one for the bytes. Compute each of them on a line of its "
+        "own.",
+        "Operations: 2 · M · N · K. Floats: M · K + K · N + M · N. Amount divided by speed is the time; 10⁹ per second "
+        "is 10⁶ per millisecond.",
+        "arithmetic = 2 * M * N * K / gpu.peak_fp32_gflops / 1e6; memory = 4 * (the floats) / gpu.memory_gb_per_s / "
+        "1e6. Neither can be undercut: which of the two do you return?",
     ),
-    variable="microseconds",
-    starter=None,
-    solved=round(LEAST_US, 1),
-    because=BECAUSE_LEAST,
-    judge=_judge_time,
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in LEAST_SLIPS),
+    variable="least_ms",
+    starter=EMPTY,
+    solved=WRITTEN,
+    because="Both floors are amounts divided by speeds; 10⁹ per second are 10⁶ per millisecond.",
+    judge=lambda function: judged(
+        function,
+        FUNCTION_CASES,
+        MISTAKES,
+        f"The least time is right for {len(FUNCTION_CASES)} shapes on 3 GPUs: matrix times vector, squares, flat ones.",
+    ),
+    wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
 )
 
 
 # --- where arithmetic takes over
 
 RIDGE = roofline.ridge_point(_GPU)
-SMALLEST = math.ceil(6 * RIDGE)  # 2·n³ operations over 3·n² floats of 4 bytes are n / 6 FLOP a byte
+SMALLEST = math.ceil(6 * RIDGE)  # 2·n³ operations over 3·n² floats of 4 bytes are n / 6 FLOP per byte
 BECAUSE_SMALLEST = (
-    f"2·n³ / (3·n² · 4 bytes) = n / 6 FLOP a byte, and the roof bends at {RIDGE:.1f} FLOP a byte: n / 6 ≥ {RIDGE:.1f} "
+    f"2·n³ / (3·n² · 4 bytes) = n / 6 FLOP per byte. The roof bends at {RIDGE:.1f} FLOP per byte: n / 6 ≥ {RIDGE:.1f} "
     f"from n = {SMALLEST} on."
 )
 SMALLEST_SLIPS = (

@@ -14,7 +14,7 @@ from helpers.draw.occupancy import filling, occupancy_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
-from helpers.exercises.framework.functions import FunctionExercise, Version
+from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Problem
@@ -143,60 +143,38 @@ TELLING = (
 
 
 @cache
-def _cases() -> tuple[tuple[Device, Block, int, str], ...]:
-    """(GPU, block, blocks that fit, who says so): telling ones first, then all that a driver was asked about."""
-    told = [
-        (gpu, one, occupancy(gpu, one.threads, one.registers, one.shared_bytes).blocks, "fit") for gpu, one in TELLING
-    ]
+def function_cases() -> tuple[Case, ...]:
+    """Telling blocks first, answered by the model, then all that a driver was asked about."""
     _, answers = profiles.driver_answers(H200.name)
-    asked = [
-        (H200, Block(one.threads, one.registers, one.shared_bytes), one.blocks, "fit, says the driver")
-        for one in answers
-        if one.blocks
-    ]
-    return (*told, *asked)
+    asked = [(Block(one.threads, one.registers, one.shared_bytes), one.blocks) for one in answers if one.blocks]
+    told = [(gpu, block, occupancy(gpu, block.threads, block.registers, block.shared_bytes)) for gpu, block in TELLING]
+    return (
+        *(_case(gpu, block, found.blocks, "fit") for gpu, block, found in told),
+        *(_case(H200, block, blocks, "fit, says the driver") for block, blocks in asked),
+    )
 
 
-@cache
-def _answers(function: Version) -> tuple[Any, ...]:
-    return tuple(function(gpu, one.threads, one.registers, one.shared_bytes) for gpu, one, _, _ in _cases())
+def _case(gpu: Device, block: Block, blocks: int, says: str) -> Case:
+    limits = occupancy(gpu, block.threads, block.registers, block.shared_bytes).limits
+    each = ", ".join(f"{name} {limit}" for name, limit in limits.items())
+    return Case(
+        (gpu, block.threads, block.registers, block.shared_bytes),
+        blocks,
+        f"{block.threads} threads, {block.registers} registers per thread, {block.shared_bytes} bytes of shared memory "
+        f"per block on the {gpu.short}",
+        f"{theme.plural(blocks, 'block')} {says}",
+        f"The four limits are: {each}.",
+    )
 
 
 def _judge_function(function: Any) -> Verdict:
     """The learner's function against the model and against what the driver of an H200 answered."""
-    if not callable(function):
-        return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
-    answers = []
-    for gpu, one, _, _ in _cases():
-        try:
-            answers.append(function(gpu, one.threads, one.registers, one.shared_bytes))
-        except Exception as error:  # whatever a learner's function raises is told in a sentence
-            return Verdict(False, f"{_block(gpu, one)}: your function ends with {type(error).__name__}: {error}.")
-    if all(answer is None for answer in answers):
-        return Verdict(None, "Your function still returns None: write its body, and run the cell again.")
-    for (gpu, one, blocks, says), answer in zip(_cases(), answers, strict=True):
-        if isinstance(answer, bool) or not isinstance(answer, (int, float)):
-            return Verdict(False, f"{_block(gpu, one)}: your function returns {answer!r}, which is no number.")
-        if answer != blocks:
-            limits = occupancy(gpu, one.threads, one.registers, one.shared_bytes).limits
-            each = ", ".join(f"{name} {limit}" for name, limit in limits.items())
-            known = next((why for wrong, why in MISTAKES if _answers(wrong) == tuple(answers)), "")
-            why = f"\nWhy: {known}" if known else f" Its four limits are: {each}."
-            told = f"{theme.plural(blocks, 'block')} {says}, and your function returns {answer:g}."
-            return Verdict(False, f"{_block(gpu, one)}: {told}{why}")
-    count = sum(says != "fit" for _, _, _, says in _cases())
-    return Verdict(
-        True,
-        f"Your function agrees with the driver of the {H200.short} about all {theme.thousands(count)} launches that it "
-        "was asked about, and holds for other GPUs, too.",
+    cases = function_cases()
+    right = (
+        f"Your function agrees with the driver of the {H200.short} about all "
+        f"{theme.thousands(len(cases) - len(TELLING))} launches that it was asked about, and holds for other GPUs, too."
     )
-
-
-def _block(gpu: Device, one: Block) -> str:
-    return (
-        f"{one.threads} threads, {one.registers} registers per thread, {one.shared_bytes} bytes of shared memory per "
-        f"block on the {gpu.short}"
-    )
+    return judged(function, cases, MISTAKES, right)
 
 
 BLOCKS_THAT_FIT = FunctionExercise(

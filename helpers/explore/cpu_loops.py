@@ -71,8 +71,8 @@ def speed_table(runs: Mapping[str, Timed], M: int, N: int, K: int) -> Table:
 def innermost_nanoseconds(innermost: str, size: int = 2000, calls: int = 800, repeats: int = 3) -> float:
     """Nanoseconds a multiply-add where the innermost loop is this one, on matrices of size × size.
 
-    NumPy does the innermost loop as one operation; of the two loops around it only `calls` trips are made, at places
-    spread over the matrices, which is enough to tell one order from another. The fastest of `repeats` counts.
+    NumPy does the innermost loop as one operation; of the two loops around it only `calls` iterations are made, at
+    places spread over the matrices, which is enough to tell one order from another. The fastest of `repeats` counts.
     """
     step = _STEPS.get(innermost)
     if step is None:
@@ -118,7 +118,7 @@ def order_table(size: int = 2000) -> Table:
         f"With {worst} innermost a multiply-add takes {factor:.1f} times as long as with {best} innermost "
         f"({MEASURED}, on the CPU, {size} × {size})."
     )
-    return Table(("innermost loop", "lines a step", "ns a step"), tuple(rows), caption)
+    return Table(("innermost loop", "lines per step", "ns per step"), tuple(rows), caption)
 
 
 def picture(loops: Sequence[str] = loop_order.LOOPS) -> theme.Figure:

@@ -20,7 +20,7 @@ from helpers.explore.controls import Switches, choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
-from helpers.models.traffic import compulsory, flops, requested, tiled
+from helpers.models.traffic import compulsory, flops
 
 SIZES = (1, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)  # of M and N
 DEPTHS = tuple(size for size in SIZES if size >= 32)  # of K
@@ -39,22 +39,20 @@ class Choice:
 
 
 def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
-    """A kernel of the ladder at a shape: its bytes as counted and as by formula, and its recorded GFLOPS."""
-    moved = bytes_moved(kernel.launch(*shape))
+    """A kernel of the ladder at a shape: the bytes that it asks for, and its recorded GFLOPS."""
+    asked = bytes_moved(kernel.launch(*shape))
     try:
         measured = recordings.find(kernel, *shape, gpu=device.name)
     except recordings.NoRecording:
         measured = None
     gflops, source = (measured.gflops, measured.label) if measured else (None, "")
-    return KernelPoint(
-        kernel.name, moved, requested(kernel, *shape).total, flops(*shape), _blocks(kernel.tile, shape), gflops, source
-    )
+    return KernelPoint(kernel.name, asked, flops(*shape), _blocks(kernel.tile, shape), gflops, source)
 
 
 def own_point(own: OwnKernel, shape: tuple[int, int, int]) -> KernelPoint:
     """A learner's kernel: counted, not timed."""
-    moved = bytes_moved(own.launch(*shape))
-    return KernelPoint(own.name, moved, tiled(*shape, *own.tile).total, flops(*shape), _blocks(own.tile, shape))
+    asked = bytes_moved(own.launch(*shape))
+    return KernelPoint(own.name, asked, flops(*shape), _blocks(own.tile, shape))
 
 
 def _blocks(tile: tuple[int, int], shape: tuple[int, int, int]) -> int:
@@ -137,7 +135,7 @@ def fastest_at(device: devices.Device, shape: tuple[int, int, int]) -> KernelPoi
     here = next(data for data in suites if shape in data.shapes)
     name, best = max(here.at(shape).items(), key=lambda item: item[1].gflops)
     total = compulsory(*shape).total
-    return KernelPoint(name, total, total, flops(*shape), 0, best.gflops, here.source)
+    return KernelPoint(name, total, flops(*shape), 0, best.gflops, here.source)
 
 
 TELLING = ((1, 4096, 4096), (128, 128, 128), (4096, 4096, 4096))

@@ -1,6 +1,6 @@
 """What the innermost of the three loops touches: elements of A, B and C, and the cache lines that hold them.
 
-C[row, col] += A[row, k] * B[k, col] may be computed with its three loops in any order. From one trip around the
+C[row, col] += A[row, k] * B[k, col] may be computed with its three loops in any order. From one iteration of the
 innermost loop to the next only that loop's index changes, so it alone decides how far the next element is. Matrices are
 row-major, elements are 4-byte floats, and a cache line is 64 bytes (on x86-64 and most arm64 CPUs).
 """
@@ -27,7 +27,7 @@ def matrix_shape(array: str, M: int, N: int, K: int) -> tuple[int, int]:
 
 
 def stride(array: str, innermost: str, M: int, N: int, K: int) -> int:
-    """Floats from one trip around the innermost loop to the next: 0, 1 (the next column) or a whole row."""
+    """Floats from one iteration of the innermost loop to the next: 0, 1 (the next column) or a whole row."""
     if innermost not in LOOPS:
         raise ValueError(f"There is no loop {innermost!r}; the loops run over {', '.join(LOOPS)}.")
     row_index, column_index = INDICES[array]
@@ -36,7 +36,7 @@ def stride(array: str, innermost: str, M: int, N: int, K: int) -> int:
 
 
 def lines_per_step(array: str, innermost: str, M: int, N: int, K: int) -> float:
-    """Cache lines that each trip around the innermost loop newly enters, on average, if none of them was kept."""
+    """Cache lines that each iteration of the innermost loop newly enters, on average, if none of them was kept."""
     return min(1.0, stride(array, innermost, M, N, K) * FLOAT_BYTES / CACHE_LINE_BYTES)
 
 
@@ -55,14 +55,14 @@ class Walk:
 
 
 def walk(array: str, innermost: str, steps: int, M: int, N: int, K: int) -> Walk:
-    """The first trips around the innermost loop, all other indices 0. Matrices begin where a cache line begins.
+    """The first iterations of the innermost loop, all other indices 0. Matrices begin where a cache line begins.
 
-    Raises ValueError if the loop has fewer trips.
+    Raises ValueError if the loop has fewer iterations.
     """
     sizes = {"row": M, "col": N, "k": K}
     stride(array, innermost, M, N, K)
     if not 1 <= steps <= sizes[innermost]:
-        raise ValueError(f"The loop over {innermost} has {sizes[innermost]} trips, but {steps} were asked for.")
+        raise ValueError(f"The loop over {innermost} has {sizes[innermost]} iterations, but {steps} were asked for.")
     shape = matrix_shape(array, M, N, K)
     index = {loop: np.zeros(steps, np.int64) for loop in LOOPS}
     index[innermost] = np.arange(steps)

@@ -12,7 +12,7 @@ FLOPS = 2 * 4096**3
 
 
 def point(name: str, intensity: float, gflops: float | None, blocks: int = 4096) -> KernelPoint:
-    return KernelPoint(name, FLOPS / intensity, FLOPS / (2 * intensity), FLOPS, blocks, gflops, "recorded on a GPU")
+    return KernelPoint(name, FLOPS / intensity, FLOPS, blocks, gflops, "recorded on a GPU")
 
 
 def roof(*points: KernelPoint) -> Roofline:
@@ -34,10 +34,19 @@ def test_the_roof_bends_where_memory_and_arithmetic_meet():
     assert y[1] == y[2] == H200.peak_fp32_gflops
 
 
-def test_a_kernel_stands_at_its_counted_intensity_and_its_ring_at_the_formulas():
+def test_a_kernel_stands_once_at_the_intensity_of_the_bytes_that_it_asks_for_and_the_axis_says_so():
     drawn = roofline_figure(roof(point("k", 8, 9000)))
     assert line(drawn, "k").get_xydata().ravel() == pytest.approx([8, 9000])
-    assert line(drawn, "k formula").get_xydata().ravel() == pytest.approx([16, 9000])
+    assert drawn.axes[1].get_xlabel() == "intensity: FLOP per byte asked for"
+    assert said(roof(point("k", 8, 9000)), "k").startswith("k asks for ")
+    assert roofline_figure(roof()).axes[1].get_xlabel() == "intensity: FLOP per byte moved"
+
+
+def test_a_few_names_stand_beside_their_dots_and_many_beside_the_plot():
+    few = roofline_figure(roof(*(point(f"k{number}", 8, 900.0 * number) for number in (1, 2, 3))))
+    assert {"k1", "k2", "k3"} <= {text.get_text() for text in few.axes[1].texts}
+    many = roofline_figure(roof(*(point(f"k{number}", 8, 900.0 * number) for number in (1, 2, 3, 4))))
+    assert {"k1", "k2", "k3", "k4"} <= {text.get_text() for text in many.axes[0].texts}
 
 
 def test_a_kernel_that_was_not_timed_stands_on_the_roof():
@@ -50,7 +59,7 @@ def test_a_kernel_that_was_not_timed_stands_on_the_roof():
     ("kernel", "words"),
     [
         (point("k", 8, 9000), "4.3 × below the memory roof and 7.4 × below the peak. Neither is its limit"),
-        (point("k", 0.4, 6400), "3.3 × above the memory roof, so caches serve at least 70 % of its bytes"),
+        (point("k", 0.4, 6400), "3.3 × above the memory roof, so caches serve at least 70 % of these bytes"),
         (point("k", 1, 4400), "1.1 × below the memory roof, memory is its limit"),
         (point("k", 40, 60000), "1.1 × below the peak, arithmetic is its limit"),
         (point("k", 20, 100, blocks=4), "4 blocks for 132 SMs: the others have nothing to do"),
@@ -62,7 +71,7 @@ def test_the_caption_tells_what_limits_the_kernel(kernel, words):
 
 def test_without_a_kernel_the_caption_is_the_shapes_floor():
     assert said(roof()) == (
-        "With every byte moved once it is 683 FLOP a byte, and arithmetic is the limit: at least 2.1 ms."
+        "With every byte moved once it is 683 FLOP per byte, and arithmetic is the limit: at least 2.1 ms."
     )
     assert "memory is the limit" in said(Roofline(H200, (1, 4096, 4096), ()))
 
@@ -89,7 +98,7 @@ def test_shapes_side_by_side_each_have_their_intensity():
 
 def test_a_measured_shape_says_how_much_of_its_roof_it_reaches_and_when_neither_roof_limits():
     shapes = {(1, 4096, 4096): 1200.0, (128, 128, 128): 672.0, (4096, 4096, 4096): 53000.0}
-    panels = [Roofline(H200, shape, (KernelPoint("k", 1.0, 1.0, 1, 1, speed, "x"),)) for shape, speed in shapes.items()]
+    panels = [Roofline(H200, shape, (KernelPoint("k", 1.0, 1, 1, speed, "x"),)) for shape, speed in shapes.items()]
     drawn = rooflines_figure(panels, "three")
     assert "1×4096×4096: 0.5 FLOP/B, 50% of its roof;" in drawn.caption
     assert "128³: 21 FLOP/B, 1% of the peak, neither roof limits;" in drawn.caption

@@ -8,6 +8,7 @@ from helpers import course
 from helpers.analysis.resources import resources_of
 from helpers.exercises import n05
 from helpers.exercises.framework import progress
+from helpers.exercises.framework.functions import answers_of
 from helpers.exercises.n05 import BLOCKS_THAT_FIT, DEEP_TILES, H200, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, TILED
 from helpers.occupancy import occupancy
 
@@ -45,9 +46,10 @@ def test_a_function_of_another_form_is_right_if_its_numbers_are():
 
 
 def test_mistakes_are_told_apart_by_their_results():
-    results = {n05._answers(wrong) for wrong, _ in n05.MISTAKES}
+    cases = n05.function_cases()
+    results = {answers_of(wrong, cases) for wrong, _ in n05.MISTAKES}
     assert len(results) == len(n05.MISTAKES) >= 12
-    assert n05._answers(BLOCKS_THAT_FIT.solved) not in results
+    assert answers_of(BLOCKS_THAT_FIT.solved, cases) not in results
 
 
 @pytest.mark.parametrize("wrong", [one for one, _ in n05.MISTAKES], ids=repr)
@@ -61,7 +63,7 @@ def test_a_mistake_is_told_with_a_block_both_answers_and_its_reason(wrong):
 
 def test_an_unknown_mistake_is_told_the_four_limits():
     sentence = BLOCKS_THAT_FIT.check(lambda *_: 3).sentence.replace("\u00a0", " ")
-    assert "8 blocks fit, and your function returns 3. Its four limits are: blocks 32, warps 8" in sentence
+    assert "8 blocks fit, and your function returns 3. The four limits are: blocks 32, warps 8" in sentence
 
 
 def test_a_function_that_ends_with_an_error_or_returns_no_number_gets_a_sentence():

@@ -67,7 +67,7 @@ def artists(figure: theme.Figure, label: str) -> list:
     return [one for one in figure.axes[0].get_children() if one.get_label() == label]
 
 
-def test_the_picture_counts_the_lines_of_eight_trips():
+def test_the_picture_counts_the_lines_of_eight_iterations():
     figure = cpu_loops.picture()
     assert figure.caption == (
         "Cache lines for 8 multiply-adds – k innermost: 10 (A 1, B 8, C 1); row innermost: 17 (A 8, B 1, C 8); "

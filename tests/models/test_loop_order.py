@@ -57,7 +57,7 @@ def test_a_line_may_reach_into_the_next_row():
     ("call", "sentence"),
     [
         (lambda: walk("A", "i", 1, **SHAPE), "There is no loop 'i'"),
-        (lambda: walk("A", "row", 6, **SHAPE), "The loop over row has 5 trips, but 6 were asked for"),
+        (lambda: walk("A", "row", 6, **SHAPE), "The loop over row has 5 iterations, but 6 were asked for"),
     ],
 )
 def test_what_there_is_not_is_refused_in_a_sentence(call, sentence):

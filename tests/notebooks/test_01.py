@@ -1,12 +1,16 @@
 """Notebook 01: the numbers in its prose are those of the roofline, and its claims those of the recordings."""
 
+import numpy as np
+import pytest
+
 from gemm_kernels import get
 from helpers import devices
-from helpers.measure import recordings
+from helpers.exercises import n01
+from helpers.explore.roofline import point_of
 from helpers.models import roofline, traffic
-from tests.notebooks.support import H200, linked_terms, said
+from tests.notebooks.support import H200, answered, linked_terms, prose, said
 
-H20, ADA = (devices.get(name) for name in ("NVIDIA H20", "RTX 6000 Ada"))
+ADA = devices.get("RTX 6000 Ada")
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -14,9 +18,29 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     assert terms <= linked_terms("01")
 
 
-def test_the_h20_bends_where_it_is_said_to_and_the_h200_too():
-    ridges = tuple(round(roofline.ridge_point(device)) for device in (H20, H200))
-    assert said("01", r"about (\d+) FLOP a byte instead of (\d+)") == ridges
+def test_the_product_by_hand_is_right_and_its_work_is_counted():
+    A, B = np.array([[1, 2, 3], [4, 5, 6]]), np.array([[7, 8], [9, 10], [11, 12]])
+    text = " ".join(prose("01").split())
+    assert "A = 1 2 3 B = 7 8 C = {} {} 4 5 6 9 10 {} {} 11 12".format(*(A @ B).ravel()) in text
+    products, additions = said("01", r"takes (\d+) multiplications and (\d+) additions")
+    assert products + additions == traffic.flops(2, 2, 3)
+    reads = said("01", r"It reads (\d+) \+ (\d+) floats and writes (\d+)")
+    assert reads == (A.size, B.size, (A @ B).size)
+
+
+def test_the_vector_by_hand_is_limited_by_memory():
+    floor = roofline.fastest_time(H200, *n01.VECTOR)
+    assert f"million: {1000 * floor.compute_ms:.1f} µs" in prose("01")
+    assert said("01", r"= 67\.1 million: (\d+) µs\. So (\d+) µs is the least time") == (round(1000 * floor.ms),) * 2
+    least = traffic.compulsory(*n01.VECTOR)
+    assert (least.flops / 1e6, least.total / 1e6) == (pytest.approx(33.6, abs=0.05), pytest.approx(67.1, abs=0.05))
+
+
+def test_the_ridge_and_the_intensities_are_those_of_the_model():
+    assert f"66.9 / 4.8 = {roofline.ridge_point(H200):.1f} FLOP per byte for the H200" in " ".join(prose("01").split())
+    (cube,) = said("01", r"with every byte moved once, the intensity is (\d+)")
+    assert cube == round(traffic.compulsory(4096, 4096, 4096).intensity)
+    assert traffic.compulsory(*n01.VECTOR).intensity == pytest.approx(0.5, rel=0.01)
 
 
 def test_memory_is_the_limit_at_the_depth_that_is_said():
@@ -27,13 +51,17 @@ def test_memory_is_the_limit_at_the_depth_that_is_said():
     assert [bound(ADA, K) for K in (2 * ada, ada)] == ["compute", "memory"] and bound(H200, h200) == "compute"
 
 
-def test_arithmetic_is_the_longer_floor_on_every_gpu_of_the_table_by_far():
-    for name in ("A100 80GB", "RTX A6000", "RTX 6000 Ada", "H20", "H200"):
-        floor = roofline.fastest_time(devices.get(name), 4096, 4096, 4096, beta=1.0)
-        assert floor.compute_ms > 5 * floor.memory_ms
+def test_the_coalesced_kernel_is_faster_than_memory_could_move_what_it_asks_for_and_warptiled_passes_the_ridge():
+    naive, coalesced, warptiled = (
+        point_of(get(name), H200, (4096, 4096, 4096)) for name in ("naive", "coalesced", "warptiled")
+    )
+    assert coalesced.gflops > 2 * roofline.attainable_gflops(H200, coalesced.intensity)
+    assert max(naive.intensity, coalesced.intensity) < 0.1 * roofline.ridge_point(H200) < warptiled.intensity
+    assert warptiled.intensity > roofline.ridge_point(H200)
 
 
-def test_the_coalesced_kernel_is_faster_than_what_it_asks_for_could_move():
-    kernel = get("coalesced")
-    asked_ms = traffic.requested(kernel, 4096, 4096, 4096).total / H200.memory_gb_per_s / 1e6
-    assert recordings.gflops(kernel, 4096, 4096, 4096).median_ms < asked_ms / 2
+def test_the_cells_of_the_functions_and_of_the_loops_take_their_solutions():
+    body = n01.LEAST_TIME.solved.text.split("\n", 1)[1]
+    assert answered("01", "roof_function.check", "    return None", body).passed is True
+    changed = answered("01", "order_of_loops.check", '("row", "col", "k")', '("row", "k", "col")')
+    assert changed.passed is True

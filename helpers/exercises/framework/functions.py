@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.values import ValueExercise
 
@@ -41,6 +42,56 @@ class Version:
                 raise ValueError(f"{self.name} has no text {before!r} that could be replaced.")
             text = text.replace(before, after)
         return Version(name, text)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of a learner's function.
+
+    arguments: of the call.  expected: what it should return.  words: what is asked.  right: the expected answer in
+    words.  help: told to whom no known mistake explains the answer.
+    """
+
+    arguments: tuple[Any, ...]
+    expected: float
+    words: str
+    right: str
+    help: str = ""
+
+
+def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]], right: str) -> Verdict:
+    """A learner's function against all cases. The first wrong answer is told, and the mistake that gives all of them.
+
+    mistakes: known wrong functions and what is told about them.  right: the sentence for a function that is right.
+    """
+    if not callable(function):
+        return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
+    answers = []
+    for case in cases:
+        try:
+            answers.append(function(*case.arguments))
+        except Exception as error:  # whatever a learner's function raises is told in a sentence
+            return Verdict(False, f"{case.words}: your function ends with {type(error).__name__}: {error}.")
+    if all(answer is None for answer in answers):
+        return Verdict(None, "Your function still returns None: write its body, and run the cell again.")
+    for case, answer in zip(cases, answers, strict=True):
+        if isinstance(answer, bool) or not isinstance(answer, (int, float)):
+            return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
+    for case, answer in zip(cases, answers, strict=True):
+        if not _same(answer, case.expected):
+            known = (why for wrong, why in mistakes if all(map(_same, answers, answers_of(wrong, cases))))
+            because = next((f"\nWhy: {why}" for why in known), f" {case.help}".rstrip())
+            return Verdict(False, f"{case.words}: {case.right}, and your function returns {answer:.6g}.{because}")
+    return Verdict(True, right)
+
+
+def answers_of(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[Any, ...]:
+    """What a function returns in each case."""
+    return tuple(function(*case.arguments) for case in cases)
+
+
+def _same(answer: float, expected: float) -> bool:
+    return math.isclose(answer, expected, rel_tol=1e-6)
 
 
 @dataclass(frozen=True, eq=False)
