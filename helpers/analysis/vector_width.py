@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +18,7 @@ from helpers.simulator.errors import Misaligned
 
 _MEMORY_PTX = re.compile(r"(@!?%\w+ )?(ld|st|atom|red|cp\.async)\.(?!param)[\w.:]*(global|shared|local|\.ca|\.cg)")
 _MEMORY_SASS = re.compile(r"(@!?U?P\w+ )?(LDG|STG|LDS|STS|LDL|STL|LDGSTS|ATOM\w*|RED)\b")
+SIZES = {"float": 4, "float2": 8, "float4": 16}  # bytes
 ROWS, MOST_SHIFT = 4, 4  # of the matrix, and columns by which a copy begins later
 LOAD_LINE, STORE_LINE = 8, 9  # of COPY_SOURCE
 # Each lane of a warp copies four floats of a row of A, whatever the width: sixteen bytes at once, or in several passes.
@@ -148,7 +149,7 @@ def way_of(width: Width, copy: Copy) -> Way:
     try:
         recording = run.recorded(run.simulated(COPY_SOURCE, width.entry), (1,), (WARP,), args)
     except Misaligned:
-        size = {"float2": 8, "float4": 16}[width.arguments.split(",")[0]]
+        size = SIZES[width.arguments.split(",")[0]]
         byte = f"{copy.first_byte:,}".replace(",", "\u202f")
         reason = f"Row {copy.row} begins at byte {byte} of A, which is no multiple of {size}."
         return Way(width.label, 16 // size, 0, refused=reason)
@@ -159,4 +160,13 @@ def way_of(width: Width, copy: Copy) -> Way:
 def copy_code(width: Width) -> tuple[LineCode, LineCode]:
     """The line that loads from A and the line that stores to C, as compiled. CannotTell without nvdisasm."""
     by_line = instructions_of(run.simulated(COPY_SOURCE, width.entry).compiled)
-    return line_code(COPY_SOURCE, LOAD_LINE, *by_line, "A"), line_code(COPY_SOURCE, STORE_LINE, *by_line, "C")
+    load, store = line_code(COPY_SOURCE, LOAD_LINE, *by_line, "A"), line_code(COPY_SOURCE, STORE_LINE, *by_line, "C")
+    return _with_types(load, width, "const {} *from;"), _with_types(store, width, "{} *to;")
+
+
+def _with_types(code: LineCode, width: Width, pointer: str) -> LineCode:
+    """A line of the copy with its template arguments put in, behind its pointer's declaration: what a width changes."""
+    vector, own_four = width.arguments.split(", ")
+    passes, step = 16 // SIZES[vector], 1 if own_four == "true" else 32
+    text = code.text.replace("PASSES", str(passes)).replace("STEP", str(step))
+    return replace(code, text=f"{pointer.format(vector)} {text}")

@@ -4,7 +4,16 @@ import pytest
 
 from gemm_kernels import get
 from helpers import run
-from helpers.analysis.vector_width import WIDTHS, Copy, array_of, cost_of_line, line_code, lines_of, way_of
+from helpers.analysis.vector_width import (
+    WIDTHS,
+    Copy,
+    array_of,
+    copy_code,
+    cost_of_line,
+    line_code,
+    lines_of,
+    way_of,
+)
 from helpers.draw.vector_width import opcode
 
 SOURCE = "int x;\n    c[i] = a[i];\n"
@@ -58,3 +67,10 @@ def test_what_a_line_costs_is_what_was_recorded():
 
 def test_a_misaligned_copy_is_refused_with_its_byte():
     assert way_of(WIDTHS[-1], Copy(129, 1)).refused == "Row 1 begins at byte 516 of A, which is no multiple of 16."
+
+
+def test_the_line_of_a_copy_says_the_type_that_it_moves():
+    texts = {width.label: [code.text for code in copy_code(width)] for width in WIDTHS}
+    assert texts["float4, at once"][0].startswith("const float4 *from; for (int i = 0; i < 1;")
+    assert texts["float, four passes"][0].endswith("i < 4; ++i) mine[i] = from[start + i * 32];")
+    assert texts["float2, two passes"][1].startswith("float2 *to; ")
