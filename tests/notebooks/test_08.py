@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from helpers import course, exercises
 from helpers.analysis.vector_width import WIDTHS, Copy, way_of
-from tests.notebooks.support import answered, counters, gain, linked_terms
+from tests.notebooks.support import answered, counters, gain, linked_terms, said
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
         for (; k < K; k += 4) {
@@ -56,3 +57,27 @@ def test_float4_and_float2_are_refused_where_the_answers_say():
         refused = {row: bool(way_of(four, Copy(stride, row)).refused) for row in (1, 2)}
         assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
         assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)
+
+
+def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them():
+    (columns,) = said("08", r"whose rows have (\d+) floats")
+    groups, tail = said("08", r"(\w+) groups and a tail of (\w+):")
+    assert divmod(columns, 4) == (groups, tail)
+    assert said("08", r"(\d+) instructions instead of (\d+)") == (groups + tail, columns)
+    assert said("08", r"It begins at float (\d+), which is byte (\d+)") == (columns, 4 * columns)
+    assert 4 * columns % 16 != 0
+
+
+def test_the_blanks_cell_takes_its_solution_which_gains_what_the_prose_says():
+    wide = exercises.get("wide")
+    assert wide.check(wide.solved).passed
+    (least,) = said("08", r"gains more than (\d+) per cent")
+    for size in (1024, 2048, 4096):
+        assert 100 * (course.speed("wide", size).gflops / course.speed("patch", size).gflops - 1) > least
+
+
+def test_the_two_changes_of_the_kernel_in_ptx_gain_together_where_rows_are_aligned_and_move_no_counter_of_traffic():
+    assert all(gain("vectorized_ptx", "vectorized", size) > 0 for size in (1024, 2048, 4096))
+    before, after = counters("vectorized"), counters("vectorized_ptx")
+    traffic = [name for name in before if "requests" in name or "sectors" in name or "wavefronts" in name]
+    assert traffic and all(before[name] == after[name] for name in traffic)
