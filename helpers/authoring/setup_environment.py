@@ -26,7 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 VENV = ".venv"
 UV = "build/uv"  # an environment that holds uv alone
 STAMP = "set-up.json"
-INPUTS = ("pyproject.toml", "constraints.txt", "helpers/authoring/setup_environment.py")
+INPUTS = (
+    "pyproject.toml",
+    "constraints.txt",
+    "helpers/authoring/setup_environment.py",
+    "helpers/jupyter/cuda_cells/labextension/package.json",  # names the built files by their digests
+)
 
 # uv's own package asks for this Python.
 OLDEST_FOR_UV = (3, 8)

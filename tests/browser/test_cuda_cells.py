@@ -1,0 +1,107 @@
+"""Cells that begin with %%cuda in JupyterLab in a real browser: C++ colours, line numbers, marks on named lines."""
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from nbformat import v4
+from playwright.sync_api import Locator, Page, expect
+
+from helpers.authoring import labextension
+from tests.browser.lab import opened, put, run_all, running_lab
+
+WRONG = """%%cuda wrong
+// a comment of C++, where int is a word
+extern "C" __global__ void wrong(const float *A, float *B) {
+    int i = threadIdx.x
+    B[i] = 2.0f * A[i];
+}"""
+CELLS = (
+    "from helpers import course\nassert int(3) // 1 == 3  # a comment of Python",
+    WRONG,
+    "print('reached', 'the end')",
+)
+NUMBERS = ".cm-lineNumbers .cm-gutterElement:visible"
+MARKED = ".cm-line.jp-CudaCell-error"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
+    """The notebook as it is opened, with the extension as it lies in the project."""
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
+    put(folder, "t.ipynb", v4.new_notebook(cells=[v4.new_markdown_cell("# Cells"), *map(v4.new_code_cell, CELLS)]))
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
+    with monkeypatch.context(), running_lab(folder) as address, opened(address("t.ipynb"), chromium) as shown:
+        yield shown
+
+
+def cell_with(page: Page, text: str) -> Locator:
+    return page.locator(".jp-CodeCell", has_text=text)
+
+
+def coloured(cell: Locator, text: str) -> Locator:
+    """The pieces of a cell's code that have a colour of their own and are exactly this text."""
+    return cell.locator(".cm-line span").filter(has_text=re.compile(f"^{re.escape(text)}$"))
+
+
+def colour(piece: Locator) -> str:
+    return piece.first.evaluate("piece => getComputedStyle(piece).color")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_cuda_cell_has_the_colours_of_cpp_and_line_numbers_and_a_python_cell_keeps_its_own(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true" if scheme == "light" else "false")
+    cuda, python = cell_with(page, "%%cuda wrong"), cell_with(page, "# a comment of Python")
+    expect(coloured(cuda, "const")).to_have_count(1)
+    assert colour(coloured(cuda, "const")) == colour(coloured(python, "assert"))
+    assert colour(coloured(cuda, "__global__")) == colour(coloured(python, "assert"))
+    for word in ("int", "float", "void", "threadIdx"):
+        assert colour(coloured(cuda, word)) == colour(coloured(python, "int"))
+    comment = coloured(cuda, "// a comment of C++, where int is a word")
+    assert colour(comment) == colour(coloured(python, "# a comment of Python"))
+    assert cuda.locator(NUMBERS).all_inner_texts() == list("123456")
+
+    expect(coloured(python, "//")).to_have_count(1)
+    expect(python.locator(NUMBERS)).to_have_count(0)
+    expect(python.locator(".jp-CudaCell-builtin, .jp-CudaCell-keyword, .jp-CudaCell-magic")).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_the_line_that_a_message_names_is_marked_until_the_cell_is_edited(page):
+    cuda = cell_with(page, "%%cuda wrong")
+    expect(cuda.locator(MARKED)).to_have_count(0)
+    run_all(page)
+    expect(cuda.locator(".jp-OutputArea")).to_contain_text("kernel.cu:5: error")
+    expect(cuda.locator(MARKED)).to_have_text(["    B[i] = 2.0f * A[i];"])
+    cuda.locator(".cm-line").nth(3).click()
+    page.keyboard.press("End")
+    page.keyboard.type(";")
+    expect(cuda.locator(MARKED)).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    expect(cuda.locator(".jp-OutputArea")).to_contain_text("Compiled: wrong")
+    expect(cuda.locator(MARKED)).to_have_count(0)
+    assert page.locator(MARKED).count() == 0
+
+
+@pytest.mark.browser
+def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goes(page):
+    cell_with(page, "the end").locator(".cm-content").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    cell = page.locator(".jp-CodeCell.jp-mod-active")
+    page.keyboard.insert_text("%%cud\nint x = 7 // 2")
+    expect(coloured(cell, "//")).to_have_count(1)
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("End")
+    page.keyboard.type("a")
+    expect(coloured(cell, "// 2")).to_have_count(1)
+    expect(cell.locator(NUMBERS)).to_have_text(["1", "2"])
+    page.keyboard.press("Backspace")
+    expect(coloured(cell, "//")).to_have_count(1)
+    expect(cell.locator(NUMBERS)).to_have_count(0)
