@@ -66,7 +66,7 @@ LADDER: tuple[Kernel, ...] = (
     ),
     Kernel(
         "vectorized_ptx", "Vectorized, inline PTX",
-        "The loads are written as PTX instructions, with a read-only path and an L2 prefetch hint.",
+        "The loads are written in PTX: global ones with a hint to the caches, shared ones kept in their place.",
         after="vectorized", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(
