@@ -51,7 +51,7 @@ def predict_blocks() -> Prediction:
         f"Blocks of {TILED.threads} threads with {TILED.registers} registers each, and {TILED.shared_bytes} bytes of "
         f"shared memory, that fit on an SM of the {H200.short}:",
         reasons={
-            2: f"That are {2 * TILED.threads} threads. The SM has room for {H200.threads_per_sm}.",
+            2: f"Those are {2 * TILED.threads} threads. The SM has room for {H200.threads_per_sm}.",
             8: f"{found.warps_per_block} warps per block, and room for {H200.warps_per_sm}. The registers, "
             f"{theme.thousands(found.registers_per_warp)} per warp, suffice for exactly as many.",
             H200.blocks_per_sm: "That is the number of block slots. But each resource sets a limit, and the smallest "
