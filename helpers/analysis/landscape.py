@@ -67,7 +67,7 @@ class Configuration:
 class Landscape:
     """Configurations of one kernel on one GPU. first: the parameters that the search begins with.
 
-    source: where GFLOPS come from, "" if nothing was measured.
+    source: where GFLOPS come from, "" if nothing was measured.  size: M = N = K at which they were measured, else 0.
     """
 
     kernel: str
@@ -75,6 +75,7 @@ class Landscape:
     configurations: tuple[Configuration, ...]
     first: Mapping[str, int]
     source: str = ""
+    size: int = 0
 
     @cached_property
     def legal(self) -> tuple[Configuration, ...]:
@@ -160,7 +161,9 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
         configurations.append(one)
     source = recorded_on(device.name) if measured else ""
     first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
-    return Landscape(KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source)
+    return Landscape(
+        KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source, size if measured and size else 0
+    )
 
 
 def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:

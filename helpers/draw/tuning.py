@@ -46,6 +46,8 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
     name, unit, _, predicted = MEASURES[measure]
     kind = "predicted" if predicted else data.source
     title = f"{data.kernel} on the {data.device}: {name}, {kind}"
+    if measure == "gflops" and data.size:
+        title = f"{data.kernel}, M = N = K = {data.size}: {name}, {kind}"
     drawn, axes = page.page(HEIGHT, title, caption(data, measure), CAPTION_LINES)
     with theme.style():
         page.text(axes, MAP_X, 60, f"best {unit} of each cell", color=theme.INK)
@@ -56,7 +58,8 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
         keys = [page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)]
         keys.append(page.Key(UNKNOWN, "not measured") if measure == "gflops" else page.Key(theme.SPEED, "better"))
         page.legend(axes, NOTE_Y + 10, keys)
-        page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
+        if measure != "gflops":  # a search looks elsewhere than the space whose rules are counted
+            page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
     return drawn
 
 
@@ -183,7 +186,8 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
                 [x], [y], "o", markerfacecolor="none", color=theme.INK, markersize=11, markeredgewidth=1.6, label=name
             )
             place, va = ((-9, 0), "center") if name == "best" else ((-7, 6), "bottom")  # clear of the dots beside it
-            words = dots.annotate(name, (x, y), place, textcoords="offset points", ha="right", va=va, weight="bold")
+            told = "chosen by hand" if name != "best" else "best" if up == measure else "most warps"
+            words = dots.annotate(told, (x, y), place, textcoords="offset points", ha="right", va=va, weight="bold")
             words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
     dots.set_xscale("log", base=2)
     dots.yaxis.set_major_formatter(lambda value, _: _number(value) if value else "0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -44,14 +44,14 @@ def check_configuration(**params: int) -> Verdict:
     except ValueError as error:
         return Verdict(None if params == START else False, str(error))
     found = predicted(DEVICE, kernel)
-    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats a FMA, "
+    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats per FMA, "
     told += f"limited by {found.limiter}."
     if found.spills:
         return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
     if found.occupancy < OCCUPANCY:
         return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
     if found.floats_a_fma > FLOATS:
-        return Verdict(False, f"{told} At most {FLOATS:.2f} floats a FMA are wanted: larger warp tiles read less.")
+        return Verdict(False, f"{told} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less.")
     return Verdict(True, told)
 
 
@@ -132,7 +132,7 @@ ROUNDS_SLIPS = (
 ROUNDS_OF_BLOCKS = ValueExercise(
     name="rounds_of_blocks",
     notebook="11",
-    title="How many rounds?",
+    title="How many turns?",
     difficulty=2,
     task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
     f"rounds of blocks does an {DEVICE.short} with its {DEVICE.sms} SMs need?",
@@ -177,7 +177,7 @@ def _judge_small(params: Any) -> Verdict:
 SMALL_MATRIX = ValueExercise(
     name="small_matrix",
     notebook="11",
-    title="Stretch: the best for 4096 is not the best for 512",
+    title="A challenge: the best for 4096 is not the best for 512",
     difficulty=3,
     task=f"The tiles that are good at 4096 leave most of an {DEVICE.short} idle when C is 512 × 512. Choose tile sizes "
     f"of block_tile_2d so that all {DEVICE.sms} SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
@@ -202,6 +202,144 @@ SMALL_MATRIX = ValueExercise(
 )
 
 
+# --- to write: what is worth measuring, and the search
+
+Params = Mapping[str, int]
+Keep = Callable[[Params, int, int], bool]
+Search = Callable[[Sequence[Any], Callable[[Any], float | None], int], Any]
+WARPS, SUMS, BUSY = (2, 16), 128, 0.6  # warps of a block, sums of a thread, used share of the places in its turns
+BY_HAND: tuple[dict[str, int], ...] = tuple(
+    dict(zip(("BM", "BN", "WM", "WN", "TM", "TN"), sizes, strict=True))
+    for sizes in (
+        (128, 256, 64, 64, 16, 8),
+        (64, 128, 32, 32, 8, 4),
+        (64, 64, 32, 32, 8, 4),
+        (32, 32, 32, 32, 8, 4),
+        (128, 128, 64, 128, 16, 16),
+        (128, 64, 16, 16, 4, 2),
+    )
+)
+HAND_SIZE = 1024
+
+
+def why_dropped(params: Params, size: int, sms: int) -> str:
+    """The first of the three rules that a configuration breaks, "" if it is worth measuring."""
+    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = -(-size // params["BM"]), -(-size // params["BN"])
+    tiles = down * across
+    if not WARPS[0] <= warps <= WARPS[1]:
+        return f"its block has {theme.plural(warps, 'warp')}"
+    if params["TM"] * params["TN"] > SUMS:
+        return f"a thread has {params['TM'] * params['TN']} sums"
+    places = -(-tiles // sms) * sms
+    if tiles < BUSY * places:
+        return f"its {down} · {across} tiles (round up) fill only {tiles / places:.0%} of {places} places"
+    return ""
+
+
+def keep(params: Params, size: int, sms: int) -> bool:
+    """The course's solution to `check_keep`."""
+    return not why_dropped(params, size, sms)
+
+
+@question("keep", "Write it: what is worth measuring")
+def check_keep(keep: Keep) -> Verdict:
+    """A function of (params, size, sms) that says whether a configuration is worth measuring."""
+    cases = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
+    legal = [one.params for one in landscape.space() if not one.broken]
+    cases += [(one, size, sms) for size, sms in ((1000, 132), (2049, 132), (4096, 108)) for one in legal]
+    kept = 0
+    for params, size, sms in cases:
+        try:
+            found = keep(dict(params), size, sms)
+        except Exception as error:
+            return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(params))}.")
+        if found is None:
+            return Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+        reason = why_dropped(params, size, sms)
+        if bool(found) == bool(reason):
+            told = f"{written(_short(params))} at M = N = K = {size} with {sms} SMs"
+            why = f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}"
+            return Verdict(False, f"{told}: your function {'keeps' if found else 'drops'} it, but {why}")
+        kept += bool(found)
+    return Verdict(True, f"Right for {len(cases)} configurations, {kept} of which are worth measuring.")
+
+
+def _short(params: Params) -> dict[str, int]:
+    return {name: params[name] for name in BY_HAND[0]}
+
+
+def _kept(params: Params, size: int) -> str:
+    """The three numbers of a configuration that is worth measuring."""
+    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = -(-size // params["BM"]), -(-size // params["BN"])
+    return (
+        f"Its block has {theme.plural(warps, 'warp')}, a thread {params['TM'] * params['TN']} sums, and "
+        f"{down} · {across} tiles cover C (round up: a tile at the edge is a tile)."
+    )
+
+
+def search(candidates: Sequence[Any], measure: Callable[[Any], float | None], budget: int) -> Any:
+    """The course's solution to `check_search`."""
+    cache: dict[Any, float | None] = {}
+    for candidate in candidates:
+        if candidate in cache:
+            continue
+        if len(cache) == budget:
+            break
+        cache[candidate] = measure(candidate)
+    right = {candidate: speed for candidate, speed in cache.items() if speed is not None}
+    return max(right, key=right.__getitem__, default=None)
+
+
+SEARCHES: tuple[tuple[tuple[str, ...], Mapping[str, float | None], int, str | None, str], ...] = (
+    # candidates, their speeds, the budget, what must be found, and what the case is about
+    (("a", "b", "c"), {"a": 3.0, "b": 9.0, "c": 5.0}, 3, "b", "the fastest of three"),
+    (("a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a budget that ends before the candidates do"),
+    (("a", "a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a candidate that comes twice and is measured once"),
+    (("a", "b", "c"), {"a": None, "b": 2.0, "c": 1.0}, 3, "b", "a candidate with a wrong result, which gives None"),
+    (("a", "b"), {"a": None, "b": None}, 2, None, "no candidate with a right result: the answer is None"),
+    (("a", "b"), {"a": 1.0, "b": 2.0}, 5, "b", "a budget that is larger than needed"),
+)
+
+
+@question("search", "Write it: a search with a budget")
+def check_search(search: Search) -> Verdict:
+    """A function of (candidates, measure, budget) that gives the fastest candidate of those it measured."""
+    for candidates, speeds, budget, best, about in SEARCHES:
+        asked: list[str] = []
+
+        def measure(candidate: str, asked: list[str] = asked, speeds: Mapping[str, float | None] = speeds) -> Any:
+            asked.append(candidate)
+            return speeds[candidate]
+
+        try:
+            found = search(list(candidates), measure, budget)
+        except Exception as error:
+            return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.")
+        if not asked:
+            return Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+        case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
+        if len(asked) > budget:
+            return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
+        if len(asked) > len(set(asked)):
+            return Verdict(False, f"A candidate is measured twice: keep what is known. {case}")
+        if asked != list(dict.fromkeys(candidates))[: len(asked)]:
+            return Verdict(
+                False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
+            )
+        if found != best:
+            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}")
+    return Verdict(
+        True, f"Right in {len(SEARCHES)} cases: budget, order, repeated candidates and wrong results included."
+    )
+
+
+def yours(search: Search) -> Search:
+    """The learner's search, if it passes; the course's otherwise, so that the notebook goes on."""
+    return search if check_search(search).passed else globals()["search"]
+
+
 PREDICTIONS = (predict_legal,)
-QUESTIONS = (check_configuration,)
+QUESTIONS = (check_keep, check_search, check_configuration)
 EXERCISES = (LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)

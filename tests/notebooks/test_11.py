@@ -1,13 +1,18 @@
 """Notebook 11: what its prose says of the space, of predictors and of the search is counted and recorded."""
 
+import html
+import random
+import re
+
 import numpy as np
 import pytest
 
 from gemm_kernels import get
 from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
+from helpers.exercises import n11
 from helpers.measure.tuning import busy, space, suits
-from tests.notebooks.support import H200, answered, gain, linked_terms, said, speeds
+from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -90,3 +95,129 @@ def test_small_tiles_win_at_small_sizes_and_large_ones_at_large_sizes():
         by_hand = {name: gflops for name, gflops in speeds(size).items() if not get(name).chosen_by_shape}
         areas.append(int(np.prod(get(max(by_hand, key=by_hand.get)).tile)))
     assert areas == sorted(areas) and areas[-1] > 4 * areas[0]
+
+
+def test_the_six_candidates_by_hand_are_those_of_the_check_and_their_numbers_are_right():
+    rows = re.findall(r"\| (\d) \|" + r" (\d+) × (\d+) \|" * 3 + r" (\d+) \|" * 4, prose("11"))
+    numbers = [tuple(map(int, row)) for row in rows]
+    assert len(numbers) == len(n11.BY_HAND) == 6
+    kept = []
+    for params, (number, BM, BN, WM, WN, TM, TN, warps, sums, tiles, places) in zip(n11.BY_HAND, numbers, strict=True):
+        assert params == {"BM": BM, "BN": BN, "WM": WM, "WN": WN, "TM": TM, "TN": TN}
+        assert warps == (BM // WM) * (BN // WN) and sums == TM * TN and 32 * sums == WM * WN
+        assert tiles == -(-n11.HAND_SIZE // BM) * -(-n11.HAND_SIZE // BN)
+        assert places % H200.sms == 0 and 0 <= places - tiles < H200.sms
+        kept += [number] if n11.keep(params, n11.HAND_SIZE, H200.sms) else []
+    assert tuple(kept) == said("11", r"Candidates (\d) and (\d)\. Candidate 1 fills")
+    assert said("11", r"Candidate 1 fills (\d+) %") == (round(100 * numbers[0][9] / numbers[0][10]),)
+
+
+@pytest.mark.parametrize(("name", "check"), [("keep", n11.check_keep), ("search", n11.check_search)])
+def test_the_solution_that_folds_out_passes_and_the_empty_body_is_no_wrong_answer(name, check):
+    (solution,) = re.findall(
+        rf'<pre><code class="{name}">(.*?)</code>', "\n".join(sources("11", "markdown")), re.DOTALL
+    )
+    known = {}
+    exec(html.unescape(solution), known)
+    assert check(known[name]).passed
+    (starter,) = (source for source in sources("11", "code") if source.startswith(f"def {name}("))
+    empty = {"n11": n11}
+    exec(starter, empty)
+    assert check(empty[name]).passed is None
+
+
+def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, turns=True):
+    """The rule with a slip in it."""
+    count = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = (-(-size // params[side]) if up else size // params[side] for side in ("BM", "BN"))
+    places = -(-down * across // sms) * sms if turns else sms
+    fits = warps[0] <= count <= warps[1] and params["TM"] * params["TN"] <= sums
+    return fits and down * across >= share * places
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        ({"warps": (1, 16)}, "1 warp"),
+        ({"warps": (2, 32)}, "32 warps"),
+        ({"warps": (3, 16)}, "2 warps"),
+        ({"sums": 256}, "256 sums"),
+        ({"sums": 127}, "128 sums"),
+        ({"up": False}, "round up"),
+        ({"share": 1.0}, "round up"),
+        ({"turns": False}, "places"),
+    ],
+)
+def test_a_slip_in_the_pruning_rule_is_answered_with_a_configuration_and_its_number(slip, told):
+    verdict = n11.check_keep(lambda params, size, sms: worth(params, size, sms, **slip))
+    assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
+
+
+def greedy(candidates, measure, budget):
+    return max(candidates, key=lambda one: measure(one) or 0)
+
+
+def forgetful(candidates, measure, budget):
+    found = [(measure(one) or 0, one) for one in candidates[:budget]]
+    return max(found)[1]
+
+
+def trusting(candidates, measure, budget):
+    known = {one: measure(one) or 0 for one in list(dict.fromkeys(candidates))[:budget]}
+    return max(known, key=known.get)
+
+
+def backwards(candidates, measure, budget):
+    return n11.search(candidates[::-1], measure, budget)
+
+
+def first(candidates, measure, budget):
+    measure(candidates[0])
+    return candidates[0]
+
+
+def slowest(candidates, measure, budget):
+    return n11.search(candidates, lambda one: -(measure(one) or 0), budget)
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        (greedy, "but the budget is"),
+        (forgetful, "measured twice"),
+        (trusting, "no candidate with a right result"),
+        (backwards, "in the order of the candidates"),
+        (first, "expected 'b'"),
+        (slowest, "expected 'b'"),
+        (lambda: None, "TypeError"),
+    ],
+)
+def test_a_slip_in_the_search_is_answered_with_the_case_that_shows_it(search, told):
+    verdict = n11.check_search(search)
+    assert verdict.passed is False and told in str(verdict)
+
+
+def test_a_search_that_does_not_pass_is_replaced_by_ours_so_that_the_notebook_goes_on():
+    assert n11.yours(greedy) is n11.search and n11.yours(n11.search) is n11.search
+    other = lambda candidates, measure, budget: n11.search(candidates, measure, budget)  # noqa: E731
+    assert n11.yours(other) is other
+
+
+def found_in_ten(size, by):
+    """The mean share of the best speed that a search of ten measurements finds, in the order of a predictor."""
+    tried = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
+    shares = []
+    for seed in range(20):
+        random.Random(seed).shuffle(tried)
+        values, speeds = [by == "random" or one.value(by) for one in tried], [one.gflops for one in tried]
+        order = sorted(range(len(tried)), key=values.__getitem__, reverse=by in ("occupancy", "intensity"))
+        shares.append(speeds[n11.search(order, speeds.__getitem__, 10)] / max(speeds))
+    return np.mean(shares)
+
+
+def test_an_order_is_better_than_dice_if_it_knows_what_limits_the_kernel_at_this_size():
+    for size in (1024, 4096):
+        found = {by: found_in_ten(size, by) for by in ("random", "occupancy", "intensity", "floats_a_fma")}
+        assert found["random"] > 0.9 and found["occupancy"] < found["random"] < found["floats_a_fma"]
+        extreme = min if size == 1024 else max
+        assert extreme(found, key=found.get) == "intensity"
