@@ -226,6 +226,46 @@ TURNED = Blank(
 )  # fmt: skip
 
 
+TWO_GROUPS = Blank(
+    name="two_groups",
+    notebook="07",
+    title="Write it: two groups of columns",
+    difficulty=2,
+    task="A block of 8 × 8 threads computes a 64 × 64 tile in patches of 8 × 8. With 8 neighbouring columns each, "
+    "lanes 0 and 4 meet in the banks of Bs. Give each thread two groups of four columns, half a tile apart, so that no "
+    "load has a bank conflict. M and N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "Eight threads along x, and each group has four columns: the left groups of all eight fill one half of the "
+        "tile, the right groups the other half.",
+        "left = threadIdx.x * 4, and right is half a tile further. b[0] to b[3] come from the left group, b[4] to b[7] "
+        "from the right one; the columns of sums are in the same order.",
+        "const int left = threadIdx.x * 4, right = left + BN / 2; then, for j from 0 to 3: b[j] = Bs[k][left + j] and "
+        "b[4 + j] = Bs[k][right + j]. The products are those of notebook 06. The store is a loop over i and j that "
+        "writes sums[i][j] to column left + j, and one thing more.",
+    ),
+    problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
+    goals=(goals.conflicts("ld"),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
+              "4 is back at the banks of lane 0."),
+        Wrong("groups_overlap", "The right group of a thread is the left group of its neighbour: half of the columns "
+              "are computed twice, the others never. It begins half a tile further, at left + BN / 2."),
+        Wrong("halves", "A group has four columns: the left group of thread x begins at column x * 4."),
+        Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again."),
+        Wrong("b_side_by_side", "The floats b[4] to b[7] are those beside the left group; they must come from the "
+              "right one, where the thread stores."),
+        Wrong("a_at_column", "The floats of A are taken at the columns of the patch; its rows begin at `row`."),
+        Wrong("replaced", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=)."),
+        Wrong("stored_side_by_side", "The right group is computed for columns that begin at `right`, but stored beside "
+              "the left one."),
+        Wrong("groups_traded", "The left group is stored at the columns of the right one, and the other way round."),
+    ),
+)  # fmt: skip
+
+
 def predict_store() -> Prediction:
     """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
     problem = TURNED.problem
@@ -249,4 +289,4 @@ def predict_store() -> Prediction:
 
 PREDICTIONS = (predict_store,)
 QUESTIONS = ()
-EXERCISES = (TURNED, WAVEFRONTS_BY_HAND, PADDING, TRANSPOSE_TILE, SWIZZLE)
+EXERCISES = (TURNED, WAVEFRONTS_BY_HAND, PADDING, SWIZZLE, TWO_GROUPS, TRANSPOSE_TILE)

@@ -33,6 +33,13 @@ def test_two_floats_of_padding_and_the_exclusive_or_spread_eight_lanes_over_eigh
     assert (9 * 1 + 0) % 8 == (9 * 0 + 1) % 8 == 1  # rows of 9: lanes 1 and 4
 
 
+def test_the_first_banks_of_eight_neighbours_and_of_two_groups_are_as_the_table_says():
+    row = r"[^|]*\| (\d+) \| (\d+) \| (\d+) \| (\d+) \| … \| (\d+)"
+    threads = (0, 1, 2, 3, 7)
+    assert said("07", rf"first bank of its first four {row}") == tuple(8 * x % 32 for x in threads)
+    assert said("07", rf"first bank of its left four {row}") == tuple(4 * x % 32 for x in threads)
+
+
 def test_transposed_the_loads_stay_wide_without_unrolling():
     def requests(name):
         source = exercises.get(name).solved.replace("for (int k = 0;", "\n#pragma unroll 1\nfor (int k = 0;")

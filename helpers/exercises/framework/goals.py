@@ -52,11 +52,15 @@ def floats_loaded(at_most: int) -> Goal:
 
 
 def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
-    """Wavefronts of shared memory beyond the fewest there can be."""
+    """Wavefronts of shared memory beyond the fewest that one without shared addresses needs, line by line: what lanes
+    gain in one line by reading the same addresses makes up for no conflict in another."""
     what = {"ld": " of loads", "st": " of stores", None: ""}[op]
     return Goal(
         f"wavefronts{what} lost to bank conflicts",
-        lambda j: j.recording.total("wavefronts", "shared", op) - j.recording.total("ideal_wavefronts", "shared", op),
+        lambda j: sum(
+            max(0, line.total("wavefronts", "shared", op) - line.total("ideal_wavefronts", "shared", op))
+            for line in j.recording.by_line()
+        ),
         at_most,
     )
 
