@@ -23,8 +23,8 @@ Measure = Literal["gflops", "occupancy", "intensity", "floats_a_fma"]
 MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
     "gflops": ("speed", "GFLOPS", False, False),
     "occupancy": ("occupancy", "% of an SM's warps", False, True),
-    "intensity": ("intensity", "FLOP a byte from global memory", False, True),
-    "floats_a_fma": ("shared loads", "floats a FMA", True, True),
+    "intensity": ("intensity", "FLOP per byte from global memory", False, True),
+    "floats_a_fma": ("shared loads", "floats per FMA", True, True),
 }
 
 KERNEL = "autotuned"
@@ -54,7 +54,7 @@ class Configuration:
     gflops: float | None = None
 
     def value(self, measure: Measure) -> float | None:
-        """The number to draw: GFLOPS, occupancy in percent, FLOP a byte, floats a FMA; None if there is none."""
+        """The number to draw: GFLOPS, occupancy in percent, FLOP per byte, floats per FMA; None if there is none."""
         if self.broken or self.predicted is None:
             return None
         if measure == "gflops":

@@ -195,7 +195,7 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     dots.set_xticks(ticks, [_number(tick) for tick in ticks])
     dots.set_xlim(*_wide([one.predicted.intensity for one in data.legal if one.predicted]))
     dots.minorticks_off()
-    dots.set_xlabel("FLOP a byte, predicted")
+    dots.set_xlabel("FLOP per byte, predicted")
     dots.set_ylim(bottom=0)
     dots.grid(True, axis="y")
     kind = "predicted" if MEASURES[up][3] else data.source
