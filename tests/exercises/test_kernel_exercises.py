@@ -14,6 +14,7 @@ import pytest
 from helpers import exercises, plan, run
 from helpers.exercises.framework import marked, on_gpu, problems, progress
 from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
 
 BETA = exercises.get("beta")
@@ -237,6 +238,9 @@ EMBEDDED = [found for path in sorted(plan.FOLDER.glob("*.ipynb")) for found in c
 @pytest.mark.parametrize(("notebook", "name", "cell"), EMBEDDED, ids=[" ".join(found[:2]) for found in EMBEDDED])
 def test_a_notebook_begins_with_what_the_exercise_begins_with(notebook, name, cell):
     exercise, checked = exercises.get(name), []
+    if isinstance(exercise, FunctionExercise):  # each run of the cell makes another function; its text is compared
+        assert cell.strip() == exercise.cells()[1].strip()
+        return
     probe = SimpleNamespace(
         starter=exercise.starter, show=lambda _: None, hint=lambda *_: None, check=lambda answer: checked.append(answer)
     )
