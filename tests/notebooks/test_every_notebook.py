@@ -114,7 +114,8 @@ def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
             assert any("image/png" in data for data in stored), step[0].source.split("\n")[0]
 
 
-OF_THE_READER = ("doctor.examine()", "exercises.progress_map()")  # cells that tell of a machine, or of who reads
+# cells that tell of a machine, or of who reads
+OF_THE_READER = ("doctor.examine()", "exercises.progress_map()", "course.my_ladder()")
 
 
 @pytest.mark.parametrize("number", NUMBERS)
