@@ -35,13 +35,12 @@ SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
 SHOWN = 2048
 COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted
 LAST = "10"  # the last notebook whose kernel is a rung; those of notebook 12 show one idea on a small kernel
-UNTIMED = ("two_groups",)  # no rungs until `--record` has timed them on a GPU
 
 
 def rungs() -> tuple[Blank, ...]:
     """The blanks that multiply matrices, in the order of the course. One with alpha and beta completes the rung before
     it, and is none of its own."""
-    blanks = (one for one in EXERCISES if isinstance(one, Blank) and one.notebook <= LAST and one.name not in UNTIMED)
+    blanks = (one for one in EXERCISES if isinstance(one, Blank) and one.notebook <= LAST)
     return tuple(one for one in blanks if isinstance(one.problem, Gemm) and not one.problem.scaled)
 
 
