@@ -247,7 +247,7 @@ def check_keep(keep: Keep) -> Verdict:
     """A function of (params, size, sms) that says whether a configuration is worth measuring."""
     cases = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
     legal = [one.params for one in landscape.space() if not one.broken]
-    cases += [(one, size, sms) for size, sms in ((1000, 132), (2049, 132), (4096, 108)) for one in legal]
+    cases += [(one, size, sms) for size, sms in ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108)) for one in legal]
     kept = 0
     for params, size, sms in cases:
         try:

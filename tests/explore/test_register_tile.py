@@ -50,4 +50,4 @@ def test_a_kernel_of_ones_own_is_explored_without_the_sizes():
 
 def test_the_static_twin_goes_from_two_loads_per_fma_to_a_quarter():
     caption = register_tile.small_multiples().caption.replace("\u00a0", " ")
-    assert "1 × 1: 2 loads / 1 FMA = 2" in caption and caption.endswith("8 × 8: 16 loads / 64 FMAs = 0.25.")
+    assert "1 × 1: 2 floats / 1 FMA = 2" in caption and caption.endswith("8 × 8: 16 floats / 64 FMAs = 0.25.")
