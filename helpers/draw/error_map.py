@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.image import AxesImage
 
 from helpers.draw import page, theme
 
@@ -88,14 +87,7 @@ def _elements(axes: Axes, data: ErrorMap, cell: float) -> None:
     colours = np.empty((rows, columns, 3))
     colours[:] = to_rgb(RIGHT)
     colours[data.wrong] = to_rgb(theme.TROUBLE)
-    image = AxesImage(
-        axes,
-        extent=(MAP_X, MAP_X + columns * cell, MAP_Y + rows * cell, MAP_Y),
-        interpolation="nearest",
-        origin="upper",
-    )
-    image.set_data(colours)
-    axes.add_image(image)
+    page.image(axes, colours, MAP_X, MAP_Y, cell, "elements")
     missing = np.argwhere(data.unwritten)
     if len(missing):
         page.hatch(axes, _cells(missing, cell), colour=theme.TROUBLE, label="not written")

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.image import AxesImage
 
 from helpers.analysis.hierarchy import NOBODY, Hierarchy, Loads
 from helpers.devices import WARP
@@ -128,7 +127,7 @@ def _block(axes: Axes, data: Hierarchy, warp: int) -> None:
     rows, columns = data.tile
     page.text(axes, BLOCK_X, TOP - 45, "block", size=theme.TEXT, color=theme.INK, weight="bold")
     page.text(axes, BLOCK_X, TOP - 28, f"{rows} × {columns}, {theme.plural(data.warps, 'warp')}")
-    _image(axes, image, BLOCK_X, TOP, width, height, "warps")
+    page.image(axes, image, BLOCK_X, TOP, scale, "warps")
     _names(axes, numbers, BLOCK_X, TOP, scale, "warp numbers", white={warp})
     down, across = data.window(warp)
     _strips(axes, BLOCK_X, TOP, scale, [(needed_rows(data, warp), theme.A)], [(needed_columns(data, warp), theme.B)])
@@ -177,7 +176,7 @@ def _warp(
     rows, columns = owner.shape
     page.text(axes, left, top - 45, f"warp {warp}", size=theme.TEXT, color=theme.INK, weight="bold")
     page.text(axes, left, top - 28, f"{rows} × {columns}, lane numbers")
-    _image(axes, image, left, top, width, height, "lanes")
+    page.image(axes, image, left, top, scale, "lanes")
     page.outline(axes, page.boxes(left, top, width, height), theme.WARP, 2.0)
     if not _names(axes, lanes, left, top, scale, "lane numbers", white={lane}):
         for number, words in enumerate(rows_of_lanes(lanes)):
@@ -198,13 +197,6 @@ def _strips(axes: Axes, left: float, top: float, scale: float, rows: Needed, col
     for where, colour in columns:
         boxes = page.boxes(left + where * scale, top - GAP - STRIP, scale, STRIP)
         page.fill(axes, boxes, colour, edge=colour, line=0.3, label=f"B {colour}")
-
-
-def _image(axes: Axes, colours: np.ndarray, left: float, top: float, width: float, height: float, label: str) -> None:
-    extent = (left, left + width, top + height, top)
-    image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
-    image.set_data(colours)
-    axes.add_image(image)
 
 
 def _names(axes: Axes, numbers: np.ndarray, left: float, top: float, scale: float, label: str, white: set[int]) -> bool:

@@ -54,16 +54,12 @@ def caption(data: Ladder, shape: Shape, kernel: str) -> str:
     """'warptiled: 47.7 TFLOPS at 4096, 94 % of cuBLAS, 71 % of the peak.'"""
     here = data.at(shape)
     point = here[kernel]
-    text = f"{kernel}: {_tflops(point.gflops)} at {shape_label(shape)}, {_percent(point.of_cublas)} of "
+    text = f"{kernel}: {theme.speed(point.gflops)} at {shape_label(shape)}, {_percent(point.of_cublas)} of "
     text += f"cuBLAS, {_percent(point.gflops / data.peak_gflops)} of the peak ({data.source})."
     best = max(here, key=lambda name: here[name].gflops)
     if best != kernel:
-        text += f" The fastest there is {best} with {_tflops(here[best].gflops)}."
+        text += f" The fastest there is {best} with {theme.speed(here[best].gflops)}."
     return text
-
-
-def _tflops(gflops: float) -> str:
-    return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{theme.thousands(gflops)}\u00a0GFLOPS"
 
 
 def _percent(share: float) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.font_manager import FontProperties
+from matplotlib.image import AxesImage
 from matplotlib.patches import FancyArrowPatch, PathPatch
 from matplotlib.path import Path
 from matplotlib.textpath import TextPath, text_to_path
@@ -105,6 +106,15 @@ def hatch(axes: Axes, corners: np.ndarray, *, colour: str = theme.WASTE, label: 
                 label=label,
             )
         )
+
+
+def image(axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str) -> None:
+    """A matrix as one image: each of its elements, a colour, is a square of `cell` pixels."""
+    rows, columns = colours.shape[:2]
+    extent = (left, left + columns * cell, top + rows * cell, top)
+    drawn = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
+    drawn.set_data(colours)
+    axes.add_image(drawn)
 
 
 def lines(axes: Axes, paths: Sequence[Any], colour: Any, line: float, *, label: str = "") -> None:

@@ -147,13 +147,9 @@ def _bytes(count: float) -> str:
     return theme.plural(int(count), "byte")
 
 
-def _tflops(gflops: float) -> str:
-    return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{theme.thousands(gflops)}\u00a0GFLOPS"
-
-
 def _of(gflops: float, peak: float) -> str:
     """'8.7 of 66.9 TFLOPS'."""
-    return f"{gflops / 1000:.{1 if gflops >= 1000 else 3}f} of {_tflops(peak)}"
+    return f"{gflops / 1000:.{1 if gflops >= 1000 else 3}f} of {theme.speed(peak)}"
 
 
 def _times(factor: float) -> str:
@@ -199,7 +195,11 @@ def _roof(axes: Axes, data: Roofline) -> None:
         [best, best], [bottom, attainable_gflops(device, best)], ":", color=theme.INK, linewidth=1.5, label="best"
     )
     axes.text(
-        right / 1.08, device.peak_fp32_gflops * 1.1, f"peak {_tflops(device.peak_fp32_gflops)}", ha="right", va="bottom"
+        right / 1.08,
+        device.peak_fp32_gflops * 1.1,
+        f"peak {theme.speed(device.peak_fp32_gflops)}",
+        ha="right",
+        va="bottom",
     )
     # The slope on the page, so that the words run along the roof.
     slope = (PLOT_HEIGHT / np.log(top / bottom)) / (PLOT_WIDTH / np.log(right / left))

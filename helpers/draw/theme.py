@@ -186,6 +186,11 @@ def number(value: float, digits: int = 1) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def speed(gflops: float) -> str:
+    """48900.0 is '48.9 TFLOPS', 812.4 is '812 GFLOPS', with a no-break space."""
+    return f"{gflops / 1000:.1f}\u00a0TFLOPS" if gflops >= 1000 else f"{thousands(gflops)}\u00a0GFLOPS"
+
+
 def percent(share: float, digits: int = 1) -> str:
     """0.125 is '12.5 %', 1.0 is '100 %'."""
     return f"{number(100 * share, digits)}\u202f%"

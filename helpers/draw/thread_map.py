@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.image import AxesImage
 
 from helpers.analysis.thread_map import NOBODY, ThreadMap
 from helpers.devices import WARP
@@ -76,7 +75,7 @@ def thread_maps_figure(corners: Sequence[Corner], title: str) -> theme.Figure:
         for number, corner in enumerate(corners):
             left = page.MARGIN + number * step
             rows, columns = (slice(0, min(WINDOW, size)) for size in corner.data.shape)
-            _image(axes, _colours(corner.data, 0, 0)[rows, columns], left, CORNER_Y, cell, "corner")
+            page.image(axes, _colours(corner.data, 0, 0)[rows, columns], left, CORNER_Y, cell, "corner")
             owners = corner.data.owner_block[rows, columns]
             page.lines(axes, _borders(owners, left, CORNER_Y, cell), theme.INK, 1.0)
             _lane_path(axes, corner.data, left, cell, rows, columns)
@@ -191,19 +190,11 @@ def _colours(data: ThreadMap, block: int, warp: int) -> np.ndarray:
     return image
 
 
-def _image(axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str) -> None:
-    rows, columns = colours.shape[:2]
-    extent = (left, left + columns * cell, top + rows * cell, top)
-    image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
-    image.set_data(colours)
-    axes.add_image(image)
-
-
 def _whole(axes: Axes, data: ThreadMap, block: int, rows: slice, columns: slice) -> None:
     """All of C, the blocks' borders, and the frame of the magnifying glass."""
     M, N = data.shape
     cell = MAP_SIZE / max(M, N)
-    _image(axes, _colours(data, block, NOBODY), MAP_X, MAP_Y, cell, "map")
+    page.image(axes, _colours(data, block, NOBODY), MAP_X, MAP_Y, cell, "map")
     _nobody(axes, data, MAP_X, MAP_Y, cell, slice(0, M), slice(0, N))
     page.lines(axes, _borders(data.owner_block, MAP_X, MAP_Y, cell), theme.MUTED, 0.8, label="block borders")
     frame = page.boxes(
@@ -254,7 +245,7 @@ def _block_names(
 def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, columns: slice) -> None:
     """The cells under the magnifying glass, the numbers of the selected warp's lanes, the selected thread's element."""
     warp = thread // WARP
-    _image(axes, _colours(data, block, warp)[rows, columns], GLASS_X, GLASS_Y, CELL, "cells")
+    page.image(axes, _colours(data, block, warp)[rows, columns], GLASS_X, GLASS_Y, CELL, "cells")
     owner_block, owner_thread = data.owner_block[rows, columns], data.owner_thread[rows, columns]
     _nobody(axes, data, GLASS_X, GLASS_Y, CELL, rows, columns)
     height, width = owner_block.shape

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.image import AxesImage
 from matplotlib.patches import FancyArrowPatch
 
 from helpers.analysis.staging import Phase
@@ -109,7 +108,7 @@ def _matrices(axes: Axes, data: TilePhases, phase: int, tiles: dict[str, _Tile])
     for letter in LETTERS:
         left, top = places[letter]
         height, width = data.shapes[letter]
-        _picture(axes, _loaded_colours(data, letter, phase), left, top, scale, f"matrix {letter}")
+        page.image(axes, _loaded_colours(data, letter, phase), left, top, scale, f"matrix {letter}")
         page.outline(axes, page.boxes(left, top, width * scale, height * scale), theme.MUTED, 0.9)
     for letter, (x, y) in {
         "A": (SMALL_X, down - 11), "B": (across, SMALL_Y - 11), "C": (across + columns * scale + 8, down + 8)
@@ -336,7 +335,7 @@ def _size_row(axes: Axes, row: TileSize, top: float, naive: float) -> None:
     across, down = left + row.data.shapes["A"][1] * scale + 4, up + row.data.shapes["B"][0] * scale + 4
     for letter, (x, y) in {"A": (left, down), "B": (across, up), "C": (across, down)}.items():
         height, width = row.data.shapes[letter]
-        _picture(axes, _loaded_colours(row.data, letter, row.phase), x, y, scale, f"matrix {letter}")
+        page.image(axes, _loaded_colours(row.data, letter, row.phase), x, y, scale, f"matrix {letter}")
         page.outline(axes, page.boxes(x, y, width * scale, height * scale), theme.MUTED, 0.8)
     for x, number in {ROW_PHASES: len(row.data.phases), ROW_USES: row.uses}.items():
         page.text(axes, x, middle, theme.thousands(number), size=theme.TITLE, color=theme.INK, ha="right")
@@ -348,11 +347,3 @@ def _size_row(axes: Axes, row: TileSize, top: float, naive: float) -> None:
     x = ROW_BAR + row.bytes_each * length + (-8 if inside else 8)
     colour = theme.PAPER if inside else theme.INK
     page.text(axes, x, middle, words, size=theme.TEXT, color=colour, weight="bold", ha="right" if inside else "left")
-
-
-def _picture(axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str) -> None:
-    rows, columns = colours.shape[:2]
-    extent = (left, left + columns * cell, top + rows * cell, top)
-    image = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
-    image.set_data(colours)
-    axes.add_image(image)

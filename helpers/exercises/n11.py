@@ -237,6 +237,9 @@ def why_dropped(params: Params, size: int, sms: int) -> str:
     return ""
 
 
+EMPTY = Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+
+
 def keep(params: Params, size: int, sms: int) -> bool:
     """The course's solution to `check_keep`."""
     return not why_dropped(params, size, sms)
@@ -255,7 +258,7 @@ def check_keep(keep: Keep) -> Verdict:
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(params))}.")
         if found is None:
-            return Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+            return EMPTY
         reason = why_dropped(params, size, sms)
         if bool(found) == bool(reason):
             told = f"{written(_short(params))} at M = N = K = {size} with {sms} SMs"
@@ -318,7 +321,7 @@ def check_search(search: Search) -> Verdict:
         except Exception as error:
             return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.")
         if not asked:
-            return Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+            return EMPTY
         case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
         if len(asked) > budget:
             return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
