@@ -10,6 +10,7 @@
 #   make record       measure on the GPU at hand, into helpers/measure/recordings   ARGS="--suite fastest"
 #   make tune         search the tile parameters on the GPU at hand
 #   make kernels      the compiled kernels that come with the project, anew: after a change of a kernel or of the compiler
+#   make engine       the compiled programs that come with the project, anew: after a change of their C
 #   make labextension  JupyterLab's colours for %%cuda cells, anew: after a change of their source; needs Node.js
 #   make picture      the README's picture and tables of the ladder, from the recordings
 #   make format       formatter, import order, notebooks' form, README's table
@@ -46,7 +47,7 @@ AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 WORKERS := -n auto --maxprocesses=4 --dist=loadscope
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
-.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels labextension tune picture format pins clean setup setup-test
+.PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture format pins clean setup setup-test
 
 help:
 	@sed -n '/^#   make/s/^#   //p' Makefile
@@ -90,6 +91,10 @@ record: setup
 
 kernels: setup
 	$(VENV_PYTHON) -m helpers.authoring.shipped_kernels
+
+engine:
+	@$(SETUP) --extra native
+	$(VENV_PYTHON) -m helpers.authoring.native $(ARGS)
 
 labextension: setup
 	$(VENV_PYTHON) -m helpers.authoring.labextension

@@ -238,9 +238,18 @@ def _simulator() -> Finding:
     simulator.RawModule(code=PROBE).get_function("probe")((blocks,), (PROBE_BLOCK,), (array, np.int32(PROBE_SIZE)))
     if not np.array_equal(array, expected):
         return Finding("simulator", BROKEN, "It ran a small kernel, but the result is wrong.", SET_UP)
-    return Finding(
-        "simulator", WORKS, f"It ran a kernel of {blocks} blocks of {PROBE_BLOCK} threads, bit for bit right."
-    )
+    found = f"It ran a kernel of {blocks} blocks of {PROBE_BLOCK} threads, bit for bit right."
+    return Finding("simulator", WORKS, f"{found} {_engine()}")
+
+
+def _engine() -> str:
+    """Whether the compiled parts of the simulator can be used here."""
+    from helpers import native
+
+    try:
+        return f"Its compiled parts are here, {native.describe('engine')}."
+    except native.NoLibrary as why:
+        return f"Its compiled parts cannot be used: {why}"
 
 
 def _gpu() -> Finding:
