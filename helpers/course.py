@@ -21,8 +21,10 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 from gemm_kernels import OwnKernel
-from helpers import compiler
+from helpers import compiler, plan
+from helpers.analysis import memories
 from helpers.compiler import CompileError
+from helpers.draw import machine as machine_picture
 from helpers.draw import theme
 from helpers.draw.tables import Table
 from helpers.exercises import get
@@ -126,6 +128,22 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise ValueError(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
     return found
+
+
+def machine() -> theme.Figure:
+    """The picture of the GPU that the course records on: its memories, how wide the ways are, how long they take."""
+    return machine_picture.machine_figure(memories.machine())
+
+
+def here(number: str) -> theme.Figure:
+    """The small picture of the same GPU at the head of a notebook, "04": what limits its kernel, now and afterwards.
+
+    ValueError, with a sentence, for a notebook whose row in course.toml has no `now` and `then`.
+    """
+    notebook = plan.course().notebook(number)
+    if notebook.now is None or notebook.then is None:
+        raise ValueError(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
+    return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then)
 
 
 def _exercise(name: str) -> Exercise | None:

@@ -15,10 +15,20 @@ from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 FILE = "course.toml"
+LANES = "lanes"  # where the floats are multiplied
+PLACES = ("hbm", "l2", "shared", "registers", LANES)  # of a GPU, where a kernel may be limited
 
 
 class BrokenPlan(ValueError):
     """The plan of the course cannot be used; the message names the row and says what is expected there."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What limits a kernel. place: one of PLACES, where it is.  why: how, as the end of a sentence."""
+
+    place: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,9 @@ class Notebook:
     trail: its name in the line under the heading that says where the reader is.
     idea: what it teaches, in one line.
     minutes: for somebody who reads it and tries everything.
+    told: its idea in three sentences, one on a line, without a term that the course has not explained by then.
+    now: what limits the kernel at its beginning; None in a notebook that makes no kernel faster.
+    then: what limits the kernel at its end.
     """
 
     file: str
@@ -37,6 +50,9 @@ class Notebook:
     trail: str
     idea: str
     minutes: int
+    told: str
+    now: Mark | None = None
+    then: Mark | None = None
 
     @property
     def number(self) -> str:
@@ -135,8 +151,11 @@ def _rows(tables: Mapping[str, Any], name: str) -> Iterator[tuple[int, Mapping[s
     return enumerate(rows, 1)
 
 
-def _fields(where: str, row: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
-    """The row, if it has these keys with values of these kinds and no others."""
+def _fields(
+    where: str, row: Mapping[str, Any], kinds: Mapping[str, type], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The row, if it has these keys with values of these kinds and no others; the optional ones may be missing."""
+    kinds = {name: kind for name, kind in kinds.items() if name in row or name not in optional}
     missing, unknown = [name for name in kinds if name not in row], [name for name in row if name not in kinds]
     if missing:
         raise BrokenPlan(f"{where} has no {missing[0]!r}; it needs {', '.join(kinds)}.")
@@ -144,7 +163,7 @@ def _fields(where: str, row: Mapping[str, Any], kinds: Mapping[str, type]) -> di
         raise BrokenPlan(f"{where} has a key {unknown[0]!r} that nobody reads; it takes {', '.join(kinds)}.")
     for name, kind in kinds.items():
         if type(row[name]) is not kind:
-            expected = {str: "a text", int: "a whole number", list: "a list"}[kind]
+            expected = {str: "a text", int: "a whole number", list: "a list", dict: "{ place = …, why = … }"}[kind]
             raise BrokenPlan(f"{where}: {name} is {row[name]!r}, expected {expected}.")
         if kind is not list and not row[name]:
             raise BrokenPlan(f"{where}: {name} is empty.")
@@ -153,9 +172,30 @@ def _fields(where: str, row: Mapping[str, Any], kinds: Mapping[str, type]) -> di
 
 def _notebook(number: int, row: Mapping[str, Any]) -> Notebook:
     where = f"[[notebook]] {number} of {FILE}"
-    found = Notebook(**_fields(where, row, {"file": str, "title": str, "trail": str, "idea": str, "minutes": int}))
+    kinds = {
+        "file": str,
+        "title": str,
+        "trail": str,
+        "idea": str,
+        "minutes": int,
+        "told": str,
+        "now": dict,
+        "then": dict,
+    }
+    fields = _fields(where, row, kinds, optional=("now", "then"))
+    if ("now" in fields) != ("then" in fields):
+        raise BrokenPlan(f"{where} has only one of 'now' and 'then'; the picture that they are for needs both.")
+    marks = {name: _mark(f"{where}, {name}", fields.pop(name)) for name in ("now", "then") if name in fields}
+    found = Notebook(**fields, **marks)
     if re.fullmatch(r"\d\d_\w+\.ipynb", found.file) is None:
         raise BrokenPlan(f"{where}: the file is {found.file!r}, expected two digits and a name, '03_coalescing.ipynb'.")
+    return found
+
+
+def _mark(where: str, row: Mapping[str, Any]) -> Mark:
+    found = Mark(**_fields(where, row, {"place": str, "why": str}))
+    if found.place not in PLACES:
+        raise BrokenPlan(f"{where}: the place is {found.place!r}, expected one of {', '.join(PLACES)}.")
     return found
 
 

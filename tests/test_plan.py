@@ -6,9 +6,13 @@ import pytest
 
 from helpers import exercises, plan
 from helpers.authoring.gallery.pictures import PICTURES
-from helpers.plan import BrokenPlan, Pause, Stop
+from helpers.plan import BrokenPlan, Mark, Pause, Stop
 
-ROW = '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
+ROW = (
+    '[[notebook]]\nfile = "00_start.ipynb"\ntitle = "Begin"\ntrail = "start"\nidea = "What is here"\nminutes = 20\n'
+    'told = "So."\n'
+)
+MARK = '{} = {{ place = "{}", why = "it waits" }}\n'
 OTHER = ROW.replace("00_start", "01_loop")
 STOPS = 'stops = [{ notebook = "00", steps = [2, 1], why = "First." }]\n'
 ROUTE = f'[[route]]\nname = "an hour"\nat_most = 60\npromise = "All."\n{STOPS}'
@@ -19,6 +23,12 @@ def test_a_plan_has_its_notebooks_and_routes_in_order():
     assert found.numbers == ("00", "01") and found.notebook("01").file == "01_loop.ipynb"
     assert found.notebooks[0].minutes == 20 and found.notebooks[0].trail == "start"
     assert found.routes[0].stops == (Pause(5), Stop("00", (2, 1), "First."))
+
+
+def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
+    one, other = plan.read(ROW + MARK.format("now", "l2") + MARK.format("then", "lanes") + OTHER).notebooks
+    assert one.now == Mark("l2", "it waits") and one.then == Mark("lanes", "it waits")
+    assert other.now is None and other.then is None
 
 
 @pytest.mark.parametrize(
@@ -32,6 +42,9 @@ def test_a_plan_has_its_notebooks_and_routes_in_order():
         (ROW.replace("20", '"20"'), "[[notebook]] 1 of course.toml: minutes is '20', expected a whole number."),
         (ROW.replace("20", "0"), "[[notebook]] 1 of course.toml: minutes is empty."),
         (ROW.replace("00_start", "start"), "the file is 'start.ipynb', expected two digits and a name"),
+        (ROW + "now = 3\n", "[[notebook]] 1 of course.toml: now is 3, expected { place = …, why = … }."),
+        (ROW + MARK.format("now", "l2"), "[[notebook]] 1 of course.toml has only one of 'now' and 'then'"),
+        (ROW + MARK.format("now", "l2") + MARK.format("then", "l3"), "then: the place is 'l3', expected one of hbm, "),
         (ROW + ROW, "course.toml has two notebooks with the number 00."),
         (OTHER + ROW, "course.toml has notebook 00 after notebook 01; put them in their order."),
         (ROW + ROUTE.replace('"00"', '"07"'), "The route 'an hour' of course.toml stops at notebook '07'"),

@@ -13,9 +13,9 @@ from helpers.plan import BrokenPlan, Course, Notebook, Pause, Route, Stop
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = (
-    Notebook("00_start.ipynb", "Begin", "start", "What is here", 20),
-    Notebook("01_loop.ipynb", "Three loops", "loop", "Loops", 40),
-    Notebook("02_threads.ipynb", "Threads", "threads", "Ids", 30),
+    Notebook("00_start.ipynb", "Begin", "start", "What is here", 20, "One.\nTwo.\nThree.\n"),
+    Notebook("01_loop.ipynb", "Three loops", "loop", "Loops", 40, "Four."),
+    Notebook("02_threads.ipynb", "Threads", "threads", "Ids", 30, "Five."),
 )
 ROUTE = Route("an hour", 60, "All.", (Stop("00", (2, 1), "First."), Pause(55), Stop("01", (1, 2), "Then.")))
 COURSE = Course(NOTEBOOKS, (ROUTE,))
@@ -48,6 +48,13 @@ def test_the_table_of_the_readme_links_into_the_folder_and_names_the_routes(tmp_
         "| 00 | Begin *(in preparation)* | What is here | 20 |",
         "| 01 | [Three loops](notebooks/01_loop.ipynb) | Loops | 40 |",
         "| 02 | Threads *(in preparation)* | Ids | 30 |",
+        "",
+        "<details><summary>The idea of each in three sentences</summary>",
+        "",
+        "- **00** One. Two. Three.",
+        "- **01** Four.",
+        "- **02** Five.",
+        "</details>",
         "",
         "At your own pace they take about 40 minutes.",
         "The [page for teachers](notebooks/teachers.md) has routes through them for workshops of an hour.",

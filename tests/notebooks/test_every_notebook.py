@@ -80,6 +80,22 @@ def test_every_link_to_a_file_leads_to_one(number):
     assert {target for target in targets if not (FOLDER / target.split("#")[0]).is_file()} == set()
 
 
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_idea_of_a_notebook_is_three_sentences_without_a_term_that_is_explained_in_it_or_later(number):
+    sentences = plan.course().notebook(number).told.splitlines()
+    assert len(sentences) == 3 and all(re.fullmatch(r"[A-Z].*\w\.", one) for one in sentences)
+    assert all(len(re.findall(r"[.?!]( |$)", one)) == 1 for one in sentences), "one sentence on each line"
+    later = [one for row in ROWS if row[2] >= number for one in row[0].split(", ")]
+    words = plain(" ".join(sentences))
+    assert [term for term in later if re.search(rf"\b{re.escape(plain(term))}(s|ed|ing)?\b", words)] == []
+
+
+@pytest.mark.parametrize("number", NUMBERS[2:])
+def test_a_notebook_with_a_kernel_says_what_limits_it_and_the_next_one_begins_there(number):
+    here = plan.course().notebook(number)
+    assert here.now is not None and here.then is not None
+
+
 def test_every_row_of_the_glossary_leads_to_its_notebook():
     for row in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines():
         number = re.search(r"\[(\d\d)\]\((\S+)\) \|$", row)

@@ -1,4 +1,4 @@
-"""The head of a notebook, written from the plan: its heading, the line that says where the reader is, its minutes."""
+"""The head of a notebook, written from the plan: heading, where the reader is, its idea in three sentences, minutes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from helpers.plan import Course
 AROUND = 2  # notebooks that are shown on each side
 HEADING = re.compile(r"\A# .*")
 TRAIL = re.compile(r"^\*Notebook (\d\d) of the course:.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+TOLD = re.compile(r"\A\n\n(> .*\n?)+", re.MULTILINE)
 MINUTES = re.compile(r"^\*\*\d+ minutes?\b", re.MULTILINE)
 
 
@@ -41,6 +42,8 @@ def with_head(first_cell: str, course: Course, folder: Path) -> str:
     if found is None or found[1] not in course.numbers:
         return first_cell
     one = course.notebook(found[1])
-    text = first_cell[: found.start()] + trail(one.number, course, folder) + first_cell[found.end() :]
+    told = "\n".join(f"> {line}" for line in one.told.splitlines())
+    rest = TOLD.sub("\n", first_cell[found.end() :])
+    text = f"{first_cell[: found.start()]}{trail(one.number, course, folder)}\n\n{told}{rest}"
     text = HEADING.sub(lambda _: f"# {one.title}", text)
     return MINUTES.sub(f"**{one.minutes} minutes", text, count=1)
