@@ -165,7 +165,9 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
     standard = () if any("-std=" in option for option in options) else ("--std=c++17",)
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
-    return (*options, *standard, *folders, *own, *line_info, "--ptxas-options=-v")
+    # One file is the whole program, so that there is nothing to link: relocatable code would only have open addresses.
+    alone = tuple(option for option in options if option not in ("-rdc=true", "--relocatable-device-code=true", "-dc"))
+    return (*alone, *standard, *folders, *own, *line_info, "--ptxas-options=-v")
 
 
 def include_options(*texts: str) -> tuple[str, ...]:

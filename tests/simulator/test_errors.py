@@ -434,15 +434,15 @@ def test_printf_prints_as_c_does(module, capsys):
 
 
 def test_an_instruction_that_is_not_known():
-    source = 'extern "C" __global__ void when(long long *x) {\n    x[0] = clock64();\n}'
+    source = 'extern "C" __global__ void when(int *x) {\n    asm volatile("mov.u32 %0, %%pm0;" : "=r"(x[0]));\n}'
     with pytest.raises(simulator.UnsupportedInstruction) as caught:
-        simulator.RawModule(code=source).get_function("when")(1, 1, (np.zeros(1, np.int64),))
+        simulator.RawModule(code=source).get_function("when")(1, 1, (np.zeros(1, np.int32),))
     assert str(caught.value) == (
         "when can be executed neither as machine code nor as PTX.\n"
-        "when: the sm_90 machine instruction `CS2R R4, SR_CLOCKLO` (line 2 of your source) is not modelled by the "
-        "simulator: a clock.\n"
-        "The PTX instruction `mov.u64 %rd1, %clock64` (line 2 of your source) is not modelled by the simulator: the "
-        "special register %clock64. "
+        "when: the sm_90 machine instruction `CS2R.32 R5, SR_PM0` (line 2 of your source) is not modelled by the "
+        "simulator: the special register SR_PM0.\n"
+        "The PTX instruction `mov.u32 %r1, %pm0` (line 2 of your source) is not modelled by the simulator: the "
+        "special register %pm0. "
         "Write it with ordinary arithmetic and loads.\n"
         "On a machine with a GPU the same cell runs this kernel."
     )

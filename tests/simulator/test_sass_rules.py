@@ -409,10 +409,10 @@ def test_a_division_near_the_limits_takes_the_slow_path(a, b, careful):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("PRMT.F4E R0, R1, R2, R3", "the modifier .F4E"),
+        ("PRMT.F5E R0, R1, R2, R3", "the modifier .F5E"),
         ("FADD.DENORM R0, R1, R2", "the modifier .DENORM"),
         ("IDP.2A R0, R1, R2, R3", "its form without types"),
-        ("CS2R R0, SR_CLOCKLO", "a clock"),
+        ("CS2R R0, SR_PM0", "the special register SR_PM0"),
         ("IMMA.8816.S8.S8 R0, R1.ROW, R2.COL, R4", "the opcode IMMA"),
         ("FADD R0, R1", "its form with 2 operands"),
         ("ISETP.AND P0, PT, R0, R1, PT", "its form without one of EQ, NE, LT, LE, GT, GE"),

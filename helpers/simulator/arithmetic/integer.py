@@ -164,6 +164,47 @@ def permute_bytes(a, b, selector):
     return result
 
 
+# prmt's modes (PTX ISA): by the lowest two bits of the selector, the byte of (b:a) that each byte of the result is.
+PERMUTATIONS = {
+    "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),
+    "b4e": ((0, 7, 6, 5), (1, 0, 7, 6), (2, 1, 0, 7), (3, 2, 1, 0)),
+    "rc8": ((0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)),
+    "ecl": ((0, 1, 2, 3), (1, 1, 2, 3), (2, 2, 2, 3), (3, 3, 3, 3)),
+    "ecr": ((0, 0, 0, 0), (0, 1, 1, 1), (0, 1, 2, 2), (0, 1, 2, 3)),
+    "rc16": ((0, 1, 0, 1), (2, 3, 2, 3), (0, 1, 0, 1), (2, 3, 2, 3)),
+}
+
+
+def permute_bytes_by(mode: str):
+    """`permute_bytes` in one of the modes of PERMUTATIONS."""
+    selectors = [sum(byte << 4 * place for place, byte in enumerate(row)) for row in PERMUTATIONS[mode]]
+    table = np.array(selectors, np.uint32)
+    return lambda a, b, selector: permute_bytes(a, b, table[selector & np.uint32(3)])
+
+
+def absolute_differences(a, b, c, signed: bool):
+    """vabsdiff4 …add: the sum of |a - b| over their four bytes, added to c, modulo 2^32."""
+    total = c
+    for place in range(4):
+        x, y = (_byte(value, place, signed) for value in (a, b))
+        total = total + np.abs(x - y).astype(np.uint32)
+    return total
+
+
+def absolute_difference_of_bytes(a, b, signed: bool):
+    """vabsdiff4: |a - b| of each of the four bytes."""
+    result = np.uint32(0)
+    for place in range(4):
+        x, y = (_byte(value, place, signed) for value in (a, b))
+        result = result | (np.abs(x - y).astype(np.uint32) & np.uint32(255)) << np.uint32(8 * place)
+    return result
+
+
+def _byte(value, place: int, signed: bool):
+    octet = (value >> np.uint32(8 * place) & np.uint32(255)).astype(np.int32)
+    return np.where(octet > 127, octet - 256, octet) if signed else octet
+
+
 def dot4(a, b, c, signed: tuple[bool, bool]):
     """dp4a, IDP.4A: the products of the four bytes of a and b, added to c, modulo 2^32.
 

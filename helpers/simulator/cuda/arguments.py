@@ -45,7 +45,8 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
                 f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
-        expected = SCALARS.get(parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip())
+        words = parameter.type.replace("const", "").replace("volatile", "").replace("__restrict__", "")
+        expected = np.uint64 if words.count("*") > 1 else SCALARS.get(words.replace("*", "").strip())
         if expected is not None:
             given, wanted = argument.dtype, np.dtype(expected)
             if not given.isnative:
@@ -64,6 +65,8 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
     if parameter.is_pointer:
         if argument is None or (isinstance(argument, int | np.integer) and int(argument) == 0):
             return bytes(8)
+        if isinstance(argument, int | np.integer) and memory.is_inside(int(argument)):
+            return int(argument).to_bytes(8, "little")
         raise ArgumentError(f"{place} is a pointer: pass an array, not {_describe(argument)}.")
     expected = SCALARS.get(parameter.type.replace("const", "").strip())
     value = argument[()] if isinstance(argument, np.ndarray) else argument

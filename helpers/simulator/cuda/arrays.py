@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from helpers.simulator.engine.memory import FIXED
 from helpers.simulator.errors import ArgumentError
 
 # What `empty` fills an array with: a NaN in every floating-point format.
@@ -16,13 +17,19 @@ SMALLEST_TRACKED = 4  # bytes of an element: a smaller one may equal the pattern
 
 @dataclass(frozen=True, slots=True)
 class MemoryPointer:
-    """Where a module's variable lies, `name` in the source: CuPy's class as far as a learner meets it.
+    """Where a module's variable lies, or an array: CuPy's class as far as a learner meets it.
 
-    `gpu.ndarray(shape, dtype, pointer)` is an array of this memory; `memory` is all of it.
+    `gpu.ndarray(shape, dtype, pointer)` is an array of this memory; `memory` is all of it. `ptr` is its address, for
+    structs and arrays of pointers.
     """
 
     name: str
     memory: np.ndarray = field(repr=False)
+
+    @property
+    def ptr(self) -> int:
+        """The address that a kernel finds the memory at, as long as its array lives."""
+        return FIXED.address(self.memory)
 
 
 class DeviceArray(np.ndarray):
@@ -54,6 +61,11 @@ class DeviceArray(np.ndarray):
                 + (f"Of this type {fitting} elements fit: shape ({fitting},)." if fitting else "Choose a smaller type.")
             )
         return super().__new__(cls, sizes, type_, memptr.memory, 0, strides, order)
+
+    @property
+    def data(self) -> MemoryPointer:
+        """Where the array lies: `x.data.ptr` is what a struct of pointers holds."""
+        return MemoryPointer("the array", self)
 
     def get(self) -> np.ndarray:
         """A copy on the host."""

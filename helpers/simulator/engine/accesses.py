@@ -95,32 +95,43 @@ def store(space: str, address: Reader, values: Sequence[Reader]):
     return execute
 
 
-def atomic(space: str, update: Callable, dtype: np.dtype, address: Reader, values: Sequence[Reader], returns: bool):
+def atomic(
+    space: str, update: Callable, dtype: np.dtype, address: Reader, values: Sequence[Reader], returns: bool,
+    count: int = 1,
+):  # fmt: skip
     """An atomic operation: `update(old, value…)` makes the new value; the old one is returned where `returns`.
 
+    With a `count` it is done to so many neighbours, each of which has a value of its own and is atomic by itself.
     Lanes of one address act in lane order. On a GPU their order is not defined, which shows in floating-point sums.
     """
     dtype = np.dtype(dtype)
+    width = dtype.itemsize * count
 
     def execute(wave, registers, mask):
         places = address(registers)
         operands = [value(registers) for value in values]
         pieces = _by_space(wave, places, mask) if space == "generic" else ((space, places, mask),)
-        result = np.zeros(wave.shape, dtype)
+        results = tuple(np.zeros(wave.shape, dtype) for _ in range(count))
         for where, addresses, lanes in pieces:
             lanes = np.ones(wave.shape, bool) if lanes is None else np.broadcast_to(lanes, wave.shape)
             active = np.broadcast_to(addresses, wave.shape)[lanes]
             block_of, _ = np.nonzero(lanes)
-            space_memory(wave, where).check(wave, addresses, lanes, dtype.itemsize, "updated")
-            if where == "shared":
-                view, index = wave.shared.cells(active, dtype, block_of)
-            else:
-                view, index = wave.global_memory.cells(wave, active, dtype)
+            space_memory(wave, where).check(wave, addresses, lanes, width, "updated")
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
-            result[lanes] = _in_lane_order(view, index, items, update)
+            for part, result in enumerate(results):
+                at = active + part * dtype.itemsize
+                if where == "shared":
+                    cells = wave.shared.cells(at, dtype, block_of)
+                else:
+                    cells = wave.global_memory.cells(at, dtype)
+                own = items if count == 1 else items[part : part + 1]
+                old = np.empty(len(at), dtype)
+                for view, index, which in cells:
+                    old[which] = _in_lane_order(view, index, [item[which] for item in own], update)
+                result[lanes] = old
             if wave.observers is not None:
-                wave.observers.tell(Access(wave, where, "atom" if returns else "red", dtype.itemsize, addresses, lanes))
-        return (result,) if returns else None
+                wave.observers.tell(Access(wave, where, "atom" if returns else "red", width, addresses, lanes))
+        return results if returns else None
 
     return execute
 

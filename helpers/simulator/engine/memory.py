@@ -4,6 +4,7 @@ Global addresses are virtual: every array gets a base that is a multiple of 512 
 arrays lie far apart, so that an address outside an array never falls into the next one by accident.
 """
 
+import weakref
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import reduce
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.simulator.errors import Misaligned, OutOfBounds, UnsupportedInstruction, coordinates
+from helpers.simulator.errors import Misaligned, OutOfBounds, coordinates
 
 GLOBAL_BASE = 0x7F00_0000_0000
+FIXED_BASE = 0x7E00_0000_0000
 ALIGNMENT = 512
 GAP = 1 << 20
 # Generic addresses: shared and local memory are seen through windows far above every global address.
@@ -68,14 +70,62 @@ class Allocation:
         return f"index {index} of {self.name}, which has {size} elements"
 
 
+class Fixed:
+    """The arrays whose address Python has been told: a kernel may reach them through a struct or an array of pointers.
+
+    Such an array keeps its address as long as it lives, and every launch can reach it.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, tuple[weakref.ref, int]] = {}  # by where the host has the buffer: (owner, address)
+        self._top = FIXED_BASE
+
+    def address(self, array: np.ndarray) -> int:
+        """The address of an array's first element."""
+        owner = _owner(array)
+        start = _host_address(owner)
+        known = self._arrays.get(start)
+        if known is None or known[0]() is not owner:
+            known = self._arrays[start] = (weakref.ref(owner), self._top)
+            self._top += _room(owner.nbytes)
+        return known[1] + _host_address(array) - start
+
+    def arrays(self) -> list[tuple[np.ndarray, int]]:
+        """(array, address) of those that live, by address."""
+        living = {start: known for start, known in self._arrays.items() if known[0]() is not None}
+        self._arrays = living
+        return sorted(((owner(), address) for owner, address in living.values()), key=lambda pair: pair[1])
+
+
+FIXED = Fixed()
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    """The array whose buffer a view looks into."""
+    while isinstance(array.base, np.ndarray) and (array.base.flags.c_contiguous or array.base.flags.f_contiguous):
+        array = array.base
+    return array
+
+
+def _host_address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _room(size: int) -> int:
+    """How far the next array's address is from the one of an array of so many bytes."""
+    return -(-(size + GAP) // ALIGNMENT) * ALIGNMENT
+
+
 class GlobalMemory:
-    """All arrays that a launch can reach."""
+    """All arrays that a launch can reach: its arguments, and those whose addresses Python knows (`Fixed`)."""
 
     def __init__(self) -> None:
         self.allocations: list[Allocation] = []
         self._bases: list[int] = []
         self._by_buffer: dict[int, Allocation] = {}
         self._top = GLOBAL_BASE
+        for array, address in FIXED.arrays():
+            self._allocate(array, address, f"the array at {address:#x}", array)
 
     def add(self, array: np.ndarray, name: str) -> int:
         """Make an array reachable; returns the address of its first element.
@@ -83,30 +133,37 @@ class GlobalMemory:
         A view shares the allocation of the buffer that it looks into, as it would on a GPU. The first array of a buffer
         gives the name.
         """
-        owner = array
-        while isinstance(owner.base, np.ndarray) and (owner.base.flags.c_contiguous or owner.base.flags.f_contiguous):
-            owner = owner.base
-        start = owner.__array_interface__["data"][0]
+        owner = _owner(array)
+        start = _host_address(owner)
         allocation = self._by_buffer.get(start)
         if allocation is None or allocation.bytes_.size < owner.nbytes:
-            plain = owner.view(np.ndarray)
-            flat = (plain if plain.flags.c_contiguous else plain.T).reshape(-1).view(np.uint8)
-            if owner.size == 0:
-                flat = np.empty(0, np.uint8)
-            allocation = Allocation(
-                self._top, flat, name, array.shape, array.dtype, writable=bool(owner.flags.writeable), owner=owner
-            )
-            self._top += -(-(flat.size + GAP) // ALIGNMENT) * ALIGNMENT
-            self.allocations.append(allocation)
-            self._bases.append(allocation.base)
-            self._by_buffer[start] = allocation
+            allocation = self._allocate(owner, self._top, name, array)
+            self._top += _room(owner.nbytes)
+        elif not allocation.names:
+            allocation.name, allocation.shape, allocation.dtype = name, array.shape, array.dtype
         allocation.names.add(name)
-        return allocation.base + array.__array_interface__["data"][0] - start
+        return allocation.base + _host_address(array) - start
+
+    def _allocate(self, owner: np.ndarray, base: int, name: str, seen_as: np.ndarray) -> Allocation:
+        plain = owner.view(np.ndarray)
+        flat = (plain if plain.flags.c_contiguous else plain.T).reshape(-1).view(np.uint8)
+        if owner.size == 0:
+            flat = np.empty(0, np.uint8)
+        writable = bool(owner.flags.writeable)
+        allocation = Allocation(base, flat, name, seen_as.shape, seen_as.dtype, writable, owner)
+        self.allocations.append(allocation)
+        self._bases.append(base)
+        self._by_buffer[_host_address(owner)] = allocation
+        return allocation
 
     def find(self, address: int) -> Allocation | None:
         """The allocation at or before an address."""
         position = bisect_right(self._bases, address) - 1
         return self.allocations[position] if position >= 0 else None
+
+    def is_inside(self, address: int) -> bool:
+        """Whether an address is that of a byte of one of the arrays."""
+        return self._inside(address, address, 1) is not None
 
     def check(self, wave, addresses, mask, width: int, verb: str) -> None:
         """Raise OutOfBounds or Misaligned if an active lane may not access `width` bytes; `verb` says what it did."""
@@ -114,7 +171,7 @@ class GlobalMemory:
         check_alignment(wave, active, addresses, mask, width)
         if self._inside(int(active.min()), int(active.max()), width) is None:
             lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
-            for _ in self._by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
+            for _ in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
                 pass
 
     def _inside(self, low: int, high: int, width: int) -> Allocation | None:
@@ -155,7 +212,7 @@ class GlobalMemory:
         addresses = np.broadcast_to(addresses, shape)
         mask = np.ones(shape, bool) if mask is None else np.broadcast_to(mask, shape)
         results = tuple(np.zeros(shape, dtype) for _ in range(count))
-        for allocation, lanes in self._by_allocation(wave, addresses, mask, width, "read"):
+        for allocation, lanes in self.by_allocation(wave, addresses, mask, width, "read"):
             if allocation.watch is not None:
                 allocation.watch.access(wave, "ld", addresses - allocation.base, lanes, width)
             index = (addresses[lanes] - allocation.base) // dtype.itemsize
@@ -163,7 +220,7 @@ class GlobalMemory:
                 result[lanes] = allocation.view(dtype)[index + part]
         return results
 
-    def _by_allocation(self, wave, addresses, mask, width, verb):
+    def by_allocation(self, wave, addresses, mask, width, verb):
         """Yield (allocation, lanes) for all active lanes; OutOfBounds if one is nowhere."""
         remaining = mask.copy()
         for allocation in self.allocations:
@@ -212,7 +269,7 @@ class GlobalMemory:
             full = wave.shape
             addresses = np.broadcast_to(addresses, full)
             lanes_active = np.ones(full, bool) if mask is None else np.broadcast_to(mask, full)
-            pieces = list(self._by_allocation(wave, addresses, lanes_active, width, "wrote"))
+            pieces = list(self.by_allocation(wave, addresses, lanes_active, width, "wrote"))
         else:
             pieces = [(allocation, None)]
         for piece, lanes in pieces:
@@ -238,15 +295,19 @@ class GlobalMemory:
                 for part, value in enumerate(values):
                     view[index + part] = np.broadcast_to(value, addresses.shape)[lanes]
 
-    def cells(self, wave, addresses, dtype: np.dtype):
-        """For atomics: (view, indices) of legal one-dimensional addresses that lie in one array."""
+    def cells(self, addresses, dtype: np.dtype):
+        """For atomics: yields (view, indices, which) for each array that legal one-dimensional addresses lie in.
+
+        `which` says which of the addresses lie there; it is all of them, a slice, where there is one array only.
+        """
         allocation = self._inside(int(addresses.min()), int(addresses.max()), dtype.itemsize)
-        if allocation is None:
-            raise UnsupportedInstruction(
-                f"{wave.program.name}: one atomic instruction updates two arrays; the simulator cannot do that. "
-                "Use one atomic for each array."
-            )
-        return allocation.view(dtype), (addresses - allocation.base) // dtype.itemsize
+        if allocation is not None:
+            yield allocation.view(dtype), (addresses - allocation.base) // dtype.itemsize, slice(None)
+            return
+        for allocation in self.allocations:
+            which = np.flatnonzero((addresses >= allocation.base) & (addresses < allocation.end))
+            if len(which):
+                yield allocation.view(dtype), (addresses[which] - allocation.base) // dtype.itemsize, which
 
 
 def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> None:
@@ -366,9 +427,9 @@ class SharedMemory:
         private_addresses(wave, addresses, mask, width, self, verb)
 
     def cells(self, addresses, dtype: np.dtype, block_of):
-        """For atomics: (flat view, indices) of one-dimensional legal addresses; `block_of` is each one's block."""
+        """As GlobalMemory.cells; `block_of` is each address's block."""
         view = self._view(dtype)
-        return view.reshape(-1), addresses // dtype.itemsize + block_of * view.shape[1]
+        yield view.reshape(-1), addresses // dtype.itemsize + block_of * view.shape[1], slice(None)
 
 
 class LocalMemory:

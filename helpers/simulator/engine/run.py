@@ -14,9 +14,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from helpers.devices import WARP, unravel
+from helpers.devices import WARP, for_arch, unravel
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.convergence import Convergence
+from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.observers import (
@@ -34,10 +35,13 @@ from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceede
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
+CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "globaltimer_lo": np.int32}
+UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
-    + ["laneid", "warpid", "nwarpid", "dynamic_smem_size"]
+    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size"]
     + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
+    + [*CLOCKS, *UPPER_CLOCKS]
 )
 Step = Callable[["Wave", Registers], None]
 
@@ -64,6 +68,7 @@ class Wave:
         self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
         self.instruction: Instruction | None = None  # the memory instruction being executed
+        self.clock = (0, 0)  # instructions before the current basic block, the number of its first instruction
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
         self.local = (
@@ -98,7 +103,16 @@ class Wave:
         return registers
 
     def special_value(self, name: str):
-        """The value of one of SPECIAL_REGISTERS (clocks and SM numbers have none here)."""
+        """The value of one of SPECIAL_REGISTERS.
+
+        A clock shows how many instructions this part of the launch has executed: it goes on, but is no time. A block
+        is on the SM that a GPU would give it to first, as long as all blocks fit there at once.
+        """
+        if name in CLOCKS:
+            executed, first = self.clock
+            return np.int64(executed + self.instruction.index - first).astype(CLOCKS[name])
+        if name in UPPER_CLOCKS:
+            return np.int32(0)
         value = self.special.get(name)
         if value is None:
             lane = self.special["laneid"].astype(np.uint32)
@@ -110,6 +124,8 @@ class Wave:
                 "lanemask_gt": lambda: ~((one << lane) | ((one << lane) - one)),
                 "lanemask_ge": lambda: ~((one << lane) - one),
                 "nwarpid": lambda: np.int32(self.warps),
+                "smid": lambda: (self.block_ids[:, None] % for_arch(self.program.arch).sms).astype(np.int32),
+                "nsmid": lambda: np.int32(for_arch(self.program.arch).sms),
                 "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
             }[name]()
         return value
@@ -387,6 +403,11 @@ class Launch:
         """What is executed."""
         return self.prepared.program
 
+    @cached_property
+    def heap(self) -> Heap:
+        """What `malloc` takes memory from."""
+        return Heap(self.global_memory)
+
     @property
     def threads(self) -> int:
         """Threads of a block."""
@@ -428,6 +449,7 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
     pc = 0
     while pc != DONE and pc < prepared.end:
         block = blocks[pc]
+        wave.clock = (wave.launch.max_instructions - budget, block.start)
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)

@@ -62,9 +62,9 @@ class _Untouched(GlobalMemory):
         """Nothing but the check that it is allowed."""
         self.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
 
-    def cells(self, wave, addresses, dtype: np.dtype):
-        view, index = super().cells(wave, addresses, dtype)
-        return np.zeros(view.size, dtype), index  # zeros take no memory before they are touched
+    def cells(self, addresses, dtype: np.dtype):
+        for view, index, which in super().cells(addresses, dtype):
+            yield np.zeros(view.size, dtype), index, which  # zeros take no memory before they are touched
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,10 +274,10 @@ class Checker(Observer):
     def _atomic(self, event: Access) -> None:
         wave, addresses, mask = event.wave, event.addresses, event.mask
         lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
-        first = int(np.broadcast_to(addresses, wave.shape)[lanes].min())
-        allocation = self.memory.find(first)
-        if allocation.watch is not None:
-            allocation.watch.access(wave, event.op, addresses - allocation.base, mask, event.width)
+        places = np.broadcast_to(addresses, wave.shape)
+        for allocation, there in self.memory.by_allocation(wave, places, lanes, event.width, "updated"):
+            if allocation.watch is not None:
+                allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
         self.clock.atomic(wave, mask)
 
     # ---- findings

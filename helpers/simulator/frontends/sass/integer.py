@@ -650,10 +650,12 @@ def reverse_bits(t: Operands, s: sass.Statement) -> Compute:
 
 
 def permute_bytes(t: Operands, s: sass.Statement) -> Compute:
-    """PRMT d, a, selector, c: four of the eight bytes of (c : a)."""
+    """PRMT{.F4E,.B4E,.RC8,.ECL,.ECR,.RC16} d, a, selector, c: four of the eight bytes of (c : a)."""
     destination, a, selector, c = exactly(s, 4)
     x, y, z = t.read(a, U4), t.read(c, U4), t.read(selector, U4)
-    return Compute((t.target(destination),), lambda r: integer.permute_bytes(x(r), y(r), z(r)).view(I4))
+    mode = chosen(s, {name.upper(): name for name in integer.PERMUTATIONS}, "")
+    permute = integer.permute_bytes_by(mode) if mode else integer.permute_bytes
+    return Compute((t.target(destination),), lambda r: permute(x(r), y(r), z(r)).view(I4))
 
 
 def sign_extend(t: Operands, s: sass.Statement) -> Compute:
@@ -698,6 +700,20 @@ def absolute_difference(t: Operands, s: sass.Statement) -> Compute:
         return np.where(left < right, right - left, left - right).view(I4) + z(registers)
 
     return Compute((t.target(destination),), evaluate)
+
+
+def absolute_differences(t: Operands, s: sass.Statement) -> Compute:
+    """VABSDIFF4{.U8} d, a, b, c: |a - b| of each byte; with .ACC their sum, added to c."""
+    destination, a, b, c = exactly(s, 4)
+    x, y, z, signed = t.read(a, U4), t.read(b, U4), t.read(c, U4), not s.has("U8")
+    if s.has("ACC"):
+        sums = lambda r: integer.absolute_differences(x(r), y(r), z(r), signed).view(I4)  # noqa: E731
+        return Compute((t.target(destination),), sums)
+    if c != sass.Register("R", None):
+        raise Unknown("bytes of a third operand")
+    return Compute(
+        (t.target(destination),), lambda r: integer.absolute_difference_of_bytes(x(r), y(r), signed).view(I4)
+    )
 
 
 def pack_predicates(t: Operands, s: sass.Statement) -> Compute:

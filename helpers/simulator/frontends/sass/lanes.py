@@ -72,6 +72,22 @@ def match(t: Operands, s: sass.Statement) -> Effect:
     return Effect((t.target(destination), t.target(answer) if answer is not None else None), execute)
 
 
+def elect(t: Operands, s: sass.Statement) -> Effect:
+    """ELECT p, {d,} {q}: p is true for the lowest active lane of a warp, whose number is d (PTX ISA, 'elect.sync')."""
+    answer, *others = at_least(s, 1, 3)
+    number_slot = t.target(others[0]) if others and is_register(others[0]) else None
+    if len(others) == 2 and t.predicate(others[1]) is not None:
+        raise Unknown("its form with a condition")
+
+    def execute(wave, registers, mask):
+        first = accesses.active_lanes(wave, mask).argmax(axis=2)[..., None]
+        lanes = np.broadcast_to(first, (wave.shape[0], wave.warps, 32))
+        lowest = accesses.by_thread(wave, lanes).astype(I4)
+        return lowest == wave.special_value("laneid"), lowest
+
+    return Effect((t.target(answer), number_slot), execute)
+
+
 def to_uniform(t: Operands, s: sass.Statement) -> Effect:
     """R2UR d, a: what the active lanes of a warp agree on becomes a register of the warp."""
     *uniformity, destination, source = at_least(s, 2, 3)

@@ -8,8 +8,9 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Reader
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, Reader
 from helpers.simulator.frontends.sass.operands import (
     F4,
     F8,
@@ -155,7 +156,12 @@ ATOMIC_NAMES = {"ADD": "add", "MIN": "min", "MAX": "max", "INC": "inc", "DEC": "
 
 def _atomic_type(s: sass.Statement) -> tuple[np.dtype, str]:
     """(the dtype of the values, PTX's name of their type where it is one of floats)."""
-    floats = {"F64": (F8, "f64"), "F32": (F4, "f32"), "F16x2": (U4, "f16x2"), "BF16x2": (U4, "bf16x2")}
+    floats = {
+        "F64": (F8, "f64"),
+        **dict.fromkeys(("F32", "F32x2", "F32x4"), (F4, "f32")),
+        "F16x2": (U4, "f16x2"),
+        "BF16x2": (U4, "bf16x2"),
+    }
     integers = {"S64": (I8, ""), "U64": (U8, ""), "64": (U8, ""), "S32": (I4, "")}
     return chosen(s, floats | integers, (U4, ""))
 
@@ -175,25 +181,49 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
         return _compare_and_set(t, s, address, values, before)
     operation = chosen(s, ATOMIC_NAMES)
     dtype, type_ = _atomic_type(s)
+    count = chosen(s, {"F32x2": 2, "F32x4": 4}, 1)
+    if count > 1 and len(values) == 1 and is_register(values[0]):
+        values = tuple(values[0].next(part) for part in range(count))
     if operation == "cas" and len(values) == 1 and is_register(values[0]):
         # The two values of a 64-bit comparison are one pair of registers after the other.
         values = (values[0], values[0].next(dtype.itemsize // 4))
-    if len(values) != (2 if operation == "cas" else 1):
+    if len(values) != (2 if operation == "cas" else count):
         raise Unknown(f"its form with {len(values)} values")
     if dtype.itemsize == 8:
         readers = [t.wide(value, dtype) for value in values]
     else:
         readers = [t.read(value, dtype) for value in values]
     function = update(operation, type_, flushes=s.has("FTZ"))
-    execute = accesses.atomic(space, function, dtype, address, readers, returns)
+    execute = accesses.atomic(space, function, dtype, address, readers, returns, count)
     swaps, strong = operation == "cas", s.has("STRONG")
+    answer = next((operand for operand in before if is_predicate(operand) and t.target(operand) is not None), None)
+    if answer is not None:
+        if returns:
+            raise Unknown("its form with a predicate and a value")
+        return Effect((t.target(answer),), _in_global_memory(execute, address), swaps=swaps, strong=strong)
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)
     if dtype.itemsize == 4:
-        one = lambda wave, r, mask: (execute(wave, r, mask)[0].view(I4),)  # noqa: E731
-        return Effect((t.target(destination),), one, swaps=swaps, strong=strong)
+        old = lambda wave, r, mask: tuple(value.view(I4) for value in execute(wave, r, mask))  # noqa: E731
+        return Effect(t.targets(destination, count), old, swaps=swaps, strong=strong)
     pair = lambda wave, r, mask: halves(execute(wave, r, mask)[0])  # noqa: E731
     return Effect(t.targets(destination, 2), pair, swaps=swaps, strong=strong)
+
+
+def _in_global_memory(execute: Execute, address: Reader) -> Execute:
+    """ATOM.E.ADD.F16x2 p, RZ, [address], value: p = whether the address is one of global memory.
+
+    If not, nothing is done: the code that follows updates shared memory in a way of its own.
+    """
+
+    def update_global(wave, registers, mask):
+        inside = np.broadcast_to(address(registers) < SHARED_WINDOW, wave.shape)
+        lanes = inside if mask is None else inside & mask
+        if lanes.any():
+            execute(wave, registers, lanes)
+        return (inside,)
+
+    return update_global
 
 
 def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, before) -> Effect:
@@ -249,6 +279,22 @@ def wait_for_copies(t: Operands, s: sass.Statement) -> Effect:
         return NOTHING
     pending = number(s.operands[1]) if len(s.operands) > 1 else 0
     return Effect((), accesses.copy_group("wait_group", pending))
+
+
+def query_space(t: Operands, s: sass.Statement) -> Effect:
+    """QSPC.E.{S,L,G} p, d, [address]: whether a generic address is one of shared, local or global memory."""
+    *destinations, place = at_least(s, 2, 3)
+    kept = [t.target(operand) if is_predicate(operand) else None for operand in destinations]
+    if any(not is_predicate(operand) and operand != sass.Register("R", None) for operand in destinations):
+        raise Unknown("its answer in a register")
+    low, high = chosen(s, {"S": (SHARED_WINDOW, LOCAL_WINDOW), "L": (LOCAL_WINDOW, 1 << 62), "G": (0, SHARED_WINDOW)})
+    address = address_of(t, address_operand(place), "generic")
+
+    def execute(wave, registers, mask):
+        value = address(registers)
+        return tuple(None if slot is None else (value >= low) & (value < high) for slot in kept)
+
+    return Effect(tuple(kept), execute)
 
 
 def fence(t: Operands, s: sass.Statement) -> Effect:

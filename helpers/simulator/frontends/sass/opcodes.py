@@ -74,7 +74,7 @@ _BYTES = "B0 B1 B2 B3"
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
 _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
-           "F32 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
+           "F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
@@ -89,13 +89,14 @@ ROWS: tuple[Op, ...] = (
     _op("VIMNMX3", integers.minimum_maximum, "U32", counted="integer", since=90),
     _op("VIADDMNMX", integers.minimum_maximum, "U32 S16x2 U16x2", counted="integer", since=90),
     _op("IABS", integers.absolute, counted="integer", uniform=True),
+    _op("VABSDIFF4", integers.absolute_differences, "U8 ACC", counted="misc"),
     _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
     _op("IDP", integers.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
     _op("I2I", integers.saturate, f"SAT {_TYPES}"),
     # ---- bits
     _op("MOV", integers.move, counted="misc", uniform=True),
     _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=True),
-    _op("PRMT", integers.permute_bytes, counted="bit", uniform=True),
+    _op("PRMT", integers.permute_bytes, "F4E B4E RC8 ECL ECR RC16", counted="bit", uniform=True),
     _op("POPC", integers.population_count, counted="integer", pipe="xu", uniform=True),
     _op("FLO", integers.find_leading_one, "U32 SH", counted="integer", pipe="xu", uniform=True),
     _op("BREV", integers.reverse_bits, counted="bit", pipe="xu", uniform=True),
@@ -167,6 +168,8 @@ ROWS: tuple[Op, ...] = (
     _op("MEMBAR", memory.fence, "SC ALL VC CTA GPU SYS", counted="memory"),
     _op("ERRBAR", system.nothing, ANY, counted="control"),
     _op("CGAERRBAR", system.nothing, ANY, counted="control", since=90),
+    _op("QSPC", memory.query_space, "E S L G"),
+    _op("FENCE", system.nothing, "VIEW ASYNC S T G", since=90),
     _op("CCTL", system.nothing, ANY, counted="memory"),
     _op("CCTLL", system.nothing, ANY),
     _op("CCTLT", system.nothing, ANY),
@@ -180,17 +183,21 @@ ROWS: tuple[Op, ...] = (
     _op("VOTEU", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
     _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
     _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
+    _op("ELECT", lanes.elect, since=90),
     _op("R2UR", lanes.to_uniform, counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),
     _op("S2UR", system.special_register, counted="misc"),
-    _op("CS2R", system.zeros, "32", counted="misc"),
+    _op("CS2R", system.special_pair, "32", counted="misc"),
     _op("LEPC", system.position),
     _op("BPT", system.trap, "TRAP"),
     _op("NOP", system.no_operation, ANY, counted="misc"),
     _op("YIELD", system.nothing, ANY, counted="control"),
     _op("NANOSLEEP", system.nothing, ANY),
     _op("PMTRIG", system.nothing, ANY),
+    # A launch here never overlaps with the one before it.
+    _op("ACQBULK", system.nothing, since=90),
+    _op("PREEXIT", system.nothing, since=90),
     # ---- what comes next
     _op("BRA", control.branch, "DIV CONV U", counted="control", issued="branch"),
     _op("BRX", control.computed_branch, counted="control", issued="branch"),

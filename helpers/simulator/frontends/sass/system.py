@@ -1,14 +1,14 @@
-"""What SASS asks of the system: special registers, printf and assert, traps; and what changes no value at all."""
+"""What SASS asks of the system: special registers, clocks, printf, assert and malloc; and what changes no value."""
 
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.engine import printf
+from helpers.simulator.engine import heap, printf
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.engine.observers import WarpBarrierReached
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect
-from helpers.simulator.frontends.sass.operands import I4, Operands, at_least, exactly
+from helpers.simulator.frontends.sass.operands import I4, Operands, at_least, exactly, halves
 
 # Special registers by the name that the engine knows them under.
 SPECIAL = {
@@ -16,18 +16,17 @@ SPECIAL = {
        ("NTID", "ntid"), ("NCTAID", "nctaid")) for axis in "xyz"},
     "SR_LANEID": "laneid", "SR_LTMASK": "lanemask_lt", "SR_LEMASK": "lanemask_le", "SR_GTMASK": "lanemask_gt",
     "SR_GEMASK": "lanemask_ge", "SR_EQMASK": "lanemask_eq", "SR_WARPID": "warpid", "SR_NWARPID": "nwarpid",
+    "SR_CLOCKLO": "clock", "SR_CLOCKHI": "clock_hi", "SR_GLOBALTIMERLO": "globaltimer_lo",
+    "SR_GLOBALTIMERHI": "globaltimer_hi", "SR_VIRTUALSMID": "smid",
 }  # fmt: skip
 # A block is a cluster of its own; windows lie at the upper half of generic addresses.
 SPECIAL_CONSTANTS = {"SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_LWINHI": LOCAL_WINDOW >> 32, "SRZ": 0}
-FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail}
+FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free}
 FUNCTION_ADDRESSES = {name: (1 << 62) + 16 * number for number, name in enumerate(FUNCTIONS, 1)}
 
 
 def special_register(t: Operands, s: sass.Statement) -> Effect:
-    """S2R, S2UR d, SR_….
-
-    Clocks and the number of the SM are not simulated.
-    """
+    """S2R, S2UR, CS2R.32 d, SR_…. What a clock shows is said in `Wave.special_value`."""
     destination, source = exactly(s, 2)
     if not isinstance(source, sass.Special):
         raise Unknown("an operand that is no special register where one is expected")
@@ -41,7 +40,7 @@ def special_register(t: Operands, s: sass.Statement) -> Effect:
 
 
 def call(t: Operands, s: sass.Statement) -> Effect:
-    """CALL.ABS.NOINC R8: a function that the system provides, printf or assert, at a 64-bit address.
+    """CALL.ABS.NOINC R8: a function that the system provides, such as printf, at a 64-bit address.
 
     Arguments are in R4:R5, R6:R7 and so on; the return address is that of the next instruction.
     """
@@ -55,11 +54,10 @@ def call(t: Operands, s: sass.Statement) -> Effect:
         if where not in by_address:
             raise UnsupportedInstruction(f"{wave.program.name} calls a function through a pointer (`{s.text}`).")
         wave.call_parameters = {number: argument(registers) for number, argument in enumerate(arguments)}
-        by_address[where](wave, registers, mask)
+        address = by_address[where](wave, registers, mask)
+        return (np.int32(0), np.int32(0)) if address is None else halves(address)
 
-    return Effect(
-        (t.slot("R4"), t.slot("R5")), lambda wave, r, mask: execute(wave, r, mask) or (np.int32(0), np.int32(0))
-    )
+    return Effect((t.slot("R4"), t.slot("R5")), execute)
 
 
 def trap(t: Operands, s: sass.Statement) -> Effect:
@@ -88,11 +86,20 @@ def _together(wave, registers, mask) -> None:
         wave.observers.tell(WarpBarrierReached(wave, mask))
 
 
-def zeros(t: Operands, s: sass.Statement) -> Compute:
-    """CS2R{.32} d, SRZ: zero, to a pair of registers."""
+def special_pair(t: Operands, s: sass.Statement) -> Compute | Effect:
+    """CS2R d, SRZ: zero, or CS2R d, SR_CLOCKLO: a 64-bit clock, to a pair of registers; CS2R.32 to one."""
     destination, source = exactly(s, 2)
     if source != sass.Special("SRZ"):
-        raise Unknown("a clock")
+        low = special_register(t, s)
+        if s.has("32"):
+            return low
+        upper = {"SR_CLOCKLO": "clock_hi", "SR_GLOBALTIMERLO": "globaltimer_hi"}.get(source.name)
+        if upper is None:
+            raise Unknown(f"a pair of registers from {source.name}")
+        return Effect(
+            t.targets(destination, 2),
+            lambda wave, registers, mask: (*low.execute(wave, registers, mask), wave.special_value(upper).view(I4)),
+        )
     if s.has("32"):
         return Compute((t.target(destination),), lambda registers: np.int32(0))
     return Compute(t.targets(destination, 2), lambda registers: (np.int32(0), np.int32(0)))
