@@ -22,7 +22,7 @@ DIGEST = "source.sha256"
 def digest_of_source() -> str:
     """Of the files that the built ones are made from."""
     text = hashlib.sha256()
-    for path in [HOME / "package.json", *sorted((HOME / "src").glob("*.js"))]:
+    for path in [HOME / "package.json", *sorted((HOME / "src").iterdir())]:
         text.update(path.read_bytes())
     return text.hexdigest()
 

@@ -32,7 +32,6 @@ SMALL_CELL, SMALL_ROW, SMALL_STEP, SIDE_BY_SIDE, SMALL_TOP = 6.0, 10.0, 219.0, 4
 SMALL_BOARD = 8 * SMALL_ROW  # the highest small board; more wavefronts make lower rows
 LETTER, SMALL_LETTER = 13.5, 10.0  # pixels
 CODE_LETTERS = 100  # of a monospaced line across the page
-INK_ON = {theme.B: theme.INK}  # white letters read on every colour but orange
 
 
 def bank_board_figure(access: SharedAccess, title: str, code: str = "", *, whole: bool = False) -> theme.Figure:
@@ -153,7 +152,7 @@ def _board(axes: Axes, access: SharedAccess, colour: str) -> None:
         corners = _corners(cells, height)
         label = "words that wait" if waits else "words"
         page.fill(axes, corners, fill, edge=theme.PAPER, line=0.8 if height > 12 else 0.4, label=label)
-        _cell_texts(axes, cells, height, INK_ON.get(fill, theme.PAPER))
+        _cell_texts(axes, cells, height, theme.ink_on(fill))
     _row_numbers(axes, access, rows, height)
 
 

@@ -21,6 +21,7 @@ AT_ONCE = 4
 HEAD, STRIP = 74.0, 158.0  # CSS pixels
 THREADS_Y, ELEMENTS_Y, BOX_HEIGHT = 40.0, 106.0, 24.0  # from the top of a strip
 LEFT = 92.0
+NUMBER_WIDTH, NUMBER_HEIGHT = 17.0, 14.0
 ELEMENT_TINT = "#BBD9EC"  # of theme.A
 LINES = (theme.A, theme.WARP, theme.SPEED)  # of block 0, 1, 2, and again
 CAPTION_LINES = 2
@@ -103,6 +104,9 @@ def _row(
     boxes = page.boxes(left, top, step, BOX_HEIGHT)
     page.fill(axes, boxes[~bad], list(tints[~bad]), edge=theme.PAPER, line=1.0, label=name)
     page.hatch(axes, boxes[bad], colour=trouble, label=f"bad {name}")
+    wide, high = min(step - 2, NUMBER_WIDTH), NUMBER_HEIGHT
+    middle = page.boxes(left[bad] + (step - wide) / 2, top + (BOX_HEIGHT - high) / 2, wide, high)
+    page.fill(axes, middle, theme.WASTE_FILL)  # the hatching does not cross the number
     page.labels(axes, [str(n) for n in numbers], left + step / 2, top + BOX_HEIGHT / 2, 11.0, theme.INK)
 
 

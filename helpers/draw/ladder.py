@@ -18,7 +18,7 @@ from helpers.analysis.ladder import Ladder, Shape, shape_label
 from helpers.draw import page, theme
 
 CUBLAS = "cuBLAS"
-OTHERS = "#B4BDC9"  # slate, pale: the kernels that are not selected
+OTHERS = "#8B96A5"  # slate, pale: the kernels that are not selected
 Scale = Literal["linear", "log"]
 
 # CSS pixels

@@ -51,7 +51,7 @@ def caption(rows: int, columns: int) -> str:
 
 def _tint(row: int, rows: int) -> tuple[float, ...]:
     """The green of C, lighter from row to row."""
-    share = 0.20 + 0.60 * (1 - row / max(1, rows - 1))
+    share = 0.12 + 0.38 * (1 - row / max(1, rows - 1))
     return tuple(1 - share * (1 - channel) for channel in to_rgb(theme.C))
 
 

@@ -17,7 +17,7 @@ from helpers.devices import LaunchLimits
 from helpers.draw import page, theme
 from helpers.occupancy import DoesNotFit, Occupancy, occupancy
 
-TINTS = ("#B48CC7", "#CDB3DA")  # of a block: purple, for blocks are warps; neighbours differ
+TINTS = ("#CBAEDA", "#E2D1EA")  # of a block: purple, for blocks are warps; neighbours differ
 
 # CSS pixels
 STACK_X, STACK_STEP, STACK_WIDTH = 28.0, 219.0, 150.0
@@ -207,7 +207,7 @@ def occupancy_rows_figure(rows: Sequence[SmFilling], title: str) -> theme.Figure
         raise ValueError("There is no kernel to draw: give at least one SmFilling.")
     least = min(rows, key=lambda row: row.result.fraction)
     most = max(rows, key=lambda row: row.result.fraction)
-    told = f"From {_told(least)} to {_told(most)}: the resource in orange stops the next block."
+    told = f"From {_told(least)} to {_told(most)}: the resource in red stops the next block."
     drawn, axes = page.page(ROW_TOP + ROW * len(rows) + 4, title, told, 2)
     with theme.style():
         keys = [page.Key(TINTS[0], "resident blocks"), page.Key(theme.WASTE, "not used", hatched=True)]

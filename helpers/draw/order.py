@@ -25,7 +25,7 @@ NAMES = {
     COPY: "start of a copy to shared memory",
     READ: "read from shared memory",
 }
-COLOURS = {STORE: theme.INK, COPY: theme.WARP, READ: "#9AA7B8"}  # the last one a tint of theme.SPEED
+COLOURS = {STORE: theme.INK, COPY: theme.WARP, READ: "#8391A3"}  # the last one a tint of theme.SPEED
 
 
 def order_figure(
@@ -82,7 +82,7 @@ def _is(event: Event, kind: str, array: str | None) -> bool:
 
 
 def _colour(array: str) -> str:
-    return theme.ARRAY_COLOURS.get(array, theme.INK)
+    return theme.ARRAY_NAMES.get(array, theme.INK)
 
 
 def _row(axes: Axes, place: str | tuple[int, int], number: int, known: str) -> None:

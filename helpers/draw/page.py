@@ -27,6 +27,7 @@ MARGIN = 14.0
 TITLE_Y = 19.0
 CAP_HEIGHT = 0.73  # of a digit in DejaVu Sans, as a share of the letter size
 PIXELS_A_POINT = theme.CSS_DPI / 72
+LETTERS = "letters"  # the gid of texts that are drawn as shapes, which would else be taken for marks
 
 Align = Literal["left", "center", "right"]
 
@@ -183,7 +184,7 @@ def labels(
     for words, place_x, place_y in zip(texts, x, y, strict=True):
         outlines = _outline(words, size, align, bold)
         paths.append(Path(outlines.vertices + (place_x, place_y), outlines.codes))
-    axes.add_artist(PathPatch(Path.make_compound_path(*paths), color=colour, linewidth=0, label=label))
+    axes.add_artist(PathPatch(Path.make_compound_path(*paths), color=colour, linewidth=0, label=label, gid=LETTERS))
 
 
 @lru_cache(maxsize=4096)

@@ -92,7 +92,7 @@ def _tiles(axes: Axes, block: Block, thread: int, k: int) -> None:
         page.text(axes, *middle, str(number), size=theme.TEXT, color=ink, weight=weight, ha="center")
     bold = {"size": theme.TEXT, "weight": "bold"}
     page.text(axes, LEFT, top - 14, "A: element", color=theme.A, **bold)
-    page.text(axes, left + block.columns * CELL + 8, TOP + 10, "B: element", color=theme.B, **bold)
+    page.text(axes, left + block.columns * CELL + 8, TOP + 10, "B: element", color=theme.ARRAY_NAMES["B"], **bold)
     page.text(axes, left + block.columns * CELL + 8, top + 10, "C: thread", color=theme.C, **bold)
 
 
@@ -104,10 +104,10 @@ def _tile(
     y, x = corner[1] + number // shape[1] * CELL, corner[0] + number % shape[1] * CELL
     page.fill(axes, page.boxes(x, y, CELL, CELL), LIGHT[array], edge=theme.PAPER, line=0.8)
     mine = np.array([row * shape[1] + column for row, column in loads])
-    colour = {"A": theme.A, "B": theme.B}[array]
+    colour = theme.ARRAY_COLOURS[array]
     page.fill(axes, page.boxes(x[mine], y[mine], CELL, CELL), colour, edge=theme.PAPER, line=0.8)
     others = np.setdiff1d(number, mine)
-    for part, ink in ((others, theme.MUTED), (mine, theme.PAPER if array == "A" else theme.INK)):
+    for part, ink in ((others, theme.MUTED), (mine, theme.ink_on(colour))):
         page.labels(axes, [str(one) for one in part], x[part] + CELL / 2, y[part] + CELL / 2, 9.5, ink)
 
 

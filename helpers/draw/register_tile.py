@@ -87,7 +87,7 @@ def _block(axes: Axes, data: RegisterTile, k: int) -> None:
         page.outline(axes, box, theme.MUTED, 0.9)
     bold = {"size": theme.TEXT, "weight": "bold"}
     page.text(axes, left, down + rows * scale + 12, "A", color=theme.A, **bold)
-    page.text(axes, across + columns * scale + 6, top + 6, "B", color=theme.B, **bold)
+    page.text(axes, across + columns * scale + 6, top + 6, "B", color=theme.ARRAY_NAMES["B"], **bold)
     page.text(axes, across + columns * scale + 6, down + 8, "C", color=theme.C, **bold)
     page.text(axes, across, down + rows * scale + 12, f"{rows} × {columns}, {depth} deep", color=theme.INK)
 
@@ -134,7 +134,15 @@ def _patch(axes: Axes, data: RegisterTile, k: int, loaded: int, done: int) -> No
         ha="center",
         size=theme.TEXT,
     )
-    page.text(axes, across + cell * wide + 8, PATCH_Y + cell / 2, "b", color=theme.B, weight="bold", size=theme.TEXT)
+    page.text(
+        axes,
+        across + cell * wide + 8,
+        PATCH_Y + cell / 2,
+        "b",
+        color=theme.ARRAY_NAMES["B"],
+        weight="bold",
+        size=theme.TEXT,
+    )
     page.text(axes, across, down + cell * tall + 12, "sums: products so far", color=theme.INK)
 
 

@@ -16,7 +16,7 @@ from helpers.draw import theme
 FOLD = "⋮"
 _CELL = "padding: 3px 14px; text-align: right; font-variant-numeric: tabular-nums;"
 _WORDS = "padding: 3px 14px; text-align: left;"
-_MARK = f"color: {theme.TROUBLE}; font-weight: bold;"
+_MARK = f"color: color-mix(in srgb, {theme.TROUBLE} 75%, currentcolor); font-weight: bold;"
 _RULE = f"border-top: 2px solid {theme.WASTE};"
 
 

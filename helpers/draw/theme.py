@@ -7,6 +7,8 @@ shows it as a PNG of one width; the caption travels with it as text, so comparin
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,30 +19,34 @@ import numpy as np
 from matplotlib import figure
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from PIL import Image
 
-# Okabe and Ito's palette (https://jfly.uni-koeln.de/color/), which stays distinct for every common colour blindness.
-# The meaning of a colour is the same in every notebook.
-A = "#0072B2"  # blue: matrix A
-B = "#E69F00"  # orange: matrix B
-C = "#009E73"  # green: matrix C
-WARP = "#7B3F98"  # purple: the selected warp (darker than the palette's, so that white text on it can be read)
-TROUBLE = "#D55E00"  # vermillion: trouble
-REFERENCE = "#56B4E9"  # sky blue: what is compared with: another kernel, cuBLAS, a roof, a formula
+# The hues of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/), which stay distinct for every common colour
+# blindness, each so dark that it stands out from the paper by 3 to 1 and, where letters have it, by 4.5 to 1.
+# The meaning of a colour is the same in every notebook. `in_the_dark` says what becomes of it on a dark page.
+A = "#084594"  # blue: matrix A
+B = "#C4880D"  # amber: matrix B
+C = "#018264"  # green: matrix C
+WARP = "#A0469F"  # purple: the selected warp
+TROUBLE = "#CD4022"  # red: trouble
+REFERENCE = "#3E9BC6"  # sky blue: what is compared with: another kernel, cuBLAS, a roof, a formula
 SPEED = "#46566B"  # slate: GFLOPS, the length of a bar or the height of a dot
 ARRAY_COLOURS: Mapping[str, str] = {"A": A, "B": B, "C": C}
+ARRAY_NAMES: Mapping[str, str] = {"A": A, "B": "#996700", "C": C}  # letters on paper that stand for an array
 
 LEVELS: Mapping[str, str] = {"sass": "machine code", "ptx": "PTX"}  # what is executed and counted, in words
 
-INK = "#1F1F1F"  # text and axes
+ON_B = "#3D2600"  # letters on the colour of B, on which neither white ones nor ink can be read on a dark page
+INK = "#141414"  # text and axes
 MUTED = "#5F5F5F"  # second-rank text: 6.4 to 1 on paper, so it still reads from the back
 FAINT = "#D9D9D9"  # rules and empty places
 WASTE = "#8C8C8C"  # the hatching of what was moved and not used
 WASTE_FILL = "#EFEFEF"
 WASTE_HATCH = "//////"
-PAPER = "#FFFFFF"  # opaque: the same picture on a light and on a dark page
+PAPER = "#FFFFFF"  # opaque: who does not know `in_the_dark` still sees a card that can be read on a dark page
 
 # 900 CSS pixels fit beside JupyterLab's file browser on a 1280 pixel laptop; 144 dpi is 1.44 pixels for each of them.
 WIDTH = 9.0  # inches, of every figure
@@ -52,6 +58,7 @@ TITLE = 14.0  # points; at CSS_DPI a point is 1.4 pixels
 TEXT = 12.0
 SMALL = 10.0
 
+_LUMA = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
 _CAPTION_LINE = 0.26  # inches
 _CAPTION_MARGIN = 0.10
 _CAPTION_WIDTH = WIDTH - 0.3
@@ -116,6 +123,15 @@ class Figure(figure.Figure):
         """The picture as a PNG of `WIDTH * DPI` pixels across."""
         return to_png(self)
 
+    def html(self) -> str:
+        """The picture as an element of a page, with its alternative text, where a page takes nothing but HTML."""
+        width, height = self.css_size()
+        png = base64.b64encode(self.png()).decode()
+        return (
+            f'<img class="jp-CoursePicture" alt="{html.escape(self.caption)}" width="{width}" height="{height}" '
+            f'style="max-width: 100%; height: auto" src="data:image/png;base64,{png}">'
+        )
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         width, height = self.css_size()
         sizes = {"width": width, "height": height, "alt": self.caption}
@@ -173,6 +189,40 @@ def _points(word: str, size: float) -> float:
     """The width of a word in points. Captions repeat their words, and measuring one takes longer than drawing it."""
     font = FontProperties(family=_RC["font.family"], size=size)
     return text_to_path.get_text_width_height_descent(word, font, ismath=False)[0]
+
+
+def in_the_dark(colours: np.ndarray) -> np.ndarray:
+    """(…, 3) colours of a picture, 0 … 1 in sRGB, as a dark page shows them: the browsers' filter in NumPy.
+
+    Light and dark change places and hues stay: paper becomes JupyterLab's dark page, ink light grey. The warm colours,
+    B and trouble, only become a little brighter, and letters in ON_B stay dark. So a picture is drawn and stored once.
+    The filter is `helpers/jupyter/cuda_cells/src/dark.svg`.
+    """
+    colours = np.asarray(colours, float)
+    red, _, blue = np.moveaxis(colours, -1, 0)
+    turned = np.clip(colours + 0.94 - 1.873 * (colours @ _LUMA)[..., None], 0, 1)
+    kept = np.clip(1.12 * colours, 0, 1)
+    warm = np.clip(8 * (red - blue) - 0.8, 0, 1) * np.clip(2.52 - 6 * blue, 0, 1)
+    return turned + warm[..., None] * (kept - turned)
+
+
+def ink_on(fill: Any) -> str:
+    """PAPER, INK or ON_B: the letters that stand out best from a fill, on a light page and on a dark one."""
+
+    def weakest(ink: str) -> float:
+        return min(contrast(page(to_rgb(ink)), page(to_rgb(fill))) for page in (np.asarray, in_the_dark))
+
+    return max((PAPER, INK, ON_B), key=weakest)
+
+
+def contrast(one: Any, other: Any) -> Any:
+    """The contrast ratio of WCAG 2.2 between colours (…, 3), 0 … 1 in sRGB: from 1 to 21."""
+    first, second = _luminance(np.asarray(one, float)), _luminance(np.asarray(other, float))
+    return (np.maximum(first, second) + 0.05) / (np.minimum(first, second) + 0.05)
+
+
+def _luminance(colours: np.ndarray) -> np.ndarray:
+    return np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4) @ _LUMA
 
 
 def thousands(value: float, digits: int = 0) -> str:

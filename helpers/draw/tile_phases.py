@@ -113,7 +113,7 @@ def _matrices(axes: Axes, data: TilePhases, phase: int, tiles: dict[str, _Tile])
     for letter, (x, y) in {
         "A": (SMALL_X, down - 11), "B": (across, SMALL_Y - 11), "C": (across + columns * scale + 8, down + 8)
     }.items():  # fmt: skip
-        page.text(axes, x, y, letter, size=theme.TEXT, weight="bold", color=theme.ARRAY_COLOURS[letter])
+        page.text(axes, x, y, letter, size=theme.TEXT, weight="bold", color=theme.ARRAY_NAMES[letter])
     for letter in [name for name in data.phases[phase].arrays if name in tiles]:
         _load_arrow(axes, data, phase, letter, places[letter], scale, tiles[letter])
 
@@ -235,7 +235,7 @@ def _tile_names(axes: Axes, data: TilePhases, phase: Phase, thread: int, tiles: 
     """The name of each tile, and how many floats the thread reads of it."""
     for letter, tile in tiles.items():
         (left, top), (right, bottom) = tile.frame[0][0], tile.frame[0][2]
-        options = {"size": theme.TEXT, "weight": "bold", "color": theme.ARRAY_COLOURS[letter]}
+        options = {"size": theme.TEXT, "weight": "bold", "color": theme.ARRAY_NAMES[letter]}
         if letter == "C":
             page.text(axes, right + 8, top + 8, "C", **options)
             page.text(axes, left, bottom + 14, "sums, in registers", color=theme.INK)

@@ -36,7 +36,8 @@ CAPTION_LINES = 3
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
 TWIN_TOP, TWIN_SIZE, TWIN_STEP, SIDE_BY_SIDE = 100.0, 210.0, 292.0, 3
 UNKNOWN = "#DCE9DF"  # a legal cell without a value; no grey, for grey is what the rules forbid
-_RAMP = LinearSegmentedColormap.from_list("landscape", ["#EDF0F3", theme.SPEED])
+BEST = "#9FABB9"  # no darker, so that ink can be read on it, on a dark page too
+_RAMP = LinearSegmentedColormap.from_list("landscape", ["#EDF0F3", BEST])
 
 
 def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) -> theme.Figure:
@@ -56,7 +57,7 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
         dots = drawn.axes_in_inches(DOTS_X / 100, (MAP_Y - 2) / 100, DOTS_WIDTH / 100, (MAP_HEIGHT - 16) / 100)
         _dots(axes, dots, data, measure)
         keys = [page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)]
-        keys.append(page.Key(UNKNOWN, "not measured") if measure == "gflops" else page.Key(theme.SPEED, "better"))
+        keys.append(page.Key(UNKNOWN, "not measured") if measure == "gflops" else page.Key(BEST, "better"))
         page.legend(axes, NOTE_Y + 10, keys)
         if measure != "gflops":  # a search looks elsewhere than the space whose rules are counted
             page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
@@ -141,9 +142,7 @@ def _map(
     page.fill(axes, boxes[known], colours, edge=theme.PAPER, line=1.0, label="cells")
     names = np.array([_number(value) for value in grid.ravel()[known]])
     x, y = left + (col.ravel()[known] + 0.5) * cell[0], top + (row.ravel()[known] + 0.5) * cell[1]
-    light = colours[:, :3].mean(axis=1) < 0.62
-    for mask, ink in ((light, theme.PAPER), (~light, theme.INK)):
-        page.labels(axes, list(names[mask]), x[mask], y[mask], size, ink, label="values")
+    page.labels(axes, list(names), x, y, size, theme.INK, label="values")
     best = data.best(measure)
     if best is not None:
         where = data.values(down).index(best.params[down]) * columns + data.values(across).index(best.params[across])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from helpers.analysis.hierarchy import NOBODY, Hierarchy
 from helpers.draw import hierarchy as picture
@@ -26,13 +27,13 @@ def strips(drawn, label: str) -> np.ndarray:
 
 def test_the_selected_lane_is_green_and_nobody_else():
     lanes = image(hierarchy_figure(tiled(), warp=1, lane=9), "lanes")
-    green = np.argwhere((lanes == np.array([0x00, 0x9E, 0x73]) / 255).all(axis=2))
+    green = np.argwhere((lanes == to_rgb(theme.C)).all(axis=2))
     assert green.tolist() == [[2, 2], [2, 3], [3, 2], [3, 3]]  # lane 9: row 1, column 1 of the lanes
 
 
 def test_the_selected_warp_is_purple_in_its_block():
     warps = image(hierarchy_figure(tiled(), warp=2), "warps")
-    purple = (warps == np.array([0x7B, 0x3F, 0x98]) / 255).all(axis=2)
+    purple = (warps == to_rgb(theme.WARP)).all(axis=2)
     assert np.argwhere(purple).min(axis=0).tolist() == [8, 0]
     assert purple.sum() == 128
 

@@ -2,11 +2,13 @@
 
 import gc
 import io
+import itertools
 import weakref
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from helpers.draw import theme
@@ -16,18 +18,6 @@ CAPTION = "Load of A: 32 sectors for 128 useful bytes."
 
 def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance by WCAG 2.2."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one: str, other: str) -> float:
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_every_picture_is_as_wide_as_the_others_in_the_file_and_on_the_page():
@@ -84,11 +74,64 @@ def test_a_figure_is_freed_with_its_last_reference_and_pyplot_never_knows_it():
     assert plt.get_fignums() == []
 
 
-def test_the_matrices_have_three_colours_and_white_text_reads_on_the_warps():
-    assert len({theme.A, theme.B, theme.C, theme.WARP, theme.TROUBLE}) == 5
-    assert contrast(theme.WARP, theme.PAPER) > 4.5
-    assert contrast(theme.MUTED, theme.PAPER) > 4.5
-    assert contrast(theme.TROUBLE, theme.PAPER) > 3  # large bold type
+@pytest.mark.parametrize(("one", "other", "ratio"), [("#000000", "#FFFFFF", 21), ("#767676", "#FFFFFF", 4.54)])
+def test_the_contrast_is_that_of_wcag(one, other, ratio):
+    assert theme.contrast(to_rgb(one), to_rgb(other)) == pytest.approx(ratio, abs=0.005)
+    assert theme.contrast(to_rgb(other), to_rgb(one)) == pytest.approx(ratio, abs=0.005)
+
+
+MARKS = (theme.A, theme.B, theme.C, theme.WARP, theme.TROUBLE, theme.REFERENCE, theme.SPEED)
+IN_LETTERS = (*theme.ARRAY_NAMES.values(), theme.WARP, theme.TROUBLE, theme.SPEED, theme.INK, theme.MUTED)
+PAGES = {"light": lambda colour: np.array(to_rgb(colour)), "dark": lambda colour: theme.in_the_dark(to_rgb(colour))}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_marks_stand_out_from_paper_and_letters_from_what_they_stand_on(page):
+    seen = PAGES[page]
+    assert all(theme.contrast(seen(mark), seen(theme.PAPER)) >= 3 for mark in MARKS)
+    assert all(theme.contrast(seen(ink), seen(theme.PAPER)) >= 4.5 for ink in IN_LETTERS)
+    on_fills = [mark for mark in MARKS if mark not in (theme.REFERENCE, theme.SPEED)]
+    assert all(theme.contrast(seen(theme.ink_on(fill)), seen(fill)) >= 4.5 for fill in on_fills)
+    assert (theme.ink_on(theme.A), theme.ink_on(theme.B), theme.ink_on("#EEEEEE")) == (
+        theme.PAPER, theme.ON_B, theme.INK,
+    )  # fmt: skip
+
+
+def test_a_dark_page_turns_light_and_dark_and_keeps_the_warm_colours_warm():
+    paper, ink = theme.in_the_dark(to_rgb(theme.PAPER)), theme.in_the_dark(to_rgb(theme.INK))
+    assert np.allclose(paper * 255, 0x11, atol=0.5), "JupyterLab's dark page"
+    assert ink.min() > 0.85 and np.ptp(ink) < 0.01
+    for warm in (theme.B, theme.TROUBLE):
+        red, green, blue = theme.in_the_dark(to_rgb(warm))
+        assert red > green > blue and red >= to_rgb(warm)[0]
+    blue, purple, green = (theme.in_the_dark(to_rgb(colour)) for colour in (theme.A, theme.WARP, theme.C))
+    assert (blue.argmax(), green.argmax(), purple.argmin()) == (2, 1, 1)
+    assert theme.in_the_dark(np.zeros((4, 5, 3))).shape == (4, 5, 3)
+
+
+# Machado, Oliveira and Fernandes 2009, in full: who has no cones for long, medium or short waves.
+COLOUR_BLIND = {
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+    "all cones": np.eye(3),
+}
+TO_CONES = [[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]]
+TO_OKLAB = [[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]]
+LEAST_DISTANCE = 0.045  # in OKLab; the palette of Okabe and Ito with its purple darkened has 0.050, on paper alone
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("eye", COLOUR_BLIND)
+def test_marks_differ_from_each_other_for_everybody(page, eye):
+    def seen(colour: str) -> np.ndarray:
+        channels = PAGES[page](colour)
+        linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+        return TO_OKLAB @ np.cbrt(TO_CONES @ np.clip(COLOUR_BLIND[eye] @ linear, 0, 1))
+
+    chosen = [mark for mark in MARKS if mark != theme.SPEED]  # a bar or a dot, never beside a matrix
+    distance = {(a, b): float(np.linalg.norm(seen(a) - seen(b))) for a, b in itertools.combinations(chosen, 2)}
+    assert min(distance.values()) >= LEAST_DISTANCE, min(distance, key=distance.get)
 
 
 @pytest.mark.parametrize(

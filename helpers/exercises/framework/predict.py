@@ -38,7 +38,7 @@ class Prediction(ipywidgets.VBox):
         self.button = ipywidgets.Button(description="Commit", layout={"width": "120px"}, disabled=True)
         # Room for a line of each option, so that the page hardly moves when they appear.
         self.feedback = ipywidgets.HTML(layout={"min_height": f"{28 * len(self.reasons)}px", "width": WIDTH})
-        self.picture = ipywidgets.Image(format="png", layout={"width": WIDTH, "max_width": "100%", "display": "none"})
+        self.picture = ipywidgets.HTML(layout={"width": WIDTH, "max_width": "100%", "display": "none"})
         heading = ipywidgets.HTML(f'<div style="line-height: 1.5"><b>Predict.</b> {html.escape(question)}</div>')
         super().__init__([heading, self.options, self.button, self.feedback, self.picture])
         self.options.observe(self._chosen, names="value")
@@ -57,7 +57,7 @@ class Prediction(ipywidgets.VBox):
         self.options.disabled = self.button.disabled = True
         self.feedback.value = self._feedback(chosen)
         if self._draw is not None:
-            self.picture.value = self._draw().png()
+            self.picture.value = self._draw().html()
             self.picture.layout.display = ""
 
     def _feedback(self, chosen: Any) -> str:

@@ -1,3 +1,5 @@
+// What the course adds to JupyterLab: pictures that follow light and dark, slides, and cells of CUDA.
+//
 // Cells that begin with %%cuda, in JupyterLab 4 and Notebook 7: C++ colours and line numbers, and after a run a mark on
 // each line that the cell's output names. Every other cell stays as it is.
 //
@@ -10,6 +12,8 @@ import { Compartment, EditorState, Prec, StateEffect, StateField } from '@codemi
 import { Decoration, EditorView, lineNumbers, MatchDecorator, ViewPlugin } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { showPictures } from './pictures.js';
 
 const CPP = 'text/x-c++src';
 const isCuda = text => /^%%cuda\b/.test(text);
@@ -146,7 +150,15 @@ function marksOfOutput(model) {
   return [field, listener];
 }
 
-export default {
+const pictures = {
+  id: 'gemm-course-cuda-cells:pictures',
+  description: 'Pictures of the course on a dark page, and their alternative text.',
+  autoStart: true,
+  requires: [IRenderMimeRegistry],
+  activate: (app, rendermime) => showPictures(rendermime)
+};
+
+const cudaCells = {
   id: 'gemm-course-cuda-cells:plugin',
   description: 'C++ colours, line numbers and marks in cells that begin with %%cuda.',
   autoStart: true,
@@ -170,3 +182,5 @@ export default {
     });
   }
 };
+
+export default [cudaCells, pictures];
