@@ -17,7 +17,7 @@ from helpers.draw.sectors import sectors_figure
 from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import KernelExercise, Wrong
+from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import SectorsOf
 from helpers.exercises.framework.predict import Prediction, predict
@@ -174,44 +174,51 @@ NARROW_BLOCK = ValueExercise(
 
 # --- a kernel for column-major matrices
 
-COLUMN_MAJOR = KernelExercise(
+COLUMN_MAJOR = Blank(
     name="column_major",
     notebook="03",
-    title="Column-major matrices",
+    title="Write it: column-major matrices",
     difficulty=2,
-    task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. This kernel "
-    "multiplies column-major matrices. It is right, x is the column index as in your good kernel, and it is slow. "
-    "Change it until its loads cost at most 2.6 sectors per request.",
+    task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. Write "
+    "C = alpha · A · B + beta · C for such matrices of every size, so that its loads cost at most 2.6 sectors per "
+    "request. Blocks have 32 × 8 threads, and the grid covers C whichever index x is.",
     hints=(
-        "Which of the two indices, row or col, must grow by one from lane to lane so that A[row + k * M] grows by one?",
-        "Neighbouring lanes differ in threadIdx.x.",
-        "The rule is not: x is the column index. It is: neighbours in x are neighbours in memory. Let "
-        "row come from the x members and col from the y members.",
+        "The rule is not that x is the column index. It is that neighbours in x are neighbours in memory. Which of row "
+        "and col must grow by one from lane to lane?",
+        "Element (row, col) of a column-major matrix with M rows lies at place col * M + row: pass col whole columns, "
+        "then row floats more. A has columns of M floats, B of K, and C of M.",
+        "int row = blockIdx.x * blockDim.x + threadIdx.x, and col from y. The products are A[k * M + row] * "
+        "B[col * K + k]; the guard and the last three lines are those of notebook 02, with C[col * M + row].",
     ),
     problem=Gemm(
-        "sgemm_columns", (32, 8), (8, 32), Tiles(), scaled=False, rows_along="either", column_major=True,
+        "sgemm_columns", (32, 8), (8, 32), Tiles(), rows_along="either", column_major=True,
         shapes=((64, 40, 8), (40, 64, 9), (33, 65, 17), (5, 37, 3), (41, 1, 6), (1, 35, 2), (1, 1, 1)),
     ),
     picture=SectorsOf(
-        ((3, "ld"), (4, "ld"), (5, "st")), Case({"M": 128, "N": 128, "K": 32}),
+        ((4, "ld"), (5, "ld"), (7, "st")), Case({"M": 128, "N": 128, "K": 32}),
         "sgemm_columns, column-major, block (32, 8)",
     ),
     goals=(goals.sectors_a_load(2.6),),
     judged=Case({"M": 128, "N": 128, "K": 32}),
     wrong=(
-        Wrong("starter", "col comes from x, so neighbouring lanes are in neighbouring columns, M elements apart in "
-              "memory. Which index is contiguous here?"),
-        Wrong("stores_rows", "C is right if it is read row by row: the store writes row-major, C[row * N + col], "
-              "but C is column-major: C[row + col * M]."),
+        Wrong("x_is_the_column", "col comes from x, so neighbouring lanes are in neighbouring columns, M elements "
+              "apart in memory. Which index is contiguous here?"),
+        Wrong("stores_rows", "C is read and written row by row, C[row * N + col], but it is column-major: "
+              "C[col * M + row]."),
         Wrong("reads_rows_of_B", "B is read as if it were row-major, B[k * N + col]; it is column-major: "
-              "B[k + col * K]."),
+              "B[col * K + k]."),
         Wrong("reads_rows_of_A", "A is read as if it were row-major, A[row * K + k]; it is column-major: "
-              "A[row + k * M]."),
+              "A[k * M + row]."),
+        Wrong("pitch_of_B", "A column of B has K floats, not N: B[col * K + k]."),
         Wrong("row_major", "This kernel treats the matrices as row-major. The layout is given; what may change is "
               "which thread computes which element."),
         Wrong("last_k", slips.sentence("last_k_missing")),
         Wrong("no_guard", "The grid is rounded up to whole blocks: threads without an element must not read or "
               "write."),
+        Wrong("guard_swapped", "C has M rows and N columns: the guard compares row with N and col with M."),
+        Wrong("reads_always", "With beta = 0 the old C may hold anything, even NaN, and 0 · NaN is NaN: read it only "
+              "where beta is not 0."),
+        Wrong("beta_ignored", "beta · C is missing."),
     ),
 )  # fmt: skip
 

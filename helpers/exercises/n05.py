@@ -11,13 +11,15 @@ from helpers import devices
 from helpers.devices import WARP, Device
 from helpers.draw import theme
 from helpers.draw.occupancy import filling, occupancy_figure
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
-from helpers.exercises.framework.functions import Case, FunctionExercise, Version, judged
-from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.functions import FunctionExercise, Version, judged
+from helpers.exercises.framework.gemm import AnyTile, Gemm
+from helpers.exercises.framework.pictures import TilePhasesOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Problem
+from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.measure import profiles
@@ -143,7 +145,7 @@ TELLING = (
 
 
 @cache
-def function_cases() -> tuple[Case, ...]:
+def function_cases() -> tuple[functions.Case, ...]:
     """Telling blocks first, answered by the model, then all that a driver was asked about."""
     _, answers = profiles.driver_answers(H200.name)
     asked = [(Block(one.threads, one.registers, one.shared_bytes), one.blocks) for one in answers if one.blocks]
@@ -154,10 +156,10 @@ def function_cases() -> tuple[Case, ...]:
     )
 
 
-def _case(gpu: Device, block: Block, blocks: int, says: str) -> Case:
+def _case(gpu: Device, block: Block, blocks: int, says: str) -> functions.Case:
     limits = occupancy(gpu, block.threads, block.registers, block.shared_bytes).limits
     each = ", ".join(f"{name} {limit}" for name, limit in limits.items())
-    return Case(
+    return functions.Case(
         (gpu, block.threads, block.registers, block.shared_bytes),
         blocks,
         f"{block.threads} threads, {block.registers} registers per thread, {block.shared_bytes} bytes of shared memory "
@@ -202,6 +204,44 @@ BLOCKS_THAT_FIT = FunctionExercise(
     judge=_judge_function,
     wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
 )
+
+
+# --- a kernel whose launch decides about its tiles
+
+ROOM_AT_LAUNCH = Blank(
+    name="room_at_launch",
+    notebook="05",
+    title="Write it: the launch decides how large the tiles are",
+    difficulty=2,
+    task="Write your tiled kernel once more, for tiles whose size is known only at launch. A block has T × T threads, "
+    "and T is 8, 16 or 32; M, N and K are multiples of T. The launch gives each block room for 2 · T · T floats of "
+    "dynamic shared memory: the first half is for the tile of A, the second for that of B.",
+    hints=(
+        "extern __shared__ float room[]; names the room, without its size. T is the number of threads along x, which "
+        "every thread knows as blockDim.x. As is a pointer to the first float of the room, and Bs to the float T * T.",
+        "A pointer has one index, as A and B have. Row y of a tile begins at y * T: As[y * T + x] is what As[y][x] was "
+        "in notebook 04, and Bs[k * T + x] what Bs[k][x] was.",
+        "extern __shared__ float room[]; const int T = blockDim.x; float *As = room; float *Bs = room + T * T; All "
+        "that follows is your kernel of notebook 04, with one index for each tile.",
+    ),
+    problem=AnyTile("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8, BK=8), scaled=False, shared_bytes=2 * 8 * 8 * 4),
+    picture=TilePhasesOf(Case({"M": 32, "N": 32, "K": 48}, block=(16, 16)), "your kernel, T = 16"),
+    wrong=(
+        Wrong("fixed_T", "T is 16 here, whatever the launch says: take it from blockDim.x."),
+        Wrong("fixed_room", "This room has 2 · 16 · 16 floats, whatever the launch gives: extern __shared__ float "
+              "room[] has as many as the launch says."),
+        Wrong("one_room", "As and Bs begin at the same float, so that the tile of B overwrites that of A: Bs begins "
+              "T * T floats further."),
+        Wrong("one_row_apart", "Bs begins one row behind As: a tile has T rows, T * T floats."),
+        Wrong("counted_in_bytes", "Bs begins 4 · T · T floats behind As. A pointer to float counts floats, not bytes."),
+        Wrong("wide_rows", "A row of As has T floats, not K: As[y * T + x]."),
+        Wrong("transposed_A", "As is stored with its indices traded, but read as (row, k): store As[y * T + x]."),
+        Wrong("row_of_Bs", "The sum needs column x of Bs, Bs[k * T + x]; Bs[x * T + k] is row x."),
+        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
+              "have not stored yet."),
+        Wrong("no_second_barrier", "Nobody waits between the last read of a tile and the next load over it."),
+    ),
+)  # fmt: skip
 
 
 # --- the four limits on another GPU
@@ -380,4 +420,4 @@ DEEP_TILES = KernelExercise(
 
 PREDICTIONS = (predict_blocks,)
 QUESTIONS = ()
-EXERCISES = (BLOCKS_THAT_FIT, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)
+EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)

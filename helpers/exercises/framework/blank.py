@@ -16,7 +16,7 @@ import numpy as np
 from helpers.exercises.framework import kept, progress, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Hints
-from helpers.exercises.framework.exercise import KernelExercise
+from helpers.exercises.framework.exercise import KernelExercise, code_of
 from helpers.exercises.framework.judge import Examination
 
 NEVER_SET = "A sum must begin somewhere: the variable is declared without a value, and the loop only adds to it."
@@ -50,14 +50,11 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Blank(KernelExercise):
-    """A kernel to write from its signature: sources/<name>.cu, whose starter has no body.
-
-    lines: how many lines of CUDA the shortest solution writes, counted from the source.
-    """
+    """A kernel to write from its signature: sources/<name>.cu, whose starter has no body."""
 
     def check(self, source: str | None = None) -> Verdict:
         """Is it right, free of hazards, and are the goals reached? An accepted kernel is kept. None: the starter."""
-        if source is None or (isinstance(source, str) and _code(source) == _code(self.starter)):
+        if source is None or (isinstance(source, str) and code_of(source) == code_of(self.starter)):
             return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
         unset = _never_set(source) if isinstance(source, str) else None
         if unset is not None:
@@ -103,17 +100,7 @@ class Blank(KernelExercise):
         source = kept.source(self.name)
         if source is None:
             return Written(self.solved, NOBODY)
-        return Written(source, SKIPPED if _code(source) == _code(self.solved) else LEARNER)
-
-    @property
-    def lines(self) -> int:
-        """Lines of CUDA that the solution has and the starter has not; comments, blank lines and braces not counted."""
-        return sum(1 for line in _code(self.solved) if line not in _code(self.starter) and line.strip("{}; "))
-
-
-def _code(source: str) -> list[str]:
-    """The lines of a source without comments and indentation, without those that are empty then."""
-    return [line for line in (raw.split("//")[0].strip() for raw in source.splitlines()) if line]
+        return Written(source, SKIPPED if code_of(source) == code_of(self.solved) else LEARNER)
 
 
 def _never_set(source: str) -> tuple[int, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -95,6 +96,12 @@ class KernelExercise(Exercise):
         """A complete kernel that passes."""
         return self.marked.version(marked.SOLUTION)
 
+    @property
+    def lines(self) -> int:
+        """Lines of CUDA that the solution has beyond the starter; comments, blank lines and braces are not counted."""
+        written = Counter(code_of(self.solved)) - Counter(code_of(self.starter))
+        return sum(count for line, count in written.items() if line.strip("{}; "))
+
     def show(self, source: str | None = None) -> theme.Figure | Verdict:
         """What the kernel touches, drawn from its recorded addresses, or why it cannot run. None: the starter."""
         problem = _not_a_source(source)
@@ -154,6 +161,11 @@ class KernelExercise(Exercise):
             f'my_kernel = r"""{self.starter}"""\ndisplay({self.name}.show(my_kernel))\n{self.name}.check(my_kernel)',
             f"{self.name}.hint()",
         )
+
+
+def code_of(source: str) -> list[str]:
+    """The lines of a source without comments and indentation, without those that are empty then."""
+    return [line for line in (raw.split("//")[0].strip() for raw in source.splitlines()) if line]
 
 
 def _not_a_source(source: object) -> Verdict | None:

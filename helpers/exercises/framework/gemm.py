@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -134,3 +134,31 @@ class Gemm:
             return tuple(blocks(max(M, N), size) for size in self.block[:2])  # type: ignore[return-value]
         down, across = blocks(M, self.tile[0]), blocks(N, self.tile[1])
         return (across, down) if self.rows_along == "y" else (down, across)
+
+
+@dataclass(frozen=True)
+class AnyTile(Gemm):
+    """A multiplication whose launch decides how large its tiles are: a block of T × T threads computes T × T elements.
+
+    It is launched with dynamic shared memory for a tile of A and one of B.  sides: T of the cases, in turns.
+    """
+
+    sides: tuple[int, ...] = (16, 8, 32)
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Whole tiles of every side, no two sizes alike."""
+        return tuple(
+            Case({"M": a * T, "N": b * T, "K": c * T}, block=(T, T))
+            for T in self.sides
+            for a, b, c in ((1, 2, 3), (2, 1, 1))
+        )
+
+    def prepare(self, case: Case) -> Setup:
+        T = case.block[0]
+        grid = blocks(case.sizes["N"], T), blocks(case.sizes["M"], T)
+        return replace(super().prepare(case), grid=grid, block=case.block, shared_bytes=2 * T * T * 4)
+
+    def _inputs(self, case: Case) -> slips.Inputs:
+        T = case.block[0]
+        return replace(super()._inputs(case), tiles=Tiles(BM=T, BN=T, BK=T))

@@ -38,10 +38,10 @@ LAST = "10"  # the last notebook whose kernel is a rung; those of notebook 12 sh
 
 
 def rungs() -> tuple[Blank, ...]:
-    """The blanks that multiply matrices, in the order of the course. One with alpha and beta completes the rung before
-    it, and is none of its own."""
+    """The blanks that multiply matrices, in the order of the course. One with alpha and beta, or with another room for
+    its tiles, completes the rung before it, and is none of its own."""
     blanks = (one for one in EXERCISES if isinstance(one, Blank) and one.notebook <= LAST)
-    return tuple(one for one in blanks if isinstance(one.problem, Gemm) and not one.problem.scaled)
+    return tuple(one for one in blanks if type(one.problem) is Gemm and not one.problem.scaled)
 
 
 def kernel_of(blank: Blank, source: str) -> OwnKernel:
