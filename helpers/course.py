@@ -16,16 +16,19 @@ from __future__ import annotations
 import keyword
 from dataclasses import dataclass, replace
 
+import numpy as np
 from IPython import get_ipython
 from IPython.core.error import UsageError
 from IPython.display import display
 
 from gemm_kernels import OwnKernel
-from helpers import compiler, plan
+from helpers import compiler, plan, run
 from helpers.analysis import memories
+from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
 from helpers.draw import machine as machine_picture
 from helpers.draw import theme
+from helpers.draw.sectors import sectors_figure
 from helpers.draw.tables import Table
 from helpers.exercises import get
 from helpers.exercises.framework import kept, rungs
@@ -111,6 +114,24 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None) -> OwnKernel:
         raise ValueError(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
     written = exercise.written
     return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})")
+
+
+def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A · B by the multiplication that the course goes on with under this name, on whichever device there is.
+
+    A (M, K) and B (K, N) are float32; the result (M, N) is one that every element was written of. ValueError where the
+    name is no multiplication; LaunchFailed, or the simulator's error, where the launch does not come to its end.
+    """
+    return run.multiply(kernel(name), A, B)
+
+
+def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
+    """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if others
+    than the kernel was written for."""
+    launch = kernel(name).launch(1024, 1024, 1024)
+    launch = launch.in_blocks(*block) if block else launch
+    title = f"{name}, block {theme.index((*launch.block[:2], 0))}: warp 0, k = 0"
+    return sectors_figure(gemm_accesses(run.record(launch)), title)
 
 
 def my_ladder(size: int = rungs.SHOWN) -> Table:

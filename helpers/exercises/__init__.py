@@ -8,9 +8,8 @@ to be pasted. There are three of them, in this order:
     barriers = exercises.get("barriers")    # with `from helpers import exercises` among the imports
     barriers                                # shows its title, difficulty and task
 
-    my_kernel = r'''…'''                    # the starter: a whole kernel, which the learner edits
-    display(barriers.show(my_kernel))       # what *this* kernel touches, drawn from recorded addresses
-    barriers.check(my_kernel)               # compiled, run, sanitized, compared, measured, explained
+    %%cuda barriers                         # and below it the starter: a kernel, which the learner edits. The cell
+    …                                       # is compiled, run, sanitized, compared, measured, explained, and drawn
 
     barriers.hint()                         # three hints and the solution, folded until they are opened
 

@@ -119,10 +119,9 @@ def test_a_wrong_number_is_diagnosed_in_the_notebook(page):
 def test_a_wrong_kernel_is_diagnosed_and_a_right_one_accepted(page):
     exercise = exercises.get("column_major")
     slip = exercise.wrong[1]
-    before, after = 'my_kernel = r"""', '"""\ncolumn_major.check(my_kernel)'
-    cell = answer(page, "column_major.check", before + exercise.marked.version(slip.version) + after)
+    cell = answer(page, "%%cuda column_major", f"%%cuda column_major{exercise.marked.version(slip.version)}")
     expect(cell.locator(".jp-OutputArea")).to_contain_text(f"Why: {slip.because}")
-    cell = answer(page, "column_major.check", before + exercise.solved + after)
+    cell = answer(page, "%%cuda column_major", f"%%cuda column_major{exercise.solved}")
     expect(cell.locator(".jp-OutputArea")).to_contain_text("✔")
     assert page.locator(STDERR).count() == page.locator(ERROR).count() == 0
 
@@ -160,8 +159,8 @@ def test_what_was_solved_is_remembered_after_a_restart_of_the_kernel(page):
     page.get_by_title("Restart the kernel", exact=True).first.click()
     page.locator(".jp-Dialog").get_by_text("Restart", exact=True).click()
     remembered = "from helpers import exercises\nexercises.progress_map()  # after the restart"
-    answer(page, "column_major.hint()", remembered)
+    answer(page, "n03.predict_gain()", remembered)
     output = page.locator(".jp-CodeCell", has_text="# after the restart").locator(".jp-OutputArea")
-    expect(output).to_contain_text("● Column-major matrices")
+    expect(output).to_contain_text("● Write it: column-major matrices")
     expect(output).to_contain_text("◐ Sectors by hand")
     expect(output).to_contain_text("○ A block that helps")

@@ -15,7 +15,7 @@ CAUGHT = [
     ("beta", "A[row * K + k]", "A[row * M + k]", slips.sentence("A_width_M")),
     ("beta", "++k", "k += 2", "expected"),
     ("flat_block", "threadIdx.x % 16", "threadIdx.x % 15", "race in global memory"),
-    ("column_major", "k + col * K", "k + row * K", slips.sentence("B_by_row")),
+    ("column_major", "col * K + k", "row * K + k", slips.sentence("B_by_row")),
     ("barriers", "__syncthreads();\n    }", "}\n    __syncthreads();", "race in shared memory"),
     ("tile_edges", "row < M && col < N)", "row <= M && col < N)", "outside the arrays"),
     ("tile_edges", "row < M && k0 + x < K", "row < M && k0 + x < K - 1", "expected"),

@@ -72,11 +72,6 @@ class Blank(KernelExercise):
         """Three hints and the solution, each folded until it is opened; with a step, 1 to 3, that hint alone."""
         return super().hint(step) if step is not None else Hints(self.hints, Plain(self.solved))  # type: ignore[arg-type]
 
-    def cells(self) -> tuple[str, ...]:
-        """The notebook cells in which the blank is filled."""
-        head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
-        return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
-
     def skip(self) -> Plain:
         """Go on with the course's solution, and read it. A kernel of the learner's that was accepted stays."""
         if kept.source(self.name) is None:

@@ -156,11 +156,8 @@ class KernelExercise(Exercise):
 
     def cells(self) -> tuple[str, ...]:
         """The notebook cells in which the exercise is solved."""
-        return (
-            f'{self.name} = exercises.get("{self.name}")\n{self.name}',
-            f'my_kernel = r"""{self.starter}"""\ndisplay({self.name}.show(my_kernel))\n{self.name}.check(my_kernel)',
-            f"{self.name}.hint()",
-        )
+        head = f'{self.name} = exercises.get("{self.name}")\n{self.name}'
+        return head, f"%%cuda {self.name}{self.starter}".rstrip("\n"), f"{self.name}.hint()"
 
 
 def code_of(source: str) -> list[str]:
