@@ -14,18 +14,18 @@ NOBODY = -1
 
 @dataclass(frozen=True)
 class Latency:
-    """Cycles from issuing an instruction to the first one that can use its result; an order of magnitude."""
+    """Cycles from issuing an instruction to the first one that can use its result."""
 
     what: str
     cycles: int
 
 
-# Arithmetic: CUDA C++ Programming Guide, "Multiprocessor Level" (4 cycles since compute capability 7.0). Memory: in
-# round numbers, from microbenchmarks of Ampere, Ada and Hopper (Luo et al., "Benchmarking and Dissecting the Nvidia
-# Hopper GPU Architecture", 2024). They vary from GPU to GPU, and with the queue in front of the memory.
+# Arithmetic: CUDA C++ Programming Guide, "Multiprocessor Level" (4 cycles since compute capability 7.0). Memory: as
+# measured on an H200 with nothing else under way (recordings/nvidia-h200/memories.json; a test compares them). They
+# vary from GPU to GPU, and grow with the queue in front of the memory.
 FMA = Latency("a multiply-add", 4)
-SHARED = Latency("a load from shared memory", 30)
-GLOBAL = Latency("a load from global memory", 500)
+SHARED = Latency("a load from shared memory", 23)
+GLOBAL = Latency("a load from main memory", 690)
 
 
 @dataclass(frozen=True)

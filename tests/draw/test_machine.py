@@ -6,6 +6,7 @@ from helpers import course, devices, plan
 from helpers.analysis.memories import PLACES, machine
 from helpers.draw.machine import A_FLOAT, HERE_A_FLOAT, here_figure, machine_figure
 from helpers.measure.recordings import NoRecording
+from helpers.models import latency
 from helpers.plan import Mark
 
 
@@ -28,6 +29,11 @@ def test_each_memory_is_nearer_and_faster_than_the_one_below_it(h200):
     assert tuple(one.place for one in h200.memories) == PLACES
     for far, near in zip(h200.memories, h200.memories[1:], strict=False):
         assert near.latency < far.latency and near.bytes_per_cycle > far.bytes_per_cycle
+
+
+def test_the_latencies_of_the_model_of_a_scheduler_are_the_measured_ones(h200):
+    measured = {place: h200.memory(place).latency for place in ("shared", "hbm")}
+    assert measured == {"shared": latency.SHARED.cycles, "hbm": latency.GLOBAL.cycles}
 
 
 def test_main_memory_delivers_what_was_measured_and_less_than_the_data_sheet_says(h200):

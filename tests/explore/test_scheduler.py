@@ -45,10 +45,10 @@ def test_the_explorers_picture_keeps_its_height():
 
 def test_the_twin_goes_from_an_idle_scheduler_to_a_busy_one():
     assert plain(scheduler.small_multiples().caption) == (
-        "From 3 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
+        "From 5 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
     )
     warps_alone = [scheduler.Choice(warps, 1) for warps in (1, 4)]
-    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 3 % of the cycles (1 warp) to 13 % (4 warps)."
+    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 5 % of the cycles (1 warp) to 20 % (4 warps)."
     with pytest.raises(ValueError, match="at least one"):
         schedulers_figure([], "none")
 

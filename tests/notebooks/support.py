@@ -20,6 +20,7 @@ from gemm_kernels import get
 from helpers import devices, exercises, plan
 from helpers.analysis.ladder import Ladder, ladder_of
 from helpers.authoring.notebooks import form, speaker
+from helpers.authoring.notebooks.glossary import LINK as LINKED_TERM
 from helpers.exercises import Verdict
 from helpers.measure import profiles
 
@@ -27,7 +28,6 @@ FOLDER = plan.FOLDER
 NUMBERS = plan.course().numbers
 H200 = devices.get("NVIDIA H200")
 SIZES = (256, 512, 1024, 2048, 4096, 8192)
-LINKED_TERM = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md\)")
 WORDS = {
     word: number
     for number, word in enumerate(

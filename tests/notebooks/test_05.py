@@ -100,3 +100,33 @@ def test_the_cell_of_the_function_takes_the_solution():
     whole = n05.BLOCKS_THAT_FIT.solved.text
     body = whole.split("\n", 1)[1]
     assert answered("05", "occupancy_function.check", "    return None", body).passed is True
+
+
+def test_the_room_of_the_small_case_is_divided_as_the_text_says():
+    side, floats, last, first, row, col, width, place, again, start, offset, found = said(
+        "05",
+        r"for T = (\d+): a tile has (\d+) floats, so As has room\[0\] to room\[(\d+)\], "
+        r"and Bs begins at room\[(\d+)\]\. "
+        r"Element \((\d), (\d)\) of a tile is its float 2 · (\d+) \+ 3 = (\d+): room\[(\d+)\] for As, and "
+        r"room\[(\d+) \+ (\d+)\] = room\[(\d+)\] for Bs",
+    )
+    assert floats == side**2 == first == start == last + 1 and width == side
+    assert place == again == offset == row * side + col and found == start + place
+
+
+def test_the_same_kernel_fills_the_sm_with_every_tile_and_not_with_room_that_nobody_uses():
+    registers = resources_of(course.kernel("room_at_launch"), H200.arch).registers
+    full = [occupancy(H200, T * T, registers, 8 * T * T).warps for T in (8, 16, 32)]
+    assert full == [H200.warps_per_sm] * 3 and "fill the SM with 64 warps" in prose("05")
+    assert occupancy(H200, 256, registers, 40000).warps < H200.warps_per_sm
+
+
+def test_a_second_block_pays_where_there_are_blocks_for_it():
+    def gain(size: int) -> float:
+        one, two = (recordings.gflops(get("double_buffered", BLOCKS=n), size, size, size).gflops for n in (1, 2))
+        return two / one - 1
+
+    assert 0.02 < gain(2048) < 0.08 and 0.02 < gain(4096) < 0.08 and gain(1024) < -0.02
+    blocks, sms = said("05", r"At 1024 the grid has (\d+) blocks for (\d+) SMs")
+    grid = get("double_buffered").grid(1024, 1024)
+    assert (blocks, sms) == (grid[0] * grid[1], H200.sms)

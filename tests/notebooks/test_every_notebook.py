@@ -6,16 +6,13 @@ import pytest
 from nbformat import NotebookNode
 
 from helpers import plan
-from helpers.authoring.notebooks import steps
+from helpers.authoring.notebooks import glossary, steps
 from helpers.authoring.pages import course
 from tests.notebooks.support import FOLDER, LINKED_TERM, NUMBERS, cells, linked_terms
 
-ROWS = [
-    tuple(re.sub(r"^\[(\d\d)\]\(.*", r"\1", cell.strip()) for cell in line.strip("|").split("|"))
-    for line in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines()
-    if line.startswith("|")
-][2:]
+ROWS = [(", ".join(one.terms), one.text, one.number) for one in glossary.entries()]
 
+LINKED_ENTRY = re.compile(r"\[\*\*([^\]*]+)\*\*\]\(glossary\.md(?:#([^)]*))?\)")
 EXERCISE = re.compile(r"exercises\.get\(|\.check\w*\(|\.hint\(|\A%%cuda ")
 
 
@@ -96,11 +93,24 @@ def test_a_notebook_with_a_kernel_says_what_limits_it_and_the_next_one_begins_th
     assert here.now is not None and here.then is not None
 
 
-def test_every_row_of_the_glossary_leads_to_its_notebook():
-    for row in (FOLDER / "glossary.md").read_text(encoding="utf-8").splitlines():
-        number = re.search(r"\[(\d\d)\]\((\S+)\) \|$", row)
-        if row.startswith("|") and not row.startswith(("| Term", "|---")):
-            assert number is not None and plan.course().notebook(number[1]).file == number[2], row
+def test_every_entry_of_the_glossary_leads_to_its_notebook():
+    text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
+    links = re.findall(r"\*Notebook \[(\d\d)\]\((\S+)\)\.\*$", text, re.MULTILINE)
+    assert len(links) == len(ROWS) == text.count("### ")
+    assert all(plan.course().notebook(number).file == file for number, file in links)
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_every_link_of_a_term_leads_to_its_entry(number):
+    anchors = {one.anchor for one in glossary.entries()}
+    targets = [found[2] for found in LINKED_ENTRY.finditer("\n".join(markdown(number)))]
+    assert targets and [target for target in targets if target not in anchors] == []
+
+
+def test_an_entry_whose_term_has_capitals_has_an_anchor_for_pages_that_know_small_letters_only():
+    text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
+    capitals = [one for one in glossary.entries() if one.terms[0] != one.terms[0].lower()]
+    assert capitals and all(f'<a id="{one.anchor}"></a>\n\n### {one.terms[0]}\n' in text for one in capitals)
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -29,7 +29,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from helpers import plan
-from helpers.authoring.notebooks import head
+from helpers.authoring.notebooks import glossary, head
 from helpers.draw import theme
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -117,6 +117,11 @@ def _mend_colab(notebook: NotebookNode) -> None:
 def _mend_head(cell: NotebookNode, notebook: NotebookNode) -> None:
     if cell is notebook.cells[0] and cell.cell_type == "markdown":
         cell.source = head.with_head(cell.source, plan.course(), plan.FOLDER)
+
+
+def _mend_terms(cell: NotebookNode, _: NotebookNode) -> None:
+    if cell.cell_type == "markdown":
+        cell.source = glossary.linked(cell.source)
 
 
 def _mend_source(cell: NotebookNode, _: NotebookNode) -> None:
@@ -224,6 +229,7 @@ def _position(cell: NotebookNode, notebook: NotebookNode) -> int:
 MENDERS = (
     Mender("has carriage returns or ends in blank lines", _mend_source),
     Mender(f"has another title, other minutes or other neighbours than {plan.FILE} says", _mend_head),
+    Mender("links a term to the glossary, but not to its entry there", _mend_terms),
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
     Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),

@@ -63,7 +63,10 @@ def visible_python(cell: NotebookNode) -> int:
 def table() -> str:
     """All notebooks in Markdown, with their sums."""
     lessons = [lesson(one) for one in plan.course().notebooks]
-    rows = ["| nb | minutes | CUDA lines to write | Python lines visible | cells | pictures |", "|---|--:|--:|--:|--:|--:|"]
+    rows = [
+        "| nb | minutes | CUDA lines to write | Python lines visible | cells | pictures |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
     facts = [(one.number, one.minutes, one.cuda, one.python, one.cells, one.pictures) for one in lessons]
     facts.append(("all", *(sum(column) for column in list(zip(*facts, strict=True))[1:])))
     return "\n".join([*rows, *(f"| {' | '.join(map(str, row))} |" for row in facts)])
