@@ -121,7 +121,7 @@ REFUSED = {
     "mbarrier": ('asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(0));', "the opcode mbarrier"),
     "a rounding of float64": ('double d; asm("div.rz.f64 %0, %1, %1;" : "=d"(d) : "d"((double)x[0])); x[0] = d;',
                               "div.rz.f64"),
-    "8-bit floats": ('unsigned short h; asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;" : "=h"(h) : "f"(x[0])); '
+    "8-bit floats": ('unsigned h; asm("cvt.rn.relu.f16x2.e4m3x2 %0, %1;" : "=r"(h) : "h"((short)x[0])); '
                      "x[0] = h;", "e4m3x2"),
 }  # fmt: skip
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from helpers.compiler import sass
-from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends import rules
@@ -413,7 +412,7 @@ def test_a_division_near_the_limits_takes_the_slow_path(a, b, careful):
         ("FADD.DENORM R0, R1, R2", "the modifier .DENORM"),
         ("IDP.2A R0, R1, R2, R3", "its form without types"),
         ("CS2R R0, SR_PM0", "the special register SR_PM0"),
-        ("IMMA.8816.S8.S8 R0, R1.ROW, R2.COL, R4", "the opcode IMMA"),
+        ("QMMA.16832.F32.E4M3.E4M3 R0, R1, R2, R4", "the opcode QMMA"),
         ("FADD R0, R1", "its form with 2 operands"),
         ("ISETP.AND P0, PT, R0, R1, PT", "its form without one of EQ, NE, LT, LE, GT, GE"),
         ("MUFU.RCP R0, R1.H1_H1", "the operand's modifier H1_H1"),
@@ -515,10 +514,3 @@ def test_a_nan_that_is_selected_keeps_the_bits_of_the_code():
     p = np.arange(LANES) % 2 == 0
     result = execute("FSEL R0, R1, +QNAN, P0", encoded(0x7FF00000), R1=np.ones(LANES, np.float32), P0=p)
     assert result["R0"][:2].tolist() == [bits(1.0), 0x7FF00000]
-
-
-def test_how_the_tensor_cores_of_an_architecture_add_is_not_guessed():
-    product = tensor_core.form(("16816", "F32"))
-    assert tensor_core.terms_at_once("sm_90a", product) == tensor_core.terms_at_once("sm_90", product)
-    with pytest.raises(Unknown, match="how the tensor cores of sm_100 add"):
-        tensor_core.terms_at_once("sm_100", product)

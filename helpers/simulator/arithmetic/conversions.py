@@ -53,7 +53,7 @@ def _plain(to: str, origin: str, modifiers: tuple[str, ...]) -> Callable:
         ("f64", "f16"): lambda a: a.astype(np.float64),
         ("f16", "f64"): lambda a: float32.to_float16(a, rounding),
         ("bf16", "f32"): lambda a: float32.to_bfloat16(a, rounding),
-        ("f32", "bf16"): float32.from_bfloat16,
+        ("f32", "bf16"): lambda a: (a.astype(np.uint32) << np.uint32(16)).view(np.float32),  # a NaN stays what it is
     }
     from_integer: dict[str, Callable] = {
         "f32": lambda a: float32.from_integer(a, rounding),

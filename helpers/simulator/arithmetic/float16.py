@@ -22,7 +22,9 @@ def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     function = _wide_function(name)
 
     def rounded(*operands):
-        return function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16)[()]
+        result = np.asarray(function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16))
+        nan = np.isnan(result)
+        return (np.where(nan, HALF_NAN, result) if nan.any() else result)[()]
 
     if "sat" in modifiers:
         # NaN and -0 become +0, as for float32.

@@ -235,13 +235,16 @@ def to_tf32(a, rounding: str = "rna"):
     """a rounded to TF32's 10 fraction bits (`cvt.rna.tf32.f32`): "rna" ties away from zero, "rn" to even, or "rz".
 
     The 13 bits that are dropped lie half-way at 0x1000: 0x3f801000 becomes 0x3f802000 by "rna", 0x3f800000 by "rn".
+    NaN becomes 0x7fffe000; by "rna", which the machine code spells out, it loses its 13 bits alone.
     """
     bits = _bits(a)
     if rounding == "rna":
         bits = bits + np.uint32(0x1000)
     elif rounding == "rn":
         bits = bits + np.uint32(0xFFF) + (bits >> 13 & 1)
-    return np.where(np.isnan(a), NAN, (bits & np.uint32(0xFFFFE000)).view(np.float32))[()]
+    kept = np.uint32(0xFFFFE000)
+    nan = _bits(a) & kept if rounding == "rna" else np.uint32(0x7FFFE000)
+    return np.where(np.isnan(a), nan, bits & kept).view(np.float32)[()]
 
 
 # ---- approximations -----------------------------------------------------------------------------------------------

@@ -1,11 +1,21 @@
-"""The matrix product of a warp, HMMA and `mma.sync`: D = A · B + C for small tiles spread over 32 lanes.
+"""The matrix product of a warp, `mma.sync` and its HMMA, IMMA, DMMA and BMMA: D = A · B + C for tiles over 32 lanes.
 
-Where the elements are: PTX ISA, 'Matrix Fragments for mma.m16n8k8' and 'mma.m16n8k16'.
+Where the elements are: PTX ISA, 'Matrix Fragments for mma.m16n8k16' and its neighbours. All follow one rule, with a
+lane's group g = lane / 4, its place p = lane % 4 in the group, and c elements in a register: register r of A holds of
+row g + 8 · (r % 2) the columns from 4c · (r / 2) + c · p; B is like one row of A for each of its columns; C has two
+neighbours in row g, columns 2p and 2p + 1, and two in row g + 8.
 
-How they are added: a tensor core takes some of the products at once (4, 8 or 16), exact, together with the number that
-they are added to. All are aligned to the largest exponent among them and cut, not rounded, to 24 bits and a few more;
-the sum is cut to float32. M. Fasi, N. J. Higham, M. Mikaitis and S. Pranesh found this by experiments ('Numerical
-behavior of NVIDIA tensor cores', PeerJ Computer Science 7:e330, 2021).
+How floating-point numbers are added: a tensor core takes some of the products at once (4, 8 or 16), exact, together
+with the number that they are added to. The largest exponent among them decides: each is cut, not rounded, a fixed
+number of bits below float32's last one, and the sum of what is left is exact. The exponent of a product is the sum of
+its factors' exponents, although the product may be twice as large; a subnormal number has the exponent of the smallest
+normal one. The sum is cut to float32, or rounded once to float16 (to nearest even; then what becomes zero is +0). M.
+Fasi, N. J. Higham, M. Mikaitis and S. Pranesh found that the terms are aligned and cut by experiments ('Numerical
+behavior of NVIDIA tensor cores', PeerJ Computer Science 7:e330, 2021), F. A. Khattak and M. Mikaitis the widths on
+Hopper ('Accurate models of NVIDIA tensor cores', 2025). What subnormal numbers and float16 sums do is from the
+recording of an NVIDIA H200, all of whose results this reproduces: tests/simulator/goldens/tensor_core.py.
+
+float64 is a chain of fused multiply-adds in the order of k. Integers wrap around, or saturate once, at the end.
 """
 
 from collections.abc import Sequence
@@ -13,44 +23,63 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.simulator.arithmetic import float32
+from helpers.simulator.arithmetic import float64
 from helpers.simulator.errors import Unknown
 
-LANE = np.arange(32)
-ROW, PAIR = LANE // 4, LANE % 4
-N = 8
+GROUPS, PLACES = 8, 4  # lane = 4 · group + place
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "b1": 1}
+# Of a factor's format: bits of the fraction, the smallest exponent, and how far left its bits stand in a float32.
+_FRACTION = {"f16": 10, "bf16": 7, "tf32": 10}
+_SMALLEST = {"f16": -14, "bf16": -126, "tf32": -126, "f32": -126}
+_OF_ZERO = np.int16(-9000)  # an exponent that decides nothing, alone or with another one
+_AT_ONCE = 64  # warps whose products are in the cache together
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A shape and its types: C is (16, 8), A (16, k), B (k, 8)."""
+    """A shape and its types, by PTX's names: C is (m, 8), A (m, k), B (k, 8).
 
+    saturates: whether an integer that is too large becomes the largest one.
+    """
+
+    m: int
     k: int
-    type_: str  # "F16", "BF16" or "TF32"
-    result: str  # "F32" or "F16"
+    a: str
+    b: str
+    result: str
+    saturates: bool = False
 
     @property
     def a_registers(self) -> int:
-        return 16 * self.k * (4 if self.type_ == "TF32" else 2) // 128
+        """32-bit registers of a lane that hold A."""
+        return self.m * self.k * BITS[self.a] // 1024
 
     @property
     def b_registers(self) -> int:
-        return self.a_registers // 2
+        """32-bit registers of a lane that hold B."""
+        return 8 * self.k * BITS[self.b] // 1024
 
     @property
     def c_registers(self) -> int:
-        return 4 if self.result == "F32" else 2
+        """32-bit registers of a lane that hold C, and D."""
+        return self.m * {"f64": 16, "f16": 4}.get(self.result, 8) // 32
 
 
-def form(words: Sequence[str]) -> Form:
-    """The form that the words of an opcode name: ("16816", "F32", "BF16"). Unknown if it is not modelled."""
-    shape, result, *modifiers = (*words, "", "")
-    k = {"16816": 16, "1688": 8, "1684": 4}.get(shape)
-    type_ = next((part for part in modifiers if part in ("BF16", "TF32")), "F16")
-    known = result in ("F16", "F32") and set(modifiers) <= {"F32", "F16", "BF16", "TF32", ""}
-    if k is None or not known or (k == 4) and type_ != "TF32" or (k == 16) and type_ == "TF32":
-        raise Unknown(f"a product of matrices {'.'.join(words)}")
-    return Form(k, type_, result)
+# The shapes of each type, (m, k) as SASS writes them, by opcode.
+_SHAPES = {
+    "f16": {(16, 16), (16, 8)}, "bf16": {(16, 16), (16, 8)}, "tf32": {(16, 8), (16, 4)},
+    "f64": {(8, 4), (16, 4), (16, 8), (16, 16)}, "s8": {(8, 16), (16, 16), (16, 32)}, "b1": {(16, 256)},
+}  # fmt: skip
+
+
+def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False) -> Form:
+    """The form with these sizes and types. Raises Unknown if no tensor core that is modelled has it."""
+    same = a == b or {a, b} == {"s8", "u8"}
+    results = {"f16": ("f32", "f16"), "f64": ("f64",), "bf16": ("f32",), "tf32": ("f32",)}.get(a, ("s32",))
+    shapes = _SHAPES.get("s8" if a in ("s8", "u8") else a, set())
+    if not same or result not in results or (m, k) not in shapes or saturates and a not in ("s8", "u8"):
+        raise Unknown(f"a product of matrices m{m}n8k{k} {result} {a} {b}")
+    return Form(m, k, a, b, result, saturates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +93,11 @@ class Addition:
 def terms_at_once(arch: str, form: Form) -> Addition:
     """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 on Hopper.
 
-    Unknown for one whose tensor cores nobody has looked at.
+    Unknown for one whose tensor cores nobody has looked at. Integers and float64 do not depend on it.
     """
-    width = 4 if form.type_ == "TF32" else 2
+    if form.a not in _FRACTION:
+        return Addition(form.k, 0)
+    width = BITS[form.a] // 8
     match arch.removesuffix("a"):
         case "sm_75":
             return Addition(4, 0)
@@ -78,104 +109,183 @@ def terms_at_once(arch: str, form: Form) -> Addition:
 
 
 def multiply(form: Form, a: list, b: list, c: list, addition: Addition) -> list[np.ndarray]:
-    """The registers of D. Each of `a`, `b`, `c` lists registers as uint32 (…, 32), one value a lane."""
-    left, right = _a_matrix(form, a), _b_matrix(form, b)
-    total = _c_matrix(form, c)
+    """The registers of D as int32 or float32. `a`, `b`, `c` list registers as uint32 (…, 32), one value a lane."""
+    shape = np.broadcast_shapes(*(np.shape(register) for register in (*a, *b, *c)))
+    a, b, c = (np.stack([np.broadcast_to(r, shape).reshape(-1, 32) for r in part]) for part in (a, b, c))
+    warps = a.shape[1]
+    parts = [
+        _multiply(form, *(registers[:, first : first + _AT_ONCE] for registers in (a, b, c)), addition)
+        for first in range(0, warps, _AT_ONCE)
+    ]
+    registers = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+    dtype = np.float32 if form.result == "f32" else np.int32
+    return [register.view(dtype).reshape(shape) for register in registers]
+
+
+def _multiply(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, addition: Addition) -> np.ndarray:
+    """D's registers from those of A, B and C, each (registers, warps, 32) of uint32."""
+    left = _factor(a, BITS[form.a], form.m // 8)
+    right = _factor(b, BITS[form.b], 1)
+    total = _unfold_sum(c, form)
+    if form.result == "f64":
+        for k in range(form.k):
+            total = _fma_keeping_nan(left[k][:, None], right[k][None], total)
+        return _fold_sum(total, form)
+    if form.result == "s32":
+        x, y = _whole(left, form.a), _whole(right, form.b)
+        sums = np.einsum("kmw,knw->mnw", x, y).astype(np.int64) + total.view(np.int32)
+        limits = np.iinfo(np.int32)
+        sums = np.clip(sums, limits.min, limits.max) if form.saturates else sums
+        return _fold_sum(sums.astype(np.uint64).astype(np.uint32), form)
+    return _fold_sum(_floating(form, left, right, total, addition), form)
+
+
+# ---- registers and matrices, the warps last
+
+
+def _factor(registers: np.ndarray, bits: int, rows: int) -> np.ndarray:
+    """(k, 8 · rows, warps) elements as unsigned integers from (registers, warps, 32) words of uint32."""
+    count, warps = registers.shape[0], registers.shape[1]
+    if bits == 64:
+        words = np.stack([registers[0::2], registers[1::2]], axis=-1).view(np.uint64)
+    elif bits == 1:
+        words = registers[..., None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)
+    else:
+        words = np.ascontiguousarray(registers)[..., None].view(f"u{bits // 8}")
+    count, parts = words.shape[0], words.shape[-1]
+    words = words.reshape(count // rows, rows, warps, GROUPS, PLACES, parts)
+    return words.transpose(0, 4, 5, 1, 3, 2).reshape(count // rows * PLACES * parts, rows * GROUPS, warps)
+
+
+def _unfold_sum(registers: np.ndarray, form: Form) -> np.ndarray:
+    """(m, 8, warps) elements of C as unsigned integers."""
+    warps, rows = registers.shape[1], form.m // 8
+    if form.result == "f64":
+        words = np.stack([registers[0::2], registers[1::2]], axis=-1).view(np.uint64)[..., 0]
+    elif form.result == "f16":
+        words = np.ascontiguousarray(registers)[..., None].view(np.uint16).transpose(0, 3, 1, 2)
+    else:
+        words = registers
+    words = words.reshape(rows, 2, warps, GROUPS, PLACES)
+    return words.transpose(0, 3, 4, 1, 2).reshape(form.m, 8, warps)
+
+
+def _fold_sum(matrix: np.ndarray, form: Form) -> np.ndarray:
+    """(registers, warps, 32) of uint32 from (m, 8, warps) elements."""
+    warps, rows = matrix.shape[2], form.m // 8
+    words = matrix.reshape(rows, GROUPS, PLACES, 2, warps).transpose(0, 3, 4, 1, 2).reshape(rows, 2, warps, 32)
+    if form.result == "f64":
+        halves = np.ascontiguousarray(words).view(np.uint32).reshape(rows * 2, warps, 32, 2)
+        return np.ascontiguousarray(halves.transpose(0, 3, 1, 2)).reshape(rows * 4, warps, 32)
+    if form.result == "f16":
+        return words[:, 0].astype(np.uint32) | (words[:, 1].astype(np.uint32) << np.uint32(16))
+    return np.ascontiguousarray(words).reshape(rows * 2, warps, 32)
+
+
+def _whole(elements: np.ndarray, type_: str) -> np.ndarray:
+    """Integers as float64, in which their products and sums are exact and fast."""
+    return (elements.view(np.int8) if type_ == "s8" else elements).astype(np.float64)
+
+
+def _fma_keeping_nan(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The bits of a · b + c. A NaN among them comes through, made quiet, b's before c's before a's; one that arises has
+    its sign set."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        result = np.asarray(float64.fma(*(bits.view(np.float64) for bits in (a, b, c))))
+    bits = np.where(np.isnan(result), np.uint64(0xFFF8_0000_0000_0000), result.view(np.uint64))
+    for given in (a, c, b):
+        nan = np.isnan(given.view(np.float64))
+        if nan.any():
+            bits = np.where(nan, given | np.uint64(0x0008_0000_0000_0000), bits)
+    return bits
+
+
+# ---- floating-point sums
+
+
+def _floating(form: Form, left: np.ndarray, right: np.ndarray, total: np.ndarray, addition: Addition) -> np.ndarray:
+    """The bits of left (k, m, w) · right (k, 8, w) + total (m, 8, w), a few products at a time."""
+    x, y = _parts(left, form.a), _parts(right, form.b)
     for first in range(0, form.k, addition.products):
         some = slice(first, first + addition.products)
-        total = _add(left[..., :, some], right[..., some, :], total, addition.extra_bits)
-    return _c_registers(form, total)
+        total = _add(form, [p[some] for p in x], [p[some] for p in y], total, addition.extra_bits)
+    return total
 
 
-def _decode(form: Form, register) -> np.ndarray:
-    """The elements of a register as float64, shape (…, 32, elements)."""
-    if form.type_ == "TF32":
-        bits = np.asarray(register) & np.uint32(0xFFFFE000)
-        return bits.view(np.float32).astype(np.float64)[..., None]
-    halves = np.ascontiguousarray(register)[..., None].view(np.uint16)
-    if form.type_ == "BF16":
-        return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    return halves.view(np.float16).astype(np.float64)
+def _as_float32(bits: np.ndarray, type_: str) -> np.ndarray:
+    """Elements of any of the formats as float32, which holds them all."""
+    if type_ == "f16":
+        return bits.view(np.float16).astype(np.float32)
+    if type_ == "bf16":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return (bits & np.uint32(0xFFFFE000) if type_ == "tf32" else bits).view(np.float32)
 
 
-def _a_matrix(form: Form, registers: list) -> np.ndarray:
-    """(…, 16, k): registers cycle through rows (g, g + 8) first, then through the halves of k."""
-    shape = np.shape(registers[0])[:-1]
-    matrix = np.empty((*shape, 16, form.k))
-    for number, register in enumerate(registers):
-        elements = _decode(form, register)
-        count = elements.shape[-1]
-        for part in range(count):
-            column = PAIR * count + part + number // 2 * 4 * count
-            matrix[..., ROW + 8 * (number % 2), column] = elements[..., part]
-    return matrix
+def _parts(bits: np.ndarray, type_: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(significand in (-2, 2) as float32, exponent as int16, the number itself) of elements."""
+    number = _as_float32(bits, type_)
+    smallest = _SMALLEST[type_]
+    fields = number.view(np.uint32)
+    exponent = ((fields >> np.uint32(23)) & np.uint32(0xFF)).astype(np.int16) - np.int16(127)
+    significand = ((fields & np.uint32(0x807FFFFF)) | np.uint32(0x3F800000)).view(np.float32)
+    low = exponent < smallest  # subnormal in its format, or zero
+    if np.count_nonzero(low):
+        shifted = np.ldexp(number[low], 60) * np.float32(2.0 ** (-smallest - 60))
+        significand[low] = shifted
+        exponent[low] = np.where(shifted == 0, _OF_ZERO, smallest)
+    return significand, exponent, number
 
 
-def _b_matrix(form: Form, registers: list) -> np.ndarray:
-    """(…, k, 8): a lane's column is its group, its rows as the columns of A."""
-    shape = np.shape(registers[0])[:-1]
-    matrix = np.empty((*shape, form.k, N))
-    for number, register in enumerate(registers):
-        elements = _decode(form, register)
-        count = elements.shape[-1]
-        for part in range(count):
-            matrix[..., PAIR * count + part + number * 4 * count, ROW] = elements[..., part]
-    return matrix
+def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, extra_bits: int) -> np.ndarray:
+    """The bits of total (m, 8, w) after some more products: left (k, m, w) · right (k, 8, w)."""
+    (x, x_exponent, x_number), (y, y_exponent, y_number) = left, right
+    c, c_exponent, c_number = _parts(total, form.result)
+    exponents = x_exponent[:, :, None] + y_exponent[:, None]
+    largest = np.maximum(exponents.max(axis=0), c_exponent)
+    np.maximum(largest, np.int16(-126), out=largest)
+    # Of each term count the units in the place of the last bit that is kept.
+    places = np.int16(23 + extra_bits)
+    with np.errstate(invalid="ignore", over="ignore"):
+        terms = x[:, :, None] * y[:, None]
+        terms *= _power(exponents - largest + places)
+        np.trunc(terms, out=terms)
+        units = terms.sum(axis=0, dtype=np.float64)
+        units += np.trunc(c * _power(c_exponent - largest + places))
+        value = np.ldexp(units, largest.astype(np.int32) - np.int32(places))
+        result = _cut(value) if form.result == "f32" else _rounded(value)
+    if not all(np.isfinite(numbers).all() for numbers in (x_number, y_number, c_number)):
+        result = _with_specials(result, x_number, y_number, c_number)
+    return result
 
 
-def _c_matrix(form: Form, registers: list) -> np.ndarray:
-    """(…, 16, 8) as float64."""
-    shape = np.shape(registers[0])[:-1]
-    matrix = np.empty((*shape, 16, N))
-    for number, register in enumerate(registers):
-        if form.result == "F32":
-            values = np.asarray(register).view(np.float32).astype(np.float64)
-            matrix[..., ROW + 8 * (number // 2), 2 * PAIR + number % 2] = values
-        else:
-            halves = np.ascontiguousarray(register)[..., None].view(np.float16).astype(np.float64)
-            for part in range(2):
-                matrix[..., ROW + 8 * number, 2 * PAIR + part] = halves[..., part]
-    return matrix
+def _power(exponents: np.ndarray) -> np.ndarray:
+    """2 to these powers as float32; what is below its range is as good as zero here."""
+    return ((np.maximum(exponents, np.int16(-126)) + np.int16(127)).astype(np.int32) << np.int32(23)).view(np.float32)
 
 
-def _c_registers(form: Form, matrix: np.ndarray) -> list[np.ndarray]:
-    if form.result == "F32":
-        return [
-            matrix[..., ROW + 8 * (number // 2), 2 * PAIR + number % 2].astype(np.float32) for number in range(4)
-        ]  # fmt: skip
-    registers = []
-    for number in range(2):
-        halves = [matrix[..., ROW + 8 * number, 2 * PAIR + part].astype(np.float16).view(np.uint16) for part in (0, 1)]
-        registers.append((halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))).view(np.int32))
-    return registers
-
-
-def _add(left: np.ndarray, right: np.ndarray, total: np.ndarray, extra_bits: int) -> np.ndarray:
-    """total (…, 16, 8) + left (…, 16, k) · right (…, k, 8), cut as the tensor core does."""
-    products = left[..., :, :, None] * right[..., None, :, :]  # exact in float64: (…, 16, k, 8)
-    terms = np.concatenate([products, total[..., :, None, :]], axis=-2)
-    plain = terms.sum(axis=-2)
-    # The exponent of a product is the sum of its factors' exponents: the product itself may be up to twice as large.
-    exponents = (_exponent(left)[..., :, :, None] + _exponent(right)[..., None, :, :]).astype(np.int64)
-    exponents = np.concatenate([exponents, _exponent(total)[..., :, None, :]], axis=-2)
-    exponents = np.where(terms == 0, -10_000, exponents)
-    largest = exponents.max(axis=-2, keepdims=True)
-    unit = np.ldexp(1.0, np.maximum(largest, -126) - 23 - extra_bits)
-    whole = np.trunc(terms / unit)
-    exact = whole.sum(axis=-2) * unit[..., 0, :]
-    result = _cut(exact)
-    return np.where(np.isfinite(plain), result, np.where(np.isnan(plain), np.float64(float32.NAN), plain))
-
-
-def _exponent(values: np.ndarray) -> np.ndarray:
-    """floor(log2(|x|)); anything for 0."""
-    return np.frexp(values)[1].astype(np.int64) - 1
+def _with_specials(result: np.ndarray, x: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The result's bits where an infinity or NaN is among the terms."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+        plain = (x[:, :, None] * y[:, None]).sum(axis=0) + c
+        small = result.dtype == np.uint16
+        special = plain.astype(np.float16).view(np.uint16) if small else plain.astype(np.float32).view(np.uint32)
+    nan = result.dtype.type(0x7FFF if small else 0x7FFFFFFF)
+    return np.where(np.isfinite(plain), result, np.where(np.isnan(plain), nan, special))
 
 
 def _cut(values: np.ndarray) -> np.ndarray:
-    """The nearest float32 toward zero, as float64; too large values become infinite."""
-    nearest = values.astype(np.float32)
-    toward_zero = np.nextafter(nearest, np.float32(0))
-    cut = np.where(np.abs(nearest.astype(np.float64)) > np.abs(values), toward_zero, nearest)
-    cut = np.where(np.isinf(nearest), nearest, cut)
-    return cut.astype(np.float64)
+    """The bits of the nearest float32 toward zero of float64 numbers; 2^128 and more is infinite."""
+    kept = (values.view(np.uint64) & np.uint64(0xFFFF_FFFF_E000_0000)).view(np.float64)
+    small = np.abs(values) < 2.0**-126
+    if np.count_nonzero(small):
+        kept = np.where(small, np.ldexp(np.trunc(np.ldexp(values, 149)), -149), kept)
+    with np.errstate(over="ignore"):
+        return kept.astype(np.float32).view(np.uint32)
+
+
+def _rounded(values: np.ndarray) -> np.ndarray:
+    """The bits of the nearest float16; a number that becomes zero becomes +0."""
+    with np.errstate(over="ignore"):
+        bits = values.astype(np.float16).view(np.uint16)
+    return np.where((bits == 0x8000) & (values != 0), np.uint16(0), bits)

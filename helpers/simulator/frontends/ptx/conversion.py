@@ -4,7 +4,7 @@ import numpy as np
 
 from helpers.compiler import ptx
 from helpers.compiler.ptx import Immediate, Register, Special, Statement, Symbol, Vector
-from helpers.simulator.arithmetic import float32, integer
+from helpers.simulator.arithmetic import float8, float32, integer
 from helpers.simulator.arithmetic.conversions import INTEGERS, conversion
 from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
@@ -69,9 +69,11 @@ def _pack(t: Operands, type_: str, destination, source: Vector) -> Outcome:
 
 
 def convert(t: Operands, s: Statement) -> Outcome:
-    """cvt{.rounding}{.ftz}{.sat}.to.from d, a; to f16x2 and bf16x2 d, high, low."""
+    """cvt{.rounding}{.ftz}{.sat}.to.from d, a; to f16x2, bf16x2, e4m3x2 and e5m2x2 d, high, low."""
     to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
     destination, *sources = s.operands
+    if {to, origin} & {"e4m3x2", "e5m2x2"}:
+        return _convert_eight_bits(t, s)
     if to in ("bf16x2", "f16x2"):
         return _convert_pair(t, s, to.removesuffix("x2"))
     if len(sources) > 1:
@@ -101,6 +103,28 @@ def _convert_pair(t: Operands, s: Statement, to: str) -> Outcome:
         return low | (high << np.uint32(16))
 
     return t.result(destination, evaluate, DTYPES["u32"])
+
+
+def _convert_eight_bits(t: Operands, s: Statement) -> Outcome:
+    """cvt.rn.satfinite{.relu}.e4m3x2.{f32,f16x2}, cvt.rn{.relu}.f16x2.e4m3x2."""
+    to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
+    refuse_unknown(modifiers, ("rn", "satfinite", "relu"))
+    destination, *sources = s.operands
+    if to == "f16x2" and "relu" not in modifiers:
+        pair = t.read(sources[0], "u16")
+        function = lambda r: float8.to_halves(pair(r).astype(np.uint32), origin.removesuffix("x2"))  # noqa: E731
+        return t.result(destination, function, DTYPES["u32"])
+    name, relu = to.removesuffix("x2"), "relu" in modifiers
+    if origin == "f32":
+        high, low = (t.read(operand, "f32") for operand in sources)
+    elif origin == "f16x2":
+        word = t.read(sources[0], "u32")
+        half = lambda shift: lambda r: (word(r) >> np.uint32(shift)).astype(np.uint16).view(np.float16)  # noqa: E731
+        high, low = half(16), half(0)
+    else:
+        raise Unknown(f"a conversion from {origin} to {to}")
+    function = lambda r: float8.from_pair(high(r), low(r), name, relu).astype(np.uint16)  # noqa: E731
+    return t.result(destination, function, DTYPES["u16"])
 
 
 def convert_address(t: Operands, s: Statement) -> Outcome:

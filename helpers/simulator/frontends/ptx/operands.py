@@ -55,6 +55,7 @@ class Operands:
 
     def __init__(self, kernel: CompiledKernel, module: ptx.Module, function: ptx.Function) -> None:
         self.function = function
+        self.arch = kernel.arch
         self.slots: dict[str, int] = {}
         self.types: list[str] = []
         self.initial: list[np.generic] = []

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.arithmetic import comparisons, float32, float64, special_functions
+from helpers.simulator.arithmetic import comparisons, float8, float32, float64, special_functions
 from helpers.simulator.arithmetic.conversions import conversion
 from helpers.simulator.arithmetic.operations import operation
 from helpers.simulator.errors import Unknown
@@ -269,21 +269,61 @@ def float_to_float(t: Operands, s: sass.Statement) -> Compute:
 
 
 def pack_halves(t: Operands, s: sass.Statement) -> Compute:
-    """F2FP{.BF16,.F16}{.F32}.PACK_AB{.RZ} d, high, low: two float32 to two 16-bit floats in one register."""
+    """F2FP: two float32 to two 16-bit floats in one register, and the other conversions to and from narrow formats.
+
+    F2FP{.BF16,.F16}{.F32}.PACK_AB{.RZ} d, high, low; F2FP.TF32.F32.PACK_B{.RZ} d, a; and see `_eight_bits`.
+    """
+    if s.has("E4M3", "E5M2"):
+        return _eight_bits(t, s)
+    relu = s.has("RELU")
+    if s.has("TF32"):
+        destination, a = exactly(s, 2)
+        single, how = t.read(a, F4), "rz" if s.has("RZ") else "rn"
+        return Compute((t.target(destination),), lambda r: float32.to_tf32(_not_negative(single(r), relu), how))
     if not s.has("PACK_AB"):
         raise Unknown("other ways of packing")
     destination, high, low, *_ = at_least(s, 3, 4)
     rounding = _rounding(s)
     narrow = float32.to_bfloat16 if s.has("BF16") else float32.to_float16
-    relu = s.has("RELU")
     x, y = t.read(high, F4), t.read(low, F4)
 
     def convert(value):
-        value = np.where(value > 0, value, np.where(np.isnan(value), value, F4.type(0))) if relu else value
-        return _bits16(narrow(value, rounding)).view(U4)
+        return _bits16(narrow(_not_negative(value, relu), rounding)).view(U4)
 
     sixteen = np.uint32(16)
     return Compute((t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4))
+
+
+def _not_negative(value, relu: bool):
+    """.RELU of float32 numbers: NaN stays what it is."""
+    return np.where(value > 0, value, np.where(np.isnan(value), value, F4.type(0))) if relu else value
+
+
+def _eight_bits(t: Operands, s: sass.Statement) -> Compute:
+    """Two numbers of 8 bits in the low half of a register, to and from two float16, and from two float32.
+
+    F2FP.F16.E4M3.UNPACK_B d, a{.H1}; F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C d, a, RZ;
+    F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C d, high, low, RZ.
+    """
+    name, relu = "e4m3" if s.has("E4M3") else "e5m2", s.has("RELU")
+    if s.has("UNPACK_B"):
+        destination, a = exactly(s, 2)
+        shift = np.uint32(16 if a.modifiers == ("H1",) else 0)
+        if a.modifiers not in ((), ("H0",), ("H1",)):
+            raise Unknown(f"the part {a.modifiers[0]}")
+        word = t.read(replace(a, modifiers=()), U4)
+        return Compute((t.target(destination),), lambda r: float8.to_halves(word(r) >> shift, name).view(I4))
+    *operands, merged = at_least(s, 3, 4)
+    if not is_zero(merged) or not s.has("SATFINITE"):
+        raise Unknown("its form that merges or does not saturate")
+    destination, *sources = operands
+    if s.has("F32"):
+        high, low = (t.read(operand, F4) for operand in sources)
+        return Compute((t.target(destination),), lambda r: float8.from_pair(high(r), low(r), name, relu).view(I4))
+    (source,) = sources
+    halves = [(lambda r, part=part: _as_half(part(r))) for part in _parts(t, source)]
+    low, high = halves
+    return Compute((t.target(destination),), lambda r: float8.from_pair(high(r), low(r), name, relu).view(I4))
 
 
 def _bits16(value):

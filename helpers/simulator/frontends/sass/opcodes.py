@@ -142,7 +142,9 @@ ROWS: tuple[Op, ...] = (
     _op("F2IP", floating.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
     _op("F2F", floating.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
         reads_floats=True),
-    _op("F2FP", floating.pack_halves, "BF16 F16 F32 PACK_AB RELU RZ", counted="conversion", reads_floats=True),
+    _op("F2FP", floating.pack_halves,
+        "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C SATFINITE RELU RZ",
+        counted="conversion", reads_floats=True),
     _op("FRND", floating.round_to_whole, "FTZ F16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
         reads_floats=True),
     # ---- memory
@@ -176,7 +178,11 @@ ROWS: tuple[Op, ...] = (
     # ---- tensor cores
     _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
     _op("MOVM", matrix.transpose_matrix, "16 MT88"),
+    _op("STSM", matrix.store_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="st", since=90),
     _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor"),
+    _op("IMMA", matrix.multiply_matrices, "8816 16816 16832 S8 U8 SAT", counted="integer", pipe="tensor"),
+    _op("DMMA", matrix.multiply_matrices, "8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor", since=80),
+    _op("BMMA", matrix.multiply_matrices, "168256 AND POPC", counted="integer", pipe="tensor", since=80),
     # ---- lanes of a warp
     _op("SHFL", lanes.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
     _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),

@@ -1,0 +1,185 @@
+"""Tensor cores and narrow formats, bit for bit as an NVIDIA H200: goldens/tensor_core.py has the operands."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator.arithmetic import float8, tensor_core
+from helpers.simulator.errors import Unknown
+from tests.simulator.goldens import tensor_core as golden
+
+# Far from 1, fused multiply-adds of float64 are worked out with fractions, which takes long.
+SLOW_FOR_DOUBLES = ("any bits", "small", "large")
+
+
+@cache
+def recording():
+    return np.load(golden.RECORDING)
+
+
+def function(form, entry):
+    return simulator.RawModule(code=form.source, arch=golden.ARCH).get_function(entry)
+
+
+def groups(product):
+    """The first group of every kind, with its number; of most forms of float64 without those that take long."""
+    few = product.result == "f64" and product.shape != "m8n8k4"
+    return [
+        (number, kind, seed)
+        for number, (kind, seed) in enumerate(golden.groups())
+        if number % golden.ROUNDS == 0 and not (few and kind in SLOW_FOR_DOUBLES)
+    ]
+
+
+def expect(form, number, results, kind):
+    """The results have the digest that was recorded; if not, say what the first of them are."""
+    wanted = recording()[f"{form.name}|digests"][number]
+    if np.frombuffer(golden.digest(results), np.uint64)[0] != wanted:
+        kept = recording()[f"{form.name}|kept"][number]
+        wrong = np.argwhere(results[: len(kept)] != kept)
+        where = tuple(wrong[0]) if len(wrong) else None
+        shown = f"{results[where]:#x}, not {kept[where]:#x}, at {where}" if where else "beyond those that are kept"
+        pytest.fail(f"{form.name}, {kind}: the simulator's results are not the H200's: {shown}")
+
+
+@pytest.mark.parametrize("product", golden.PRODUCTS, ids=lambda product: product.name)
+def test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200(product):
+    kernel = function(product, "product")
+    for number, kind, seed in groups(product):
+        a, b, c = golden.operands(product, kind, seed)
+        d = np.full_like(c, 0xDEADBEEF)
+        with simulator.record(level="sass", checks="off"):
+            kernel((golden.GROUP // 4,), (32, 4), (a, b, c, d))
+        expect(product, number, d, kind)
+
+
+@pytest.mark.parametrize("name", ["m16n8k16 f32 f16 f16", "m16n8k16 f16 f16 f16", "m16n8k8 f32 tf32 tf32",
+                                  "m16n8k32 s32 s8 u8 satfinite", "m16n8k256 s32 b1 b1 and popc"])  # fmt: skip
+def test_ptx_multiplies_matrices_as_the_machine_code_does(name):
+    product = next(product for product in golden.PRODUCTS if product.name == name)
+    kernel = function(product, "product")
+    for number, kind, seed in groups(product)[::3]:
+        a, b, c = golden.operands(product, kind, seed)
+        d = np.full_like(c, 0xDEADBEEF)
+        with simulator.record(level="ptx", checks="off"):
+            kernel((golden.GROUP // 4,), (32, 4), (a, b, c, d))
+        expect(product, number, d, kind)
+
+
+# .relu of PTX's conversions to 16 bits and TF32 is not modelled; the machine code's is.
+LEVELS = [
+    (conversion, level)
+    for conversion in golden.CONVERSIONS
+    for level in ("sass", "ptx")
+    if level == "sass" or "relu" not in conversion.name or "satfinite" in conversion.name
+]
+
+
+@pytest.mark.parametrize(("conversion", "level"), LEVELS, ids=lambda value: getattr(value, "name", value))
+def test_every_conversion_to_a_narrow_format_is_bit_for_bit_the_one_of_an_h200(conversion, level):
+    kernel = function(conversion, "convert")
+    for number in golden.CONVERSION_SEEDS if level == "sass" else (0, 1, 5):
+        x = golden.conversion_operands(conversion, number)
+        y = np.zeros(x.shape[1], np.uint32)
+        with simulator.record(level=level, checks="off"):
+            kernel((x.shape[1] // 256,), (256,), (x, y, np.int32(x.shape[1])))
+        expect(conversion, number, y, number)
+
+
+def product_of(a, b, c, arch="sm_90"):
+    """One row of A times one column of B plus c, as the first element of an m16n8k16 product of float16."""
+    form = tensor_core.form(16, 16, "f16", "f16", "f32")
+    left, right = np.zeros((16, 16), np.float16), np.zeros((16, 8), np.float16)
+    left[0, : len(a)], right[: len(b), 0] = a, b
+    lane = np.arange(32)
+    row, pair = lane // 4, 2 * (lane % 4)
+    word = lambda matrix, y, x: np.stack([matrix[y, x], matrix[y, x + 1]], -1).view(np.uint32)[:, 0]  # noqa: E731
+    registers = [word(left, row + 8 * (r % 2), pair + 8 * (r // 2)) for r in range(4)]
+    columns = [word(np.ascontiguousarray(right.T), row, pair + 8 * r) for r in range(2)]
+    total = [np.full(32, np.float32(c)).view(np.uint32)] + [np.zeros(32, np.uint32)] * 3
+    return float(tensor_core.multiply(form, registers, columns, total, tensor_core.terms_at_once(arch, form))[0][0])
+
+
+def test_terms_are_cut_two_bits_below_a_float32_on_hopper_and_one_bit_on_ampere():
+    # 2^24 + 1/2 + 1/2 + 1/2 + 1/2: a quarter of 2^24's last bit each, and two units in the place of it together.
+    small = [2.0**-1] * 4
+    assert product_of([1.0] * 4, small, 2.0**24, "sm_90") == 2.0**24 + 2
+    assert product_of([1.0] * 4, small, 2.0**24, "sm_80") == 2.0**24
+    assert product_of([1.0] * 4, [1.0] * 4, 2.0**24, "sm_80") == 2.0**24 + 4
+
+
+def test_the_sum_is_cut_toward_zero_and_not_rounded():
+    assert product_of([1.0], [1.0 + 2.0**-1], 2.0**24) == 2.0**24  # 2^24 + 1.5 lies nearer to 2^24 + 2
+    assert product_of([1.0], [-1.0 - 2.0**-1], -(2.0**24)) == -(2.0**24)
+
+
+def test_a_small_product_that_a_larger_one_cuts_away_does_not_come_back_when_they_cancel():
+    assert product_of([2.0**15, 2.0**15, 2.0**-4], [2.0**12, -(2.0**12), 2.0**-4], 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "a", "b", "result"),
+    [(16, 16, "tf32", "tf32", "f32"), (8, 8, "f16", "f16", "f32"), (16, 16, "bf16", "bf16", "f16"),
+     (16, 16, "f16", "bf16", "f32"), (16, 32, "s8", "s8", "f32")],
+)  # fmt: skip
+def test_a_form_that_no_tensor_core_has_is_unknown(m, k, a, b, result):
+    with pytest.raises(Unknown, match="a product of matrices"):
+        tensor_core.form(m, k, a, b, result)
+
+
+def test_how_the_tensor_cores_of_an_architecture_add_is_not_guessed():
+    product = tensor_core.form(16, 16, "f16", "f16", "f32")
+    assert tensor_core.terms_at_once("sm_90a", product) == tensor_core.terms_at_once("sm_90", product)
+    with pytest.raises(Unknown, match="how the tensor cores of sm_100 add"):
+        tensor_core.terms_at_once("sm_100", product)
+
+
+def test_eight_bits_hold_what_their_formats_say():
+    largest = {name: float(float8.to_float32(np.uint8(form.largest), name)) for name, form in float8.FORMATS.items()}
+    assert largest == {"e4m3": 448.0, "e5m2": 57344.0}
+    assert float8.to_float32(np.uint8(1), "e4m3") == 2.0**-9
+    assert np.isnan(float8.to_float32(np.uint8(0x7F), "e4m3"))
+    assert np.isinf(float8.to_float32(np.uint8(0x7C), "e5m2"))
+    assert float8.from_float(np.float32([17.0, 19.0, 1e9, -np.inf]), "e4m3").tolist() == [0x58, 0x5A, 0x7E, 0xFE]
+
+
+MOVES = """
+extern "C" __global__ void move(const unsigned *in, unsigned *out) {
+    __shared__ __align__(16) unsigned tile[128];
+    const unsigned base = (unsigned)__cvta_generic_to_shared(tile);
+    const unsigned row = base + threadIdx.x % 32 * 16;
+    unsigned r[4];
+    for (int i = 0; i < 4; ++i) r[i] = in[i * 32 + threadIdx.x];
+    asm volatile("stmatrix.sync.aligned.m8n8.x4SUFFIX.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(row), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+    __syncthreads();
+    for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = tile[i * 32 + threadIdx.x];
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4SUFFIX.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(row) : "memory");
+    for (int i = 0; i < 4; ++i) {
+        unsigned turned;
+        asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(r[i]));
+        out[128 + i * 32 + threadIdx.x] = r[i];
+        out[256 + i * 32 + threadIdx.x] = turned;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrices_are_stored_loaded_and_transposed_as_ptx_says(level, transposed):
+    words = np.arange(256, dtype=np.uint16).view(np.uint32)
+    out = np.zeros(384, np.uint32)
+    source = MOVES.replace("SUFFIX", ".trans" if transposed else "")
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("move")
+    with simulator.record(level=level, checks="off"):
+        kernel((1,), (32,), (words, out))
+    held = words.view(np.uint16).reshape(4, 8, 8)  # lane i holds row i / 4, elements 2 · (i % 4) and the next one
+    turned = held.transpose(0, 2, 1)
+    stored, loaded, moved = (part.view(np.uint16).reshape(4, 8, 8) for part in out.reshape(3, 128))
+    np.testing.assert_array_equal(stored, turned if transposed else held)
+    np.testing.assert_array_equal(loaded, held)
+    np.testing.assert_array_equal(moved, turned)
