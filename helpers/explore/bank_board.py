@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import ipywidgets
 
@@ -62,7 +62,6 @@ class BankBoardExplorer(LiveExplorer):
         self.down = choice_slider("lanes down", LANES_DOWN, tile.down)
         self.bits = choice_slider("bits per lane", list(VECTORS), tile.bits)
         self.swizzle = switch("swizzle by exclusive or", tile.swizzle)
-        self._compiled: Launch | None = None
         rows = [
             [self.launch, self.place],
             [self.row_length, self.padding],
@@ -89,15 +88,14 @@ class BankBoardExplorer(LiveExplorer):
         else:
             self.warp.max = -(-launch.threads // WARP) - 1
 
-    def is_slow(self) -> bool:
-        return self.launch.value not in (None, self._compiled)
+    def needs(self) -> Iterable[Hashable]:
+        return [self.launch.value] if self.launch.value else []
 
     def draw(self) -> tuple[theme.Figure, str]:
         launch = self.launch.value
         if launch is None:
             return picture_of_tile(self.tile, whole=True), ""
         found = places(launch, self.warp.value)
-        self._compiled = launch
         with self.quiet():
             self._offer(list(found))
             self.request.max = len(found[self.place.value]) - 1

@@ -6,7 +6,7 @@ that a GPU would have. `explore()` is the explorer, `picture_of(choice)` what it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -127,7 +127,6 @@ class BarrierExplorer(LiveExplorer):
         self.tile = choice_slider("tile", [(f"T = {size}", size) for size in TILES], choice.tile)
         self.phase = number_slider("phase", choice.phase)
         self.phase.value = choice.phase
-        self._seen: set[tuple[int, int]] = set()
         rows = [[labelled("barriers", self.removed)], [self.phase] if self.own else [self.tile, self.phase]]
         super().__init__("Explorer: a tiled kernel with a barrier taken out.", rows, FIGURE_HEIGHT)
 
@@ -136,15 +135,14 @@ class BarrierExplorer(LiveExplorer):
         """What the controls say now."""
         return Choice(self.removed.value, self.tile.value, self.phase.value, self.own)
 
-    def is_slow(self) -> bool:
-        return (self.tile.value, self.removed.value) not in self._seen
+    def needs(self) -> Iterable[Hashable]:
+        return [(self.tile.value, self.removed.value)]
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
         data, _ = _staged(choice.own or get("shared_memory", T=choice.tile), choice.removed)
         with self.quiet():
             self.phase.max = len(data.phases) - 1
-        self._seen.add((choice.tile, choice.removed))
         return picture_of(self.choice), ""
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import ipywidgets
@@ -104,7 +104,6 @@ class CoalescingExplorer(LiveExplorer):
         self.k = number_slider("k", SHORT_K - 1)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
-        self._compiled: set[Launch] = set()
         rows = [[labelled("x is", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
@@ -133,14 +132,12 @@ class CoalescingExplorer(LiveExplorer):
         self.warp.max = min(self.choice.warps, 32) - 1
         self.k.max = self.kernel.value.shape[2] - 1
 
-    def is_slow(self) -> bool:
-        return self.kernel.value not in self._compiled
+    def needs(self) -> Iterable[Hashable]:
+        return [self.kernel.value]
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        drawn = picture_of(choice), speed_of(choice.launch)
-        self._compiled.add(self.kernel.value)
-        return drawn
+        return picture_of(choice), speed_of(choice.launch)
 
 
 class StepExplorer(LiveExplorer):

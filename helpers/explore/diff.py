@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
 from gemm_kernels import LADDER, Kernel, OwnKernel, get
@@ -40,17 +40,15 @@ class DiffExplorer(LiveExplorer):
     def __init__(self, kernels: Sequence[Kernel | OwnKernel], old: Kernel, new: Kernel | OwnKernel) -> None:
         names = [(kernel.name, kernel) for kernel in kernels]
         self.old, self.new = choice_list("from", names, old), choice_list("to", names, new)
-        self._counted: set[Kernel | OwnKernel] = set()
         super().__init__(
             "Explorer: what is new from kernel to kernel.", [[self.old, self.new]], HEIGHT, TextStage(HEIGHT)
         )
 
-    def is_slow(self) -> bool:
-        return not {self.old.value, self.new.value} <= self._counted
+    def needs(self) -> Iterable[Hashable]:
+        return self.old.value, self.new.value
 
     def draw(self) -> tuple[Step, str]:
         found = step_between(self.old.value, self.new.value)
-        self._counted |= {self.old.value, self.new.value}
         return found, self.new.value.idea
 
 

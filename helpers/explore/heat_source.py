@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 
 from gemm_kernels import LADDER, Kernel, Launch, OwnKernel, get, launch_of
@@ -45,16 +45,14 @@ class HeatSourceExplorer(LiveExplorer):
     def __init__(self, kernels: Sequence[Launch], first: Launch) -> None:
         self.launch = choice_list("kernel", [(launch.name, launch) for launch in kernels], first)
         self.level = choice_buttons("counted in", [(name, level) for level, name in theme.LEVELS.items()], "sass")
-        self._counted: set[tuple[Launch, str]] = set()
         rows = [[self.launch, labelled("counted in", self.level)]]
         super().__init__("Explorer: the cost of every line.", rows, HEIGHT, TextStage(HEIGHT))
 
-    def is_slow(self) -> bool:
-        return (self.launch.value, self.level.value) not in self._counted
+    def needs(self) -> Iterable[Hashable]:
+        return [(self.launch.value, self.level.value)]
 
     def draw(self) -> tuple[HeatSource, str]:
         found = source_of(self.launch.value, self.level.value)
-        self._counted.add((self.launch.value, self.level.value))
         return found, "Counted by the simulator; click a line to see what it was compiled to."
 
 

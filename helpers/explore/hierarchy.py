@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import ipywidgets
 
@@ -84,7 +84,6 @@ class HierarchyExplorer(LiveExplorer):
         self.lane_map = choice_list("lanes", [(name, name) for name in LANE_MAPS], ZIGZAG)
         self.warp = number_slider("warp", 0)
         self.lane = number_slider("lane", WARP - 1)
-        self._compiled: set[tuple[Launch, str]] = set()
         rows = [[self.launch, self.lane_map], [self.warp, self.lane]]
         super().__init__("Explorer: the tiles of block, warp and thread.", rows, FIGURE_HEIGHT)
 
@@ -92,14 +91,13 @@ class HierarchyExplorer(LiveExplorer):
         """As many warps as the block has."""
         self.warp.max = -(-self.launch.value.threads // WARP) - 1
 
-    def is_slow(self) -> bool:
-        return (self.launch.value, self.lane_map.value) not in self._compiled
+    def needs(self) -> Iterable[Hashable]:
+        return [(self.launch.value, self.lane_map.value)]
 
     def draw(self) -> tuple[theme.Figure, str]:
         launch, lane_map = self.launch.value, self.lane_map.value
         shown = with_lane_map(launch, lane_map)
         data = levels_of(shown)
-        self._compiled.add((launch, lane_map))
         if self.warp.value >= data.warps or not data.elements(self.warp.value):
             raise CannotShow(f"Warp {self.warp.value} of {data.name} stores nothing. Choose another warp.")
         picture = picture_of(launch, lane_map, self.warp.value, self.lane.value)

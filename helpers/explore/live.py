@@ -1,17 +1,19 @@
-"""An explorer that redraws when a control comes to rest: fit the controls to each other, draw, or say why not."""
+"""An explorer that redraws while a control moves: fit the controls to each other, draw, or say why not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import ipywidgets
 
 from helpers.analysis import CannotTell
 from helpers.compiler import CompileError
 from helpers.draw import theme
+from helpers.explore import frames
 from helpers.explore.controls import ChoiceList, stepped
+from helpers.explore.frames import Frame, Frames, Idle
 from helpers.explore.widgets import Explorer, Stage
 from helpers.measure.recordings import NoRecording
 from helpers.occupancy import DoesNotFit
@@ -33,8 +35,17 @@ SENTENCES = (CannotShow, CannotTell, SimulatorError, CompileError, DoesNotFit, N
 class LiveExplorer(Explorer):
     """Controls over a picture. A subclass makes its controls, calls `super().__init__` and says what to draw.
 
+    The browser sends a control's newest value when the one before has been drawn, so that a drag never queues. What was
+    drawn is kept, and while the learner looks at it the neighbouring settings are drawn.
+
     An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
     """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        explorer = super().__new__(cls, *args, **kwargs)
+        explorer._made_of = (args, kwargs)
+        explorer._original = None
+        return explorer
 
     def __init__(
         self, what: str, rows: Sequence[Sequence[ipywidgets.Widget]], height: int, stage: Stage | None = None
@@ -47,6 +58,10 @@ class LiveExplorer(Explorer):
         shown = [[stepped(one) if isinstance(one, ChoiceList) else one for one in row] for row in rows]
         super().__init__(what, shown, stage or Stage(height))
         self._settling = False
+        self._frames = Frames()
+        self._ready: set[Hashable] = set()  # what has been compiled and run
+        self._idle = Idle()
+        self._ahead: LiveExplorer | None = None
         for control in self.controls:
             control.observe(self._moved, names="value")
         self.update()
@@ -54,28 +69,35 @@ class LiveExplorer(Explorer):
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """Fit the controls' ranges and values to the one that moved (None: at the start). Draws nothing."""
 
-    def is_slow(self) -> bool:
-        """Whether the setting will take so long, for a compilation, that the learner should be told to wait."""
-        return False
+    def needs(self) -> Iterable[Hashable]:
+        """What takes so long, for a compilation, that the learner is told to wait when it is needed first."""
+        return ()
 
     def draw(self) -> tuple[theme.Figure, str]:
         """The picture of what the controls say, and the line of text under it. Raises one of SENTENCES instead."""
         raise NotImplementedError
 
     def update(self, moved: ipywidgets.Widget | None = None) -> None:
-        """Settle, then draw once."""
+        """Settle, then draw once, or show what was drawn before."""
         with self.quiet():
             self.settle(moved)
+        if self._original is not None:
+            return  # the one that draws ahead is told what to draw
+        self._idle.stop()
         try:
-            if self.is_slow():
+            setting = frames.setting_of(self.controls)
+            if self._is_slow():
                 self.stage.wait(WORKING)
-            self.stage.show(*self.draw())
-        except SENTENCES as error:
-            self.stage.say(str(error))
+            elif setting not in self._frames:
+                self.stage.begin()
+            self._show(self._frame(setting))
         except KeyboardInterrupt:
             self.stage.say(INTERRUPTED)
         finally:
             self.stage.busy.value = ""
+        if moved is not None:
+            todo = self._neighbours(moved)
+            self._idle.begin(lambda: self._draw_ahead(todo))
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
@@ -86,9 +108,80 @@ class LiveExplorer(Explorer):
         finally:
             self._settling = before
 
+    def _is_slow(self) -> bool:
+        return not self._ready.issuperset(self.needs())
+
+    def _frame(self, setting: Hashable) -> Frame:
+        """What there is to show for the controls as they stand, which is `setting`: kept, or drawn now."""
+        found = self._frames.get(setting)
+        if found is None:
+            needed, before = tuple(self.needs()), self._states()
+            try:
+                picture, words = self.draw()
+                prepared = self.stage.prepared(picture)
+            except SENTENCES as error:
+                prepared, words = None, str(error)
+            changed = zip(before, self._states(), strict=True)
+            states = {number: after for number, (old, after) in enumerate(changed) if old != after}
+            found = Frame(prepared, words, states)
+            self._ready.update(needed)
+            self._frames.keep(setting, found)
+        return found
+
+    def _states(self) -> tuple[frames.State, ...]:
+        return tuple(map(frames.state_of, self.controls))
+
+    def _show(self, frame: Frame) -> None:
+        with self.quiet():
+            for number, state in frame.controls.items():
+                frames.put(self.controls[number], state)
+        if frame.picture is None:
+            self.stage.say(frame.words)
+        else:
+            self.stage.put(frame.picture, frame.words)
+
     def _moved(self, change: Any) -> None:
         if not self._settling:
+            self._last = (change["old"], change["new"])
             self.update(change["owner"])
+
+    def _neighbours(self, moved: ipywidgets.Widget) -> Iterator[tuple[int, frames.State]]:
+        """Settings that may come next, the likeliest first: (number of a control, its state)."""
+        old, new = self._last
+        back = isinstance(old, int) and isinstance(new, int) and new < old
+        number = self.controls.index(moved)
+        yield from ((number, state) for state in frames.near(moved, back, frames.AHEAD))
+        for other, control in enumerate(self.controls):
+            if other != number:
+                yield from ((other, state) for state in frames.near(control))
+
+    def _draw_ahead(self, todo: Iterator[tuple[int, frames.State]]) -> bool:
+        """Draw one setting that is near; False if there is none left."""
+        ahead = self._ahead or self._make_ahead()
+        for number, state in todo:
+            with ahead.quiet():
+                for control, now in zip(ahead.controls, self._states(), strict=True):
+                    frames.put(control, now)
+            frames.put(ahead.controls[number], state)  # settles
+            setting = frames.setting_of(ahead.controls)
+            if setting not in self._frames and not ahead._is_slow():
+                try:
+                    ahead._frame(setting)
+                except Exception:  # a fault of ours is told when the learner goes there
+                    return False
+                return True
+        return False
+
+    def _make_ahead(self) -> LiveExplorer:
+        """An explorer like this one, for this one's frames."""
+        args, kwargs = self._made_of
+        with frames.unheard():
+            ahead = type(self).__new__(type(self), *args, **kwargs)
+            ahead._original = self
+            ahead.__init__(*args, **kwargs)
+        ahead._frames, ahead._ready = self._frames, self._ready
+        self._ahead = ahead
+        return ahead
 
 
 def _with_values(widgets: Sequence[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:

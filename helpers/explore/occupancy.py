@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -67,8 +67,8 @@ class OccupancyExplorer(LiveExplorer):
         if moved in (self.threads, self.registers, self.shared):
             self.kernel.value = None
 
-    def is_slow(self) -> bool:
-        return self.kernel.value is not None and (self.kernel.value, self.device.value.arch) not in self._compiled
+    def needs(self) -> Iterable[Hashable]:
+        return [(self.kernel.value, self.device.value.arch)] if self.kernel.value else []
 
     def draw(self) -> tuple[theme.Figure, str]:
         if self.kernel.value is not None:

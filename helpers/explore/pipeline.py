@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import ipywidgets
@@ -43,7 +43,6 @@ class PipelineExplorer(LiveExplorer):
         self.copy = range_slider("copy, cycles", 1, MOST_MOVES, pipeline.work.copy)
         self.store = range_slider("store, cycles", 0, MOST_MOVES, pipeline.work.store)
         self._shown: Kernel | OwnKernel | None = None
-        self._counted: set[Kernel | OwnKernel | None] = {None}
         rows = [
             [self.stages, self.latency],
             [self.warps, self.kernel],
@@ -63,15 +62,14 @@ class PipelineExplorer(LiveExplorer):
         if moved in (self.multiply, self.copy, self.store):
             self.kernel.value = None
 
-    def is_slow(self) -> bool:
-        return self.kernel.value not in self._counted
+    def needs(self) -> Iterable[Hashable]:
+        return [self.kernel.value] if self.kernel.value else []
 
     def draw(self) -> tuple[theme.Figure, str]:
         kernel = self.kernel.value
         if kernel not in (None, self._shown):
             self._take_the_numbers(loop_of(kernel))
         self._shown = kernel
-        self._counted.add(kernel)
         name = kernel.name if kernel else ""
         note = f" Work: instructions of {name} for {GPU.arch}; warps: of a scheduler of an {GPU.name}." if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
@@ -80,7 +80,6 @@ class RegisterTileExplorer(LiveExplorer):
         self.thread = number_slider("thread", 0)
         self.k = number_slider("step k", 0)
         self.move = number_slider("reads and FMAs", 0)
-        self._seen: set[Kernel] = set()
         s = self.sizes
         rows = [[self.k, self.move], [self.thread]]
         if own is None:
@@ -102,8 +101,8 @@ class RegisterTileExplorer(LiveExplorer):
         """What the controls say now. Raises CannotShow."""
         return Choice(self.launch, self.thread.value, self.k.value, self.move.value)
 
-    def is_slow(self) -> bool:
-        return self.own is None and tuple(self.params.values()) not in self._seen
+    def needs(self) -> Iterable[Hashable]:
+        return [] if self.own else [tuple(self.params.values())]
 
     def draw(self) -> tuple[theme.Figure, str]:
         launch = self.launch
@@ -116,7 +115,6 @@ class RegisterTileExplorer(LiveExplorer):
             if whole:
                 self.move.value = self.move.max
         note = "" if self.own else cost_of(kernel_with(**self.params), devices.DEFAULT)
-        self._seen.add(tuple(self.params.values()))
         return picture_of(self.choice), note
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -83,7 +83,6 @@ class RooflineExplorer(LiveExplorer):
         )
         self.kernels = Switches("kernels", [kernel.name for kernel in LADDER], kernels)
         self.selected = choice_list("explain", [("the shape", None)], None)
-        self._counted: set[str] = set()
         rows = [[self.device, self.M], [self.N, self.K]]
         if kernels or own:
             rows += [[labelled(self.kernels.description, self.kernels)], [self.selected]]
@@ -106,13 +105,11 @@ class RooflineExplorer(LiveExplorer):
         first = shown[-1] if moved is None and shown else None
         self.selected.value = selected if selected in shown else first
 
-    def is_slow(self) -> bool:
-        return not self._counted >= set(self.kernels.value)
+    def needs(self) -> Iterable[Hashable]:
+        return self.kernels.value
 
     def draw(self) -> tuple[theme.Figure, str]:
-        drawn = picture_of(self.choice)
-        self._counted |= set(self.kernels.value)
-        return drawn, ""
+        return picture_of(self.choice), ""
 
 
 def explore(

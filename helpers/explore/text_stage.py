@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import Protocol
 
 import ipywidgets
 
 from helpers.draw import theme
-from helpers.explore.widgets import Stage
+from helpers.explore.widgets import Prepared, Stage
 
 
 class Text(Protocol):
@@ -26,12 +25,9 @@ class TextStage(Stage):
         super().__init__(height)
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%"})
-        self.frame.children = [self.picture, self.sentence]
+        self.frame.children = [self.overlay, self.picture, self.sentence]
         self.frame.layout.overflow = "auto"
 
-    def show(self, picture: Text, note: str = "") -> None:
-        """Replace what is on the stage by a text."""
-        self.picture.value = picture.html()
-        self.picture.layout.display, self.sentence.layout.display = "", "none"
-        self.note.value = html.escape(note)
-        self.busy.value = ""
+    def prepared(self, picture: Text) -> Prepared:
+        """A text in the form in which it is kept and shown."""
+        return Prepared(picture.html(), "")

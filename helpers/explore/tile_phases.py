@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import ipywidgets
@@ -52,7 +52,6 @@ class TilePhasesExplorer(LiveExplorer):
         self.launch = choice_slider("tile", launches, first)
         self.phase = number_slider("phase", 0)
         self.thread = number_slider("thread", 0)
-        self._seen: set[Launch] = set()
         rows = [[self.launch, self.phase], [self.thread]]
         super().__init__("Explorer: the phases of a tiled kernel.", rows, FIGURE_HEIGHT)
 
@@ -65,13 +64,12 @@ class TilePhasesExplorer(LiveExplorer):
         """As many phases and threads as the kernel has."""
         self.thread.max = self.launch.value.threads - 1
 
-    def is_slow(self) -> bool:
-        return self.launch.value not in self._seen
+    def needs(self) -> Iterable[Hashable]:
+        return [self.launch.value]
 
     def draw(self) -> tuple[theme.Figure, str]:
         with self.quiet():
             self.phase.max = len(phases_of(self.launch.value).phases) - 1
-        self._seen.add(self.launch.value)
         return picture_of(self.choice), ""
 
 

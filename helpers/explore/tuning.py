@@ -7,7 +7,7 @@ is predicted, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -101,8 +101,8 @@ class TuningExplorer(LiveExplorer):
                 control.options = names
                 control.value = before if (before, before) in names else names[0][1]
 
-    def is_slow(self) -> bool:
-        return space.cache_info().currsize == 0
+    def needs(self) -> Iterable[Hashable]:
+        return () if space.cache_info().currsize else ["the space of parameters"]
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import ipywidgets
 
@@ -62,7 +62,6 @@ class VectorWidthExplorer(LiveExplorer):
         self.row = number_slider("row", ROWS - 1)
         self.first = number_slider("first column", MOST_SHIFT)
         self.row.value, self.first.value = copy.row, copy.first
-        self._compiled: set[Launch | None] = set()
         rows = [[self.launch, self.line], [self.width, self.stride], [self.row, self.first]]
         super().__init__("Explorer: what the compiler makes of a line.", rows, FIGURE_HEIGHT)
 
@@ -74,8 +73,8 @@ class VectorWidthExplorer(LiveExplorer):
         if self.launch.value is None:
             self.line.options = [("the copy", None)]
 
-    def is_slow(self) -> bool:
-        return self.launch.value not in self._compiled
+    def needs(self) -> Iterable[Hashable]:
+        return [self.launch.value]
 
     def draw(self) -> tuple[theme.Figure, str]:
         launch = self.launch.value
@@ -87,7 +86,6 @@ class VectorWidthExplorer(LiveExplorer):
             if self.line.value is None:
                 raise CannotShow(f"No line of {launch.name} accesses memory. Choose another kernel.")
             picture = picture_of_line(launch, self.line.value)
-        self._compiled.add(launch)
         return picture, f"Compiled for {devices.DEFAULT.arch}, the architecture of the {devices.DEFAULT.short}."
 
     def _offer(self, found: Sequence[LineCode]) -> None:

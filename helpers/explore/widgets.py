@@ -1,18 +1,19 @@
 """What every explorer is made of: labelled controls that the keyboard reaches, and a stage of fixed height.
 
 A stage shows a picture as an inline PNG, or a sentence in its place. Its height never changes, so nothing on the page
-moves while a slider does.
+moves while a slider does. Over the picture lies a layer that says what its marks are, where the figure tells it.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets
 
-from helpers.draw import theme
+from helpers.draw import marks, theme
 
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
 _LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
@@ -22,7 +23,16 @@ _SPINNER = (  # in the page's own text colour, on a light page and on a dark one
     'stroke="currentColor" stroke-width="2.4"><path d="M8 2a6 6 0 1 1-6 6"><animateTransform attributeName="transform" '
     'type="rotate" from="0 8 8" to="360 8 8" dur="1s" repeatCount="indefinite"/></path></svg>'
 )
+_SIGN_AFTER = 0.2  # seconds: a picture that is there sooner needs no sign that it is being drawn
 _MONOSPACE = "font-family: var(--jp-code-font-family, monospace)"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A picture as a stage shows it.  shown: a PNG, or HTML on a stage of text.  overlay: the layer over it, HTML."""
+
+    shown: bytes | str
+    overlay: str
 
 
 class Stage(ipywidgets.VBox):
@@ -34,11 +44,18 @@ class Stage(ipywidgets.VBox):
     def __init__(self, height: int) -> None:
         width = round(theme.WIDTH * theme.CSS_DPI)
         self.picture = ipywidgets.Image(format="png", layout={"width": f"{width}px", "max_width": "100%"})
+        # No height of its own: it lies over the picture, which comes next.
+        self.overlay = ipywidgets.HTML(
+            layout={
+                "width": f"{width}px", "max_width": "100%", "height": "0px", "min_height": "0px", "margin": "0",
+                "overflow": "visible",
+            }
+        )  # fmt: skip
         self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%", "display": "none"})
         self.note = ipywidgets.HTML(layout={"height": "28px"})
         self.busy = ipywidgets.HTML(layout={"height": "24px", "margin": "0 0 0 12px"})
         self.frame = ipywidgets.VBox(
-            [self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"}
+            [self.overlay, self.picture, self.sentence], layout={"height": f"{height}px", "overflow": "hidden"}
         )
         super().__init__([self.busy, self.frame, self.note], layout={"overflow": "hidden"})
 
@@ -46,10 +63,23 @@ class Stage(ipywidgets.VBox):
         """Say that it takes a while; what was on the stage stays until there is something new."""
         self.busy.value = f"{_SPINNER}{html.escape(words)}"
 
-    def show(self, picture: theme.Figure, note: str = "") -> None:
-        """Replace what is on the stage by a picture; the figure is not kept."""
-        self.picture.value = picture.png()
-        self.picture.layout.display, self.sentence.layout.display = "", "none"
+    def begin(self) -> None:
+        """A picture is being drawn. The browser says so if it is not there soon: the drawing itself has no time to."""
+        self.busy.value = (
+            "<style>@keyframes gemm-sign { to { visibility: visible } }</style>"
+            f'<span style="visibility: hidden; animation: gemm-sign 0s {_SIGN_AFTER}s forwards">'
+            f"{_SPINNER}Drawing …</span>"
+        )
+
+    def prepared(self, picture: theme.Figure) -> Prepared:
+        """A picture in the form in which it is kept and shown; the figure is not kept."""
+        return Prepared(picture.png(), marks.overlay(picture, picture.caption))
+
+    def put(self, picture: Prepared, note: str = "") -> None:
+        """Replace what is on the stage by a picture."""
+        self.picture.value, self.overlay.value = picture.shown, picture.overlay
+        for part, display in ((self.picture, ""), (self.overlay, ""), (self.sentence, "none")):
+            part.layout.display = display
         self.note.value = html.escape(note)
         self.busy.value = ""
 
@@ -64,7 +94,8 @@ class Stage(ipywidgets.VBox):
             f'<div style="border-left: 4px solid {theme.TROUBLE}; padding: 8px 14px; font-size: 15px; '
             f'line-height: 1.5; white-space: pre-wrap;">{first}{quoted}</div>'
         )
-        self.picture.layout.display, self.sentence.layout.display = "none", ""
+        for part, display in ((self.picture, "none"), (self.overlay, "none"), (self.sentence, "")):
+            part.layout.display = display
         self.note.value = self.busy.value = ""
 
 
@@ -82,17 +113,13 @@ class Explorer(ipywidgets.VBox):
 
 
 def choice_slider(label: str, options: Sequence[Any], value: Any) -> ipywidgets.SelectionSlider:
-    """A slider over a few values: Tab reaches it, the arrow keys move it; it reports when it comes to rest."""
-    return ipywidgets.SelectionSlider(
-        description=label, options=list(options), value=value, continuous_update=False, style=_LABEL, layout=_HALF
-    )
+    """A slider over a few values: Tab reaches it, the arrow keys move it; it reports while it moves."""
+    return ipywidgets.SelectionSlider(description=label, options=list(options), value=value, style=_LABEL, layout=_HALF)
 
 
 def number_slider(label: str, largest: int) -> ipywidgets.IntSlider:
     """A slider over 0 … largest."""
-    return ipywidgets.IntSlider(
-        description=label, min=0, max=largest, value=0, continuous_update=False, style=_LABEL, layout=_HALF
-    )
+    return ipywidgets.IntSlider(description=label, min=0, max=largest, value=0, style=_LABEL, layout=_HALF)
 
 
 def choice_buttons(label: str, options: Sequence[tuple[str, Any]], value: Any) -> ipywidgets.ToggleButtons:

@@ -18,8 +18,8 @@ class Slow(live.LiveExplorer):
         self.seconds = range_slider("seconds", 0, 600, 0, step=600)
         super().__init__("slow", [[self.seconds]], 100)
 
-    def is_slow(self):
-        return True
+    def needs(self):
+        return [f"{self.seconds.value} seconds"]
 
     def draw(self):
         time.sleep(self.seconds.value)

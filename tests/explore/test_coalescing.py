@@ -87,9 +87,9 @@ def test_sliders_reach_as_far_as_the_block_and_the_loop(explorer):
     assert (explorer.warp.max, explorer.warp.value) == (0, 0)
 
 
-def test_controls_have_labels_and_report_when_they_come_to_rest(explorer):
+def test_controls_have_labels_and_report_while_they_move(explorer):
     sliders = (explorer.block_x, explorer.block_y, explorer.width, explorer.warp, explorer.k)
-    assert all(slider.description and not slider.continuous_update for slider in sliders)
+    assert all(slider.description and slider.continuous_update for slider in sliders)
     assert list(explorer.kernel.tooltips) == ["x is the row index", "x is the column index"]
     assert explorer.block_x.options == BLOCK_DIMS
 

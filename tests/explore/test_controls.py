@@ -69,9 +69,9 @@ def test_every_list_of_an_explorer_has_its_buttons():
     assert explorer.letter.value == "B"
 
 
-def test_a_slider_has_both_ends_and_reports_when_it_comes_to_rest():
+def test_a_slider_has_both_ends_and_reports_while_it_moves():
     slider = range_slider("x", 32, 1024, 64, step=32)
-    assert (slider.min, slider.max, slider.value, slider.step, slider.continuous_update) == (32, 1024, 64, 32, False)
+    assert (slider.min, slider.max, slider.value, slider.step, slider.continuous_update) == (32, 1024, 64, 32, True)
 
 
 class Lists(LiveExplorer):
@@ -100,8 +100,8 @@ class Numbers(LiveExplorer):
         if moved in (None, self.number):
             self.twice.value = 2 * self.number.value
 
-    def is_slow(self) -> bool:
-        return self.number.value == 7
+    def needs(self) -> list[str]:
+        return ["seven"] if self.number.value == 7 else []
 
     def draw(self) -> tuple[theme.Figure, str]:
         self.drawn.append(self.number.value)
@@ -161,7 +161,7 @@ def test_a_slow_setting_says_so_before_it_begins():
     assert html.escape(live.WORKING) in explorer.notes[-1] and "<svg" in explorer.notes[-1]
     assert (explorer.stage.busy.value, explorer.stage.note.value) == ("", "a note")
     explorer.number.value = 6
-    assert explorer.notes[-1] == ""
+    assert "Drawing" in explorer.notes[-1] and "visibility: hidden; animation" in explorer.notes[-1]
 
 
 def test_every_control_is_found_also_inside_boxes():
@@ -171,10 +171,10 @@ def test_every_control_is_found_also_inside_boxes():
     assert len(explorer.drawn) == 2
 
 
-def test_every_explorers_controls_have_a_name_and_report_at_rest():
+def test_every_explorers_controls_have_a_name_and_report_while_they_move():
     from helpers.explore import ladder, occupancy, register_tile, roofline, thread_map, tile_phases
 
     for module in (ladder, occupancy, register_tile, roofline, thread_map, tile_phases):
         for control in module.explore().controls:
             assert control.description or control.tooltips
-            assert getattr(control, "continuous_update", False) is False
+            assert getattr(control, "continuous_update", True) is True
