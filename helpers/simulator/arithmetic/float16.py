@@ -39,7 +39,7 @@ def brain(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     function = _wide_function(name)
 
     def exact(*operands):
-        return _to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
+        return float32.to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
 
     if "relu" in modifiers:
         return lambda *operands: float32.to_bfloat16(_not_negative(exact(*operands)))
@@ -81,15 +81,3 @@ def _not_negative(a):
     """.relu of float16 or float32: negative numbers become +0, NaN the canonical NaN (PTX ISA, `fma`)."""
     nan = HALF_NAN if a.dtype == np.float16 else float32.NAN
     return np.where(np.isnan(a), nan, np.where(a > 0, a, a.dtype.type(0)))[()]
-
-
-def _to_odd_float32(wide):
-    """Float64 → float32 such that rounding once more to 8 bits is right: an inexact result gets an odd last bit.
-
-    1 + 2^-8 + 2^-40 is no float32. Cut to 1 + 2^-8 it lies half-way between two bfloat16 numbers, and would be rounded
-    down to 1; its last bit set, 1 + 2^-8 + 2^-23 is rounded up, as the number itself is.
-    """
-    narrow = np.asarray(wide).astype(np.float32)
-    toward_zero = np.where(np.abs(narrow) > np.abs(wide), np.nextafter(narrow, np.float32(0)), narrow)
-    inexact = (toward_zero.astype(np.float64) != wide) & np.isfinite(wide)
-    return (toward_zero.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)[()]

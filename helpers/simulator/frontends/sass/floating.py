@@ -90,16 +90,17 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     first, second = (t.read(_without_sign(operand)) for operand in (a, b))
 
     def with_sign(registers):
-        value = np.abs(evaluate(registers)).view(I4)
-        return value | ((first(registers) ^ second(registers)) & np.int32(-(2**31)))
+        number = evaluate(registers)
+        sign = (first(registers) ^ second(registers)) & np.int32(-(2**31))
+        return np.abs(number).view(I4) | np.where(np.isnan(number), np.int32(0), sign)
 
     return Compute((t.target(destination),), with_sign)
 
 
 def _without_sign(operand: sass.Operand) -> sass.Operand:
-    if not isinstance(operand, sass.Register | sass.Constant):
-        raise Unknown("the sign of a constant")
-    return replace(operand, negated=False, absolute=False)
+    if isinstance(operand, sass.Register | sass.Constant):
+        return replace(operand, negated=False, absolute=False)
+    return operand
 
 
 def compare(t: Operands, s: sass.Statement) -> Compute:
@@ -155,7 +156,12 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Compute:
     if rounding != "rn":
         rounded = function
         function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
-    return t.split(destination, applied(function, readers))
+    compute = applied(function, readers)
+    # Neither - nor | | changes a NaN, which is handed on as it stands in its register.
+    registers_of = [t.wide(_without_sign(source), F8) for source in sources]
+    return t.split(
+        destination, lambda r: float64.hand_on_nan(compute(r), tuple(read(r) for read in registers_of))
+    )
 
 
 def compare64(t: Operands, s: sass.Statement) -> Compute:
@@ -181,17 +187,22 @@ def compare64(t: Operands, s: sass.Statement) -> Compute:
 
 
 def integer_to_float(t: Operands, s: sass.Statement) -> Compute:
-    """I2F{.F64,.F16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
+    """I2F{.F64,.F16,.BF16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
     destination, a = exactly(s, 2)
     origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
-    to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
+    to = chosen(s, {"F64": "f64", "F16": "f16", "BF16": "bf16"}, "f32")
     x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
     convert = conversion(to, origin.lower(), [_rounding(s)])
-    if to == "f64":
-        return t.split(destination, lambda registers: convert(x(registers)))
-    if to == "f16":
-        return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
-    return Compute((t.target(destination),), lambda registers: convert(x(registers)))
+    return _narrow_or_wide(t, destination, to, lambda registers: convert(x(registers)))
+
+
+def _narrow_or_wide(t: Operands, destination: sass.Operand, type_: str, value: Reader) -> Compute:
+    """A result of any floating-point type: a pair of registers, one, or the low half of one."""
+    if type_ == "f64":
+        return t.split(destination, value)
+    if type_ == "f32":
+        return Compute((t.target(destination),), value)
+    return Compute((t.target(destination),), lambda registers: _bits16(value(registers)))
 
 
 def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
@@ -208,7 +219,7 @@ def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
 
 
 def float_to_integer(t: Operands, s: sass.Statement) -> Compute:
-    """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
+    """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16,.BF16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
     destination, a = exactly(s, 2)
     names = [part for part in s.opcode[1:] if part in INTEGER_TYPES]
     dtype = INTEGER_TYPES[names[0]] if names else np.int32
@@ -217,6 +228,8 @@ def float_to_integer(t: Operands, s: sass.Statement) -> Compute:
         x = t.wide(a, F8)
     elif s.has("F16"):
         x = _half(t, a)
+    elif s.has("BF16"):
+        x = _brain(t, a)
     else:
         x = _flushed(s, t.read(a, F4))
     convert = lambda registers: float32.to_integer(x(registers), dtype, whole)  # noqa: E731
@@ -238,17 +251,13 @@ def float_to_byte(t: Operands, s: sass.Statement) -> Compute:
 
 
 def round_to_whole(t: Operands, s: sass.Statement) -> Compute:
-    """FRND{.FTZ}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL} d, a."""
+    """FRND{.FTZ}{.F64,.F16,.BF16}{.TRUNC, .FLOOR, .CEIL} d, a."""
     destination, a = exactly(s, 2)
-    whole = chosen(s, WHOLE, "rni")
-    if s.has("F64"):
-        x, function = t.wide(a, F8), float32.TO_WHOLE[whole]
-        return t.split(destination, lambda registers: function(x(registers)))
-    if s.has("F16"):
-        half, function = _half(t, a), float32.TO_WHOLE[whole]
-        return Compute((t.target(destination),), lambda registers: _bits16(function(half(registers))))
-    x = _flushed(s, t.read(a, F4))
-    return Compute((t.target(destination),), lambda registers: float32.to_whole(x(registers), whole))
+    type_ = chosen(s, {"F64": "f64", "F16": "f16", "BF16": "bf16"}, "f32")
+    convert = conversion(type_, type_, [chosen(s, WHOLE, "rni")])
+    read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "bf16": lambda: _parts(t, a)[0]}
+    x = read[type_]() if type_ in read else _flushed(s, t.read(a, F4))
+    return _narrow_or_wide(t, destination, type_, lambda registers: convert(x(registers)))
 
 
 def float_to_float(t: Operands, s: sass.Statement) -> Compute:
@@ -261,11 +270,7 @@ def float_to_float(t: Operands, s: sass.Statement) -> Compute:
     convert = conversion(to, origin, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])])
     read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
     x = read[origin]()
-    if to == "f64":
-        return t.split(destination, lambda registers: convert(x(registers)))
-    if to == "f32":
-        return Compute((t.target(destination),), lambda registers: convert(x(registers)))
-    return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
+    return _narrow_or_wide(t, destination, to, lambda registers: convert(x(registers)))
 
 
 def pack_halves(t: Operands, s: sass.Statement) -> Compute:
@@ -373,6 +378,12 @@ def _half(t: Operands, operand: sass.Operand) -> Reader:
     return lambda registers: low(registers).view(F2)
 
 
+def _brain(t: Operands, operand: sass.Operand) -> Reader:
+    """The low (or chosen) bfloat16 of an operand, as a float32."""
+    low = _signed(operand, _parts(t, operand)[0])
+    return lambda registers: float32.from_bfloat16(low(registers))
+
+
 def _sources16(t: Operands, operands: Sequence[sass.Operand], count: int) -> list[tuple[Reader, Reader]]:
     """(low, high) of `count` sources; an immediate is printed as two numbers, high first, and read from the code."""
     sources, position = [], 0
@@ -402,20 +413,26 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
             return float32.add(float32.from_float16(a(registers).view(F2)), float32.from_float16(b(registers).view(F2)))
 
         return Compute((t.target(destination),), wide_sum)
-    if s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]):
-        low, high = sources[2]
+    if s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]) and len(operands) == 4:
+        low, high = sources[2]  # a constant, which comes through as it is
         return Compute((t.target(destination),), lambda r: _packed(low(r), high(r)))
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
     modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
     type_ = "bf16" if s.has("BF16_V2") else "f16"
     single = _on_bits(operation(name, modifiers, type_), type_)
+    # bfloat16 has the range of float32, and its instructions have no .FTZ.
+    flush = _flushed_half if s.has("FTZ") else (lambda bits: bits)
 
     def evaluate(registers):
-        low = single(*(source[0](registers) for source in sources))
-        high = single(*(source[1](registers) for source in sources))
-        return _packed(low, high)
+        parts = ([flush(source[part](registers)) for source in sources] for part in (0, 1))
+        return _packed(*(flush(single(*part)) for part in parts))
 
     return Compute((t.target(destination),), evaluate)
+
+
+def _flushed_half(bits):
+    """Float16 bits; a subnormal number becomes a zero of its sign."""
+    return np.where(bits & np.uint16(0x7C00), bits, bits & np.uint16(0x8000))
 
 
 def _packed(low, high):
