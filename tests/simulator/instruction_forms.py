@@ -29,7 +29,7 @@ FORMATS = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}
 
 @dataclass(frozen=True)
 class Form:
-    """`body` computes `result` from a, b, c …. Types are those of C_TYPES. `level`: "ptx" where PTX defines every result too.
+    """`body` computes `result` from a, b, c …. Types are those of C_TYPES.
 
     approximate: the special function unit's, of which the simulator knows the value and not the last bits.
     """
@@ -102,15 +102,21 @@ def _floats() -> Iterator[Form]:
     for text, (a, b) in _signs("a", "b"):
         for type_ in ("f32", "f64"):
             for symbol in "+*":
-                yield _expression(f"a {symbol} b of{text or ' both'} {type_}", f"{a} {symbol} {b}", f"{type_} {type_}", type_)
+                yield _expression(
+                    f"a {symbol} b of{text or ' both'} {type_}", f"{a} {symbol} {b}", f"{type_} {type_}", type_
+                )
             suffix = "f" if type_ == "f32" else ""
             for name in ("fmin", "fmax"):
                 called = f"{name}{suffix}({a}, {b})"
                 yield _expression(f"{name} of{text or ' both'} {type_}", called, f"{type_} {type_}", type_)
             for symbol in ("<", "<=", "==", "!="):
-                yield _expression(f"a {symbol} b of{text or ' both'} {type_}", f"{a} {symbol} {b}", f"{type_} {type_}", "u32")
+                yield _expression(
+                    f"a {symbol} b of{text or ' both'} {type_}", f"{a} {symbol} {b}", f"{type_} {type_}", "u32"
+                )
             yield _expression(f"!(a < b) of{text or ' both'} {type_}", f"!({a} < {b})", f"{type_} {type_}", "u32")
-            yield _expression(f"a < b ? a : b of{text or ' both'} {type_}", f"a < b ? {a} : {b}", f"{type_} {type_}", type_)
+            yield _expression(
+                f"a < b ? a : b of{text or ' both'} {type_}", f"a < b ? {a} : {b}", f"{type_} {type_}", type_
+            )
     yield _expression("__saturatef", "__saturatef(a)", "f32", "f32")
     yield _expression("saturated fma", "__saturatef(a * b + c)", "f32 f32 f32", "f32")
     for name in ("truncf", "floorf", "ceilf", "rintf", "roundf", "nearbyintf"):
@@ -140,7 +146,9 @@ def _halves() -> Iterator[Form]:
         for name in ("__hneg2", "__habs2"):
             yield _expression(f"{name} {pair}", f"{name}(a)", pair, pair)
             yield _expression(f"min of {name} {pair}", f"__hmin2({name}(a), b)", f"{pair} {pair}", pair)
-            yield _expression(f"fma of {name} {pair}", f"__hfma2({name}(a), b, {name}(c))", f"{pair} {pair} {pair}", pair)
+            yield _expression(
+                f"fma of {name} {pair}", f"__hfma2({name}(a), b, {name}(c))", f"{pair} {pair} {pair}", pair
+            )
             yield _expression(f"comparison of {name} {pair}", f"__hgt2({name}(a), b)", f"{pair} {pair}", pair)
         for test in ("heq", "hne", "hle", "hge", "hlt", "hgt", "hequ", "hneu", "hleu", "hgeu", "hltu", "hgtu"):
             yield _expression(f"__{test}2 {pair}", f"__{test}2(a, b)", f"{pair} {pair}", pair)
@@ -176,7 +184,9 @@ def _halves() -> Iterator[Form]:
                 type_ = {"float": "f32", "double": "f64", "halfraw": "f16", "bfloat16raw": "bf16"}[source]
                 call = f"__nv_cvt_{source}_to_fp8(a, {saturation}, {name})"
                 yield _expression(f"{source} to {kind} {saturation}", call, type_, "u8")
-        yield Form(f"{kind} to half", f"__half_raw r = __nv_cvt_fp8_to_halfraw(a, {name}); result = __half(r);", ("u8",), "f16")
+        yield Form(
+            f"{kind} to half", f"__half_raw r = __nv_cvt_fp8_to_halfraw(a, {name}); result = __half(r);", ("u8",), "f16"
+        )
 
 
 def _integers() -> Iterator[Form]:
@@ -223,10 +233,12 @@ def _integers() -> Iterator[Form]:
     for lanes in "24":
         for name in ("add", "addss", "addus", "sub", "subss", "subus", "abs", "absss", "absdiffs", "absdiffu", "avgs",
                      "avgu", "haddu", "maxs", "maxu", "mins", "minu", "cmpeq", "cmpges", "cmpgeu",
-                     "cmpgts", "cmpgtu", "cmples", "cmpleu", "cmplts", "cmpltu", "cmpne", "neg", "negss", "sads", "sadu",
-                     "seteq", "setges", "setgtu", "setltu", "setne"):  # fmt: skip
+                     "cmpgts", "cmpgtu", "cmples", "cmpleu", "cmplts", "cmpltu", "cmpne", "neg", "negss", "sads",
+                     "sadu", "seteq", "setges", "setgtu", "setltu", "setne"):  # fmt: skip
             count = 1 if name in ("abs", "absss", "neg", "negss") else 2
-            yield _expression(f"__v{name}{lanes}", f"__v{name}{lanes}({', '.join('ab'[:count])})", "u32 " * count, "u32")
+            yield _expression(
+                f"__v{name}{lanes}", f"__v{name}{lanes}({', '.join('ab'[:count])})", "u32 " * count, "u32"
+            )
     for name in ("__viaddmax_s32", "__viaddmin_s32", "__vimax3_s32", "__vimin3_s32", "__viaddmax_s32_relu",
                  "__vimax_s32_relu", "__vimin3_s32_relu"):  # fmt: skip
         count = 2 if name == "__vimax_s32_relu" else 3
@@ -282,8 +294,10 @@ def _column(type_: str, rng: np.random.Generator) -> np.ndarray:
         return low | high << np.uint32(16)
     width = size(type_)
     kind = UNSIGNED[width]
-    values = rng.integers(0, 1 << 8 * width, LANES, np.uint64 if width == 8 else np.int64).astype(kind) if width < 8 else (
-        rng.integers(0, 1 << 63, LANES, np.uint64) << np.uint64(1) | rng.integers(0, 2, LANES, np.uint64)
+    values = (
+        rng.integers(0, 1 << 8 * width, LANES, np.uint64 if width == 8 else np.int64).astype(kind)
+        if width < 8
+        else (rng.integers(0, 1 << 63, LANES, np.uint64) << np.uint64(1) | rng.integers(0, 2, LANES, np.uint64))
     )
     edges = _float_edges(*FORMATS[type_]) if type_ in FORMATS else _integer_edges(8 * width)
     chosen = rng.permutation(LANES)
@@ -299,15 +313,52 @@ def _float_edges(exponent: int, fraction: int) -> list[int]:
     one = ((1 << exponent - 1) - 1) << fraction
     infinity = ((1 << exponent) - 1) << fraction
     quiet = 1 << fraction - 1
-    edges = [0, 1, 2, (1 << fraction) - 1, 1 << fraction, (1 << fraction) + 1, one - 1, one, one + 1, one + (quiet << 1)]
+    edges = [
+        0,
+        1,
+        2,
+        (1 << fraction) - 1,
+        1 << fraction,
+        (1 << fraction) + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + (quiet << 1),
+    ]
     edges += [one + quiet, one + (4 << fraction), infinity - 1, infinity - (1 << fraction), infinity, infinity + 1]
-    edges += [infinity + quiet, infinity + quiet + 5, infinity + (1 << fraction) - 1, one + ((fraction - 1) << fraction)]
+    edges += [
+        infinity + quiet,
+        infinity + quiet + 5,
+        infinity + (1 << fraction) - 1,
+        one + ((fraction - 1) << fraction),
+    ]
     return [edge | sign << exponent + fraction for edge in edges for sign in (0, 1)]
 
 
 def _integer_edges(bits: int) -> list[int]:
     top = 1 << bits - 1
-    edges = [0, 1, 2, 3, 5, 7, 31, 32, 33, 63, 64, 127, 128, 255, top - 2, top - 1, top, top + 1, 2 * top - 2, 2 * top - 1]
+    edges = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        7,
+        31,
+        32,
+        33,
+        63,
+        64,
+        127,
+        128,
+        255,
+        top - 2,
+        top - 1,
+        top,
+        top + 1,
+        2 * top - 2,
+        2 * top - 1,
+    ]
     return [edge % (1 << bits) for edge in edges]
 
 
@@ -351,7 +402,9 @@ class Module:
         for form in self.forms:
             body += "    {\n"
             for letter, type_ in zip("abcdefgh", form.inputs, strict=False):
-                body += f"        {C_TYPES[type_]} {letter} = reinterpret_cast<const {C_TYPES[type_]}*>(in + {read})[i];\n"
+                body += (
+                    f"        {C_TYPES[type_]} {letter} = reinterpret_cast<const {C_TYPES[type_]}*>(in + {read})[i];\n"
+                )
                 read += LANES * size(type_)
             out = C_TYPES[form.output]
             body += f"        {out} result;\n        {{ {form.body} }}\n"

@@ -87,12 +87,12 @@ def _with_nan_of(a, narrow):
     is_nan = np.isnan(a)
     if not np.any(is_nan):
         return narrow
-    bits = np.asarray(narrow).dtype.itemsize * 8
-    fraction = {np.dtype(np.float32): 23, np.dtype(np.float16): 10, np.dtype(np.uint16): 7}[np.asarray(narrow).dtype]
+    dtype = np.asarray(narrow).dtype
+    bits, fraction = 8 * dtype.itemsize, {"float32": 23, "float16": 10, "uint16": 7}[dtype.name]
     wide = np.asarray(float64.quiet(a)).view(np.uint64)
     payload = wide >> np.uint64(52 - fraction) & np.uint64((1 << bits - 1) - 1)
-    nan = (wide >> np.uint64(63) << np.uint64(bits - 1) | payload).astype(f"u{bits // 8}").view(np.asarray(narrow).dtype)
-    return np.where(is_nan, nan, narrow)[()]
+    sign = wide >> np.uint64(63) << np.uint64(bits - 1)
+    return np.where(is_nan, (sign | payload).astype(f"u{dtype.itemsize}").view(dtype), narrow)[()]
 
 
 def _odd_float64_from_integer(a):

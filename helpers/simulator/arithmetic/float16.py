@@ -14,17 +14,22 @@ from helpers.simulator.arithmetic import float32
 from helpers.simulator.errors import Unknown
 
 LOW_HALF = np.uint32(0xFFFF)
-HALF_NAN = np.uint16(0x7FFF).view(np.float16)
+SMALLEST_NORMAL = 2.0**-14
 
 
 def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
-    """The function of `name`.f16 on float16 arrays, with .sat or .relu; Unknown if there is none."""
-    function = _wide_function(name)
+    """The function of `name`.f16 on float16 arrays, with .ftz, .sat or .relu; Unknown if there is none.
+
+    .ftz makes zeros of subnormal operands, and of results that are below the smallest normal number before rounding.
+    """
+    function, flushes = _wide_function(name), "ftz" in modifiers
 
     def rounded(*operands):
-        result = np.asarray(function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16))
-        nan = np.isnan(result)
-        return (np.where(nan, HALF_NAN, result) if nan.any() else result)[()]
+        if flushes:
+            operands = tuple(_flushed(operand) for operand in operands)
+        exact = function(*(np.asarray(o).astype(np.float32) for o in operands))
+        result = np.asarray((_flushed(exact) if flushes else exact).astype(np.float16))
+        return float32.canonical_half(result)
 
     if "sat" in modifiers:
         # NaN and -0 become +0, as for float32.
@@ -32,6 +37,11 @@ def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     if "relu" in modifiers:
         return lambda *operands: _not_negative(rounded(*operands))
     return rounded
+
+
+def _flushed(a):
+    """Numbers below the smallest normal float16 become zeros of their sign."""
+    return np.where(np.abs(a) < SMALLEST_NORMAL, np.copysign(np.asarray(a).dtype.type(0), a), a)[()]
 
 
 def brain(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
@@ -79,5 +89,5 @@ def _wide_function(name: str) -> Callable:
 
 def _not_negative(a):
     """.relu of float16 or float32: negative numbers become +0, NaN the canonical NaN (PTX ISA, `fma`)."""
-    nan = HALF_NAN if a.dtype == np.float16 else float32.NAN
+    nan = float32.HALF_NAN if a.dtype == np.float16 else float32.NAN
     return np.where(np.isnan(a), nan, np.where(a > 0, a, a.dtype.type(0)))[()]

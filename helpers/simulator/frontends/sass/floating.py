@@ -132,13 +132,16 @@ def check_division(t: Operands, s: sass.Statement) -> Compute:
 
 
 def special_function(t: Operands, s: sass.Statement) -> Compute:
-    """MUFU.function d, a: the special function unit."""
+    """MUFU.function d, a: the special function unit; MUFU.EX2.F16 of the low half of a register."""
     destination, a = exactly(s, 2)
     upper = chosen(s, special_functions.UPPER_HALVES, None)
     if upper is not None:
         half = np.uint32(t.raw_immediate()).view(F4)  # an immediate is printed as the float64 that it is the half of
         high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
         return Compute((t.target(destination),), lambda registers: upper(high(registers)))
+    if s.has("F16"):
+        of_half, low = operation(chosen(s, {"EX2": "ex2", "TANH": "tanh"}), (), "f16"), _half(t, a)
+        return Compute((t.target(destination),), lambda registers: _bits16(of_half(low(registers))))
     x = t.read(a, F4)
     function = chosen(s, special_functions.FUNCTIONS)
     return Compute((t.target(destination),), lambda registers: function(x(registers)))
@@ -159,9 +162,7 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Compute:
     compute = applied(function, readers)
     # Neither - nor | | changes a NaN, which is handed on as it stands in its register.
     registers_of = [t.wide(_without_sign(source), F8) for source in sources]
-    return t.split(
-        destination, lambda r: float64.hand_on_nan(compute(r), tuple(read(r) for read in registers_of))
-    )
+    return t.split(destination, lambda r: float64.hand_on_nan(compute(r), tuple(read(r) for read in registers_of)))
 
 
 def compare64(t: Operands, s: sass.Statement) -> Compute:
@@ -285,15 +286,22 @@ def pack_halves(t: Operands, s: sass.Statement) -> Compute:
         destination, a = exactly(s, 2)
         single, how = t.read(a, F4), "rz" if s.has("RZ") else "rn"
         return Compute((t.target(destination),), lambda r: float32.to_tf32(_not_negative(single(r), relu), how))
-    if not s.has("PACK_AB"):
-        raise Unknown("other ways of packing")
-    destination, high, low, *_ = at_least(s, 3, 4)
     rounding = _rounding(s)
     narrow = float32.to_bfloat16 if s.has("BF16") else float32.to_float16
-    x, y = t.read(high, F4), t.read(low, F4)
 
     def convert(value):
         return _bits16(narrow(_not_negative(value, relu), rounding)).view(U4)
+
+    if s.has("MERGE_C"):
+        destination, a, merged = exactly(s, 3)
+        if not is_zero(merged):
+            raise Unknown("a half that stays what it was")
+        single = t.read(a, F4)
+        return Compute((t.target(destination),), lambda r: convert(single(r)).view(I4))
+    if not s.has("PACK_AB"):
+        raise Unknown("other ways of packing")
+    destination, high, low, *_ = at_least(s, 3, 4)
+    x, y = t.read(high, F4), t.read(low, F4)
 
     sixteen = np.uint32(16)
     return Compute((t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4))
@@ -403,7 +411,7 @@ def _sources16(t: Operands, operands: Sequence[sass.Operand], count: int) -> lis
 
 
 def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
-    """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
+    """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.FTZ}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
     destination, *operands = at_least(s, 3)
     sources = _sources16(t, operands, 3 if s.base == "HFMA2" else 2)
     if s.base == "HADD2" and s.has("F32"):
@@ -417,22 +425,14 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
         low, high = sources[2]  # a constant, which comes through as it is
         return Compute((t.target(destination),), lambda r: _packed(low(r), high(r)))
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
-    modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
+    modifiers = [part.lower() for part in s.opcode if part in ("FTZ", "RELU", "SAT")]
     type_ = "bf16" if s.has("BF16_V2") else "f16"
     single = _on_bits(operation(name, modifiers, type_), type_)
-    # bfloat16 has the range of float32, and its instructions have no .FTZ.
-    flush = _flushed_half if s.has("FTZ") else (lambda bits: bits)
 
     def evaluate(registers):
-        parts = ([flush(source[part](registers)) for source in sources] for part in (0, 1))
-        return _packed(*(flush(single(*part)) for part in parts))
+        return _packed(*(single(*(source[part](registers) for source in sources)) for part in (0, 1)))
 
     return Compute((t.target(destination),), evaluate)
-
-
-def _flushed_half(bits):
-    """Float16 bits; a subnormal number becomes a zero of its sign."""
-    return np.where(bits & np.uint16(0x7C00), bits, bits & np.uint16(0x8000))
 
 
 def _packed(low, high):

@@ -120,7 +120,7 @@ ROWS: tuple[Op, ...] = (
     _op("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
         reads_floats=True),
     _op("FCHK", floating.check_division, counted="fp32", pipe="xu", reads_floats=True),
-    _op("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H", counted="fp32",
+    _op("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H F16", counted="fp32",
         pipe="xu", reads_floats=True),
     # ---- float64
     _op("DADD", floating.arithmetic64, _ROUND, counted="dadd fp64", pipe="fp64"),
@@ -143,7 +143,8 @@ ROWS: tuple[Op, ...] = (
     _op("F2F", floating.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
         reads_floats=True),
     _op("F2FP", floating.pack_halves,
-        "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C SATFINITE RELU RZ",
+        "BF16 F16 F32 TF32 E4M3 E5M2 PACK_AB PACK_B UNPACK_B PACK_AB_MERGE_C UNPACK_B_MERGE_C MERGE_C SATFINITE RELU "
+        "RZ",
         counted="conversion", reads_floats=True),
     _op("FRND", floating.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
         reads_floats=True),
