@@ -360,9 +360,9 @@ def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
     match operand.modifiers:
         case () | ("H1_H0",):
             return low, high
-        case ("H0_H0",):
+        case ("H0_H0",) | ("H0",):
             return low, low
-        case ("H1_H1",):
+        case ("H1_H1",) | ("H1",):
             return high, high
         case ("H0_NH1",):
             return low, lambda registers: high(registers) ^ np.uint16(0x8000)
