@@ -22,12 +22,13 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 from gemm_kernels import OwnKernel
+from gemm_kernels import get as get_kernel
 from helpers import compiler, plan, run
 from helpers.analysis import memories
 from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
+from helpers.draw import bars, theme
 from helpers.draw import machine as machine_picture
-from helpers.draw import theme
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.tables import Table
 from helpers.exercises import get
@@ -37,8 +38,14 @@ from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
 from helpers.measure.measurement import Measurement
+from helpers.measure.performance import performance
 
 OPTIONS = ("-std=c++17",)
+WAY = {  # the kernels that stand for their notebooks where the course says where it leads
+    "02": "naive", "03": "coalesced", "04": "shared_memory", "06": "block_tile_2d", "08": "vectorized",
+    "10": "warptiled", "12": "stream_k",
+}  # fmt: skip
+WAY_SIZE = 4096  # M = N = K
 
 
 @dataclass(frozen=True)
@@ -82,8 +89,9 @@ def answer(exercise: KernelExercise, text: str) -> None:
     """Show the verdict on a kernel, and below it what the kernel does, if it can be drawn."""
     verdict = exercise.check(text)
     display(verdict)
-    if verdict.picture is not None or (isinstance(exercise, Blank) and verdict.passed is None):
-        return  # the map of the errors says more; and an empty body does nothing that could be drawn
+    untouched = verdict.passed is None
+    if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
+        return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
     picture = exercise.show(text)
     if isinstance(picture, theme.Figure):
         display(picture)
@@ -149,6 +157,25 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise ValueError(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
     return found
+
+
+def way(size: int = WAY_SIZE) -> theme.Figure:
+    """Where the course leads: the recorded speed of one kernel of every notebook that has one, and of cuBLAS."""
+    found = _way(size)
+    last = found[-1][1]
+    rows = [bars.Bar(f"{number} {speed.kernel}", speed.gflops) for number, speed in found]
+    rows.insert(-1, bars.Bar("cuBLAS", last.cublas_gflops, theme.REFERENCE))
+    return bars.gflops_figure(rows, f"Two matrices of {size} × {size} multiplied, notebook by notebook", last.label)
+
+
+def ends_of_the_way(size: int = WAY_SIZE) -> tuple[tuple[str, float], tuple[str, float]]:
+    """The first and the last kernel of that picture: (name, GFLOPS) of each."""
+    (_, first), *_, (_, last) = _way(size)
+    return (first.kernel, first.gflops), (last.kernel, last.gflops)
+
+
+def _way(size: int) -> list[tuple[str, Measurement]]:
+    return [(number, performance(get_kernel(name), size, size, size).measurement) for number, name in WAY.items()]
 
 
 def machine() -> theme.Figure:
