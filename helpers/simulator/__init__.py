@@ -12,6 +12,7 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
+from helpers.simulator.cuda.arguments import SCALARS
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
 from helpers.simulator.cuda.settings import record, sanitize
@@ -37,6 +38,7 @@ from helpers.simulator.sanitizer.checks import Finding, Report
 load = Recording.load
 
 __all__ = [
+    "SCALARS",
     "ArgumentError",
     "AsyncCopyError",
     "BarrierError",
