@@ -15,7 +15,7 @@
 from helpers.simulator.cuda.arguments import SCALARS
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
-from helpers.simulator.cuda.settings import record, sanitize
+from helpers.simulator.cuda.settings import capture, record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
     AsyncCopyError,
@@ -33,6 +33,7 @@ from helpers.simulator.errors import (
     UnsupportedInstruction,
 )
 from helpers.simulator.recording.questions import Counts, InstructionCounts, LineCounts, Recording
+from helpers.simulator.recording.recorded import Captured
 from helpers.simulator.sanitizer.checks import Finding, Report
 
 load = Recording.load
@@ -42,6 +43,7 @@ __all__ = [
     "ArgumentError",
     "AsyncCopyError",
     "BarrierError",
+    "Captured",
     "Counts",
     "DeviceArray",
     "DeviceAssertion",
@@ -62,6 +64,7 @@ __all__ = [
     "StepLimitExceeded",
     "UninitializedRead",
     "UnsupportedInstruction",
+    "capture",
     "empty",
     "load",
     "record",
