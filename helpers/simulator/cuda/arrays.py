@@ -12,7 +12,6 @@ from helpers.simulator.errors import ArgumentError
 
 # What `empty` fills an array with: a NaN in every floating-point format.
 UNWRITTEN = np.uint16(0xFFFA)
-SMALLEST_TRACKED = 4  # bytes of an element: a smaller one may equal the pattern by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +80,11 @@ class DeviceArray(np.ndarray):
 def empty(shape, dtype=float) -> DeviceArray:
     """A device array whose contents are not defined until somebody writes them.
 
-    The sanitizer reports who reads an element before; arrays of 1- and 2-byte elements are not watched.
+    The sanitizer reports who reads an element before. Arrays of 1- and 2-byte integers are not watched: a number
+    that the host writes may equal the pattern by chance.
     """
     array = DeviceArray(shape, dtype)
-    if array.dtype.itemsize < SMALLEST_TRACKED or array.dtype.itemsize % 2 or array.dtype.hasobject:
+    if (array.dtype.itemsize < 4 and array.dtype != np.float16) or array.dtype.itemsize % 2 or array.dtype.hasobject:
         return array
     array.reshape(-1).view(np.uint16)[...] = UNWRITTEN
     array.unwritten = np.ones(array.size, bool)

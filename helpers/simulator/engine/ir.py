@@ -104,9 +104,12 @@ class Instruction:
     called_from: tuple[int, ...] = ()
     barrier: int = -1
     uniform: bool = False  # writes a register that the lanes of a warp share
-    # What those who watch the execution want to know: it copies one register; it is a load that may come from shared
-    # memory, a compare-and-swap, a strong operation of the memory model.
+    # What those who watch the execution want to know: it copies one register, or takes the first of the two that are
+    # `chosen` where `chooses(registers)` is true; it is a load that may come from shared memory, a compare-and-swap, a
+    # strong operation of the memory model.
     copies: bool = False
+    chooses: Callable[[Registers], Any] | None = None
+    chosen: tuple[int | None, int | None] = (None, None)
     loads_shared: bool = False
     swaps: bool = False
     strong: bool = False
@@ -157,6 +160,25 @@ class Program:
     shared_base: int = 0
     start: Callable[[Any], None] | None = None
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
+
+
+def is_used(program: Program, index: int, slot: int) -> bool:
+    """Whether what instruction `index` writes into a register may be read before the register is written anew."""
+    inside = next(block for block in program.blocks if block.start <= index < block.stop)
+    ways, known = [(index + 1, inside)], set()
+    while ways:
+        first, block = ways.pop()
+        for instruction in program.instructions[first : block.stop]:
+            guarded = instruction.guard is not None
+            if slot in instruction.reads or (guarded and instruction.guard[0] == slot):
+                return True
+            if slot in instruction.writes and not guarded:
+                break
+        else:
+            following = [number for number in block.successors if number not in known]
+            known.update(following)
+            ways += [(program.blocks[number].start, program.blocks[number]) for number in following]
+    return False
 
 
 def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = False) -> list[BasicBlock]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.simulator.engine.ir import is_used
 from helpers.simulator.errors import Misaligned, OutOfBounds, coordinates
 
 GLOBAL_BASE = 0x7F00_0000_0000
@@ -350,6 +351,8 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
     if int(active.min()) < start or int(active.max()) + width > stop:
         wrong = np.broadcast_to((addresses < start) | (addresses + width > stop), wave.shape)
         wrong = wrong if mask is None else wrong & mask
+        if verb == "read" and memory.is_widened(wave, np.broadcast_to(addresses, wave.shape)[wrong], width):
+            return addresses if mask is None else np.where(mask, addresses, 0)
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
         address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
         what = f"{verb} {width} bytes {memory.outside(wave, address)}"
@@ -379,6 +382,23 @@ class SharedMemory:
     def limits(self, wave) -> tuple[int, int]:
         """The bytes [start, stop) that the current instruction may access: of its array where it is known."""
         return wave.launch.shared_names.limits(wave.instruction.index) or (0, self.size)
+
+    def is_widened(self, wave, addresses: np.ndarray, width: int) -> bool:
+        """Whether what these loads read beyond their array is of neighbours in shared memory, and nobody uses it.
+
+        The compiler may begin a wide load before an array, where it is aligned, or end it behind the array.
+        """
+        if int(addresses.min()) < 0 or int(addresses.max()) + width > self.size:
+            return False
+        start, stop = self.limits(wave)
+        writes = wave.instruction.writes
+        each = width // len(writes)
+        outside = {
+            slot
+            for number, slot in enumerate(writes)
+            if ((addresses + number * each < start) | (addresses + (number + 1) * each > stop)).any()
+        }
+        return not any(slot is not None and is_used(wave.program, wave.instruction.index, slot) for slot in outside)
 
     def where(self, wave, address: int) -> str:
         """An address in words."""
@@ -448,6 +468,10 @@ class LocalMemory:
     def limits(self, wave) -> tuple[int, int]:
         """As SharedMemory.limits."""
         return 0, self.size
+
+    def is_widened(self, wave, addresses: np.ndarray, width: int) -> bool:
+        """As SharedMemory.is_widened: what lies beyond local memory belongs to nobody."""
+        return False
 
     def where(self, wave, address: int) -> str:
         """As SharedMemory.where."""

@@ -43,6 +43,15 @@ class Guarded:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """An instruction takes the first of two values in the threads of `first`, and the second one in the others."""
+
+    wave: Any
+    instruction: Any
+    first: Any
+
+
+@dataclass(frozen=True, slots=True)
 class BarrierPassed:
     """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them."""
 

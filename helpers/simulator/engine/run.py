@@ -22,6 +22,7 @@ from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, 
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.observers import (
     BarrierPassed,
+    Chosen,
     Executed,
     Guarded,
     Observers,
@@ -270,6 +271,17 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
     return plain_many, masked_many
 
 
+def _telling(instruction: Instruction, step: Step) -> Step:
+    """The step of an instruction that chooses; observers learn before it what each thread takes."""
+
+    def tell_and_choose(wave, registers):
+        if wave.observers is not None:
+            wave.observers.tell(Chosen(wave, instruction, instruction.chooses(registers)))
+        step(wave, registers)
+
+    return tell_and_choose
+
+
 def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     """Memory and cross-lane instructions get the mask themselves."""
     execute, writes = instruction.execute, instruction.writes
@@ -338,6 +350,8 @@ class Prepared:
                 both = batch_steps(instruction, keep, merge)
             elif instruction.kind is Kind.ALU:
                 both = _alu_steps(instruction, keep)
+                if instruction.chooses is not None:
+                    both = tuple(_telling(instruction, step) for step in both)
             elif instruction.kind is Kind.EFFECT:
                 both = _effect_steps(instruction)
             else:

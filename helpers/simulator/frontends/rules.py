@@ -25,12 +25,15 @@ class Compute:
         are slots; None is a destination that is not kept.
     fma: the three operands of a fused multiply-add that the engine may carry out together with others.
     copies: whether the one value written is the one register read, as it is.
+    chooses: whether each thread takes the first of `chosen`, the slots of two values (None: a constant), or the second.
     """
 
     writes: tuple[int | None, ...]
     evaluate: Reader
     fma: tuple[Reader, Reader, Reader] | None = None
     copies: bool = False
+    chooses: Reader | None = None
+    chosen: tuple[int | None, int | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind = Kind.ALU
             instruction.writes, instruction.evaluate = outcome.writes, outcome.evaluate
             instruction.fma, instruction.copies = outcome.fma, outcome.copies
+            instruction.chooses, instruction.chosen = outcome.chooses, outcome.chosen
         case Effect():
             instruction.kind = Kind.EFFECT
             instruction.writes, instruction.execute = outcome.writes, outcome.execute

@@ -18,6 +18,7 @@ from helpers.simulator.engine.observers import (
     Access,
     AsyncCopy,
     BarrierPassed,
+    Chosen,
     CopyGroup,
     Executed,
     Fence,
@@ -209,8 +210,8 @@ class Checker(Observer):
     def handlers(self) -> Handlers:
         return {
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
-            BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence, Access: self.access,
-            AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
+            Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
+            Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
@@ -226,6 +227,9 @@ class Checker(Observer):
 
     def guarded(self, event: Guarded) -> None:
         self.shared.guarded(event.instruction.index, event.some, event.mask)
+
+    def chosen(self, event: Chosen) -> None:
+        self.shared.chosen(event.instruction.index, event.first)
 
     def barrier(self, event: BarrierPassed) -> None:
         wave, blocks = event.wave, event.blocks

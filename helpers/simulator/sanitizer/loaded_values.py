@@ -3,11 +3,14 @@
 A pipeline may load one time more than it multiplies, so that its last round needs no branch; what comes then may be
 anything. Most loads are used whichever way the program goes. Of the others (*doubtful* ones) a trace is kept of the
 basic blocks that come after them, and a read of unwritten memory is followed until the value is used, or is in no
-register any more. A copy into another register is no use.
+register any more. A copy into another register is no use, and neither is to be one of two values of which a thread
+takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterwards. Of a wide load each register is
+followed by itself: of four floats at the end of an array two may be used.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,20 +21,33 @@ MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count 
 
 
 class _Step(NamedTuple):
-    """What an instruction does with registers, as bits; `source` is the register that it copies, or -1."""
+    """What an instruction does with registers, as bits; `source` is the register that it copies, or -1.
+
+    `first` and `second` are the registers that it takes one of, 0 where that is a constant or there is no choice.
+    """
 
     index: int
     reads: int
     writes: int
     guard: tuple[int, bool] | None
     source: int
+    first: int
+    second: int
 
 
 def _step(instruction: Instruction) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
-    return _Step(instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source)
+    first, second = (0 if slot is None else 1 << slot for slot in instruction.chosen)
+    return _Step(
+        instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source, first, second
+    )
+
+
+def _handed_on(step: _Step) -> int:
+    """The registers that an instruction reads only to write them elsewhere."""
+    return 1 << step.source if step.source >= 0 else step.first | step.second
 
 
 class Uses:
@@ -58,11 +74,13 @@ class Uses:
             known = followed
             for steps in self._steps:
                 for step in steps:
-                    if step.source >= 0 and followed >> step.source & 1:
+                    if _handed_on(step) & followed:
                         followed |= step.writes
         for steps in self._steps:
             steps[:] = [step for step in steps if (step.reads | step.writes) & followed]
         self.guarded = {step.index for steps in self._steps for step in steps if step.guard is not None}
+        self.choosing = {step.index for steps in self._steps for step in steps if step.first | step.second}
+        self.registers = {index: tuple(program.instructions[index].writes) for index in doubtful}
         self._block_of = {step.index: number for number, steps in enumerate(self._steps) for step in steps}
 
     def _certain(self, program: Program) -> list[int]:
@@ -71,8 +89,8 @@ class Uses:
         for steps in self._steps:
             written = used = 0
             for step in steps:
-                if step.source < 0 and step.guard is None:
-                    used |= step.reads & ~written
+                if step.guard is None:
+                    used |= step.reads & ~_handed_on(step) & ~written
                 written |= step.writes if step.guard is None else 0
             kill.append(written)
             use.append(used)
@@ -105,8 +123,7 @@ def _before(step: _Step, certain: int) -> int:
     """The registers that are certain to be used from this instruction on."""
     if step.guard is not None:
         return certain
-    certain &= ~step.writes
-    return certain if step.source >= 0 else certain | step.reads
+    return certain & ~step.writes | step.reads & ~_handed_on(step)
 
 
 def uses_of(program: Program) -> Uses:
@@ -118,7 +135,8 @@ def uses_of(program: Program) -> Uses:
 
 @dataclass(slots=True)
 class _Passage:
-    """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none.
+    """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none,
+    and `choices` those that took the first of two values.
 
     `mark` is the length of the log of accesses before it.
     """
@@ -127,6 +145,18 @@ class _Passage:
     block: int
     mask: np.ndarray | None
     guards: dict[int, Any] = field(default_factory=dict)
+    choices: dict[int, Any] = field(default_factory=dict)
+
+
+def _ways(step: _Step, passage: _Passage, active: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+    """(threads, the registers of which they write one elsewhere)."""
+    if not step.first | step.second:
+        yield active, _handed_on(step)
+        return
+    takes_first = passage.choices.get(step.index, np.False_)
+    for threads, taken in ((active & takes_first, step.first), (active & ~takes_first, step.second)):
+        if threads.any():
+            yield threads, taken
 
 
 @dataclass(slots=True)
@@ -171,6 +201,11 @@ class LoadedValues:
         if index in self.uses.guarded:
             self._trace[-1].guards[index] = mask if some else False
 
+    def chosen(self, index: int, first: np.ndarray) -> None:
+        """Those of `first` take the first of the two values of an instruction."""
+        if index in self.uses.choosing:
+            self._trace[-1].choices[index] = first
+
     def end(self) -> None:
         """The wave has come to its end."""
         if self._held:
@@ -184,15 +219,19 @@ class LoadedValues:
             passage.mark = 0
         self._lost = False
 
-    def hold(self, what: Any, load: int, mark: int, lanes: np.ndarray) -> None:
-        """The `lanes`, bool (blocks, threads), read unwritten memory by a doubtful load, at this place in the log."""
+    def hold(self, what: Any, load: int, mark: int, lanes: np.ndarray, share: Fraction) -> None:
+        """The `lanes`, bool (blocks, threads), read unwritten memory by a doubtful load, at this place in the log.
+
+        share: where in what is loaded it lies: 1/2 is the third of four registers.
+        """
         block = self.uses.block_of(load)
         passages = [n for n, passage in enumerate(self._trace) if passage.mark <= mark and passage.block == block]
         if self._lost or not passages:
             self._report(what)
             return
-        written = next(step.writes for step in self.uses.steps(block) if step.index == load)
-        held = _Held(what, [(lanes, written)], self._trace[-1])
+        registers = self.uses.registers[load]
+        slot = registers[int(share * len(registers))]
+        held = _Held(what, [] if slot is None else [(lanes, 1 << slot)], self._trace[-1])
         after = load
         for passage in self._trace[passages[-1] :]:
             if not self._goes_on(held, passage, after):
@@ -221,15 +260,17 @@ class LoadedValues:
                     for mask in (passage.mask, guard):
                         active = active if mask is None else active & mask
                     if active.any():
-                        if step.source < 0 and step.reads & registers:
+                        if step.reads & registers & ~_handed_on(step):
                             self._report(held.what)
                             return False
                         rest = lanes & ~active
                         if rest.any():
                             parts.append((rest, registers))
-                        copied = step.source >= 0 and registers >> step.source & 1
-                        registers = registers | step.writes if copied else registers & ~step.writes
-                        lanes = active
+                        for which, handed_on in _ways(step, passage, active):
+                            kept = registers | step.writes if registers & handed_on else registers & ~step.writes
+                            if kept:
+                                parts.append((which, kept))
+                        continue
                 if registers:
                     parts.append((lanes, registers))
             held.parts = parts

@@ -171,6 +171,11 @@ class SharedChecks:
         if self._loaded is not None:
             self._loaded.guarded(index, some, mask)
 
+    def chosen(self, index: int, first: np.ndarray) -> None:
+        """The threads of `first` take the first of the two values of an instruction."""
+        if self._loaded is not None:
+            self._loaded.chosen(index, first)
+
     def access(self, wave, op: str, width: int, addresses, mask, values: tuple) -> None:
         """A load, a store or an atomic operation."""
         if width < self.patterns.word:
@@ -290,7 +295,7 @@ class SharedChecks:
             rows, packed = hazard.lanes
             lanes = np.unpackbits(np.frombuffer(packed, np.uint8), count=rows * self._wave.threads).astype(bool)
             lanes = np.broadcast_to(lanes.reshape(rows, -1), self._wave.shape)
-            self._loaded.hold((hazard, times), hazard.second.instruction, start + hazard.time, lanes)
+            self._loaded.hold((hazard, times), hazard.second.instruction, start + hazard.time, lanes, hazard.share)
 
     def _analyse(self, log: Sequence[Entry], values: Sequence[tuple], rows: np.ndarray | None) -> tuple[State, Counter]:
         """The state after a log, and the hazards with how often each was found."""

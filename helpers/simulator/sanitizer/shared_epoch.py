@@ -16,6 +16,7 @@ The rules:
 """
 
 from collections.abc import Callable, Container, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from helpers.devices import WARP
 
 LOAD, STORE, ATOMIC, SWAP, COPY, WARP_BARRIER, COMMIT, WAIT = range(8)
+REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
 WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
@@ -65,7 +67,7 @@ class Hazard(NamedTuple):
     an offset in shared memory; `words` tells how many words are concerned.
 
     Of an unwritten one that is wrong only if its value is used, `lanes` are all who read, as a number of rows and
-    packed bits, and `time` is the place in the log.
+    packed bits, `time` is the place in the log, and `share` the place in what the load reads.
     """
 
     kind: str
@@ -75,6 +77,7 @@ class Hazard(NamedTuple):
     words: int
     time: int = -1
     lanes: tuple[int, bytes] | None = None
+    share: Fraction = Fraction(0)
 
 
 class Result(NamedTuple):
@@ -282,7 +285,7 @@ class Epoch:
                         self._too_early(entry, index[early], position[early], copies, pending)
                 if not all_known and entry.kind != COPY:
                     if entry.kind != STORE:
-                        missing = ~known[index]
+                        missing = self._unwritten(~known[index], entry)
                         if missing.any():
                             # Where another thread writes between the same barriers, the race says more.
                             missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
@@ -303,20 +306,40 @@ class Epoch:
                 pending[index] = 0
                 known[index] = True
 
+    def _unwritten(self, missing: np.ndarray, entry: Entry) -> np.ndarray:
+        """Which words of an access count as unwritten: of narrow words that make a register none, if one is written.
+
+        The rest is padding between the members of a struct that is copied as a whole.
+        """
+        together = min(entry.width, REGISTER) // self.word
+        if together <= 1 or not missing.any():
+            return missing
+        return np.repeat(missing.reshape(-1, together).all(axis=1), together)
+
     def _missing(self, time: int, entry: Entry, index, position, missing: np.ndarray) -> None:
         """Somebody reads words that nobody has written."""
-        if missing.any():
-            where = int(missing.argmax())
-            side = self._side(entry.instruction, position[where], _WHAT[entry.kind])
-            self._add("unwritten", None, side, index[where], int(missing.sum()))
-            if entry.kind == LOAD and entry.instruction in self.doubtful:
-                lanes = np.zeros(len(self.position), bool)
-                lanes[position[missing]] = True
-                self.hazards[-1] = self.hazards[-1]._replace(
-                    time=time, lanes=(self.shape[0], np.packbits(lanes).tobytes())
-                )
-                return  # whoever reads the words next may use them
+        if not missing.any():
+            return
+        if entry.kind != LOAD or entry.instruction not in self.doubtful:
+            self._add_unwritten(entry, index, position, missing)
             self.initialised.reshape(-1)[index[missing]] = True  # once is enough
+            return
+        # Whoever reads the words next may use them. Here each register that is loaded may be used or not.
+        count, registers = entry.width // self.word, max(1, entry.width // REGISTER)
+        for number in range(registers):
+            one = missing & (np.arange(len(missing)) % count * registers // count == number)
+            if one.any():
+                lanes = np.zeros(len(self.position), bool)
+                lanes[position[one]] = True
+                self._add_unwritten(entry, index, position, one)
+                self.hazards[-1] = self.hazards[-1]._replace(
+                    time=time, lanes=(self.shape[0], np.packbits(lanes).tobytes()), share=Fraction(number, registers)
+                )
+
+    def _add_unwritten(self, entry: Entry, index, position, missing: np.ndarray) -> None:
+        where = int(missing.argmax())
+        side = self._side(entry.instruction, position[where], _WHAT[entry.kind])
+        self._add("unwritten", None, side, index[where], int(missing.sum()))
 
     def _start(self, copies: Sequence[_Copy], number: int, pending: np.ndarray) -> None:
         copy = copies[number]

@@ -1,10 +1,11 @@
 """Comparison and selection in PTX. Reference: PTX ISA, 'Comparison and Selection Instructions'."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from helpers.compiler.ptx import Statement
+from helpers.compiler.ptx import Register, Statement
 from helpers.simulator.arithmetic import comparisons, float32
 from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.errors import Unknown
@@ -116,7 +117,9 @@ def select(t: Operands, s: Statement) -> Outcome:
     """selp.type d, a, b, p: a where p, else b."""
     destination, a, b, choice = s.operands
     x, y, p = t.read(a, s.type), t.read(b, s.type), t.read(choice, "pred")
-    return t.result(destination, lambda r: comparisons.select(p(r), x(r), y(r)), dtype_of(s.type))
+    slots = tuple(t.target(operand) if isinstance(operand, Register) else None for operand in (a, b))
+    result = t.result(destination, lambda r: comparisons.select(p(r), x(r), y(r)), dtype_of(s.type))
+    return replace(result, chooses=p, chosen=slots)
 
 
 def select_sign(t: Operands, s: Statement) -> Outcome:

@@ -26,6 +26,7 @@ from helpers.simulator.frontends.sass.operands import (
     exactly,
     halves,
     is_predicate,
+    is_register,
     is_zero,
     leading_predicates,
     number,
@@ -543,7 +544,9 @@ def select(t: Operands, s: sass.Statement) -> Compute:
     destination, a, b, condition = exactly(s, 4)
     dtype = F4 if s.base == "FSEL" else I4
     x, y, p = t.read(a, dtype), t.read(b, dtype), t.truth(condition)
-    return Compute((t.target(destination),), lambda r: comparisons.select(p(r), x(r), y(r)))
+    slots = tuple(t.target(operand) if is_register(operand) else None for operand in (a, b))
+    evaluate = lambda r: comparisons.select(p(r), x(r), y(r))  # noqa: E731
+    return Compute((t.target(destination),), evaluate, chooses=p, chosen=slots)
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:

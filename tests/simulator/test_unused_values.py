@@ -1,0 +1,108 @@
+"""Who loads what nobody wrote is right as long as nobody uses it, and wrong as soon as somebody does."""
+
+import numpy as np
+import pytest
+
+from helpers import gpu, simulator
+
+LEVELS = ("sass", "ptx")
+
+
+def launch(body: str, parameters: str, *args, level: str, threads: int = 32, blocks: int = 1, before: str = "") -> None:
+    source = f'{before}extern "C" __global__ void k({parameters}) {{\n{body}\n}}\n'
+    with simulator.record(level=level):
+        simulator.RawModule(code=source).get_function("k")((blocks,), (threads,), args)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("guard", "is_right"), [("inside ? v : 0.0f", True), ("inside ? 0.0f : v", False)])
+def test_of_two_values_the_one_that_is_not_taken_may_be_anything(level, guard, is_right):
+    n, x, out = np.int32(40), gpu.asarray(np.arange(1, 65, dtype=np.float32)), gpu.zeros(64, np.float32)
+    body = f"""
+        __shared__ float s[64];
+        int t = threadIdx.x;
+        if (t < n) s[t] = x[t];
+        __syncthreads();
+        float v = s[63 - t];
+        bool inside = 63 - t < n;
+        o[t] = {guard};"""
+    arguments = ("float* o, const float* x, int n", out, x, n)
+    if is_right:
+        launch(body, *arguments, level=level, threads=64)
+        assert np.array_equal(out, np.where(np.arange(63, -1, -1) < 40, x[::-1], 0))
+    else:
+        with pytest.raises(simulator.UninitializedRead, match=r"reads s\[\d+\], which no thread has written"):
+            launch(body, *arguments, level=level, threads=64)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("last", ["v.z", "v.w"])
+def test_of_four_floats_at_the_end_of_an_array_two_may_be_used(level, last):
+    out = gpu.zeros(4, np.float32)
+    body = f"""
+        __shared__ float4 s[1];
+        float* one = reinterpret_cast<float*>(s);
+        if (threadIdx.x < 3) one[threadIdx.x] = threadIdx.x + 1;
+        __syncthreads();
+        float4 v = s[0];
+        if (threadIdx.x == 0) {{ o[0] = v.x; o[1] = v.y; o[2] = {last}; }}"""
+    if last == "v.z":
+        launch(body, "float* o", out, level=level)
+        assert out.tolist() == [1, 2, 3, 0]
+    else:
+        with pytest.raises(simulator.UninitializedRead, match=r"reads s\[0\]"):
+            launch(body, "float* o", out, level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("sets_number", [True, False])
+def test_a_struct_is_copied_with_its_padding_but_not_without_a_member(level, sets_number):
+    out = gpu.zeros(64, np.int32)
+    body = f"""
+        __shared__ Pair s[32];
+        s[threadIdx.x].letter = 'a';
+        {"s[threadIdx.x].number = threadIdx.x;" if sets_number else ""}
+        __syncthreads();
+        o[threadIdx.x] = s[31 - threadIdx.x];"""
+    arguments = {"level": level, "before": "struct Pair { char letter; int number; };\n"}
+    if sets_number:
+        launch(body, "Pair* o", out, **arguments)
+        assert np.array_equal(out.reshape(32, 2)[:, 1], np.arange(31, -1, -1))
+    else:
+        with pytest.raises(simulator.UninitializedRead, match="of s, which no thread has written"):
+            launch(body, "Pair* o", out, **arguments)
+
+
+def test_a_wide_load_may_begin_in_the_array_before_where_nobody_uses_that():
+    # The compiler puts `last` before `s` and sums s by loads of four floats, the first of which begins at `last`.
+    x, total, count, parts = (gpu.asarray(np.ones(256, np.float32)), *(gpu.zeros(n, np.float32) for n in (1, 1, 4)))
+    body = """
+        __shared__ bool last;
+        __shared__ float s[64];
+        int t = threadIdx.x;
+        s[t] = x[blockIdx.x * 64 + t];
+        __syncthreads();
+        if (t == 0) {
+            float sum = 0;
+            for (int i = 0; i < 64; ++i) sum += s[i];
+            parts[blockIdx.x] = sum;
+            __threadfence();
+            last = atomicAdd(count, 1.0f) == gridDim.x - 1;
+        }
+        __syncthreads();
+        if (last && t == 0) {
+            float sum = 0;
+            for (int i = 0; i < gridDim.x; ++i) sum += static_cast<volatile float*>(parts)[i];
+            total[0] = sum;
+        }"""
+    parameters = "const float* x, float* total, float* count, float* parts"
+    launch(body, parameters, x, total, count, parts, level="sass", threads=64, blocks=4)
+    assert total[0] == 256
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_halves_that_nobody_wrote_are_found_as_floats_are(level):
+    with pytest.raises(simulator.UninitializedRead, match=r"reads x\[0\], which nobody has written"):
+        launch("o[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);", "__half* o, const __half* x",
+               gpu.zeros(32, np.float16), gpu.empty(32, np.float16), level=level,
+               before="#include <cuda_fp16.h>\n")  # fmt: skip
