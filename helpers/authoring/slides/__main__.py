@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.authoring.notebooks import form, speaker
-from helpers.authoring.slides import deck, page
+from helpers.authoring.slides import deck, page, planned
 
 FOLDER = form.ROOT / "build" / "slides"
 
@@ -22,8 +22,10 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     for path in notebooks:
         try:
             notebook = form.read(path.read_text(encoding="utf-8"))
-            said = {step: note.text for step, note in speaker.notes(path).items()}
-            html = page.deck_page(deck.title(notebook, path), deck.slides(notebook, said))
+            said = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))
+            notes = {step: note.text for step, note in speaker.notes(path).items()}
+            book = plan.course().notebook(path.name[:2])
+            html = page.deck_page(book, deck.slides(notebook, said, notes))
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")

@@ -17,11 +17,15 @@ from playwright.sync_api import Browser, Page, Route, sync_playwright
 WIDTH, HEIGHT = 1280, 720
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOLERANCE = 1.0  # pixels: sizes are rounded when the browser draws
-SMALLEST_LETTER = 14  # pixels, as in paginate.js
-SMALLEST_PICTURE = 720  # pixels across: a picture of the course is drawn for 900, and its letters for 12 there
+SMALLEST_LETTER = 16  # pixels of any text; a picture's own letters are counted at the size that it is shown at
+SMALLEST_CODE = 22
+SMALLEST_SCALE = 0.84  # of a picture: its smallest letters, drawn at 14 pixels, then have 12
+
+LIMITS = [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_CODE, SMALLEST_SCALE]
 
 MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 COUNT = "() => Reveal.getTotalSlides()"
+FACTS = (Path(__file__).parent / "facts.js").read_text(encoding="utf-8")
 # All of a page's fragments, then the next page: what a reader sees at the end of each.
 SHOW = """(number) => {
   const slide = Reveal.getSlides()[number], {h, v} = Reveal.getIndices(slide);
@@ -43,12 +47,40 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What a hand-out consists of.
+
+    frames: of its films.  words: the most of a slide.  code: pixels of the smallest letters of a kernel.  lines: the
+    most of a kernel.  scale: the least of a picture, of the size that it was drawn for.
+    """
+
+    pages: int = 0
+    pictures: int = 0
+    films: int = 0
+    frames: int = 0
+    kernels: int = 0
+    questions: int = 0
+    tables: int = 0
+    words: int = 0
+    code: float = 0
+    lines: int = 0
+    scale: float = 0
+
+    def __str__(self) -> str:
+        kinds = f"{self.pictures} pictures, {self.films} films of {self.frames} frames, {self.kernels} kernels"
+        code = f"code of {self.code:.0f} px in {self.lines} lines at most, " if self.kernels else ""
+        return (
+            f"{self.pages} slides: {kinds}, {self.questions} questions, {self.tables} tables; "
+            f"{self.words} words at most, {code}pictures at {self.scale:.0%} or more"
+        )
+
+
+@dataclass(frozen=True)
 class Examined:
     """One hand-out after its examination."""
 
     deck: str
-    pages: int
-    pictures: int
+    facts: Facts
     problems: tuple[Problem, ...]
 
 
@@ -78,11 +110,11 @@ def examine(browser: Browser, path: Path, screenshots: Path | None = None) -> Ex
         page.goto(own)
         if not page.evaluate("() => Boolean(window.Reveal && Reveal.isReady())"):
             failures.append("reveal.js did not start, so that no page could be measured")
-            return Examined(path.name, 0, 0, tuple(Problem(path.name, 0, sentence) for sentence in failures))
+            return Examined(path.name, Facts(), tuple(Problem(path.name, 0, sentence) for sentence in failures))
         problems = list(_measured(page, path, screenshots))
         problems += [Problem(path.name, 0, sentence) for sentence in failures]
         problems += [Problem(path.name, 0, f"asks for {url}; a hand-out has to carry all it needs.") for url in asked]
-        return Examined(path.name, page.evaluate(COUNT), page.locator(".slides img").count(), tuple(problems))
+        return Examined(path.name, Facts(**page.evaluate(FACTS)), tuple(problems))
     finally:
         context.close()
 
@@ -90,7 +122,7 @@ def examine(browser: Browser, path: Path, screenshots: Path | None = None) -> Ex
 def _measured(page: Page, path: Path, screenshots: Path | None) -> Iterator[Problem]:
     for number in range(page.evaluate(COUNT)):
         page.evaluate(SHOW, number)
-        for sentence in page.evaluate(MEASURE, [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_PICTURE]):
+        for sentence in page.evaluate(MEASURE, LIMITS):
             yield Problem(path.name, number + 1, sentence)
         if screenshots:
             page.screenshot(path=screenshots / f"{path.stem}-{number + 1:02}.png")
@@ -111,7 +143,7 @@ def report(paths: Sequence[Path], screenshots: Path | None = None) -> int:
             examined = examine(browser, path, screenshots)
             wrong += len(examined.problems)
             state = f"{len(examined.problems)} problems" if examined.problems else "all fit"
-            print(f"{examined.deck}: {examined.pages} pages, {examined.pictures} pictures, {state}", flush=True)
+            print(f"{examined.deck}: {examined.facts}; {state}", flush=True)
             for problem in examined.problems:
                 print(f"  {problem}")
         browser.close()

@@ -1,204 +1,196 @@
-"""From a notebook's cells to slides: pure data, no page around it.
-
-Slide types are Jupyter's (slide, subslide, fragment, skip, notes; a cell without one continues the slide before it).
-What is dead in a file is left out: a widget has no stored output, and a line in its place names it.
-"""
+"""From a notebook and what its slides say to slides: pure data, no page around it."""
 
 from __future__ import annotations
 
+import ast
+import base64
 import html
+import importlib
+import io
+import pkgutil
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from nbconvert.filters import markdown2html
 from nbformat import NotebookNode
+from PIL import Image
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import CudaLexer, PythonLexer
+from pygments.lexers import CudaLexer
 
+import gemm_kernels
+from helpers import exercises, explore, plan
+from helpers.analysis.tile_store import Tile
+from helpers.authoring.gallery.small_pictures import SCALE
 from helpers.authoring.notebooks.steps import STEP
+from helpers.authoring.slides.planned import Planned
+from helpers.draw.excerpt import excerpt
 
-# Code whose output is a live widget: what is stored of it is HTML, if it says something on paper, or nothing
-# (helpers.authoring.notebooks.form).
-LIVE = "nbval-ignore-output"
-HEADING = re.compile(r"^#{1,3} +(.+)$", re.MULTILINE)
-FORMULA = re.compile(r"(?<![\\$`\w])\$(?![\s$`])[^$`\n]+?(?<![\s\\])\$(?![\d\w])|\$\$.+?\$\$", re.DOTALL)
-CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|^```.*?^```", re.DOTALL | re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
 LINK = re.compile(r'(?<=href=")([\w.-]+)\.(?:ipynb|md)(?=["#])')
-KERNEL = re.compile(r'^(\w+ = r""")\n(.*?)^(""".*?)$', re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<listing>.*?)^```|(?:^\|[^\n]*\n?)+", re.MULTILINE | re.DOTALL)
+COLOURS = HtmlFormatter(nowrap=True)
+MOST_LINES = 14  # of code on a slide
+WIDEST = (78, 86)  # letters of a line in the two sizes of code, 24 and 22 pixels
+WIDEST_DRAWING = 94  # of a drawing made of letters, which may have 20 pixels
 
 
 @dataclass(frozen=True)
-class Block:
-    """A piece of a slide that a page break may come before.
-
-    kind: text, code, output, picture, live (a widget's name) or asked (a question on paper).  html: what stands in it.
-    cell: its number in the notebook, from 1.  fragment: it appears at the next press of a key.
-    """
-
-    kind: str
-    html: str
-    cell: int
-    fragment: bool = False
-
-
-@dataclass
 class Slide:
-    """What one slide shows, in order.
+    """What one slide shows.
 
-    level: "slide" starts a column of the overview, "subslide" continues it.  heading: the last heading up to here.
-    notes: HTML for the speaker.
+    words: HTML.  kind: of what it shows, as in `Planned`.  shown: that as HTML; of a film, a picture for each frame.
+    cell: the notebook's cell, from 0, that is alive where the notebook runs; None if there is none.
+    notes: what to say at it, as HTML, at the first slide of a step.
     """
 
-    level: str
-    heading: str = ""
-    blocks: list[Block] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    step: int
+    title: str
+    words: str
+    kind: str
+    shown: tuple[str, ...]
+    cell: int | None = None
+    notes: str = ""
 
 
 def title(notebook: NotebookNode, path: Path) -> str:
-    """The notebook's first heading, or its file name where it has none."""
-    for cell in notebook.cells:
-        found = HEADING.search(cell.source) if cell.cell_type == "markdown" else None
-        if found:
-            return found[1]
-    return path.stem
+    """The notebook's heading, or its file name where it has none."""
+    found = (HEADING.search(cell.source) for cell in notebook.cells if cell.cell_type == "markdown")
+    return next((one[1] for one in found if one), path.stem)
 
 
-def slides(notebook: NotebookNode, speaker: Mapping[int, str] = MappingProxyType({})) -> list[Slide]:
-    """The notebook's slides in order; a slide that would show nothing is left out, its notes move to the one before.
+def slides(
+    notebook: NotebookNode, planned: Sequence[Planned], speaker: Mapping[int, str] = MappingProxyType({}),
+    *, frames: bool = True,
+) -> list[Slide]:  # fmt: skip
+    """The slides in order. speaker: step → what to say at its first slide, as Markdown.  frames: draw those of films.
 
-    speaker: step → what to say at its first slide, as Markdown.  A widget that stores nothing is named in a line.
-    Raises ValueError where a text has a TeX formula: the file carries no program that sets one.
+    ValueError where a slide names a cell, a kernel or an explorer that is not there.
     """
     found: list[Slide] = []
-    heading = ""
-    for number, cell in enumerate(notebook.cells, 1):
-        kind = cell.metadata.get("slideshow", {}).get("slide_type")
-        if kind in ("slide", "subslide") or not found:
-            found.append(Slide("subslide" if kind == "subslide" else "slide", heading))
-        if kind == "skip":
+    for one in planned:
+        try:
+            cell, shown = _shown(notebook, one, frames)
+        except (ValueError, KeyError, AttributeError, NameError, SyntaxError) as error:
+            raise ValueError(f"the slide {one.title!r}, {one.kind}: {error}") from error
+        first = one.step not in {slide.step for slide in found}
+        notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
+        found.append(Slide(one.step, one.title, markdown(one.words), one.kind, shown, cell, notes))
+    return found
+
+
+def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | None, tuple[str, ...]]:
+    if one.kind == "way":
+        return None, (f"<ol start='0'>{''.join(f'<li>{book.trail}</li>' for book in plan.course().notebooks)}</ol>",)
+    if one.kind == "kernel":
+        return None, (_kernel(one.what, one.how),)
+    if one.kind == "block":
+        return None, (_block(notebook, one.step, one.what),)
+    if one.kind == "film":
+        moves, *live = one.how
+        number = _cell(notebook, None, live[0] if live else one.what.split("(")[0] + "(")
+        return number, tuple(_frames(one.what, moves)) if frames else ()
+    number = _cell(notebook, one.step, one.what)
+    outputs = [output for output in notebook.cells[number].outputs if "data" in output or "text" in output]
+    return number, (_stored(outputs, one.kind),)
+
+
+def _cell(notebook: NotebookNode, step: int | None, text: str) -> int:
+    """The first code cell that has a text, of a step or of the whole notebook."""
+    inside = step is None
+    for number, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown" and (heading := STEP.search(cell.source)):
+            inside = step in (None, int(heading[1]))
+        elif inside and cell.cell_type == "code" and text in cell.source:
+            return number
+    raise ValueError(f"no code cell of {'the notebook' if step is None else f'step {step}'} has {text!r}")
+
+
+def _block(notebook: NotebookNode, step: int, text: str) -> str:
+    """The first table or listing with a text in what a step says."""
+    inside = False
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
             continue
-        if kind == "notes":
-            found[-1].notes.append(_text(cell, number))
-            continue
-        blocks = _blocks(cell, number, kind == "fragment")
-        headings = HEADING.findall(cell.source) if cell.cell_type == "markdown" else []
-        heading = headings[-1] if headings else heading
-        found[-1].heading = heading
-        step = STEP.search(cell.source) if cell.cell_type == "markdown" else None
-        if step and int(step[1]) in speaker:
-            found[-1].notes.append(markdown(speaker[int(step[1])]))
-        found[-1].blocks += blocks
-    return _with_content(found)
+        if heading := STEP.search(cell.source):
+            inside = int(heading[1]) == step
+        for found in BLOCK.finditer(cell.source) if inside else ():
+            if text not in found[0]:
+                continue
+            if not found["listing"]:
+                return markdown(found[0])
+            return _listing(found["listing"], found["language"] == "cuda")
+    raise ValueError(f"no table or listing of step {step} has {text!r}")
 
 
-def _with_content(found: list[Slide]) -> list[Slide]:
-    kept: list[Slide] = []
-    for slide in found:
-        if slide.blocks:
-            kept.append(slide)
-        elif kept:
-            kept[-1].notes += slide.notes
-    return kept
+def _listing(source: str, coloured: bool = True) -> str:
+    """Lines of code, in the largest letters in which they fit on the slide; of a comment too long for any, nothing."""
+    lines = source.rstrip("\n").split("\n")
+    if coloured:
+        lines = [line for line in lines if len(line) <= WIDEST[-1] or not line.lstrip().startswith("//")]
+    widest = max(map(len, lines))
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"it has {len(lines)} lines; {MOST_LINES} is the most that a room can read")
+    if widest > (WIDEST[-1] if coloured else WIDEST_DRAWING):
+        raise ValueError(f"a line of it has {widest} letters; {WIDEST[-1]} is the most that a room can read")
+    text = "\n".join(lines)
+    shown = highlight(text, CudaLexer(), COLOURS).rstrip("\n") if coloured else html.escape(text)
+    size = sum(widest > room for room in WIDEST)
+    return f'<pre class="{"code" if coloured else "drawing"} size{size}" data-lines="{len(lines)}">{shown}</pre>'
 
 
-def _blocks(cell: NotebookNode, number: int, fragment: bool) -> list[Block]:
-    if cell.cell_type == "markdown":
-        return [Block("text", _text(cell, number), number, fragment)]
-    if cell.cell_type != "code":
-        return []
-    tags = cell.metadata.get("tags", [])
-    asked = [output.data["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})]
-    if LIVE in tags and asked:
-        return [Block("asked", question, number, fragment) for question in asked]
-    if LIVE in tags and not cell.outputs:
-        call = cell.source.strip().split("\n")[-1]
-        return [Block("live", f"Live in the notebook: <code>{html.escape(call)}</code>", number, fragment)]
-    hidden = "hide-input" in tags or cell.metadata.get("jupyter", {}).get("source_hidden")
-    blocks = [] if hidden else [Block("code", _code(cell.source), number, fragment)]
-    return blocks + [block for output in cell.outputs for block in _output(output, number, fragment)]
+def _stored(outputs: Sequence[Any], kind: str) -> str:
+    for output in outputs:
+        data = output.get("data", {})
+        if kind == "picture" and "image/png" in data:
+            size = output.metadata.get("image/png", {})
+            return _image("".join(data["image/png"].split()), str(size.get("alt", "")))
+        if kind != "picture" and "text/html" in data:
+            return str(data["text/html"])
+        if kind == "table" and "text" in output:
+            return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
+    raise ValueError(f"its cell stores no {kind}; run it with `make notebooks`")
 
 
-def _text(cell: NotebookNode, number: int) -> str:
-    formula = FORMULA.search(CODE_SPAN.sub("", cell.source))
-    if formula:
-        raise ValueError(
-            f"cell {number} has the formula {formula[0]!r}, and a slide cannot set TeX; write it with Unicode "
-            "(α, ×, ², ⌈ ⌉) or as code."
-        )
-    return markdown(cell.source)
+def _image(png: str, words: str, name: str = "") -> str:
+    return f'<img class="{name or "still"}" alt="{html.escape(words)}" src="data:image/png;base64,{png}">'
+
+
+def _kernel(name: str, part: Sequence[str]) -> str:
+    asked = {exercise.name for exercise in exercises.EXERCISES}
+    source = exercises.get(name).solved if name in asked else gemm_kernels.get(name).source
+    if part:
+        source = excerpt(source, *part)
+    return _listing(source)
+
+
+def _frames(call: str, moves: str) -> Iterator[str]:
+    """A picture for each value of a control, "warps = 1, 4, 8"; without its caption, for which a slide has words."""
+    name, _, values = moves.partition("=")
+    explorer = eval(call, _names())  # written beside the notebook, by its author
+    control = getattr(explorer, name.strip())
+    for value in ast.literal_eval(f"[{values}]"):
+        control.value = value
+        drawn = explorer.draw()[0]
+        whole = Image.open(io.BytesIO(drawn.png()))
+        out = io.BytesIO()
+        whole.crop((0, 0, whole.width, round(whole.height * (1 - drawn.picture_bottom)))).save(out, format="PNG")
+        yield _image(base64.b64encode(out.getvalue()).decode(), drawn.caption, "frame")
+
+
+def _names() -> dict[str, Any]:
+    modules = [one.name for one in pkgutil.iter_modules(explore.__path__)]
+    return {"get": gemm_kernels.get, "SCALE": SCALE, "Tile": Tile} | {
+        name: importlib.import_module(f"helpers.explore.{name}") for name in modules
+    }
 
 
 def markdown(source: str) -> str:
     """Markdown as HTML; links to other notebooks and to the glossary lead to their hand-outs."""
     return LINK.sub(r"\1.html", ANCHOR.sub("", str(markdown2html(source))))
-
-
-def _code(source: str) -> str:
-    """Python in colours, a span each line; a kernel that stands in it, and a cell of %%cuda, as CUDA C++."""
-    if source.startswith("%%cuda"):
-        magic, _, kernel = source.partition("\n")
-        return _line(html.escape(magic)) + _lines(kernel, CudaLexer())
-    kernel = KERNEL.search(source)
-    if not kernel:
-        return _lines(source, PythonLexer())
-    before, after = source[: kernel.start()] + kernel[1], kernel[3] + source[kernel.end() :]
-    parts = [html.escape(before).split("\n"), _lines(kernel[2], CudaLexer()), html.escape(after).split("\n")]
-    return "".join(part if isinstance(part, str) else "".join(map(_line, part)) for part in parts)
-
-
-def _lines(source: str, lexer: CudaLexer | PythonLexer) -> str:
-    coloured = highlight(source, lexer, HtmlFormatter(nowrap=True)).rstrip("\n")
-    # Pygments closes a token before it ends a line, except in a multi-line string or comment: one span a line there.
-    return "".join(_line(line) for line in _balanced(coloured.split("\n")))
-
-
-def _line(line: str) -> str:
-    return f'<span class="line">{line or "&#8203;"}</span>'
-
-
-def _balanced(lines: list[str]) -> list[str]:
-    """The lines with every <span> that reaches over a line's end closed there and opened again on the next."""
-    opened: list[str] = []
-    whole = []
-    for line in lines:
-        start = "".join(opened)
-        for tag in re.findall(r"<span[^>]*>|</span>", line):
-            if tag == "</span>":
-                opened.pop()
-            else:
-                opened.append(tag)
-        whole.append(start + line + "</span>" * len(opened))
-    return whole
-
-
-def _output(output: NotebookNode, number: int, fragment: bool) -> list[Block]:
-    if output.output_type == "stream":
-        return [Block("output", _printed(output.text), number, fragment)]
-    if output.output_type == "error":
-        return [Block("output", _printed(f"{output.ename}: {output.evalue}"), number, fragment)]
-    data = output.get("data", {})
-    if "image/png" in data:
-        size = output.metadata.get("image/png", {})
-        return [Block("picture", _picture(data["image/png"], size), number, fragment)]
-    if "text/html" in data:
-        return [Block("output", data["text/html"], number, fragment)]
-    if "text/markdown" in data:
-        return [Block("text", markdown(data["text/markdown"]), number, fragment)]
-    return [Block("output", _printed(data["text/plain"]), number, fragment)] if "text/plain" in data else []
-
-
-def _printed(text: str) -> str:
-    lines = ANSI.sub("", text).rstrip("\n").split("\n")
-    return f'<pre class="printed">{"".join(_line(html.escape(line)) for line in lines)}</pre>'
-
-
-def _picture(png: str, size: dict[str, str | int]) -> str:
-    attributes = "".join(f' {key}="{html.escape(str(size[key]))}"' for key in ("alt", "height", "width") if key in size)
-    return f'<img{attributes} src="data:image/png;base64,{"".join(png.split())}">'

@@ -10,9 +10,12 @@ from string import Template
 
 from pygments.formatters import HtmlFormatter
 
-from helpers.authoring.slides.deck import Block, Slide
+from helpers.authoring import labextension
+from helpers.authoring.slides.deck import Slide
+from helpers.plan import Notebook
 
 HERE = Path(__file__).parent
+FILTER = labextension.HOME / "src" / "dark.svg"  # pictures on a dark page
 PACKAGE = "sphinx_revealjs"  # carries reveal.js and its licence; nothing of Sphinx is used
 
 DECK = Template("""<!doctype html>
@@ -26,6 +29,7 @@ $style
 </style>
 </head>
 <body>
+$filter
 <div class="reveal"><div class="slides">
 $slides
 </div></div>
@@ -36,7 +40,7 @@ $reveal
 $notes
 </script>
 <script>
-$paginate
+$start
 </script>
 </body>
 </html>
@@ -68,8 +72,8 @@ $entries
 <p><kbd>→</kbd> or <kbd>Space</kbd> goes on, <kbd>←</kbd> back, <kbd>O</kbd> shows all slides, <kbd>F</kbd> fills the
 screen, <kbd>S</kbd> opens the speaker's notes in a window of their own, <kbd>?</kbd> lists all keys. To print, or to
 save as PDF, open a deck with <code>?print-pdf</code> at the end of its address; with <code>?showNotes=true</code> the
-notes stand beside the slides. The files need no network. Sliders and exercises live in the notebooks alone: they are
-named where they stand. The predictions are here, with their answers folded.</p>
+notes stand beside the slides. The files need no network. Where a notebook has an explorer, a slide shows some of its
+pictures, one at each press of a key. The predictions are here, with their answers folded.</p>
 """)
 
 
@@ -87,20 +91,25 @@ def reveal_folder() -> Path:
     return folder
 
 
-def deck_page(title: str, slides: Sequence[Slide]) -> str:
-    """The HTML file of one notebook. Nothing in it refers to another file or to the network."""
+def deck_page(book: Notebook, slides: Sequence[Slide]) -> str:
+    """The HTML file of one notebook, from its row in the plan and its slides.
+
+    Nothing in it refers to another file or to the network.
+    """
     folder = reveal_folder()
-    styles = [folder / "dist" / "reset.css", folder / "dist" / "reveal.css", HERE / "deck.css"]
-    colours = HtmlFormatter(style="default").get_style_defs(".code")
+    reveal = [folder / "dist" / name for name in ("reset.css", "reveal.css")]
+    styles = [*reveal, HERE / "slide.css", HERE / "deck.css"]
+    colours = HtmlFormatter(style="default").get_style_defs(".course-slide .code")
     scripts = {
         "reveal": folder / "dist" / "reveal.js",
         "notes": folder / "plugin" / "notes" / "notes.js",
-        "paginate": HERE / "paginate.js",
+        "start": HERE / "start.js",
     }
     return DECK.substitute(
-        title=html.escape(title),
+        title=html.escape(book.title),
         style="\n".join([*(_read(style) for style in styles), colours]),
-        slides="\n".join(_column(column) for column in _columns(slides)),
+        slides="\n".join([_opening(book), *map(_section, slides)]),
+        filter=_read(FILTER),
         **{name: _read(script).replace("</script", "<\\/script") for name, script in scripts.items()},
     )
 
@@ -125,26 +134,30 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _columns(slides: Sequence[Slide]) -> list[list[Slide]]:
-    columns: list[list[Slide]] = []
-    for slide in slides:
-        if slide.level == "slide" or not columns:
-            columns.append([])
-        columns[-1].append(slide)
-    return columns
-
-
-def _column(column: Sequence[Slide]) -> str:
-    return f"<section>\n{''.join(map(_section, column))}</section>"
+def _opening(book: Notebook) -> str:
+    return (
+        f'<section class="course-slide opening"><div class="number">Notebook {book.number}</div>'
+        f"<h1>{html.escape(book.title)}</h1><div class='words'>{html.escape(book.idea)}</div></section>"
+    )
 
 
 def _section(slide: Slide) -> str:
-    notes = f'<aside class="notes">{"".join(slide.notes)}</aside>\n' if slide.notes else ""
-    blocks = "\n".join(map(_block, slide.blocks))
-    return f'<section data-heading="{html.escape(slide.heading)}">\n{blocks}\n{notes}</section>\n'
+    notes = f'<aside class="notes">{slide.notes}</aside>' if slide.notes else ""
+    words = f'<div class="words">{slide.words}</div>' if slide.words else ""
+    return (
+        f'<section class="course-slide" data-step="{slide.step}" data-kind="{slide.kind}">'
+        f"<h1>{html.escape(slide.title)}</h1>{words}"
+        f'<div class="shown {slide.kind}">{"".join(_frames(slide))}</div>{notes}</section>'
+    )
 
 
-def _block(block: Block) -> str:
-    name = f"block {block.kind}" + (" fragment" if block.fragment else "")
-    inner = f"<pre>{block.html}</pre>" if block.kind == "code" else block.html
-    return f'<div class="{name}" data-cell="{block.cell}">{inner}</div>'
+def _frames(slide: Slide) -> Sequence[str]:
+    """What is shown; of a film the frames, one on the other, of which each press of a key shows the next."""
+    if slide.kind != "film":
+        return slide.shown
+    last = len(slide.shown) - 1
+    turns = ["fragment fade-out", *["fragment current-visible"] * (last - 1), "fragment"]
+    return [
+        shown.replace('class="frame"', f'class="{turn}" data-fragment-index="{max(0, number - 1)}"')
+        for number, (shown, turn) in enumerate(zip(slide.shown, turns, strict=True))
+    ]
