@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 Dims = tuple[int, int, int]
 
 OPTIONS = ("-std=c++17",)  # every kernel of the course is C++17
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The arguments of a kernel that is no multiplication: arrays and numbers, in the order of its parameters.
+
+    No two of them are equal: what an array holds may change.
+    """
+
+    given: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,7 @@ class Launch:
     rows_along: the grid axis that runs down the rows of C.
     scaled: whether the kernel takes alpha and beta; without them C = A * B.
     options: of the compiler.
+    arguments: of a kernel that is no such multiplication; None for one that is.
     """
 
     name: str
@@ -42,6 +54,7 @@ class Launch:
     rows_along: str = "y"
     scaled: bool = True
     options: tuple[str, ...] = OPTIONS
+    arguments: Arguments | None = None
 
     @property
     def threads(self) -> int:
@@ -52,6 +65,12 @@ class Launch:
     def with_source(self, source: str, name: str = "") -> Launch:
         """The same launch of a changed source. name: of the changed kernel, "" for the same."""
         return replace(self, source=source, name=name or self.name)
+
+    def covering(self, shape: Dims, x: int, y: int, z: int = 1) -> Launch:
+        """The launch as it is if shape and block are its own, otherwise `in_blocks` on matrices of that shape."""
+        if (shape, (x, y, z)) == (self.shape, self.block):
+            return self
+        return replace(self, shape=shape).in_blocks(x, y, z)
 
     def in_blocks(self, x: int, y: int, z: int = 1) -> Launch:
         """The same kernel in blocks of another shape, and a grid that covers C.

@@ -8,26 +8,29 @@
 The cell is CUDA C++, line for line as the messages count it. If `naive` is an exercise, the cell is checked: the
 verdict comes first, then the picture of what the learner's threads do. Under any other name it is compiled and kept as
 my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the kept text, and
-`course.kernel(name)` the kernel that explorers show, for the cells after it.
+`course.kernel(name)` the kernel that `course.record` and the explorers take, for the cells after it.
 """
 
 from __future__ import annotations
 
 import keyword
 from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from IPython import get_ipython
 from IPython.core.error import UsageError
 from IPython.display import display
 
-from gemm_kernels import OwnKernel
+from gemm_kernels import OwnKernel, launch_of
+from gemm_kernels import get as get_kernel
 from helpers import compiler, plan, run
 from helpers.analysis import memories
 from helpers.analysis.access import gemm_accesses
 from helpers.compiler import CompileError
+from helpers.draw import bars, theme
 from helpers.draw import machine as machine_picture
-from helpers.draw import theme
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.tables import Table
 from helpers.exercises import get
@@ -36,9 +39,22 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
+from helpers.explore.own import taken
+from helpers.explore.widgets import Explorer
 from helpers.measure.measurement import Measurement
+from helpers.measure.performance import performance
+from helpers.simulator import Recording
 
 OPTIONS = ("-std=c++17",)
+WAY = {  # the kernels that stand for their notebooks where the course says where it leads
+    "02": "naive", "03": "coalesced", "04": "shared_memory", "06": "block_tile_2d", "08": "vectorized",
+    "10": "warptiled", "12": "stream_k",
+}  # fmt: skip
+WAY_SIZE = 4096  # M = N = K
+PICTURES = (
+    "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
+    "pipeline", "hierarchy", "roofline", "heat_source", "diff",
+)  # the explorers of any kernel  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -82,8 +98,9 @@ def answer(exercise: KernelExercise, text: str) -> None:
     """Show the verdict on a kernel, and below it what the kernel does, if it can be drawn."""
     verdict = exercise.check(text)
     display(verdict)
-    if verdict.picture is not None or (isinstance(exercise, Blank) and verdict.passed is None):
-        return  # the map of the errors says more; and an empty body does nothing that could be drawn
+    untouched = verdict.passed is None
+    if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
+        return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
     picture = exercise.show(text)
     if isinstance(picture, theme.Figure):
         display(picture)
@@ -103,17 +120,49 @@ def source(name: str) -> str:
     return text
 
 
-def kernel(name: str, shape: tuple[int, int, int] | None = None) -> OwnKernel:
-    """The multiplication that the course goes on with, as explorers and `run` take it: the learner's accepted kernel,
-    or the course's solution for a blank that is still open. shape: (M, N, K) to look at; None: what suits the picture.
+def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) -> OwnKernel:
+    """A kernel as explorers, `record` and `run` take it. shape: (M, N, K) to look at; None: what suits the picture.
 
-    ValueError, with a sentence, where the name is no blank, or its kernel no multiplication of matrices.
+    The multiplication of a blank: the learner's accepted kernel, or the course's solution while the blank is open. Or a
+    kernel that was kept by `%%cuda NAME`, with its launch: `course.kernel("mine", block=256, grid=4, args=(x, 1000))`,
+    as for OwnKernel; entry= chooses one of several kernels, or the arguments of a template.
+
+    ValueError, with a sentence, where the name is neither, or its kernel can be no launch.
     """
     exercise = _exercise(name)
-    if not isinstance(exercise, Blank) or not isinstance(exercise.problem, Gemm):
+    if isinstance(exercise, Blank) and isinstance(exercise.problem, Gemm):
+        written = exercise.written
+        return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})", **launch)
+    if exercise is not None:
         raise ValueError(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
-    written = exercise.written
-    return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})")
+    text = source(name)
+    names = compiler.kernel_names(text)
+    if "entry" not in launch and (len(names) != 1 or "<" in names[0]):
+        raise ValueError(
+            f"{name!r} has {', '.join(names)}: say which one is launched, a template with its arguments, as in "
+            f"course.kernel({name!r}, entry={names[0]!r}, …)."
+        )
+    return OwnKernel(text, **{"entry": names[0], "shape": shape, **launch})
+
+
+def record(kernel: OwnKernel, M: int = 128, N: int = 128, K: int = 64) -> Recording:
+    """A launch of a kernel in the simulator, recorded: `course.record(course.kernel("mine", …)).counters`.
+
+    M, N, K: of a multiplication that names no shape. Raises the simulator's and the compiler's errors.
+    """
+    own = taken(kernel)
+    assert own is not None
+    return run.record_whole(launch_of(own, M, N, K))
+
+
+def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
+    """An explorer of a kernel: `course.explore(course.kernel("mine", …), "thread_map")`.
+
+    picture: one of PICTURES. ValueError, with all of them, for another.
+    """
+    if picture not in PICTURES:
+        raise ValueError(f"There is no explorer {picture!r} of a kernel; there are {', '.join(PICTURES)}.")
+    return import_module(f"helpers.explore.{picture}").explore(kernel)
 
 
 def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -149,6 +198,25 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
         known = ", ".join(blank.name for blank in rungs.rungs())
         raise ValueError(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
     return found
+
+
+def way(size: int = WAY_SIZE) -> theme.Figure:
+    """Where the course leads: the recorded speed of one kernel of every notebook that has one, and of cuBLAS."""
+    found = _way(size)
+    last = found[-1][1]
+    rows = [bars.Bar(f"{number} {speed.kernel}", speed.gflops) for number, speed in found]
+    rows.insert(-1, bars.Bar("cuBLAS", last.cublas_gflops, theme.REFERENCE))
+    return bars.gflops_figure(rows, f"Two matrices of {size} × {size} multiplied, notebook by notebook", last.label)
+
+
+def ends_of_the_way(size: int = WAY_SIZE) -> tuple[tuple[str, float], tuple[str, float]]:
+    """The first and the last kernel of that picture: (name, GFLOPS) of each."""
+    (_, first), *_, (_, last) = _way(size)
+    return (first.kernel, first.gflops), (last.kernel, last.gflops)
+
+
+def _way(size: int) -> list[tuple[str, Measurement]]:
+    return [(number, performance(get_kernel(name), size, size, size).measurement) for number, name in WAY.items()]
 
 
 def machine() -> theme.Figure:

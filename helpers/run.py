@@ -13,6 +13,7 @@ arguments. Kernels that are no multiplication are compiled by `simulated` and re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -203,8 +204,69 @@ def _record(launch: Launch, blocks: tuple[Dims, ...] | None, level: Level) -> si
     traced = ORIGIN if blocks is None else blocks
     kernel = simulated(launch.source, launch.entry, launch.options)
     with simulator.record(level, traced, only_traced=blocks is not None, checks="off") as recording:
-        start(kernel, replace(launch, grid=grid), *operands(*launch.shape))
+        _start(kernel, replace(launch, grid=grid), *operands(*launch.shape))
     return recording
+
+
+SCALED = ("M", "N", "K", "alpha", "A", "B", "beta", "C")
+PLAIN = tuple(name for name in SCALED if name not in ("alpha", "beta"))
+_ROLES = {role.lower(): role for role in SCALED} | {"width": "N", "size": "N"}
+
+
+def role_of(name: str) -> str | None:
+    """What a parameter of this name is to a multiplication: "A" of d_A or a; None if the name does not say."""
+    plain = name.lower().strip("_")
+    for prefix in ("d_", "dev_", "mat_", "matrix_", "mat", "d"):
+        if plain.removeprefix(prefix) in _ROLES:
+            return _ROLES[plain.removeprefix(prefix)]
+    return None
+
+
+def roles(parameters: Sequence[compiler.Parameter]) -> tuple[str, ...] | None:
+    """What each parameter is to a multiplication, by its name or else by its place; None for other kernels."""
+    named = tuple(role_of(one.name) for one in parameters)
+    if None not in named and len(set(named)) == len(named) and {"A", "B", "C", "N"} <= {*named}:
+        return tuple(map(str, named))
+    for usual in (SCALED, PLAIN):
+        if [one.is_pointer for one in parameters] == [name in ("A", "B", "C") for name in usual]:
+            return usual
+    return None
+
+
+def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
+    """Launch in the simulator: with the arguments that the launch has, or else with a multiplication's, each for the
+    parameter that takes it. Arrays of a multiplication are called A, B and C, whatever their parameters are."""
+    parameters = kernel.compiled.parameters
+    if launch.arguments is not None:
+        given = launch.arguments.given
+        copies = [value.get() if hasattr(value, "get") else copy(value) for value in given]  # it may write to them
+        typed = [_typed(one, value) for one, value in zip(parameters, copies, strict=False)]
+        call(kernel, launch.grid, launch.block, [*typed, *copies[len(typed) :]], launch.shared_bytes)
+        return
+    found, (M, N, K) = roles(parameters), launch.shape
+    if found is None:
+        wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
+        raise simulator.ArgumentError(
+            f"{launch.name} takes ({wanted}), which are not the M, N, K, A, B and C of a multiplication, with alpha "
+            "and beta or without. Say its arguments and its grid: OwnKernel(source, entry, block=…, grid=…, args=(…))."
+        )
+    if not {"M", "K"} <= {*found} and not M == N == K:
+        raise simulator.ArgumentError(
+            f"{launch.name} takes one size, so that its matrices are square; the shape is {M} × {N} × {K}. "
+            f"Look at it with shape=({N}, {N}, {N})."
+        )
+    values = {"M": M, "N": N, "K": K, "alpha": 1.0, "beta": 0.0, "A": A, "B": B, "C": C}
+    renamed = tuple(replace(one, name=role) for one, role in zip(parameters, found, strict=True))
+    if renamed != tuple(parameters):
+        kernel = simulator.Kernel(replace(kernel.compiled, parameters=renamed), kernel.variables)
+    arguments = [_typed(one, values[one.name]) for one in renamed]
+    call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
+
+
+def _typed(parameter: compiler.Parameter, value: Any) -> Any:
+    """A Python number with the C type of its parameter; anything else as it is."""
+    kind = simulator.SCALARS.get(parameter.type.replace("const", "").strip())
+    return kind(value) if kind and isinstance(value, int | float) and not isinstance(value, np.generic) else value
 
 
 def forget() -> None:
@@ -245,7 +307,7 @@ def sanitize(launch: Launch) -> Sanitized:
     B = (1 + (2 * steps[:, None] + 7 * columns) % 11).astype(np.float32)
     C = np.full((M, N), np.nan, np.float32)
     with simulator.sanitize("report") as reports:
-        start(simulated(launch.source, launch.entry, launch.options), launch, A, B, C)
+        _start(simulated(launch.source, launch.entry, launch.options), launch, A, B, C)
     return Sanitized(C, A @ B, reports[0])
 
 

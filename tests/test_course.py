@@ -112,7 +112,39 @@ def test_a_learners_kernel_multiplies_and_refuses_what_it_does_not_take():
         run.run(launch, A, B, C, alpha=2.0)
 
 
-@pytest.mark.parametrize("name", ["add_scaled", "barriers", "nothing"])
-def test_what_is_no_multiplication_to_write_is_refused_with_a_sentence(name):
-    with pytest.raises(ValueError, match="is no multiplication to write"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("add_scaled", "is no multiplication to write"), ("barriers", "is no multiplication"), ("nothing", "kept")],
+)
+def test_what_is_no_multiplication_to_write_is_refused_with_a_sentence(name, words):
+    with pytest.raises(ValueError, match=words):
         course.kernel(name)
+
+
+FLIP = """
+__global__ void flip(const float *in, float *out, int rows, int columns) {
+    const int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    if (x < columns && y < rows) out[x * rows + y] = in[y * columns + x];
+}
+template <int N> __global__ void other(float *x) { x[0] = N; }
+"""
+
+
+def test_a_kept_kernel_of_any_signature_is_recorded_and_explored(shown):
+    course.cuda("flipped", FLIP)
+    with pytest.raises(ValueError, match=r"'flipped' has flip, other<N>: say which one is launched"):
+        course.kernel("flipped", block=(16, 16), grid=(2, 2))
+    arrays = (np.zeros((20, 30), np.float32), np.zeros((30, 20), np.float32))
+    flipped = course.kernel("flipped", entry="flip", block=(16, 16), grid=(2, 2), args=(*arrays, 20, 30))
+    recording = course.record(flipped)
+    assert recording.total("lanes", "global", "st", "out") == 600
+    explorer = course.explore(flipped, "thread_map")
+    assert explorer.stage.sentence.layout.display == "none"
+    with pytest.raises(ValueError, match="There is no explorer 'scheduler' of a kernel; there are thread_map, "):
+        course.explore(flipped, "scheduler")
+
+
+def test_the_course_s_own_multiplications_are_recorded_and_explored():
+    naive = course.kernel("naive", shape=(64, 32, 16))
+    assert course.record(naive).total("lanes", "global", "st", "C") == 64 * 32
+    assert course.explore(naive).stage.sentence.layout.display == "none"

@@ -134,6 +134,28 @@ def gemm_accesses(
     )
 
 
+MOST_ARRAYS = 3  # of one picture
+
+
+def first_accesses(
+    recording: Recording, number: int = 0, block: tuple[int, ...] = (0, 0, 0), warp: int = 0
+) -> tuple[WarpAccess, ...]:
+    """One warp's request of this number to each array, in the order in which the kernel first touches them; its last
+    one to an array of which it makes fewer. Of any kernel. CannotTell if the warp touches no array."""
+    rows = recording.requests(space="global", block=(*block, 0, 0, 0)[:3], warp=warp)
+    rows = rows[np.argsort(rows["step"], kind="stable")]
+    touched = list(dict.fromkeys((str(row["array"]), str(row["op"])) for row in rows if row["op"] in VERBS))
+    if not touched:
+        raise CannotTell(
+            f"Warp {warp} of block {block} makes no request to global memory, or there is no such warp. Choose another."
+        )
+    found = []
+    for array, op in touched[:MOST_ARRAYS]:
+        count = sum(row["array"] == array and row["op"] == op for row in rows)
+        found.append(warp_access(recording, array, op, min(number, count - 1), block, warp))
+    return tuple(found)
+
+
 def _nothing(recording: Recording, array: str, op: str, k: int, block: tuple[int, ...], warp: int, found: int) -> str:
     who = f"warp {warp} of block {block}"
     if found:

@@ -9,12 +9,14 @@ from itertools import product
 import numpy as np
 
 from gemm_kernels import Launch
-from helpers import run
+from helpers import compiler, run
+from helpers.analysis import CannotTell
 from helpers.analysis.threads import accesses_by_block
 from helpers.devices import FLOAT_BYTES, WARP, unravel
 from helpers.simulator import Recording
 
 NOBODY = -1
+STORE = "global", "st"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,4 +99,23 @@ def thread_map(recording: Recording, shape: tuple[int, int], name: str, array: s
 def map_of(launch: Launch) -> ThreadMap:
     """Who stored what, from the recorded stores of every block. Raises the simulator's and the compiler's errors."""
     every = tuple(product(*map(range, launch.grid)))
-    return thread_map(run.record(launch, every), launch.shape[:2], launch.name)
+    recording = run.record(launch, every)
+    if launch.arguments is None:
+        return thread_map(recording, launch.shape[:2], launch.name)
+    array, shape = _stored_array(recording, launch)
+    return thread_map(recording, shape, launch.name, array)
+
+
+def _stored_array(recording: Recording, launch: Launch) -> tuple[str, tuple[int, int]]:
+    """The first array of floats that a kernel that is no multiplication stores to, and its shape; one dimension is a
+    single row. CannotTell if there is none."""
+    names = compiler.parameter_names(launch.source, launch.entry)
+    given = dict(zip(names, launch.arguments.given if launch.arguments else (), strict=False))
+    stored = dict.fromkeys(trace.array for trace in recording.launches[-1].traces if (trace.space, trace.op) == STORE)
+    for array in stored:
+        shape, size = getattr(given.get(array), "shape", ()), getattr(given.get(array), "itemsize", 0)
+        if size == FLOAT_BYTES and shape:
+            return array, (int(np.prod(shape[:-1])), int(shape[-1]))
+    raise CannotTell(
+        f"{launch.name} stores to no array of 4-byte elements by plain stores, so there is nobody to show."
+    )

@@ -18,6 +18,7 @@ from helpers.draw import theme
 from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
@@ -111,8 +112,9 @@ class BankBoardExplorer(LiveExplorer):
             self.place.value = before if before in found else found[0]
 
 
-def explore(own: OwnKernel | None = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
+def explore(own: Own = None, *, kernel: str | None = None, tile: Tile | None = None) -> BankBoardExplorer:
     """The explorer, beginning with a tile, or with a kernel of the ladder, or with a learner's own kernel."""
+    own = taken(own)
     kernels = [shown(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
     mine = [shown(own)] if own else []
     first = [*mine, *([shown(get(kernel))] if kernel else []), None][0]

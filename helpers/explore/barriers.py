@@ -19,6 +19,7 @@ from helpers.draw import theme
 from helpers.draw.race import race_figure
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.tile_phases import TILES, shown
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.simulator.sanitizer.checks import Finding
@@ -146,7 +147,8 @@ class BarrierExplorer(LiveExplorer):
         return picture_of(self.choice), ""
 
 
-def explore(own: OwnKernel | None = None, *, choice: Choice | None = None) -> BarrierExplorer:
+def explore(own: Own = None, *, choice: Choice | None = None) -> BarrierExplorer:
     """The explorer, beginning with both barriers in place, of the shared-memory kernel or a learner's own."""
+    own = multiplication(own, "the tiles of A and B in shared memory")
     choice = choice or Choice()
     return BarrierExplorer(replace(choice, own=own) if own else choice)

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import html
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import ipywidgets
 
-from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
+from gemm_kernels import Kernel, Launch, get, launch_of
 from helpers import devices, gpu, run
-from helpers.analysis.access import gemm_accesses
+from helpers.analysis.access import first_accesses, gemm_accesses
 from helpers.analysis.block_shapes import SHORT_K, block_shape, recorded
 from helpers.devices import FLOAT_BYTES, LINE_BYTES, WARP
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -39,6 +40,7 @@ WIDTHS = (
 )  # 1000 and 1023: rows that do not begin where a line begins
 BLOCK_DIMS = tuple(2**exponent for exponent in range(11))
 RECORDED_SIZE = 2048
+MOST_REQUESTS = 64  # of a warp to one array, that are shown of a kernel that is no multiplication
 
 TELLING = (
     ("naive", (32, 1), 1024),
@@ -72,10 +74,13 @@ class Choice:
 
 def picture_of(choice: Choice) -> theme.Figure:
     """The sectors of the chosen warp at step k. Raises the simulator's and the compiler's errors, and CannotTell."""
-    launch = choice.launch
-    accesses = gemm_accesses(run.record(launch), choice.k, warp=choice.warp)
+    launch, recording = choice.launch, run.record(choice.launch)
     x, y, _ = launch.block
-    return sectors_figure(accesses, f"{launch.name}, block ({x}, {y}): warp {choice.warp}, k = {choice.k}")
+    who = f"{launch.name}, block ({x}, {y}): warp {choice.warp}"
+    if launch.arguments is not None:
+        accesses = first_accesses(recording, choice.k, warp=choice.warp)
+        return sectors_figure(accesses, f"{who}, request {choice.k} to each array")
+    return sectors_figure(gemm_accesses(recording, choice.k, warp=choice.warp), f"{who}, k = {choice.k}")
 
 
 def speed_of(launch: Launch) -> str:
@@ -105,6 +110,8 @@ class CoalescingExplorer(LiveExplorer):
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
         rows = [[labelled("x is", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
+        if kernels[0][1].arguments is not None:  # a launch that is as it is
+            rows = [[self.warp, self.k]]
         if gpu.backend() == "gpu":
             rows[0].append(self.measure)
         super().__init__("Explorer: block shape and axis order, and the sectors of one warp.", rows, FIGURE_HEIGHT)
@@ -113,8 +120,10 @@ class CoalescingExplorer(LiveExplorer):
     def choice(self) -> Choice:
         """What the controls say now."""
         launch = self.kernel.value
-        M, _, K = launch.shape
-        launch = replace(launch, shape=(M, self.width.value, K)).in_blocks(self.block_x.value, self.block_y.value)
+        if launch.arguments is None:
+            M, _, K = launch.shape
+            z = launch.block[2]
+            launch = launch.covering((M, self.width.value, K), self.block_x.value, self.block_y.value, z)
         return Choice(launch, self.warp.value, self.k.value)
 
     def measure_here(self) -> None:
@@ -130,7 +139,8 @@ class CoalescingExplorer(LiveExplorer):
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """As many warps as the block has, as many steps as the loop."""
         self.warp.max = min(self.choice.warps, 32) - 1
-        self.k.max = self.kernel.value.shape[2] - 1
+        launch = self.kernel.value
+        self.k.max = (launch.shape[2] if launch.arguments is None else MOST_REQUESTS) - 1
 
     def needs(self) -> Iterable[Hashable]:
         return [self.kernel.value]
@@ -157,7 +167,7 @@ def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
     return StepExplorer(kernel.launch(ROWS, width, width))
 
 
-def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
+def explore(own: Own = None, *, block: tuple[int, int] = (32, 1), width: int = 1024) -> CoalescingExplorer:
     """The explorer, beginning with this block and width.
 
     `own` puts a learner's kernel before the naive and the coalesced one, with its own block, and its N as the width.
@@ -166,6 +176,7 @@ def explore(own: OwnKernel | None = None, *, block: tuple[int, int] = (32, 1), w
         ("the row index", get("naive").launch(ROWS, width, SHORT_K)),
         ("the column index", get("coalesced").launch(ROWS, width, SHORT_K)),
     ]
+    own = taken(own)
     if own is not None:
         mine = launch_of(own, ROWS, width, SHORT_K)
         kernels.insert(0, (f"as in {own.name}", mine))

@@ -15,6 +15,7 @@ from helpers.draw.diff import source_diff
 from helpers.draw.step import Step, step
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.text_stage import TextStage
 
 Shape = tuple[int, int, int]
@@ -37,7 +38,7 @@ def step_between(old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> Step:
 class DiffExplorer(LiveExplorer):
     """Controls for the two kernels."""
 
-    def __init__(self, kernels: Sequence[Kernel | OwnKernel], old: Kernel, new: Kernel | OwnKernel) -> None:
+    def __init__(self, kernels: Sequence[Kernel | OwnKernel], old: Kernel | OwnKernel, new: Kernel | OwnKernel) -> None:
         names = [(kernel.name, kernel) for kernel in kernels]
         self.old, self.new = choice_list("from", names, old), choice_list("to", names, new)
         super().__init__(
@@ -52,12 +53,26 @@ class DiffExplorer(LiveExplorer):
         return found, self.new.value.idea
 
 
-def explore(new: str = "padded", old: str | None = None, *, own: OwnKernel | None = None) -> DiffExplorer:
+def explore(
+    new: OwnKernel | Kernel | str = "padded",
+    old: Own = None,
+    *,
+    own: OwnKernel | None = None,
+) -> DiffExplorer:
     """The explorer, beginning with a kernel and the one that it is a change to, or another.
 
-    own: a learner's kernel, in place of `new`, beside the kernel `old` of the ladder.
+    Each is a kernel of the learner's, or one of the ladder or its name. own: the same as `new`; beside one of the
+    learner's stands the ladder's `padded` if `old` is left out.
     """
-    if own is not None:
-        return DiffExplorer([*LADDER, own], get(old or new), own)
-    kernel = get(new)
-    return DiffExplorer(LADDER, get(old or kernel.after or LADDER[0].name), kernel)
+    after = _of_the_ladder(own or new) or taken(own or new)
+    if old is not None:
+        before = _of_the_ladder(old) or taken(old)
+    elif own is not None and isinstance(new, str):
+        before = get(new)
+    else:
+        before = get((isinstance(after, Kernel) and after.after) or (LADDER[0].name if after in LADDER else "padded"))
+    return DiffExplorer([*LADDER, *(one for one in (before, after) if one not in LADDER)], before, after)
+
+
+def _of_the_ladder(given: object) -> Kernel | None:
+    return next((kernel for kernel in LADDER if given in (kernel, kernel.name)), None)

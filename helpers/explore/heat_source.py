@@ -15,6 +15,7 @@ from helpers.draw import theme
 from helpers.draw.heat_source import HeatSource, heat_source
 from helpers.explore.controls import choice_list
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.text_stage import TextStage
 from helpers.explore.widgets import choice_buttons, labelled
 from helpers.run import Level
@@ -56,8 +57,9 @@ class HeatSourceExplorer(LiveExplorer):
         return found, "Counted by the simulator; click a line to see what it was compiled to."
 
 
-def explore(own: OwnKernel | None = None, *, kernel: str = "transposed") -> HeatSourceExplorer:
+def explore(own: Own = None, *, kernel: str = "transposed") -> HeatSourceExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
+    own = taken(own)
     kernels = [shown(one) for one in LADDER]
     if own is not None:
         mine = shown(own)

@@ -17,6 +17,7 @@ from helpers.draw import theme
 from helpers.draw.hierarchy import FIGURE_HEIGHT, hierarchy_figure, lane_maps_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import number_slider
 
 SIZE = 1024  # M = N
@@ -104,8 +105,9 @@ class HierarchyExplorer(LiveExplorer):
         return picture, run.counted_in(run.record(shown))
 
 
-def explore(own: OwnKernel | None = None) -> HierarchyExplorer:
+def explore(own: Own = None) -> HierarchyExplorer:
     """The explorer, beginning with the warp-tiled kernel, or with a learner's own."""
+    own = multiplication(own, "the tiles of block, warp and thread in C")
     kernels = [(_label(shape), shown(warptiled(shape))) for shape in SHAPES]
     kernels += [(name, shown(get(name))) for name in OTHERS]
     if own is not None:

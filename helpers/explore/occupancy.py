@@ -17,6 +17,7 @@ from helpers.draw import theme
 from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occupancy_rows_figure
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 
 MOST_REGISTERS, WARP = 255, 32
 BY_HAND = "these numbers"
@@ -88,10 +89,9 @@ class OccupancyExplorer(LiveExplorer):
             self.shared.value = taken.shared_bytes
 
 
-def explore(
-    own: OwnKernel | None = None, *, kernel: str = "block_tile_2d", device: str = devices.DEFAULT.name
-) -> OccupancyExplorer:
+def explore(own: Own = None, *, kernel: str = "block_tile_2d", device: str = devices.DEFAULT.name) -> OccupancyExplorer:
     """The explorer, beginning with a kernel of the ladder, or with a learner's own."""
+    own = taken(own)
     first = own or get(kernel)
     return OccupancyExplorer([first, *(one for one in LADDER if one != first)], device)
 

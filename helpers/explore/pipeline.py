@@ -17,6 +17,7 @@ from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
 
@@ -88,8 +89,9 @@ class PipelineExplorer(LiveExplorer):
 DEFAULT = Pipeline(Work(copy=20, store=20, multiply=160))
 
 
-def explore(own: OwnKernel | None = None, *, pipeline: Pipeline = DEFAULT) -> PipelineExplorer:
+def explore(own: Own = None, *, pipeline: Pipeline = DEFAULT) -> PipelineExplorer:
     """The explorer, beginning with this pipeline, or with the work of a learner's own kernel."""
+    own = multiplication(own, "a loop over k", any_k=True)
     kernels = [*([own] if own else []), *map(get, KERNELS)]
     return PipelineExplorer(kernels, own, pipeline)
 

@@ -15,6 +15,7 @@ from helpers.analysis.resources import resources_of
 from helpers.draw import theme
 from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 
@@ -119,9 +120,10 @@ class RegisterTileExplorer(LiveExplorer):
 
 
 def explore(
-    own: OwnKernel | None = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
+    own: Own = None, *, BM: int = 128, BN: int = 128, BK: int = 8, TM: int = 8, TN: int = 8
 ) -> RegisterTileExplorer:
     """The explorer, beginning with these sizes of the 2-D block tile, or for a learner's own kernel."""
+    own = multiplication(own, "what a thread multiplies of the tiles of A and B")
     return RegisterTileExplorer(shown(own) if own else None, {"BM": BM, "BN": BN, "BK": BK, "TM": TM, "TN": TN})
 
 

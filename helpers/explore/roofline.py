@@ -18,6 +18,7 @@ from helpers.draw import theme
 from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
 from helpers.explore.controls import Switches, choice_list
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider, labelled
 from helpers.measure import recordings
 from helpers.models.traffic import compulsory, flops
@@ -113,16 +114,17 @@ class RooflineExplorer(LiveExplorer):
 
 
 def explore(
+    own: Own = None,
     *,
     device: str = devices.DEFAULT.name,
     shape: tuple[int, int, int] = (4096, 4096, 4096),
     kernels: Sequence[str] = FIRST,
-    own: OwnKernel | None = None,
 ) -> RooflineExplorer:
     """The explorer, beginning with this GPU and shape. With `kernels=()` there are only the roof and the shape.
 
     own: a learner's kernel with its block and tile, counted beside the ladder's.
     """
+    own = multiplication(own, "the FLOPs and bytes of M, N and K", any_k=True)
     return RooflineExplorer(device, shape, kernels, own)
 
 

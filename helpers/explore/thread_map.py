@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 import ipywidgets
 
-from gemm_kernels import Launch, OwnKernel, get, launch_of
+from gemm_kernels import Launch, get, launch_of
 from helpers.analysis.thread_map import map_of
 from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
 from helpers.explore.controls import range_slider
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
@@ -66,19 +67,23 @@ class ThreadMapExplorer(LiveExplorer):
             [self.grid_x, self.grid_y],
             [self.block, self.thread],
         ]
+        if kernels[0][1].arguments is not None:  # a launch that is as it is
+            rows = [[self.block, self.thread]]
         super().__init__("Explorer: block and grid, and which thread computes which element.", rows, FIGURE_HEIGHT)
 
     @property
     def choice(self) -> Choice:
         """What the controls say now."""
-        launch = replace(self._covering, grid=(self.grid_x.value, self.grid_y.value, 1))
+        launch = self._covering
+        if launch.arguments is None:
+            launch = replace(launch, grid=(self.grid_x.value, self.grid_y.value, launch.grid[2]))
         return Choice(launch, self.block.value, self.thread.value)
 
     @property
     def _covering(self) -> Launch:
         """The chosen kernel, shape and block, with the grid that covers C."""
-        x, y, z = (dim.value for dim in self.dims)
-        return replace(self.kernel.value, shape=(*self.shape.value, DEPTH)).in_blocks(x, y, z)
+        launch = self.kernel.value
+        return launch.covering((*self.shape.value, launch.shape[2]), *(dim.value for dim in self.dims))
 
     def settle(self, moved: ipywidgets.Widget | None) -> None:
         """A new block or shape gets the grid that covers C; the selection stays inside the launch."""
@@ -95,7 +100,7 @@ class ThreadMapExplorer(LiveExplorer):
 
 
 def explore(
-    own: OwnKernel | None = None, *, block: Sequence[int] = (16, 16), shape: tuple[int, int] = (64, 64)
+    own: Own = None, *, block: Sequence[int] = (16, 16), shape: tuple[int, int] = (64, 64)
 ) -> ThreadMapExplorer:
     """The explorer, beginning with this block and this shape of C.
 
@@ -105,6 +110,7 @@ def explore(
         ("the column index (coalesced)", get("coalesced").launch(*shape, DEPTH)),
         ("the row index (naive)", get("naive").launch(*shape, DEPTH)),
     ]
+    own = taken(own)
     if own is not None:
         mine = launch_of(own, *shape, DEPTH)
         kernels.insert(0, (f"as in {own.name}", mine))

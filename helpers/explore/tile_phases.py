@@ -15,6 +15,7 @@ from helpers.analysis.tile_phases import phases_of
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure, tile_sizes_figure
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider, number_slider
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
@@ -73,8 +74,9 @@ class TilePhasesExplorer(LiveExplorer):
         return picture_of(self.choice), ""
 
 
-def explore(own: OwnKernel | None = None, *, tile: int = 16) -> TilePhasesExplorer:
+def explore(own: Own = None, *, tile: int = 16) -> TilePhasesExplorer:
     """The explorer, beginning with this tile of the shared-memory kernel, or with a learner's own kernel."""
+    own = multiplication(own, "the tiles of A and B in shared memory")
     kernels = [get("shared_memory", T=size) for size in TILES]
     launches = [(_params(kernel), shown(kernel)) for kernel in kernels]
     if own is not None:

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import ipywidgets
 
-from gemm_kernels import Launch, OwnKernel, get
+from gemm_kernels import Launch, get
 from helpers import devices
 from helpers.analysis.vector_width import (
     MOST_SHIFT,
@@ -28,6 +28,7 @@ from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths
 from helpers.explore.bank_board import shown
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.own import Own, taken
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
@@ -98,9 +99,14 @@ class VectorWidthExplorer(LiveExplorer):
 
 
 def explore(
-    own: OwnKernel | None = None, *, kernel: str | None = None, width: Width = WIDTHS[-1], copy: Copy | None = None
+    own: Own = None,
+    *,
+    kernel: str | None = None,
+    width: Width = WIDTHS[-1],
+    copy: Copy | None = None,
 ) -> VectorWidthExplorer:
     """The explorer, beginning with a copy, or with a kernel of the ladder, or with a learner's own kernel."""
+    own = taken(own)
     kernels = [shown(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
     mine = [shown(own)] if own else []
     first = [*mine, *([shown(get(kernel))] if kernel else []), None][0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu, run
-from helpers.measure import choosing, compared, fastest_suite, recordings, tuning
+from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, states, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
@@ -33,6 +33,7 @@ from helpers.measure.suites import (
     sweep,
     tiles,
 )
+from helpers.measure.workloads.record import record_workloads
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,12 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+COMMANDS = ("bench", "record", "tune", "choose", "calibrate", "cubins")
 RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {fastest_suite.RUNS})"
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
-    commands = parser.add_subparsers(required=True, dest="command", metavar="bench | record | tune | choose | cubins")
+    commands = parser.add_subparsers(
+        required=True, dest="command", metavar="bench | record | tune | choose | calibrate | cubins"
+    )
 
     bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
     bench.add_argument(
@@ -110,6 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
+
+    calibrating = commands.add_parser(
+        "calibrate", help="microbenchmarks of this GPU, and workloads, for helpers.cycles"
+    )
+    calibrating.add_argument("--states", action="store_true", help="Nsight Compute's stall reasons of the ladder, too")
+    calibrating.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write")
+    calibrating.set_defaults(run=_calibrate)
 
     cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
     cubins.add_argument("folder", type=Path)
@@ -176,6 +187,14 @@ def _bench(options: argparse.Namespace) -> int:
         for line in summary(measured):
             print(line)
     return _tell(refused)
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    print(f"{len(calibrate.calibrate(options.folder)['measured'])} microbenchmarks")
+    print(record_workloads(options.folder))
+    if options.states:
+        print(states.record_states(options.folder))
+    return 0
 
 
 def _record(options: argparse.Namespace) -> int:

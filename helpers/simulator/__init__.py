@@ -12,9 +12,10 @@
 `record(blocks="sampled")` is for big problems: it executes some blocks of every kind and counts for all of them.
 """
 
+from helpers.simulator.cuda.arguments import SCALARS
 from helpers.simulator.cuda.arrays import DeviceArray, empty
 from helpers.simulator.cuda.raw_module import Kernel, RawModule
-from helpers.simulator.cuda.settings import record, sanitize
+from helpers.simulator.cuda.settings import capture, record, sanitize
 from helpers.simulator.errors import (
     ArgumentError,
     AsyncCopyError,
@@ -32,14 +33,17 @@ from helpers.simulator.errors import (
     UnsupportedInstruction,
 )
 from helpers.simulator.recording.questions import Counts, InstructionCounts, LineCounts, Recording
+from helpers.simulator.recording.recorded import Captured
 from helpers.simulator.sanitizer.checks import Finding, Report
 
 load = Recording.load
 
 __all__ = [
+    "SCALARS",
     "ArgumentError",
     "AsyncCopyError",
     "BarrierError",
+    "Captured",
     "Counts",
     "DeviceArray",
     "DeviceAssertion",
@@ -60,6 +64,7 @@ __all__ = [
     "StepLimitExceeded",
     "UninitializedRead",
     "UnsupportedInstruction",
+    "capture",
     "empty",
     "load",
     "record",

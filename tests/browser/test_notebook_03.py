@@ -6,6 +6,7 @@ share one page and build on each other, in their order.
 """
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     """The notebook after Run All."""
     folder = tmp_path_factory.mktemp("course")
     put(folder, NOTEBOOK.name, form.read(NOTEBOOK.read_text(encoding="utf-8")))
+    shutil.copy(NOTEBOOK.with_name("glossary.md"), folder)
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(folder / "progress.json"))
     with monkeypatch.context(), running_lab(folder) as address, opened(address(NOTEBOOK.name), chromium) as shown:
@@ -164,3 +166,12 @@ def test_what_was_solved_is_remembered_after_a_restart_of_the_kernel(page):
     expect(output).to_contain_text("● Write it: column-major matrices")
     expect(output).to_contain_text("◐ Sectors by hand")
     expect(output).to_contain_text("○ A block that helps")
+
+
+@pytest.mark.browser
+def test_a_term_opens_the_glossary_at_its_entry(page):
+    page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollTo(0, 0)")
+    page.get_by_role("link", name="sectors", exact=True).first.click()
+    entry = page.locator(".jp-MarkdownViewer").get_by_role("heading", name="sector", exact=False)
+    expect(entry.first).to_be_in_viewport()
+    assert page.locator(".jp-MarkdownViewer h1").first.bounding_box()["y"] < 0, "the glossary is open at its top"

@@ -48,7 +48,7 @@ def test_without_kernels_there_are_only_the_gpu_and_the_shape():
 def test_a_learners_kernel_is_counted_beside_the_ladders():
     kernel = get("shared_memory").replace(T=16)
     own = OwnKernel(kernel.source, kernel.entry, kernel.block, kernel.tile, name="mine")
-    explorer = roofline.explore(kernels=("naive",), own=own)
+    explorer = roofline.explore(own, kernels=("naive",))
     assert explorer.choice.selected == "mine"
     mine = roofline.roofline_of(explorer.choice).points[-1]
     assert mine.bytes_asked == counted(kernel, (4096,) * 3)

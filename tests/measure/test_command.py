@@ -40,7 +40,7 @@ def test_bench_without_a_gpu_points_to_the_recordings():
         (["bench", "--size", "12x"], "'12x' is no shape; write 4096, or MxNxK such as 64x4096x1024"),
         (["bench", "--size", "0"], "'0' is no shape"),
         (["record", "--suite", "all"], "invalid choice: 'all'"),
-        ([], "required: bench | record | tune | choose | cubins"),
+        ([], "required: bench | record | tune | choose | calibrate | cubins"),
     ],
 )
 def test_a_wrong_argument_is_answered_with_the_right_ones(arguments, sentence, capsys):

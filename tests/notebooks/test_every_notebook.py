@@ -74,7 +74,9 @@ def test_a_notebook_that_a_term_is_said_to_be_explained_in_has_it(number):
 def test_every_link_to_a_file_leads_to_one(number):
     text = "\n".join(markdown(number))
     targets = {target for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target}
-    assert {target for target in targets if not (FOLDER / target.split("#")[0]).is_file()} == set()
+    headings = {f"#{title.replace(' ', '-')}" for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)}
+    files = {target.split("#")[0] for target in targets - headings}
+    assert {file for file in files if not (FOLDER / file).is_file()} == set()
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -166,9 +168,10 @@ def test_a_notebook_has_at_most_25_cells_of_code_beside_its_set_up_and_exercises
     assert len(taught) <= 25
 
 
-# Assumed: 150 words a minute, a quarter of a minute for a cell and half a one for a picture, 4 minutes an exercise.
+# Assumed: 150 words a minute, without the targets of links; a quarter of a minute for a cell and half a one for a
+# picture; 4 minutes an exercise.
 def estimated_minutes(number: str) -> float:
-    words = len(re.findall(r"\w+", "\n".join(markdown(number))))
+    words = len(re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", "\n".join(markdown(number)))))
     code = [cell for cell in cells(number) if cell.cell_type == "code"]
     tries = sum(bool(re.search(r"\.check\w*\(|check_\w+\(|\A%%cuda ", cell.source)) for cell in code)
     others = sum(not EXERCISE.search(cell.source) for cell in code)

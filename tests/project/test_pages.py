@@ -66,7 +66,9 @@ def test_the_readme_names_every_explorer_and_says_which_take_a_kernel_of_ones_ow
     folder = Path(explore.__file__).parent
     found = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
     explorers = {name: re.search(r"^def explore\((.*?)\) ->", text, re.M | re.S) for name, text in found.items()}
-    takes_own = {name: "own: OwnKernel" in head[1] for name, head in explorers.items() if head}
+    takes_own = {
+        name: re.search("own: (Own|OwnKernel)\\b", head[1]) is not None for name, head in explorers.items() if head
+    }
     assert own == {name for name, takes in takes_own.items() if takes}
     assert without == {name for name, takes in takes_own.items() if not takes}
 

@@ -40,7 +40,7 @@ def test_relu_makes_negative_numbers_zero_and_keeps_nan():
 @pytest.mark.parametrize(
     ("name", "modifiers", "type_"),
     [("div", ("rz",), "f64"), ("rcp", ("approx",), "f64"), ("fma", ("approx", "ftz"), "f64"),
-     ("min", ("xorsign", "abs"), "f32"), ("rcp", (), "f16"), ("mul", ("ftz",), "f16"),
+     ("min", ("xorsign", "abs"), "f32"), ("rcp", (), "f16"), ("mul", ("ftz",), "bf16"),
      ("frob", (), "f32"), ("add", (), "e4m3")],
 )  # fmt: skip
 def test_what_is_not_modelled_is_said(name, modifiers, type_):
@@ -50,7 +50,7 @@ def test_what_is_not_modelled_is_said(name, modifiers, type_):
 
 @pytest.mark.parametrize(
     ("to", "origin", "modifiers"),
-    [("e4m3x2", "f32", ()), ("f16", "f32", ("relu",)), ("f16", "f32", ("sat",)), ("bf16", "s32", ()),
+    [("e4m3x2", "f32", ()), ("f16", "f32", ("relu",)), ("f16", "f32", ("sat",)), ("bf16", "e4m3x2", ()),
      ("f32", "f16", ("rni",))],
 )  # fmt: skip
 def test_a_conversion_that_is_not_modelled_is_said(to, origin, modifiers):

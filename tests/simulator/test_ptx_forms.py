@@ -115,7 +115,7 @@ REFUSED = {
     "a named barrier": ('asm volatile("bar.sync 1, 64;");', "a barrier other than number 0"),
     "a barrier that counts": ('int n; asm volatile("{ .reg .pred p; setp.eq.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"'
                               ' : "=r"(n) : "r"((int)x[0])); x[1] = n;', "a barrier that counts"),
-    "a clock": ('long long c; asm volatile("mov.u64 %0, %%clock64;" : "=l"(c)); x[0] = c;', "%clock64"),
+    "a performance counter": ('int c; asm volatile("mov.u32 %0, %%pm0;" : "=r"(c)); x[0] = c;', "%pm0"),
     "the shared memory of a cluster": ('float v; asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(0));'
                                        " x[0] = v;", "shared::cluster"),
     "mbarrier": ('asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(0));', "the opcode mbarrier"),

@@ -141,7 +141,7 @@ def _short(place: Path) -> str:
 def progress_map(rows: Sequence[Row]) -> ProgressMap:
     """The map of these exercises as it stands."""
     place = path()
-    kept = f"{ENVIRONMENT_VARIABLE} is off: progress is not kept."
+    kept = "It is not kept here."  # switched off, as where notebooks are run to be stored
     if place is not None:
         kept = f"It is kept in {_short(place)}; progress.reset() forgets it."
     if _memory:

@@ -8,6 +8,8 @@ A folder for each GPU, in it a file for each suite that was measured: `nvidia-h2
 `choices`: what the candidates for `gemm_kernels.fastest` reached at many shapes (`choosing.Measured`).
 `golden`: SHA-256 of the C that each kernel computes on the GPU from `problem(…)`, for the simulator to reproduce.
 `counters`: Nsight Compute's counters of each kernel. `occupancy`: resident blocks by the CUDA driver.
+`machine`: microbenchmarks of the GPU, `workloads`: times of kernels that are no step of the ladder, `states`: what
+warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them.
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
 """
 

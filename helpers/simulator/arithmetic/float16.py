@@ -14,17 +14,22 @@ from helpers.simulator.arithmetic import float32
 from helpers.simulator.errors import Unknown
 
 LOW_HALF = np.uint32(0xFFFF)
-HALF_NAN = np.uint16(0x7FFF).view(np.float16)
+SMALLEST_NORMAL = 2.0**-14
 
 
 def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
-    """The function of `name`.f16 on float16 arrays, with .sat or .relu; Unknown if there is none."""
-    function = _wide_function(name)
+    """The function of `name`.f16 on float16 arrays, with .ftz, .sat or .relu; Unknown if there is none.
+
+    .ftz makes zeros of subnormal operands, and of results that are below the smallest normal number before rounding.
+    """
+    function, flushes = _wide_function(name), "ftz" in modifiers
 
     def rounded(*operands):
-        result = np.asarray(function(*(np.asarray(o).astype(np.float32) for o in operands)).astype(np.float16))
-        nan = np.isnan(result)
-        return (np.where(nan, HALF_NAN, result) if nan.any() else result)[()]
+        if flushes:
+            operands = tuple(_flushed(operand) for operand in operands)
+        exact = function(*(np.asarray(o).astype(np.float32) for o in operands))
+        result = np.asarray((_flushed(exact) if flushes else exact).astype(np.float16))
+        return float32.canonical_half(result)
 
     if "sat" in modifiers:
         # NaN and -0 become +0, as for float32.
@@ -34,12 +39,17 @@ def half(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     return rounded
 
 
+def _flushed(a):
+    """Numbers below the smallest normal float16 become zeros of their sign."""
+    return np.where(np.abs(a) < SMALLEST_NORMAL, np.copysign(np.asarray(a).dtype.type(0), a), a)[()]
+
+
 def brain(name: str, modifiers: tuple[str, ...] = ()) -> Callable:
     """The function of `name`.bf16 on bits held as uint16, with .relu; Unknown if there is none."""
     function = _wide_function(name)
 
     def exact(*operands):
-        return _to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
+        return float32.to_odd_float32(function(*(float32.from_bfloat16(o) for o in operands)))
 
     if "relu" in modifiers:
         return lambda *operands: float32.to_bfloat16(_not_negative(exact(*operands)))
@@ -79,17 +89,5 @@ def _wide_function(name: str) -> Callable:
 
 def _not_negative(a):
     """.relu of float16 or float32: negative numbers become +0, NaN the canonical NaN (PTX ISA, `fma`)."""
-    nan = HALF_NAN if a.dtype == np.float16 else float32.NAN
+    nan = float32.HALF_NAN if a.dtype == np.float16 else float32.NAN
     return np.where(np.isnan(a), nan, np.where(a > 0, a, a.dtype.type(0)))[()]
-
-
-def _to_odd_float32(wide):
-    """Float64 → float32 such that rounding once more to 8 bits is right: an inexact result gets an odd last bit.
-
-    1 + 2^-8 + 2^-40 is no float32. Cut to 1 + 2^-8 it lies half-way between two bfloat16 numbers, and would be rounded
-    down to 1; its last bit set, 1 + 2^-8 + 2^-23 is rounded up, as the number itself is.
-    """
-    narrow = np.asarray(wide).astype(np.float32)
-    toward_zero = np.where(np.abs(narrow) > np.abs(wide), np.nextafter(narrow, np.float32(0)), narrow)
-    inexact = (toward_zero.astype(np.float64) != wide) & np.isfinite(wide)
-    return (toward_zero.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)[()]

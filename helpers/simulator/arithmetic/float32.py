@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 NAN = np.uint32(0x7FFFFFFF).view(np.float32)
+HALF_NAN = np.uint16(0x7FFF).view(np.float16)
 SMALLEST_NORMAL = np.float32(2.0**-126)
 ONE = np.float32(1)
 
@@ -205,8 +206,7 @@ def from_float64(a, rounding: str = "rn"):
 
 def to_float16(a, rounding: str = "rn"):
     """The float16 of a float32 (`cvt.rn.f16.f32`); NaN is 0x7fff."""
-    half = _narrow(np.float64(a), rounding, np.float16)
-    return np.where(np.isnan(half), np.uint16(0x7FFF).view(np.float16), half)[()]
+    return canonical_half(_narrow(np.float64(a), rounding, np.float16))
 
 
 def from_float16(a):
@@ -215,14 +215,20 @@ def from_float16(a):
 
 
 def to_bfloat16(a, rounding: str = "rn"):
-    """The 16 bits of the bfloat16 of a float32 as uint16 (`cvt.rn.bf16.f32`, "rn" or "rz"); NaN is 0x7fff.
+    """The 16 bits of the bfloat16 of a float32 as uint16 (`cvt.rn.bf16.f32`); NaN is 0x7fff.
 
-    To nearest even: the lower half overflows into the upper one if it is above 0x8000, or is 0x8000 below an odd bit.
-    0x3f808000 becomes 0x3f80, and 0x3f818000 0x3f82.
+    To nearest even ("rn"): the lower half overflows into the upper one if it is above 0x8000, or is 0x8000 below an odd
+    bit. 0x3f808000 becomes 0x3f80, and 0x3f818000 0x3f82. Up ("rp") and down ("rm"), any lower half is enough, of a
+    number of that sign.
     """
     bits = _bits(a)
     if rounding == "rn":
         bits = bits + np.uint32(0x7FFF) + (bits >> 16 & 1)
+    elif rounding in ("rm", "rp"):
+        away = (bits >> 31) == np.uint32(rounding == "rm")
+        bits = bits + np.where(away, np.uint32(0xFFFF), np.uint32(0))
+    elif rounding != "rz":
+        raise ValueError(f"PTX rounds floats by 'rn', 'rz', 'rm' or 'rp', not {rounding!r}.")
     return np.where(np.isnan(a), np.uint16(0x7FFF), (bits >> 16).astype(np.uint16))[()]
 
 
@@ -345,6 +351,23 @@ def to_odd(total, error):
     adjust = (np.abs(error) > 0) & ((bits & 1) == 0)
     outwards = (error > 0) == (total > 0)
     return (bits + adjust * np.where(outwards, 1, -1)).view(np.float64)
+
+
+def to_odd_float32(wide):
+    """Float64 → float32 such that rounding once more to 8 bits is right: an inexact result gets an odd last bit.
+
+    1 + 2^-8 + 2^-40 is no float32. Cut to 1 + 2^-8 it lies half-way between two bfloat16 numbers, and would be rounded
+    down to 1; its last bit set, 1 + 2^-8 + 2^-23 is rounded up, as the number itself is.
+    """
+    narrow = np.asarray(wide).astype(np.float32)
+    toward_zero = np.where(np.abs(narrow) > np.abs(wide), np.nextafter(narrow, np.float32(0)), narrow)
+    inexact = (toward_zero.astype(np.float64) != wide) & np.isfinite(wide)
+    return (toward_zero.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)[()]
+
+
+def canonical_half(a):
+    """A float16 array with every NaN replaced by the GPU's, 0x7fff."""
+    return np.where(np.isnan(a), HALF_NAN, a)[()]
 
 
 def _nudge(nearest, error):

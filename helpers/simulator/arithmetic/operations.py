@@ -38,9 +38,9 @@ SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
 MODIFIERS = {
     "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
     "f64": {*ROUNDINGS, "approx", "ftz"},
-    "f16": {"rn", "sat", "relu", "approx"},
+    "f16": {"rn", "ftz", "sat", "relu", "approx"},
     "bf16": {"rn", "relu", "approx"},
-    "f16x2": {"rn", "sat", "relu", "approx"},
+    "f16x2": {"rn", "ftz", "sat", "relu", "approx"},
     "bf16x2": {"rn", "relu", "approx"},
 }
 

@@ -17,7 +17,7 @@ from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch
 from helpers.simulator.errors import KernelError, LaunchError, SimulatorError
 from helpers.simulator.recording import sampling
-from helpers.simulator.recording.recorded import LaunchFacts, RecordedLaunch
+from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer.checks import Checker, Report, error_for
@@ -96,6 +96,9 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         settings.max_instructions,
         kernel.shared_names(program.level),
     )
+    if settings.captured is not None:
+        settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
+        return
     checker = None
     if settings.checks != "off":
         patterns = _learnt(kernel.learnt, program.level, geometry)
@@ -106,7 +109,8 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
             replace(run, observers=together(checker)).run()
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
-            settings.recording.launches.append(recorded)
+            captured = Captured(run, kernel.compiled, geometry.shared_mem)
+            settings.recording.launches.append(replace(recorded, captured=captured))
     except KernelError as error:
         for finding in checker.finish().findings if checker is not None else ():
             error.add_note(f"Before that: {finding.message}")

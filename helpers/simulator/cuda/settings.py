@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from helpers.simulator.cuda import levels
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording.questions import Recording
+from helpers.simulator.recording.recorded import Captured
 from helpers.simulator.sanitizer.checks import Report
 
 DEFAULT_MAX_INSTRUCTIONS = 1_000_000
@@ -32,6 +33,7 @@ class Settings:
     max_instructions: int = DEFAULT_MAX_INSTRUCTIONS
     checks: str = "raise"
     reports: list[Report] | None = None
+    captured: list[Captured] | None = None
 
 
 _settings: ContextVar[Settings] = ContextVar("simulator_settings", default=Settings())  # noqa: B039 (frozen)
@@ -114,6 +116,21 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
     token = _settings.set(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most))
     try:
         yield reports
+    finally:
+        _settings.reset(token)
+
+
+@contextmanager
+def capture(level: str = "sass") -> Iterator[list[Captured]]:
+    """Execute none of the launches inside the `with`; yields the list of them, for those who execute parts of them.
+
+    level: as for `record`.
+    """
+    levels.checked(level)
+    captured: list[Captured] = []
+    token = _settings.set(Settings(level=level, captured=captured))
+    try:
+        yield captured
     finally:
         _settings.reset(token)
 

@@ -73,6 +73,7 @@ class Kind(Enum):
     WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
     MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
     EXIT = "exit"
+    NOTHING = "nothing"  # left out of a program whose results nobody wants
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 from helpers import compiler
 from helpers.compiler import CompiledKernel
 from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.run import Launch
 from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
@@ -150,13 +151,24 @@ class Sampling:
         return " ".join([first, *self.doubts])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Captured:
+    """A launch as it can be executed, again or in parts: what runs, what it was compiled from, its dynamic shared
+    memory in bytes. Arrays are those of the caller, with what they hold by then."""
+
+    run: Launch
+    compiled: CompiledKernel
+    shared_mem: int
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedLaunch:
     """One launch as it was recorded; `helpers.simulator.recording.file` reads and writes it.
 
     `block_warps` and `block_lanes` hold by basic block how many warps and threads executed it, `guarded_lanes` by
     instruction with a guard how many threads had a true one; `counts` are by (instruction, space, op, array).
-    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks.
+    `traced` are the linear numbers of the blocks whose addresses are in `traces`, None for all blocks. `captured` is
+    the launch itself, None in a recording that was read from a file.
     """
 
     program: Program
@@ -171,6 +183,7 @@ class RecordedLaunch:
     unique: SectorSets | None = None
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)
     compiled: CompiledKernel | None = None
+    captured: Captured | None = None
 
     def traces_of(self, block: Iterable[int] | int) -> list[Trace]:
         """The accesses of one traced block, given as x, (x,), (x, y) or (x, y, z), in the order of execution.

@@ -105,9 +105,7 @@ class LaunchRecorder(Observer):
             allocation = wave.global_memory.find(int(np.ravel(first)[0]))
             array, base = allocation.name, allocation.base
         elif space == "local":
-            # Interleaved by words, so that a warp's same word lies in one 128-byte line.
-            lane = np.arange(wave.threads, dtype=np.int64)[None, :]
-            addresses = counted = (addresses >> 2) * (4 * wave.warps * WARP) + lane * 4 + (addresses & 3)
+            addresses = counted = local_addresses(wave, addresses)
         counts = self.counts.get((index, space, op, array))
         if counts is None:
             counts = self.counts[index, space, op, array] = Counts()
@@ -154,6 +152,12 @@ class LaunchRecorder(Observer):
         for key, (times, active) in kinds.items():
             offset = key if mask is None else key[0]
             counts.add(pattern(kind, relative[0] + offset, active), times)
+
+
+def local_addresses(wave, addresses) -> np.ndarray:
+    """Where local memory lies: interleaved by words, so that a warp's same word is in one 128-byte line."""
+    lane = np.arange(wave.threads, dtype=np.int64)[None, :]
+    return (addresses >> 2) * (4 * wave.warps * WARP) + lane * 4 + (addresses & 3)
 
 
 _SIDE = 32  # bits of an address in shared memory; above them lies the place of the source

@@ -47,7 +47,7 @@ class _Enough(Exception):
     """All blocks of a wave have been begun."""
 
 
-class _Untouched(GlobalMemory):
+class Untouched(GlobalMemory):
     """The same arrays, which stay as they are: stores are thrown away, atomics work on zeros."""
 
     def __init__(self, memory: GlobalMemory) -> None:
@@ -159,7 +159,7 @@ def _starts(launch: Launch, blocks: int) -> _Start | None:
     complete = True
     per_wave, program = max(1, LANES_PER_WAVE // launch.threads), launch.program
     begun = replace(
-        launch, prepared=Prepared(_without_arithmetic(program)), global_memory=_Untouched(launch.global_memory),
+        launch, prepared=Prepared(_without_arithmetic(program)), global_memory=Untouched(launch.global_memory),
         output=Output(0),
     )  # fmt: skip
     early = _before_loops(program)

@@ -90,16 +90,17 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     first, second = (t.read(_without_sign(operand)) for operand in (a, b))
 
     def with_sign(registers):
-        value = np.abs(evaluate(registers)).view(I4)
-        return value | ((first(registers) ^ second(registers)) & np.int32(-(2**31)))
+        number = evaluate(registers)
+        sign = (first(registers) ^ second(registers)) & np.int32(-(2**31))
+        return np.abs(number).view(I4) | np.where(np.isnan(number), np.int32(0), sign)
 
     return Compute((t.target(destination),), with_sign)
 
 
 def _without_sign(operand: sass.Operand) -> sass.Operand:
-    if not isinstance(operand, sass.Register | sass.Constant):
-        raise Unknown("the sign of a constant")
-    return replace(operand, negated=False, absolute=False)
+    if isinstance(operand, sass.Register | sass.Constant):
+        return replace(operand, negated=False, absolute=False)
+    return operand
 
 
 def compare(t: Operands, s: sass.Statement) -> Compute:
@@ -131,13 +132,16 @@ def check_division(t: Operands, s: sass.Statement) -> Compute:
 
 
 def special_function(t: Operands, s: sass.Statement) -> Compute:
-    """MUFU.function d, a: the special function unit."""
+    """MUFU.function d, a: the special function unit; MUFU.EX2.F16 of the low half of a register."""
     destination, a = exactly(s, 2)
     upper = chosen(s, special_functions.UPPER_HALVES, None)
     if upper is not None:
         half = np.uint32(t.raw_immediate()).view(F4)  # an immediate is printed as the float64 that it is the half of
         high = (lambda registers: half) if isinstance(a, sass.Immediate) else t.read(a, F4)
         return Compute((t.target(destination),), lambda registers: upper(high(registers)))
+    if s.has("F16"):
+        of_half, low = operation(chosen(s, {"EX2": "ex2", "TANH": "tanh"}), (), "f16"), _half(t, a)
+        return Compute((t.target(destination),), lambda registers: _bits16(of_half(low(registers))))
     x = t.read(a, F4)
     function = chosen(s, special_functions.FUNCTIONS)
     return Compute((t.target(destination),), lambda registers: function(x(registers)))
@@ -155,7 +159,10 @@ def arithmetic64(t: Operands, s: sass.Statement) -> Compute:
     if rounding != "rn":
         rounded = function
         function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
-    return t.split(destination, applied(function, readers))
+    compute = applied(function, readers)
+    # Neither - nor | | changes a NaN, which is handed on as it stands in its register.
+    registers_of = [t.wide(_without_sign(source), F8) for source in sources]
+    return t.split(destination, lambda r: float64.hand_on_nan(compute(r), tuple(read(r) for read in registers_of)))
 
 
 def compare64(t: Operands, s: sass.Statement) -> Compute:
@@ -181,17 +188,22 @@ def compare64(t: Operands, s: sass.Statement) -> Compute:
 
 
 def integer_to_float(t: Operands, s: sass.Statement) -> Compute:
-    """I2F{.F64,.F16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
+    """I2F{.F64,.F16,.BF16}{.U32, .S64, …}{.RP, …} d, a; I2FP.F32.S32 d, a."""
     destination, a = exactly(s, 2)
     origin = next((part for part in s.opcode[:0:-1] if part in INTEGER_TYPES), "S32")
-    to = "f64" if s.has("F64") else "f16" if s.has("F16") else "f32"
+    to = chosen(s, {"F64": "f64", "F16": "f16", "BF16": "bf16"}, "f32")
     x = _integer(t, a, np.dtype(INTEGER_TYPES[origin]))
     convert = conversion(to, origin.lower(), [_rounding(s)])
-    if to == "f64":
-        return t.split(destination, lambda registers: convert(x(registers)))
-    if to == "f16":
-        return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
-    return Compute((t.target(destination),), lambda registers: convert(x(registers)))
+    return _narrow_or_wide(t, destination, to, lambda registers: convert(x(registers)))
+
+
+def _narrow_or_wide(t: Operands, destination: sass.Operand, type_: str, value: Reader) -> Compute:
+    """A result of any floating-point type: a pair of registers, one, or the low half of one."""
+    if type_ == "f64":
+        return t.split(destination, value)
+    if type_ == "f32":
+        return Compute((t.target(destination),), value)
+    return Compute((t.target(destination),), lambda registers: _bits16(value(registers)))
 
 
 def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
@@ -208,7 +220,7 @@ def _integer(t: Operands, operand: sass.Operand, dtype: np.dtype) -> Reader:
 
 
 def float_to_integer(t: Operands, s: sass.Statement) -> Compute:
-    """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
+    """F2I{.FTZ}{.U32, .S64, …}{.F64,.F16,.BF16}{.TRUNC, .FLOOR, .CEIL}{.NTZ} d, a."""
     destination, a = exactly(s, 2)
     names = [part for part in s.opcode[1:] if part in INTEGER_TYPES]
     dtype = INTEGER_TYPES[names[0]] if names else np.int32
@@ -217,6 +229,8 @@ def float_to_integer(t: Operands, s: sass.Statement) -> Compute:
         x = t.wide(a, F8)
     elif s.has("F16"):
         x = _half(t, a)
+    elif s.has("BF16"):
+        x = _brain(t, a)
     else:
         x = _flushed(s, t.read(a, F4))
     convert = lambda registers: float32.to_integer(x(registers), dtype, whole)  # noqa: E731
@@ -238,17 +252,13 @@ def float_to_byte(t: Operands, s: sass.Statement) -> Compute:
 
 
 def round_to_whole(t: Operands, s: sass.Statement) -> Compute:
-    """FRND{.FTZ}{.F64,.F16}{.TRUNC, .FLOOR, .CEIL} d, a."""
+    """FRND{.FTZ}{.F64,.F16,.BF16}{.TRUNC, .FLOOR, .CEIL} d, a."""
     destination, a = exactly(s, 2)
-    whole = chosen(s, WHOLE, "rni")
-    if s.has("F64"):
-        x, function = t.wide(a, F8), float32.TO_WHOLE[whole]
-        return t.split(destination, lambda registers: function(x(registers)))
-    if s.has("F16"):
-        half, function = _half(t, a), float32.TO_WHOLE[whole]
-        return Compute((t.target(destination),), lambda registers: _bits16(function(half(registers))))
-    x = _flushed(s, t.read(a, F4))
-    return Compute((t.target(destination),), lambda registers: float32.to_whole(x(registers), whole))
+    type_ = chosen(s, {"F64": "f64", "F16": "f16", "BF16": "bf16"}, "f32")
+    convert = conversion(type_, type_, [chosen(s, WHOLE, "rni")])
+    read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "bf16": lambda: _parts(t, a)[0]}
+    x = read[type_]() if type_ in read else _flushed(s, t.read(a, F4))
+    return _narrow_or_wide(t, destination, type_, lambda registers: convert(x(registers)))
 
 
 def float_to_float(t: Operands, s: sass.Statement) -> Compute:
@@ -261,11 +271,7 @@ def float_to_float(t: Operands, s: sass.Statement) -> Compute:
     convert = conversion(to, origin, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])])
     read = {"f64": lambda: t.wide(a, F8), "f16": lambda: _half(t, a), "f32": lambda: t.read(a, F4)}
     x = read[origin]()
-    if to == "f64":
-        return t.split(destination, lambda registers: convert(x(registers)))
-    if to == "f32":
-        return Compute((t.target(destination),), lambda registers: convert(x(registers)))
-    return Compute((t.target(destination),), lambda registers: _bits16(convert(x(registers))))
+    return _narrow_or_wide(t, destination, to, lambda registers: convert(x(registers)))
 
 
 def pack_halves(t: Operands, s: sass.Statement) -> Compute:
@@ -280,15 +286,22 @@ def pack_halves(t: Operands, s: sass.Statement) -> Compute:
         destination, a = exactly(s, 2)
         single, how = t.read(a, F4), "rz" if s.has("RZ") else "rn"
         return Compute((t.target(destination),), lambda r: float32.to_tf32(_not_negative(single(r), relu), how))
-    if not s.has("PACK_AB"):
-        raise Unknown("other ways of packing")
-    destination, high, low, *_ = at_least(s, 3, 4)
     rounding = _rounding(s)
     narrow = float32.to_bfloat16 if s.has("BF16") else float32.to_float16
-    x, y = t.read(high, F4), t.read(low, F4)
 
     def convert(value):
         return _bits16(narrow(_not_negative(value, relu), rounding)).view(U4)
+
+    if s.has("MERGE_C"):
+        destination, a, merged = exactly(s, 3)
+        if not is_zero(merged):
+            raise Unknown("a half that stays what it was")
+        single = t.read(a, F4)
+        return Compute((t.target(destination),), lambda r: convert(single(r)).view(I4))
+    if not s.has("PACK_AB"):
+        raise Unknown("other ways of packing")
+    destination, high, low, *_ = at_least(s, 3, 4)
+    x, y = t.read(high, F4), t.read(low, F4)
 
     sixteen = np.uint32(16)
     return Compute((t.target(destination),), lambda r: ((convert(x(r)) << sixteen) | convert(y(r))).view(I4))
@@ -347,9 +360,9 @@ def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
     match operand.modifiers:
         case () | ("H1_H0",):
             return low, high
-        case ("H0_H0",):
+        case ("H0_H0",) | ("H0",):
             return low, low
-        case ("H1_H1",):
+        case ("H1_H1",) | ("H1",):
             return high, high
         case ("H0_NH1",):
             return low, lambda registers: high(registers) ^ np.uint16(0x8000)
@@ -373,6 +386,12 @@ def _half(t: Operands, operand: sass.Operand) -> Reader:
     return lambda registers: low(registers).view(F2)
 
 
+def _brain(t: Operands, operand: sass.Operand) -> Reader:
+    """The low (or chosen) bfloat16 of an operand, as a float32."""
+    low = _signed(operand, _parts(t, operand)[0])
+    return lambda registers: float32.from_bfloat16(low(registers))
+
+
 def _sources16(t: Operands, operands: Sequence[sass.Operand], count: int) -> list[tuple[Reader, Reader]]:
     """(low, high) of `count` sources; an immediate is printed as two numbers, high first, and read from the code."""
     sources, position = [], 0
@@ -392,7 +411,7 @@ def _sources16(t: Operands, operands: Sequence[sass.Operand], count: int) -> lis
 
 
 def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
-    """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
+    """HADD2, HMUL2, HFMA2{.MMA}{.BF16_V2}{.FTZ}{.RELU}{.SAT} d, a, b {, c}; HADD2.F32 gives one float32."""
     destination, *operands = at_least(s, 3)
     sources = _sources16(t, operands, 3 if s.base == "HFMA2" else 2)
     if s.base == "HADD2" and s.has("F32"):
@@ -402,18 +421,16 @@ def arithmetic16(t: Operands, s: sass.Statement) -> Compute:
             return float32.add(float32.from_float16(a(registers).view(F2)), float32.from_float16(b(registers).view(F2)))
 
         return Compute((t.target(destination),), wide_sum)
-    if s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]):
-        low, high = sources[2]
+    if s.base == "HFMA2" and all(is_zero(operand) for operand in operands[:2]) and len(operands) == 4:
+        low, high = sources[2]  # a constant, which comes through as it is
         return Compute((t.target(destination),), lambda r: _packed(low(r), high(r)))
     name = {"HADD2": "add", "HMUL2": "mul", "HFMA2": "fma"}[s.base]
-    modifiers = [part.lower() for part in s.opcode if part in ("RELU", "SAT")]
+    modifiers = [part.lower() for part in s.opcode if part in ("FTZ", "RELU", "SAT")]
     type_ = "bf16" if s.has("BF16_V2") else "f16"
     single = _on_bits(operation(name, modifiers, type_), type_)
 
     def evaluate(registers):
-        low = single(*(source[0](registers) for source in sources))
-        high = single(*(source[1](registers) for source in sources))
-        return _packed(low, high)
+        return _packed(*(single(*(source[part](registers) for source in sources)) for part in (0, 1)))
 
     return Compute((t.target(destination),), evaluate)
 

@@ -504,9 +504,9 @@ def logic3(t: Operands, s: sass.Statement) -> Compute:
 
 
 def predicate_logic3(t: Operands, s: sass.Statement) -> Compute:
-    """PLOP3.LUT p, q, a, b, c, table of p, table of q."""
+    """PLOP3.LUT p, q, a, b, c, table of p, table of q; R2.SIGN is true for a negative register."""
     first, second, a, b, c, *rest = exactly(s, 7)
-    sources = [t.truth(operand) for operand in (a, b, c)]
+    sources = [_sign_or_truth(t, operand) for operand in (a, b, c)]
     tables = [number(operand) & 0xFF for operand in rest]
     slots = (t.target(first), t.target(second))
 
@@ -518,6 +518,13 @@ def predicate_logic3(t: Operands, s: sass.Statement) -> Compute:
         )
 
     return Compute(slots, evaluate)
+
+
+def _sign_or_truth(t: Operands, operand: sass.Operand) -> Reader:
+    if isinstance(operand, sass.Register) and operand.modifiers == ("SIGN",):
+        value = t.read(replace(operand, modifiers=()))
+        return lambda registers: value(registers) < 0
+    return t.truth(operand)
 
 
 def _predicate_table(inputs: list, table: int):
@@ -545,27 +552,26 @@ def select(t: Operands, s: sass.Statement) -> Compute:
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     """IMNMX, VIMNMX{.U32} d, a, b, p: the smaller where p, else the larger; VIMNMX3 of three.
 
-    VIADDMNMX d, a, b, c, p: of a + b and c.
+    VIADDMNMX d, a, b, c, p: of a + b and c. {.S16x2,.U16x2}: of the lower and of the upper halves. .RELU: at least 0.
     """
     destination, *sources, condition = at_least(s, 4, 5)
     if len(sources) != (3 if s.base in ("VIMNMX3", "VIADDMNMX") else 2):
         raise Unknown(f"its form with {len(s.operands)} operands")
-    if s.has("S16x2", "U16x2"):
-        if s.base == "VIMNMX3":
-            raise Unknown("the smallest of three halves")
-        return Compute((t.target(destination),), _minimum_maximum_of_halves(t, s, sources, condition))
+    halves = chosen(s, {"S16x2": np.int16, "U16x2": np.uint16}, None)
     dtype = U4 if s.has("U32") else I4
     p = t.truth(condition)
-    first, *others = (t.read(source, dtype) for source in sources)
-    if s.base == "VIADDMNMX":
-        a, b = (t.read(source) for source in sources[:2])
-        first, others = (lambda registers: (a(registers) + b(registers)).view(dtype)), others[1:]
+    values = [t.read(source, I4 if halves else dtype) for source in sources]
+
+    def apply(function, a, b):
+        return _by_halves(function, halves, a, b) if halves else function(a, b)
 
     def choose(registers, pick):
-        value = first(registers)
+        value, *others = (read(registers) for read in values)
+        if s.base == "VIADDMNMX":
+            value, others = apply(np.add, value, others[0]), others[1:]
         for other in others:
-            value = pick(value, other(registers))
-        return value
+            value = apply(pick, value, other)
+        return apply(np.maximum, value, value.dtype.type(0)) if s.has("RELU") else value
 
     def evaluate(registers):
         smaller = p(registers)
@@ -574,22 +580,6 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
         return np.where(smaller, choose(registers, np.minimum), choose(registers, np.maximum))
 
     return Compute((t.target(destination),), evaluate)
-
-
-def _minimum_maximum_of_halves(t: Operands, s: sass.Statement, sources: list, condition: sass.Operand) -> Reader:
-    """VIMNMX.{S16x2,U16x2} d, a, b, p and VIADDMNMX: of the lower and of the upper halves."""
-    dtype = np.uint16 if s.has("U16x2") else np.int16
-    *added, x, y = (t.read(source) for source in sources)
-    p = t.truth(condition)
-
-    def evaluate(registers):
-        first = x(registers)
-        for reader in added:
-            first = _by_halves(np.add, dtype, reader(registers), first)
-        smaller, larger = (_by_halves(pick, dtype, first, y(registers)) for pick in (np.minimum, np.maximum))
-        return np.where(p(registers), smaller, larger)
-
-    return evaluate
 
 
 def _by_halves(function: Callable, dtype: type, a, b):

@@ -1,0 +1,86 @@
+"""How long would it take on a GPU, and what would it wait for? Predicted from machine code, without that GPU.
+
+    found = cycles.predict(launch)               # of gemm_kernels, or a recording of the simulator
+    found.ms, found.range_ms, found.cycles       # with a cold L2, as the course measures; cold=False for a warm one
+    found.limiter                                # a sentence with its number
+    found.stalls                                 # in Nsight Compute's names, per issued instruction
+    found.by_line(), found.timeline()
+
+The functional simulator executes the blocks that one SM holds at first (`trace`); sm.c, in helpers/native/cycles, then
+executes their instructions cycle by cycle, with the compiler's control bits, the ports of the register file, queues,
+caches and memory. What an instruction or a sector takes was measured on the GPU (`machine`). `errors` says how far the
+predictions are from what was measured. Not modelled: power and clocks, TLBs, clusters, blocks that wait for others.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gemm_kernels import Launch
+from helpers import devices, run, simulator
+from helpers.cycles.machine import Machine, NoConstants, machine
+from helpers.cycles.prediction import STALLS, WAITS, Prediction
+from helpers.cycles.prediction import predict as _predict
+from helpers.cycles.trace import Trace
+from helpers.cycles.trace import trace as _trace
+from helpers.simulator import Captured, Recording, SimulatorError
+
+__all__ = [
+    "STALLS",
+    "WAITS",
+    "Machine",
+    "NoConstants",
+    "Prediction",
+    "Trace",
+    "captured",
+    "machine",
+    "predict",
+    "traced",
+]
+
+
+def predict(
+    launch: Launch | Recording | Captured, device: str = devices.DEFAULT.name, *, cold: bool = True
+) -> Prediction:
+    """The time of a launch on a GPU.
+
+    launch: a multiplication, with alpha 1 and beta 0; a recording, whose last launch counts; or what
+    `simulator.capture` caught.  device: the GPU, as its driver calls it.  cold: see `Prediction.cold`.
+
+    Raises NoConstants for a GPU on which nothing was measured; what the compiler and the simulator raise; and
+    `helpers.native.NoLibrary` where the compiled model cannot be loaded.
+    """
+    known = machine(device)
+    return _predict(traced(launch, device), known, cold)
+
+
+def traced(launch: Launch | Recording | Captured, device: str = devices.DEFAULT.name) -> Trace:
+    """What the first blocks on one SM of a GPU do; kept for the next question about the same multiplication."""
+    if isinstance(launch, Launch):
+        return _traced(launch, device)
+    return _trace(captured(launch), devices.get(device))
+
+
+@lru_cache(maxsize=8)
+def _traced(launch: Launch, device: str) -> Trace:
+    return _trace(captured(launch), devices.get(device))
+
+
+def captured(launch: Launch | Recording | Captured) -> Captured:
+    """A launch as it can be executed in parts. SimulatorError if the recording does not hold it, or holds PTX."""
+    if isinstance(launch, Captured):
+        return launch
+    if isinstance(launch, Launch):
+        kernel = run.simulated(launch.source, launch.entry, launch.options)
+        with simulator.capture() as caught:
+            run.start(kernel, launch, *run.operands(*launch.shape))
+        return caught[0]
+    found = launch.launches[-1].captured if launch.launches else None
+    if found is None:
+        raise SimulatorError(
+            "This recording has no launch that can be executed again: it was read from a file, or is empty. Record the "
+            "launch here with `simulator.record()`."
+        )
+    if found.run.program.level != "sass":
+        raise SimulatorError(f"A time is predicted from machine code, and this was recorded in PTX. {launch.note}")
+    return found

@@ -1,0 +1,38 @@
+"""`python -m helpers.cycles errors`: how far predictions were from measured times when `… record` compared them last.
+`… stalls`: stall reasons beside Nsight Compute's. `… fit`: constants, fitted anew."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from helpers import devices
+from helpers.cycles import errors
+from helpers.cycles.machine import NoConstants
+from helpers.measure.recordings import NoRecording
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.cycles", description=__doc__)
+    parser.add_argument("command", choices=("errors", "record", "stalls", "fit"))
+    parser.add_argument("--gpu", default=devices.DEFAULT.name)
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "errors":
+            print(errors.table(options.gpu))
+        elif options.command == "record":
+            print(errors.record(options.gpu))
+        elif options.command == "stalls":
+            print(errors.stall_table(options.gpu))
+        else:
+            print(errors.keep(errors.fit(options.gpu), options.gpu))
+    except (NoConstants, NoRecording) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,278 @@
+"""The time of a launch: blocks on one SM, cycle by cycle, and from there to all of them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from ctypes import c_double, c_int32, c_int64
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from helpers.cycles import binding
+from helpers.cycles.machine import Machine
+from helpers.cycles.machine_code import UNITS
+from helpers.cycles.trace import Trace
+from helpers.simulator.engine.memory import product
+
+# Why a warp does not issue, in the names of Nsight Compute's smsp__average_warps_issue_stalled_*: `enum Reason`, sm.c.
+STALLS = (
+    "selected", "wait", "long_scoreboard", "short_scoreboard", "barrier", "mio_throttle", "lg_throttle",
+    "math_pipe_throttle", "dispatch_stall", "not_selected", "no_instruction", "branch_resolving",
+)  # fmt: skip
+WAVES = 3  # of blocks that are simulated; the others follow from them
+FEWEST_BLOCKS = 12
+BUDGET = 1_500_000  # warp instructions of a simulation, about a quarter of a second: of longer loops a part is left out
+SHORTER = 2.5  # of such a launch a second simulation is that much shorter, which tells what a repetition costs
+EVENT = np.dtype([*((name, "i4") for name in ("warp", "block", "pc", "reason")), ("issued", "f8"), ("ready", "f8")])
+
+WHAT = {
+    "fp32": "the FP32 pipe: an FMA is issued in {:.0%} of the cycles",
+    "issue": "the schedulers: an instruction is issued in {:.0%} of the cycles",
+    "alu": "the integer pipe (ALU), busy in {:.0%} of the cycles",
+    "fp64": "the FP64 pipe, busy in {:.0%} of the cycles",
+    "xu": "the unit of special functions (XU), busy in {:.0%} of the cycles",
+    "tensor": "the tensor cores, busy in {:.0%} of the cycles",
+    "shared": "the data path of shared memory and L1, busy in {:.0%} of the cycles",
+    "l2": "the bandwidth of L2, of which {:.0%} is used",
+    "dram": "the bandwidth of DRAM, of which {:.0%} is used",
+    "store": "the way of stores and atomics to L2, busy in {:.0%} of the cycles",
+    "latency": "latency: no unit is busy in more than {:.0%} of the cycles",
+    "launch": "the launch itself: {:.0%} of the time passes before and after the kernel's own work",
+}
+BUSY = 0.7  # from here on a unit is what limits; below, it is latency
+WAITS = {
+    "long_scoreboard": "data from global memory",
+    "short_scoreboard": "data from shared memory, or a special function",
+    "barrier": "the other warps at a barrier",
+    "mio_throttle": "a place in the queue to shared memory",
+    "lg_throttle": "a place in the queue to global memory",
+    "math_pipe_throttle": "a busy arithmetic pipe",
+    "dispatch_stall": "the ports of the register file",
+    "not_selected": "their turn",
+    "no_instruction": "instructions to be fetched",
+    "branch_resolving": "the target of a branch",
+    "wait": "the fixed latency of the instruction before",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """One run of sm.c.  cycles: of the blocks that were simulated.  block_end: when each ended.  by_instruction: cycles
+    that warps spent before each instruction, by reason."""
+
+    result: binding.Result
+    block_end: np.ndarray
+    by_instruction: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """What a launch would take.
+
+    cycles: of the SM clock, without what every launch costs.  ms: with it.  range_ms: what measured times lay between,
+    80 % of them, for launches with such a limiter.  cold: whether L2 holds nothing of the launch at first, and dirty
+    lines of another program, as where the course measures.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
+    stalls: warps that wait, by reason, for each instruction that is issued.
+    """
+
+    trace: Trace
+    machine: Machine
+    cycles: float
+    cold: bool
+    kind: str
+    busy: float
+    simulated: Simulated
+
+    @property
+    def ms(self) -> float:
+        return self._ms(self.cycles)
+
+    def _ms(self, cycles: float) -> float:
+        return (self.machine.constants["floor_us"] + cycles / self.machine.constants["clock_mhz"]) / 1e3
+
+    @property
+    def range_ms(self) -> tuple[float, float]:
+        low, high = self.machine.range_of(self.kind)
+        return self.ms * low, self.ms * high
+
+    @property
+    def gpu(self) -> str:
+        return self.machine.device.name
+
+    @property
+    def label(self) -> str:
+        """The label beside every number of it."""
+        return f"predicted for {self.gpu}"
+
+    @property
+    def cache(self) -> str:
+        """Which L2 the time is for."""
+        if self.cold:
+            return "with a cold L2, full of another program's dirty lines, as the course measures"
+        return "with a warm L2, which holds what fits of the launch's arrays"
+
+    @cached_property
+    def stalls(self) -> Mapping[str, float]:
+        issued = max(self.simulated.result.instructions, 1)
+        return {name: self.simulated.result.stalls[number] / issued for number, name in enumerate(STALLS)}
+
+    @property
+    def limiter(self) -> str:
+        """What the time is limited by, a sentence with its number."""
+        sentence = f"The limit is {WHAT[self.kind].format(self.busy)}"
+        if self.kind in ("latency", "launch"):
+            waits = {name: value for name, value in self.stalls.items() if name not in ("selected", "not_selected")}
+            most = max(waits, key=waits.__getitem__)
+            share = waits[most] / max(sum(self.stalls.values()), 1e-9)
+            sentence += f". Warps spend {share:.0%} of their time waiting for {WAITS[most]} ({most})"
+        return f"{sentence}."
+
+    def by_line(self) -> dict[int, dict[str, float]]:
+        """By source line, cycles that warps spent before its instructions, by reason: a share of all, 1.0 in sum."""
+        table = self.simulated.by_instruction
+        whole = max(float(table.sum()), 1e-9)
+        lines: dict[int, np.ndarray] = {}
+        for instruction, row in zip(self.trace.program.instructions, table, strict=True):
+            lines[instruction.line] = lines.get(instruction.line, 0) + row
+        return {line: dict(zip(STALLS, (row / whole).tolist(), strict=True)) for line, row in sorted(lines.items())}
+
+    def timeline(self, issues: int = 200_000) -> np.ndarray:
+        """The first instructions that the SM issues, in order, a structured array: warp, block, pc (index of the
+        instruction), reason (of `STALLS`, what the warp waited for before), issued and ready (cycles)."""
+        events = np.zeros(issues, EVENT)
+        found = _simulate(self.trace, self.machine, self.trace.blocks, 1.0, self.cold, True, events)[1]
+        return events[:found]
+
+    def __str__(self) -> str:
+        low, high = self.range_ms
+        return (
+            f"{self.trace.program.name}: {self.ms:.4g} ms ({low:.4g} to {high:.4g}), {self.label} {self.cache}. "
+            f"{self.limiter}"
+        )
+
+
+def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
+    """The time of a traced launch on a GPU."""
+    device = machine.device
+    blocks_in_all = product(trace.grid)
+    on_one = -(-blocks_in_all // device.sms)
+    resident = trace.blocks
+    most = max(WAVES, -(-FEWEST_BLOCKS // resident)) * resident
+    blocks = min(on_one, most)
+    instructions = trace.warp_instructions / resident * blocks
+    fraction = BUDGET / max(instructions, 1) if trace.longest_loop else 1.0
+    is_part = blocks < on_one or fraction < 1
+    fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
+    runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]
+    last = runs[-1]
+    # When there are many, SMs that are done take blocks that others would have had: the mean counts.
+    wanted = blocks_in_all / device.sms if on_one > 4 * resident else on_one
+    totals = [run.result.cycles + _per_block(run, resident) * (wanted - blocks) for run in runs]
+    cycles = totals[-1]
+    if len(runs) > 1 and (steps := runs[1].result.instructions - runs[0].result.instructions) > 0:
+        cycles += (totals[1] - totals[0]) / steps * (instructions - runs[1].result.instructions)
+    if is_part and cold:
+        cycles += _evictions(last, machine, on_one / blocks * instructions / last.result.instructions, trace)
+    kind, busy = _limiter(last.result, machine, cycles)
+    return Prediction(trace, machine, cycles, cold, kind, busy, last)
+
+
+def _per_block(run: Simulated, resident: int) -> float:
+    """Cycles that one more block takes: from the end of the first wave to that of the last, whole waves."""
+    ends = np.sort(run.block_end)
+    first, last = min(resident, len(ends)) - 1, len(ends) - 1
+    return float((ends[last] - ends[first]) / (last - first) if last > first else ends[last] / len(ends))
+
+
+def _evictions(run: Simulated, machine: Machine, scale: float, trace: Trace) -> float:
+    """Cycles by which dirty lines of another program slow down a launch that is simulated in part: they are written
+    back once, however long it runs."""
+    k, result = machine.constants, run.result
+    sms = min(machine.device.sms, product(trace.grid))
+    fetched = result.dram_sectors * 32 * sms * scale
+    busy = min(1.0, result.dram_busy / max(result.cycles, 1))
+    return (k["evict_factor"] - 1) * min(fetched, k["evict_bytes"]) / k["dram_gpu"] * busy
+
+
+def _limiter(result: binding.Result, machine: Machine, cycles: float) -> tuple[str, float]:
+    """(what limits, how busy it is)."""
+    k, whole = machine.constants, max(result.cycles, 1)
+    unit = {name: result.unit[number] / 4 for number, name in enumerate(UNITS)}
+    busy = {
+        "fp32": (unit["fma"] + unit["heavy"] * (k["heavy_interval"] - 1)) / whole,
+        "alu": unit["alu"] * k["alu_interval"] / whole,
+        "fp64": unit["fp64"] * k["fp64_interval"] / whole,
+        "xu": unit["xu"] * k["xu_interval"] / whole,
+        "tensor": unit["tensor"] * k["tensor_interval"] / whole,
+        "shared": result.lsu_cycles / whole,
+        "l2": result.l2_busy / whole,
+        "dram": result.dram_busy / whole,
+        "store": result.store_busy / whole,
+        "issue": result.issue_slots / whole,
+    }
+    name = max(busy, key=busy.__getitem__)
+    if name == "issue" and busy["fp32"] > 0.85 * busy["issue"]:
+        name = "fp32"
+    floor = k["floor_us"] / (k["floor_us"] + cycles / k["clock_mhz"])
+    if floor > 0.5:
+        return "launch", floor
+    return (name, min(busy[name], 1.0)) if busy[name] >= BUSY else ("latency", busy[name])
+
+
+def _simulate(
+    trace: Trace,
+    machine: Machine,
+    blocks: int,
+    fraction: float,
+    cold: bool,
+    evict: bool,
+    events: np.ndarray | None = None,
+) -> tuple[Simulated, int]:
+    """Execute blocks of a trace on one SM; (what came of it, number of events)."""
+    starts, stops = trace.basic_blocks
+    code, arrays = trace.instructions, len(trace.arrays)
+    array_start = np.array([start for _, start, _ in trace.arrays] + [0], np.int64)
+    array_stop = np.array([stop for _, _, stop in trace.arrays] + [0], np.int64)
+    sharing = np.array([*trace.sharing, 1.0])
+    sms = min(machine.device.sms, product(trace.grid))
+
+    def at(array: np.ndarray, kind: type) -> ctypes._Pointer:
+        return array.ctypes.data_as(ctypes.POINTER(kind))
+
+    job = binding.Job(
+        len(code), len(starts), arrays, blocks, trace.blocks, code, at(starts, c_int32), at(stops, c_int32),
+        at(array_start, c_int64), at(array_stop, c_int64), at(sharing, c_double),
+        max(1.0, product(trace.grid) / (sms * trace.blocks)), fraction, int(cold), 1,
+    )  # fmt: skip
+    constants = binding.machine(_of_one_sm(machine, trace, sms, float((array_stop - array_start).sum()), evict))
+    result, ends = binding.Result(), np.zeros(blocks)
+    by_instruction = np.zeros((len(code), binding.REASONS))
+    place, room = (None, 0) if events is None else (events.ctypes.data, len(events))
+    found = binding.library().simulate(
+        trace.handle, constants, ctypes.byref(job), ctypes.byref(result), ends.ctypes.data,
+        by_instruction.ctypes.data, place, room,
+    )  # fmt: skip
+    return Simulated(result, ends, by_instruction), found
+
+
+def _of_one_sm(machine: Machine, trace: Trace, sms: int, array_bytes: float, evict: bool) -> dict[str, float]:
+    """The constants for one of `sms` SMs that share L2 and DRAM."""
+    k, device = dict(machine.constants), machine.device
+    l2 = k["l2_far_gpu"] if array_bytes > k["l2_near_bytes"] else k["l2_gpu"]
+    k["l2_bytes_per_cycle"] = min(k["l2_sm"], l2 / sms)
+    k["dram_bytes_per_cycle"] = min(k["l2_sm"], k["dram_gpu"] / sms)
+    k["store_bytes_per_cycle"] = min(k["store_sm"], k["store_gpu"] / sms)
+    k["store_packet"] = max(k["store_packet_sm"], k["store_packet_gpu"] * sms)
+    k["atomic_bytes_per_cycle"] = min(k["atomic_sm"], k["atomic_gpu"] / sms)
+    k["atomic_packet"] = max(k["atomic_packet_sm"], k["atomic_packet_gpu"] * sms)
+    k["block_interval"] = max(k["block_interval_sm"], k["block_interval_gpu"] * sms)
+    # L1 is what the shared memory of the blocks leaves: the driver takes the smallest carve-out that holds them.
+    needed = trace.occupancy.shared_bytes_per_block * trace.blocks
+    carved = next((size for size in device.carve_outs if size >= needed), device.shared_bytes_per_sm)
+    k["l1_bytes"] = max(k["l1_and_shared_bytes"] - carved, 8 * 1024)
+    k["sms"] = sms
+    if not evict:
+        k["evict_factor"] = 1.0
+    return k

@@ -1,0 +1,105 @@
+"""What the warps of the ladder's kernels wait for, and what L2 and DRAM do for them, by Nsight Compute.
+
+`ncu` runs this file as a program (`python -m helpers.measure.states`), which launches each kernel at each size once; it
+empties the caches before each launch. The stall reasons are warps that wait for each per instruction that is issued.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from gemm_kernels import LADDER, at_shape, get
+from helpers import gpu, run
+from helpers.measure import recordings
+from helpers.measure.counters import NoProfiler
+from helpers.measure.problem import ALPHA, BETA, problem
+from helpers.measure.provenance import provenance
+
+SUITE = "states"
+SIZES = (512, 1024, 2048)
+REASONS = (
+    "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle", "long_scoreboard",
+    "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
+    "short_scoreboard", "sleeping", "tex_throttle", "wait",
+)  # fmt: skip
+STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
+METRICS = (
+    *(STALL.format(reason) for reason in REASONS),
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "smsp__cycles_active.avg",
+    "gpu__time_duration.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_op_read_lookup_hit.sum",
+    "l1tex__t_sector_hit_rate.pct",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum",
+    "smsp__inst_executed_pipe_fma.sum",
+    "smsp__inst_executed_pipe_alu.sum",
+    "smsp__inst_executed_pipe_lsu.sum",
+)
+
+
+def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZES) -> Path:
+    """Profile the ladder and write states.json. Needs ncu and the permission to read counters: NoProfiler otherwise."""
+    command = [
+        "ncu",
+        "--clock-control",
+        "none",
+        "--csv",
+        "--page",
+        "raw",
+        "--print-units",
+        "base",
+        "--kernel-name",
+        "regex:sgemm_",
+    ]
+    command += ["--metrics", ",".join(METRICS), sys.executable, "-m", __name__, *map(str, sizes)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    launches = _parsed(done.stdout)
+    plan = [(kernel, size) for kernel in LADDER for size in sizes]
+    if len(launches) != len(plan):
+        words = (done.stdout + done.stderr)[-800:]
+        raise NoProfiler(f"ncu reported {len(launches)} launches, expected {len(plan)}. Its last words: {words}")
+    rows = [
+        {
+            "kernel": kernel.name,
+            "params": dict(at_shape(kernel, size, size, size, gpu.name()).params),
+            "size": size,
+            "metrics": metrics,
+        }
+        for (kernel, size), metrics in zip(plan, launches, strict=True)
+    ]
+    file = recordings.path(gpu.name(), SUITE, folder)
+    recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
+    return file
+
+
+def _parsed(text: str) -> list[dict[str, float]]:
+    start = text.find('"ID"')
+    rows = list(csv.DictReader(io.StringIO(text[start:])))[1:] if start >= 0 else []  # the first row holds the units
+    return [{name: float(row[name].replace(",", "")) for name in METRICS if row.get(name)} for row in rows]
+
+
+def launch_all(sizes: list[int]) -> None:
+    """Launch each kernel at each size once, in the order that `record_states` expects."""
+    for kernel in LADDER:
+        for size in sizes:
+            A, B, C = (gpu.asarray(matrix) for matrix in problem(size, size, size))
+            run.load(at_shape(get(kernel.name), size, size, size, gpu.name()))(size, size, size, ALPHA, A, B, BETA, C)
+    gpu.synchronize()
+
+
+def main(arguments: list[Any]) -> None:
+    launch_all([int(size) for size in arguments])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

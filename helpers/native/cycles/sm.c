@@ -1,0 +1,906 @@
+// One streaming multiprocessor, cycle by cycle: how long a launch takes, and what its warps wait for meanwhile.
+//
+// The input is a trace: for each warp of the blocks that one SM holds at first, the basic blocks that it executes and
+// what each of its memory instructions asks for. The trace is recorded by the functional simulator (trace_* below) and
+// then executed by `simulate`, as often as a launch has waves of blocks.
+//
+// There is no queue of events. When an instruction is issued, the times at which its result will be there, its operands
+// will have been read and its place in a queue will be free follow at once, by reserving the units that it goes through
+// in order. So a warp needs only three numbers to know when it may issue again, and cycles in which nobody can are
+// skipped. Units that serve requests out of order (DRAM) get a latency that is drawn, from a fixed seed.
+//
+// Times are cycles of the SM clock. What is measured on a GPU comes in `Machine`; nothing here is one product's.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, CALENDAR = 8192 };
+
+// ---- what the machine is like -------------------------------------------------------------------------------------
+
+// One list, so that Python finds the fields by name: see `machine_fields`.
+#define MACHINE_FIELDS(F) \
+  F(fma_interval)      /* cycles between two FMAs on one half of the FMA pipe */ \
+  F(heavy_interval)    /* the same for integer multiplications, which only one half can do */ \
+  F(alu_interval) F(fp64_interval) F(xu_interval) F(uniform_interval) F(tensor_interval) \
+  F(read_slack)        /* cycles that reading operands may fall behind before issue stops */ \
+  F(write_conflict)    /* cycles of FMA issue that a merged 128-bit shared load costs, at the write port */ \
+  F(branch)            /* cycles from a taken jump to the next instruction, beyond the stall count */ \
+  F(xu_latency) F(fp64_latency) F(tensor_latency) F(special_latency) F(constant_latency) \
+  F(shared_latency)    /* LDS without conflict, issue to use */ \
+  F(wavefront_latency) /* what each further wavefront or line adds to it */ \
+  F(shuffle_latency) F(shared_atomic_latency) F(redux_interval) F(redux_latency) \
+  F(mio_interval)      /* cycles between two instructions of one scheduler to the memory units */ \
+  F(mio_entries) F(lg_entries) /* of the queues before them, for each scheduler */ \
+  F(operand_latency)   /* issue until a memory instruction has read its registers */ \
+  F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
+  F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
+  F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
+  F(dram_scatter)      /* factor for fetches of less than a whole line */ \
+  F(store_bytes_per_cycle) F(store_packet) /* cycles of the way to L2 that each line of a store takes at least */ \
+  F(partial_store)     /* factor for sectors that a store fills only in part */ \
+  F(store_ahead)       /* cycles that stores may be behind before the queue stops */ \
+  F(write_back)        /* share of written sectors that go to DRAM during the launch */ \
+  F(write_ahead)       /* cycles that DRAM writes may be behind before stores stop */ \
+  F(evict_latency) F(evict_bytes) F(evict_factor) /* dirty lines left in L2: fetches cost this factor until so many bytes were fetched */ \
+  F(atomic_latency) F(atomic_return) F(atomic_same) F(atomic_lane) F(atomic_bytes_per_cycle) F(atomic_packet) \
+  F(barrier_latency) F(barrier_interval) \
+  F(block_interval) F(block_turnaround) /* between starts of two blocks; from a block's end to its successor's start */ \
+  F(code_first) F(code_next) /* first fetch of a code line; of the one after a line that was fetched */ \
+  F(code_lines) F(code_refill) /* 128-byte lines of the instruction cache; cycles per line when a loop exceeds it */ \
+  F(constant_first)    /* the first read of the kernel's parameters */ \
+  F(sms)               /* that share L2 and DRAM in this launch */
+
+typedef struct {
+#define FIELD(name) double name;
+  MACHINE_FIELDS(FIELD)
+#undef FIELD
+} Machine;
+
+EXPORT const char *machine_fields(void) {
+#define FIELD(name) #name " "
+  return MACHINE_FIELDS(FIELD);
+#undef FIELD
+}
+
+// ---- instructions ---------------------------------------------------------------------------------------------------
+
+enum Unit { CONTROL, FMA, HEAVY, ALU, FP64, XU, UNIFORM, TENSOR, SPECIAL, CONSTANT, SHARED_LOAD, SHARED_STORE, SHARED_ATOMIC,
+            SHUFFLE, REDUX, GLOBAL_LOAD, GLOBAL_STORE, GLOBAL_ATOMIC, COPY, COPY_GROUP, COPY_WAIT, BARRIER };
+
+// Why a warp does not issue: the names in Nsight Compute are in cycles/stalls.py, in this order.
+enum Reason { SELECTED, WAIT, LONG_SCOREBOARD, SHORT_SCOREBOARD, AT_BARRIER, MIO_THROTTLE, LG_THROTTLE, MATH_THROTTLE, DISPATCH,
+              NOT_SELECTED, NO_INSTRUCTION, BRANCHING, REASONS };
+
+typedef struct {
+  int32_t unit;
+  int32_t stall;                    // cycles until the warp's next instruction may issue
+  int32_t wait;                     // scoreboards that it waits for, as bits
+  int32_t write_scoreboard, read_scoreboard;
+  int32_t reads_even, reads_odd;    // registers that it reads from each bank, without those in the reuse cache
+  int32_t bytes;                    // that one lane moves
+  int32_t pending;                  // COPY_WAIT: groups that may still be under way, -1 if it waits for none
+  int32_t past_l1;                  // the load does not look into L1
+  int32_t reads_constant;           // a parameter, so that the first one waits for the constant cache
+  int32_t interval;                 // of its pipe in units of that pipe's, where it is not 1 (a wider tensor instruction)
+} Instruction;
+
+// ---- patterns: what a warp's access asks for, relative to its first line ---------------------------------------------
+
+typedef struct {
+  int64_t relative[WARP];           // byte address less 128 × base; 0 for inactive lanes
+  int64_t other[WARP];              // asynchronous copies: where they are read from, relative likewise
+  uint32_t active, reading;
+  int32_t width, kind;              // kind: enum Kind
+  // What follows from it:
+  int32_t wavefronts, merged;       // shared memory; merged: two registers come back in a cycle
+  int32_t lines, sectors, full;     // global: lines, sectors, and sectors that would be enough for the bytes
+  int32_t repeated;                 // most lanes that name one address
+  int32_t line[WARP];               // global: offset of each line from the base, in lines
+  uint8_t mask[WARP];               // and its sectors
+} Pattern;
+
+enum Kind { SHARED_LD, SHARED_ST, SHARED_AT, GLOBAL, ASYNC };
+
+typedef struct { int64_t base; int32_t pattern, instruction, position; } Access;  // base: line number; position: in the stream
+
+typedef struct {
+  int32_t *block; int64_t blocks, block_room;    // the stream of basic blocks
+  Access *access; int64_t accesses, access_room;
+  int32_t stream;                                // warps with equal streams share one, after trace_finish
+} Stream;
+
+typedef struct { int64_t start, period, times; } Loop;  // `times` repetitions of `period` entries of a stream
+
+typedef struct {
+  int32_t blocks, threads, warps, total;         // warps: of a block; total: of all traced blocks
+  Stream *stream;
+  Pattern *pattern; int64_t patterns, pattern_room;
+  int64_t *table; int64_t table_size;            // hash → pattern + 1
+  Loop **loops; int32_t *loop_count;             // by warp (of those that own their stream)
+} Trace;
+
+static uint64_t mixed(uint64_t x) {
+  x ^= x >> 33; x *= 0xff51afd7ed558ccdULL; x ^= x >> 33; x *= 0xc4ceb9fe1a85ec53ULL;
+  return x ^ x >> 33;
+}
+
+static int bits(uint32_t x) { return __builtin_popcount(x); }
+
+// Distinct words in the busiest bank of lanes [from, to); every store of a lane counts, so do atomics.
+static int busiest(const int64_t *address, uint32_t active, int from, int to, int width, int distinct) {
+  int64_t word[WARP]; int in_bank[WARP] = {0}, n = 0, most = 0, banks = 128 / width;
+  for (int i = from; i < to; ++i) {
+    if (!(active >> i & 1)) continue;
+    int64_t w = address[i] / width; int known = 0;
+    for (int k = n - 1; distinct && k >= 0; --k) if (word[k] == w) { known = 1; break; }
+    if (known) continue;
+    word[n++] = w;
+    int here = ++in_bank[(int)(w % banks)];
+    if (here > most) most = here;
+  }
+  return most;
+}
+
+// The rules of simulator/recording/counting.py, for one request.
+static int wavefronts(const int64_t *address, uint32_t active, int bytes, int kind, int *merged) {
+  int width = bytes < 4 ? 4 : bytes, phases = width / 4, lanes = WARP / phases, total = 0, busy[4];
+  *merged = 0;
+  if (!active) return 0;
+  for (int p = 0; p < phases; ++p) total += busy[p] = busiest(address, active, p * lanes, (p + 1) * lanes, width, kind != SHARED_AT);
+  if (phases == 1 || kind != SHARED_LD) return total;
+  int first = __builtin_ctz(active), uniform = 1;
+  for (int i = 0; i < WARP; ++i) if (active >> i & 1 && address[i] != address[first]) uniform = 0;
+  if (uniform) { *merged = phases == 4 && bits(active) > 16; return phases == 2 || bits(active) <= 16 ? 1 : 2; }
+  int groups = phases == 2 ? 1 : 2, result = 0;
+  for (int g = 0; g < groups; ++g) {
+    int from = g * WARP / groups, to = from + WARP / groups, by_1 = 1, by_2 = 1;
+    for (int i = from; i < to; ++i) {
+      if (!(active >> i & 1)) continue;
+      if (active >> (i ^ 1) & 1 && address[i] != address[i ^ 1]) by_1 = 0;
+      if (active >> (i ^ 2) & 1 && address[i] != address[i ^ 2]) by_2 = 0;
+    }
+    int both = busy[2 * g] + busy[2 * g + 1];
+    int could = g || phases == 2 || !(active >> 31) || (active & 0xffff) == 0xffff;
+    if ((by_1 || by_2) && could && both > 1 && busiest(address, active, from, to, width, 1) == 1) {
+      both = 1; *merged += phases == 4;
+    }
+    result += both;
+  }
+  return result;
+}
+
+static void analyse(Pattern *p) {
+  int ignored;
+  const int64_t *global = p->kind == ASYNC ? p->other : p->relative;
+  uint32_t lanes = p->kind == ASYNC ? p->reading : p->active;
+  if (p->kind <= SHARED_AT) { p->wavefronts = wavefronts(p->relative, p->active, p->width, p->kind, &p->merged); }
+  if (p->kind == ASYNC) {
+    // The source comes through L1, whose lines lie in the same banks; the slower side counts.
+    int to = wavefronts(p->relative, p->active, p->width, SHARED_ST, &ignored);
+    int from = wavefronts(p->other, p->reading, p->width, SHARED_ST, &ignored);
+    p->wavefronts = to > from ? to : from;
+  }
+  for (int i = 0; i < WARP; ++i) {
+    if (!(p->active >> i & 1)) continue;
+    int same = 0;
+    for (int k = 0; k < WARP; ++k) same += (p->active >> k & 1) && p->relative[k] == p->relative[i];
+    if (same > p->repeated) p->repeated = same;
+  }
+  if (p->kind < GLOBAL) return;
+  for (int i = 0; i < WARP; ++i) {
+    if (!(lanes >> i & 1)) continue;
+    int last = (int)((global[i] + p->width - 1) >> 5);
+    for (int sector = (int)(global[i] >> 5); sector <= last; ++sector) {
+      int line = sector >> 2, k = p->lines - 1;
+      while (k >= 0 && p->line[k] != line) --k;
+      if (k < 0) { if (p->lines == WARP) continue; k = p->lines++; p->line[k] = line; p->mask[k] = 0; }
+      p->mask[k] |= (uint8_t)(1 << (sector & 3));
+    }
+  }
+  for (int k = 0; k < p->lines; ++k) p->sectors += bits(p->mask[k]);
+  p->full = (bits(lanes) * p->width + 31) / 32;
+}
+
+// ---- recording a trace ---------------------------------------------------------------------------------------------
+
+EXPORT Trace *trace_new(int32_t blocks, int32_t threads) {
+  Trace *t = calloc(1, sizeof *t);
+  t->blocks = blocks; t->threads = threads; t->warps = (threads + WARP - 1) / WARP; t->total = blocks * t->warps;
+  t->stream = calloc((size_t)t->total, sizeof *t->stream);
+  t->loops = calloc((size_t)t->total, sizeof *t->loops); t->loop_count = calloc((size_t)t->total, sizeof *t->loop_count);
+  t->table_size = 1 << 12; t->table = calloc((size_t)t->table_size, sizeof *t->table);
+  return t;
+}
+
+EXPORT void trace_free(Trace *t) {
+  for (int w = 0; w < t->total; ++w) { free(t->stream[w].block); free(t->stream[w].access); free(t->loops[w]); }
+  free(t->stream); free(t->loops); free(t->loop_count); free(t->pattern); free(t->table); free(t);
+}
+
+// The active lanes of a warp among `mask`, one byte for each thread of all blocks; NULL: all threads.
+static uint32_t lanes_of(const Trace *t, int w, const uint8_t *mask) {
+  int first = w % t->warps * WARP, n = t->threads - first < WARP ? t->threads - first : WARP;
+  if (!mask) return n == WARP ? 0xffffffffu : (1u << n) - 1;
+  const uint8_t *m = mask + (size_t)(w / t->warps) * t->threads + first;
+  uint32_t lanes = 0;
+  for (int i = 0; i < n; ++i) lanes |= (uint32_t)(m[i] != 0) << i;
+  return lanes;
+}
+
+static void *grown(void *data, int64_t *room, int64_t needed, size_t size) {
+  if (needed <= *room) return data;
+  *room = needed > 2 * *room ? needed : 2 * *room;
+  if (*room < 64) *room = 64;
+  return realloc(data, (size_t)*room * size);
+}
+
+EXPORT void trace_executed(Trace *t, int32_t block, const uint8_t *mask) {
+  for (int w = 0; w < t->total; ++w) {
+    if (mask && !lanes_of(t, w, mask)) continue;
+    Stream *s = &t->stream[w];
+    s->block = grown(s->block, &s->block_room, s->blocks + 1, sizeof *s->block);
+    s->block[s->blocks++] = block;
+  }
+}
+
+static int32_t interned(Trace *t, const Pattern *p) {
+  size_t size = offsetof(Pattern, wavefronts);
+  uint64_t h = 1469598103934665603ULL;
+  for (size_t i = 0; i < size / 8; ++i) h = mixed(h ^ ((const uint64_t *)p)[i]);
+  for (int64_t at = (int64_t)(h & (uint64_t)(t->table_size - 1));; at = (at + 1) & (t->table_size - 1)) {
+    int64_t found = t->table[at];
+    if (found) { if (!memcmp(&t->pattern[found - 1], p, size)) return (int32_t)(found - 1); continue; }
+    t->pattern = grown(t->pattern, &t->pattern_room, t->patterns + 1, sizeof *t->pattern);
+    t->pattern[t->patterns] = *p; analyse(&t->pattern[t->patterns]);
+    t->table[at] = ++t->patterns;
+    break;
+  }
+  int32_t number = (int32_t)(t->patterns - 1);
+  if (2 * t->patterns > t->table_size) {
+    int64_t *old = t->table, n = t->table_size;
+    t->table_size *= 2; t->table = calloc((size_t)t->table_size, sizeof *t->table);
+    for (int64_t i = 0; i < n; ++i) {
+      if (!old[i]) continue;
+      uint64_t g = 1469598103934665603ULL; const uint64_t *words = (const uint64_t *)&t->pattern[old[i] - 1];
+      for (size_t k = 0; k < size / 8; ++k) g = mixed(g ^ words[k]);
+      int64_t at = (int64_t)(g & (uint64_t)(t->table_size - 1));
+      while (t->table[at]) at = (at + 1) & (t->table_size - 1);
+      t->table[at] = old[i];
+    }
+    free(old);
+  }
+  return number;
+}
+
+static int64_t made_relative(int64_t *to, const int64_t *from, uint32_t lanes) {
+  int64_t low = INT64_MAX;
+  for (int i = 0; i < WARP; ++i) if (lanes >> i & 1 && from[i] < low) low = from[i];
+  low = lanes ? low >> 7 : 0;
+  for (int i = 0; i < WARP; ++i) to[i] = lanes >> i & 1 ? from[i] - low * 128 : 0;
+  return low;
+}
+
+static void noted(Trace *t, int w, int32_t instruction, int64_t base, const Pattern *p) {
+  Stream *s = &t->stream[w];
+  s->access = grown(s->access, &s->access_room, s->accesses + 1, sizeof *s->access);
+  s->access[s->accesses++] = (Access){base, interned(t, p), instruction, (int32_t)(s->blocks - 1)};
+}
+
+// address: of each thread of all blocks; mask, read: one byte for each, or NULL for all of them.
+EXPORT void trace_access(Trace *t, int32_t instruction, int32_t kind, int32_t width, const int64_t *address, const uint8_t *mask) {
+  for (int w = 0; w < t->total; ++w) {
+    Pattern p; memset(&p, 0, sizeof p);
+    p.active = lanes_of(t, w, mask); p.kind = kind; p.width = width;
+    if (!p.active) continue;
+    int64_t base = made_relative(p.relative, address + (size_t)(w / t->warps) * t->threads + w % t->warps * WARP, p.active);
+    noted(t, w, instruction, base, &p);
+  }
+}
+
+EXPORT void trace_copy(Trace *t, int32_t instruction, int32_t width, const int64_t *to, const int64_t *from, const uint8_t *mask,
+                       const uint8_t *read) {
+  for (int w = 0; w < t->total; ++w) {
+    Pattern p; memset(&p, 0, sizeof p);
+    p.active = lanes_of(t, w, mask); p.reading = read ? lanes_of(t, w, read) & p.active : p.active;
+    p.kind = ASYNC; p.width = width;
+    if (!p.active) continue;
+    size_t first = (size_t)(w / t->warps) * t->threads + w % t->warps * WARP;
+    made_relative(p.relative, to + first, p.active);
+    noted(t, w, instruction, made_relative(p.other, from + first, p.reading), &p);
+  }
+}
+
+// ---- loops: where a stream repeats itself ----------------------------------------------------------------------------
+
+enum { FEWEST_TIMES = 12, CANDIDATES = 6 };  // shorter loops are executed as they are; starts of a period that are tried
+
+static int find_loops(const Stream *s, Loop *loop) {
+  int64_t n = s->blocks; int found = 0;
+  int32_t top = 0;
+  for (int64_t i = 0; i < n; ++i) if (s->block[i] > top) top = s->block[i];
+  int64_t *next = malloc((size_t)(n + 1) * sizeof *next), *last = malloc((size_t)(top + 1) * sizeof *last);
+  for (int32_t b = 0; b <= top; ++b) last[b] = -1;
+  for (int64_t i = n - 1; i >= 0; --i) { next[i] = last[s->block[i]]; last[s->block[i]] = i; }
+  for (int64_t i = 0; i < n;) {
+    int64_t best_period = 0, best_times = 0, at = next[i];
+    for (int c = 0; c < CANDIDATES && at >= 0; ++c, at = next[at]) {
+      int64_t period = at - i, length = 0;
+      while (i + period + length < n && s->block[i + length] == s->block[i + period + length]) ++length;
+      int64_t times = length / period + 1;
+      if (times >= FEWEST_TIMES && times * period > best_times * best_period + period) { best_times = times; best_period = period; }
+    }
+    if (best_times) { loop[found++] = (Loop){i, best_period, best_times}; i += best_period * best_times; }
+    else ++i;
+  }
+  free(next); free(last);
+  return found;
+}
+
+// Find the loops; returns the number of warps with a stream of their own.
+EXPORT int32_t trace_finish(Trace *t) {
+  int different = 0;
+  for (int w = 0; w < t->total; ++w) {
+    Stream *s = &t->stream[w];
+    s->stream = w;
+    for (int v = w - 1; v >= 0 && v >= w - 8; --v) {  // neighbours mostly do the same
+      Stream *o = &t->stream[t->stream[v].stream];
+      if (o->blocks == s->blocks && !memcmp(o->block, s->block, (size_t)s->blocks * sizeof *s->block)) { s->stream = t->stream[v].stream; break; }
+    }
+    if (s->stream != w) continue;
+    ++different;
+    t->loops[w] = malloc((size_t)(s->blocks / FEWEST_TIMES + 1) * sizeof(Loop));
+    t->loop_count[w] = find_loops(s, t->loops[w]);
+  }
+  return different;
+}
+
+// (warp instructions of all traced warps, accesses, patterns, repetitions of the longest loop) of the trace.
+EXPORT void trace_facts(const Trace *t, const int32_t *block_length, int64_t *facts) {
+  memset(facts, 0, 4 * sizeof *facts);
+  for (int w = 0; w < t->total; ++w) {
+    const Stream *s = &t->stream[w];
+    for (int64_t i = 0; i < s->blocks; ++i) facts[0] += block_length[s->block[i]];
+    facts[1] += s->accesses;
+    for (int k = 0; k < t->loop_count[w]; ++k) if (t->loops[w][k].times > facts[3]) facts[3] = t->loops[w][k].times;
+  }
+  facts[2] = t->patterns;
+}
+
+// By stream entry, which one follows: a loop is left out but for `fraction` of its repetitions, half of them at its
+// start and half at its end, and 8 at least.
+static int32_t *shortened(const Trace *t, int w, double fraction) {
+  const Stream *s = &t->stream[w];
+  int32_t *next = malloc((size_t)(s->blocks + 1) * sizeof *next);
+  for (int64_t i = 0; i < s->blocks; ++i) next[i] = (int32_t)(i + 1);
+  for (int k = 0; k < t->loop_count[w]; ++k) {
+    Loop l = t->loops[w][k];
+    int64_t kept = (int64_t)((double)l.times * fraction + 0.5);
+    if (kept < 8) kept = 8;
+    if (kept >= l.times) continue;
+    int64_t head = (kept + 1) / 2;
+    next[l.start + head * l.period - 1] = (int32_t)(l.start + (l.times - (kept - head)) * l.period);
+  }
+  return next;
+}
+
+// ---- who shares what: sectors that several SMs ask for ----------------------------------------------------------------
+
+typedef struct { int64_t *key; uint64_t (*sms)[4]; int64_t room, used; } Sectors;
+
+EXPORT Sectors *sectors_new(void) {
+  Sectors *s = calloc(1, sizeof *s);
+  s->room = 1 << 14; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
+  return s;
+}
+
+EXPORT void sectors_free(Sectors *s) { free(s->key); free(s->sms); free(s); }
+
+static int64_t sector_slot(Sectors *s, int64_t sector) {
+  int64_t at = (int64_t)(mixed((uint64_t)sector) & (uint64_t)(s->room - 1));
+  while (s->key[at] && s->key[at] != sector + 1) at = (at + 1) & (s->room - 1);
+  return at;
+}
+
+// address, mask: of blocks × threads; sm: of each block.
+EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads, const int32_t *sm) {
+  int64_t before = -1;
+  for (int b = 0; b < blocks; ++b) for (int i = 0; i < threads; ++i) {
+    size_t k = (size_t)b * threads + i;
+    if (mask && !mask[k]) continue;
+    int64_t sector = address[k] >> 5;
+    if (i && sector == before) continue;
+    before = sector;
+    if (2 * s->used >= s->room) {
+      Sectors old = *s;
+      s->room *= 2; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
+      for (int64_t o = 0; o < old.room; ++o) {
+        if (!old.key[o]) continue;
+        int64_t at = sector_slot(s, old.key[o] - 1);
+        s->key[at] = old.key[o]; memcpy(s->sms[at], old.sms[o], sizeof *s->sms);
+      }
+      free(old.key); free(old.sms);
+    }
+    int64_t at = sector_slot(s, sector);
+    if (!s->key[at]) { s->key[at] = sector + 1; ++s->used; }
+    s->sms[at][sm[b] >> 6 & 3] |= 1ULL << (sm[b] & 63);
+  }
+}
+
+// (distinct sectors, the sum over sectors of the SMs that ask for them) within addresses [start, stop).
+EXPORT void sectors_shared(const Sectors *s, int64_t start, int64_t stop, int64_t *result) {
+  result[0] = result[1] = 0;
+  for (int64_t i = 0; i < s->room; ++i) {
+    if (!s->key[i] || (s->key[i] - 1) * 32 < start - 31 || (s->key[i] - 1) * 32 >= stop) continue;
+    ++result[0];
+    for (int k = 0; k < 4; ++k) result[1] += __builtin_popcountll(s->sms[i][k]);
+  }
+}
+
+// ---- the SM ----------------------------------------------------------------------------------------------------------
+
+typedef struct { uint64_t key; uint32_t valid; int64_t used; double arrives[4]; } Line;      // of L1
+typedef struct { uint64_t *key; uint8_t *mask; int64_t room, used; } Seen;                   // sectors touched before
+
+static void seen_new(Seen *s, int64_t room) { *s = (Seen){calloc((size_t)room, 8), calloc((size_t)room, 1), room, 0}; }
+
+static uint8_t *seen_at(Seen *s, uint64_t key) {
+  if (2 * s->used >= s->room) {
+    Seen old = *s; seen_new(s, 2 * old.room);
+    for (int64_t i = 0; i < old.room; ++i) if (old.key[i]) *seen_at(s, old.key[i] - 1) = old.mask[i];
+    free(old.key); free(old.mask);
+  }
+  uint64_t at = mixed(key) & (uint64_t)(s->room - 1);
+  while (s->key[at] && s->key[at] != key + 1) at = (at + 1) & (uint64_t)(s->room - 1);
+  if (!s->key[at]) { s->key[at] = key + 1; ++s->used; }
+  return &s->mask[at];
+}
+
+typedef struct {
+  int32_t live, waiting, slot, block;             // waiting: at a barrier
+  int32_t traced, position, offset, pc;           // where it is in its stream; pc: of its next instruction
+  int64_t access;
+  double ready;                                   // when it may issue next, as far as itself is concerned
+  double issued, until_wait, until_scoreboard;    // its last issue; how the time to `ready` divides up
+  int32_t scoreboard_reason, wait_reason;
+  int32_t reason; double since;                   // while it is ready and does not issue
+  double scoreboard[SCOREBOARDS]; int32_t kind[SCOREBOARDS];
+  double group, groups[GROUPS]; int32_t group_count;  // asynchronous copies: when each group, and all before it, is done
+  double age;
+} Warp;
+
+typedef struct {
+  int32_t instructions, basic_blocks, arrays, blocks, resident;  // blocks: to simulate; resident: at a time
+  const Instruction *instruction;
+  const int32_t *block_start, *block_stop;
+  const int64_t *array_start, *array_stop;        // global memory
+  const double *sharing;                          // by array: SMs that share a sector
+  double waves;                                   // of the whole launch: how often `resident` blocks begin on an SM
+  double fraction;                                // of long loops' repetitions that are simulated
+  int32_t cold, cold_code;                        // whether L2 and the instruction caches hold nothing of it at first
+} Job;
+
+typedef struct { int32_t warp, block, pc, reason; double issued, ready; } Event;
+
+typedef struct {
+  double cycles, instructions, blocks;
+  double stalls[REASONS];
+  double l1_sectors, l1_hits, l2_sectors, dram_sectors, written_sectors, shared_wavefronts, lsu_cycles;
+  double unit[32];                                // warp instructions by unit
+  double dram_busy, l2_busy, store_busy, issue_slots;
+} Result;
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+
+typedef struct {
+  const Machine *m; const Job *job; const Trace *t;
+  Warp *warp; int warps;
+  int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
+  double lg, returned, l2, dram, store, barrier, constant, code_refill;
+  double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
+  double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
+  double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
+  double write_at[SCHEDULERS][QUEUE]; int write_first[SCHEDULERS], write_last[SCHEDULERS];  // merged loads on their way
+  double *in_flight; int64_t in_flight_count;
+  Line *l1; int sets; Seen seen;
+  double *first_sectors, *again;                  // by array: sectors that the first wave fetched, share of later ones from DRAM
+  double *code; int64_t *code_used, code_clock;
+  uint64_t random; double fetched;                // sectors from DRAM, GPU-wide, for evictions
+  int64_t use; Result *r; double drain;
+} Sm;
+
+static double drawn(Sm *s) {
+  s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
+  return (double)(s->random >> 33) / 2147483648.0;
+}
+
+// Take `cycles` of the unit that serves shared memory and L1, the first that are free from `start` on; returns the last.
+// Requests of the four schedulers come there in another order than they were issued, so that gaps must be filled.
+static double served(Sm *s, double start, double cycles) {
+  int64_t at = (int64_t)(start + 0.999);
+  for (int n = (int)cycles; n > 0; ++at) {
+    if (s->lsu[at % CALENDAR] == at) continue;
+    s->lsu[at % CALENDAR] = at; --n;
+  }
+  s->r->lsu_cycles += cycles;
+  return (double)(at - 1);
+}
+
+// When a sector that L1 does not have arrives from L2, or from DRAM through it.
+static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, double sharing, int first_wave, int whole_line) {
+  const Machine *m = s->m;
+  s->l2 = MAX(s->l2, asked) + 32 / m->l2_bytes_per_cycle;
+  s->r->l2_sectors += 1; s->r->l2_busy += 32 / m->l2_bytes_per_cycle;
+  // The distance to a slice of L2 depends on the address: the same sector always comes from as far away.
+  double place = (double)(mixed(key * 4 + (uint64_t)sector / 2) >> 40) / 16777216.0;
+  double arrives = s->l2 + m->l2_latency + m->l2_spread * (2 * place - 1);
+  uint8_t *seen = seen_at(&s->seen, key);
+  if (*seen >> sector & 1 || !s->job->cold) return arrives;
+  *seen |= (uint8_t)(1 << sector);
+  if (first_wave) s->first_sectors[array] += 1;
+  else {
+    // Later blocks find in L2 what others left there: as much of an array as was fetched before, if it came to an end.
+    if (s->again[array] < 0) {
+      double once = s->first_sectors[array] * m->sms / sharing, all = once * s->job->waves;
+      double size = array < s->job->arrays ? (double)((s->job->array_stop[array] - s->job->array_start[array]) / 32) : all;
+      double left = MIN(all, size) - once;
+      s->again[array] = all > once ? MIN(1, MAX(0, left / (all - once))) : 1;
+    }
+    if (drawn(s) >= s->again[array]) return arrives;
+  }
+  int fetched = 1;
+  if (m->dram_fetch > 1 && !(*seen >> (sector ^ 1) & 1)) { fetched = 2; *seen |= (uint8_t)(1 << (sector ^ 1)); }
+  double evicting = s->fetched * 32 < m->evict_bytes ? m->evict_factor : 1;
+  s->fetched += fetched * m->sms / sharing;
+  double cost = 32 * fetched * evicting * (whole_line ? 1 : m->dram_scatter) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
+  s->dram = MAX(s->dram, asked) + cost;
+  s->r->dram_sectors += fetched / sharing; s->r->dram_busy += cost;
+  // Most come after the least latency, few much later: banks of DRAM that have to open another row.
+  return MAX(arrives, s->dram + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
+}
+
+static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
+  const Machine *m = s->m; const Trace *t = s->t;
+  int array = s->job->arrays;
+  int64_t first = a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)];
+  for (int k = 0; k < s->job->arrays; ++k) if (first >= s->job->array_start[k] && first < s->job->array_stop[k]) { array = k; break; }
+  double sharing = array < s->job->arrays ? MAX(1, s->job->sharing[array]) : 1;
+  int first_wave = w->block < t->blocks;
+  uint64_t elsewhere = (uint64_t)(w->block / t->blocks) << 44;  // later blocks access other lines, in the same way
+  double done = start + m->l1_latency - 6 + m->wavefront_latency * (cycles - 1);
+  for (int k = 0; k < p->lines; ++k) {
+    uint64_t key = (uint64_t)(a->base + p->line[k]) + elsewhere + 1;
+    Line *set = &s->l1[(size_t)(mixed(key) % (uint64_t)s->sets) * WAYS], *line = set;
+    for (int v = 0; v < WAYS; ++v) { if (set[v].key == key) { line = &set[v]; break; } if (set[v].used < line->used) line = &set[v]; }
+    if (line->key != key) { line->key = key; line->valid = 0; }
+    line->used = ++s->use;
+    for (int sector = 0; sector < 4; ++sector) {
+      if (!(p->mask[k] >> sector & 1)) continue;
+      s->r->l1_sectors += 1;
+      if (line->valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
+      else {
+        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : k), array, sharing, first_wave,
+                                         p->mask[k] & 3 && p->mask[k] & 12);
+        line->valid |= 1u << sector;
+      }
+      done = MAX(done, line->arrives[sector]);
+    }
+  }
+  s->returned = done = MAX(done, s->returned);  // loads come back in order
+  return done;
+}
+
+static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern *p, double start) {
+  const Machine *m = s->m;
+  uint64_t elsewhere = (uint64_t)(w->block / s->t->blocks) << 44;
+  double cost = 0; int fresh = 0;
+  for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
+    cost += MAX(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle);
+    uint8_t *seen = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
+    fresh += bits(p->mask[k] & ~(*seen >> 4)); *seen |= (uint8_t)(p->mask[k] << 4);
+  }
+  if (p->sectors > p->full) cost *= m->partial_store;
+  s->store = MAX(s->store, start) + cost; s->r->store_busy += cost;
+  if (s->job->cold) {
+    double written = fresh * m->write_back;
+    s->r->written_sectors += fresh;
+    s->dram = MAX(s->dram, start) + written * 32 / m->dram_bytes_per_cycle; s->r->dram_busy += written * 32 / m->dram_bytes_per_cycle;
+    s->store = MAX(s->store, s->dram - m->write_ahead);
+  }
+  s->drain = MAX(s->drain, s->store);
+  return MAX(start, s->store - m->store_ahead);  // when its entry leaves the queue
+}
+
+static double global_atomic(Sm *s, const Instruction *i, const Pattern *p, double array_sectors, double start, double *freed) {
+  const Machine *m = s->m;
+  int returns = i->write_scoreboard < SCOREBOARDS;
+  double cost = MAX(bits(p->active) * p->width / m->atomic_bytes_per_cycle, p->lines * m->atomic_packet);
+  // One sector is updated by one request after the other, whichever SM they come from: `crowd` of them at a time.
+  double crowd = p->sectors * m->sms / MAX(p->sectors, array_sectors);
+  cost = MAX(cost, MAX(m->atomic_same, p->repeated * m->atomic_lane) * crowd);
+  if (returns && p->repeated > 1) cost = MAX(cost, p->repeated * m->atomic_return);
+  s->store = MAX(s->store, start) + cost; s->r->store_busy += cost; s->drain = MAX(s->drain, s->store);
+  *freed = MAX(start, s->store - m->store_ahead);
+  return s->store + m->atomic_latency;
+}
+
+// A memory instruction goes through its scheduler's queue to the units that all schedulers share.
+// Returns when its result is there; sets when its registers are read and why one would wait for it.
+static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double now, double *read, int32_t *kind) {
+  const Machine *m = s->m; const Stream *stream = &s->t->stream[w->traced];
+  int is_global = i->unit >= GLOBAL_LOAD && i->unit <= COPY;
+  double at = MAX(now + 2, s->mio[scheduler]), done = at + 6, freed = at;
+  int any = 0;
+  *read = at + m->operand_latency - 2; *kind = SHORT_SCOREBOARD;
+  s->mio[scheduler] = at + (i->bytes > 8 ? i->bytes / 2.0 : m->mio_interval);
+  if (i->unit == REDUX) { s->mio[scheduler] = at + m->redux_interval; done = at + m->redux_latency; any = 1; }
+  else if (i->unit == CONSTANT) { s->mio[scheduler] = at + 2 * m->mio_interval; done = at + m->constant_latency; any = 1; }
+  else if (i->unit == SHUFFLE) {
+    freed = served(s, at + 4, 1); done = freed + m->shuffle_latency - 6; any = 1;
+  }
+  // Groups of a diverged warp make their requests one after the other.
+  for (; !any || w->access < stream->accesses; ++w->access) {
+    while (w->access < stream->accesses && stream->access[w->access].position < w->position) ++w->access;
+    if (w->access >= stream->accesses) break;
+    const Access *a = &stream->access[w->access];
+    if (a->position != w->position || a->instruction != w->pc) break;
+    const Pattern *p = &s->t->pattern[a->pattern];
+    any = 1;
+    if (!is_global) {
+      double n = MAX(1, p->wavefronts);
+      freed = served(s, at + 4, n); s->r->shared_wavefronts += n;
+      done = freed - 6 + (m->wavefront_latency - 1) * (n - 1) + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
+      if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
+        int *last = &s->write_last[scheduler];
+        s->write_at[scheduler][*last] = done - 4; *last = (*last + 1) % QUEUE;
+      }
+      continue;
+    }
+    int phases = p->width <= 4 ? 1 : p->width / 4;
+    double cycles = MAX(MAX(p->lines, phases), i->unit == COPY ? p->wavefronts : 0);
+    double start = MAX(MAX(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
+    freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = MAX(s->lg, start);
+    if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
+    if (i->unit == GLOBAL_LOAD || i->unit == COPY) {
+      done = p->lines ? global_load(s, w, i, a, p, start, cycles) : start + m->l1_latency;
+      s->in_flight[s->in_flight_count++ % (int64_t)m->l1_in_flight] = done; *kind = LONG_SCOREBOARD;
+      if (i->unit == COPY) w->group = MAX(w->group, done);
+    } else if (i->unit == GLOBAL_STORE) { freed = MAX(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = MAX(s->lg, freed); }
+    else {
+      int array = 0;
+      int64_t first = a->base * 128 + p->relative[__builtin_ctz(p->active)];
+      while (array < s->job->arrays && !(first >= s->job->array_start[array] && first < s->job->array_stop[array])) ++array;
+      done = global_atomic(s, i, p, array < s->job->arrays ? (double)(s->job->array_stop[array] - s->job->array_start[array] + 31) / 32 : 1e9, start,
+                           &freed); *kind = LONG_SCOREBOARD;
+    }
+  }
+  if (!any) s->mio[scheduler] = at + 2;  // its guard was false for all lanes
+  if (is_global) s->lg_queue[scheduler][s->lg_count[scheduler]++ % (int64_t)m->lg_entries] = freed;
+  else s->mio_queue[scheduler][s->mio_count[scheduler]++ % (int64_t)m->mio_entries] = freed;
+  return done;
+}
+
+// Whether the unit of a warp's next instruction is busy: until when, and what the wait is called.
+static double blocked(const Sm *s, int scheduler, const Instruction *i, int32_t *reason) {
+  *reason = MATH_THROTTLE;
+  switch (i->unit) {
+    case FMA: return MIN(s->fma[scheduler][0], s->fma[scheduler][1]);
+    case HEAVY: return s->fma[scheduler][0];
+    case ALU: return s->alu[scheduler];
+    case FP64: return s->fp64[scheduler];
+    case UNIFORM: return s->uniform[scheduler];
+    case TENSOR: return s->tensor[scheduler];
+    case XU: return s->xu[scheduler];
+    case CONSTANT: case SHARED_LOAD: case SHARED_STORE: case SHARED_ATOMIC: case SHUFFLE: case REDUX:
+      *reason = MIO_THROTTLE; return s->mio_queue[scheduler][s->mio_count[scheduler] % (int64_t)s->m->mio_entries];
+    case GLOBAL_LOAD: case GLOBAL_STORE: case GLOBAL_ATOMIC: case COPY:
+      *reason = LG_THROTTLE; return s->lg_queue[scheduler][s->lg_count[scheduler] % (int64_t)s->m->lg_entries];
+    default: return 0;
+  }
+}
+
+static void start_block(Sm *s, int slot, int block, double at) {
+  const Trace *t = s->t;
+  for (int k = 0; k < t->warps; ++k) {
+    Warp *w = &s->warp[slot * t->warps + k];
+    memset(w, 0, sizeof *w);
+    w->live = 1; w->slot = slot; w->block = block; w->traced = block % t->blocks * t->warps + k;
+    if (!t->stream[w->traced].blocks) { w->live = 0; continue; }
+    w->pc = s->job->block_start[t->stream[w->traced].block[0]];
+    w->ready = w->until_wait = w->until_scoreboard = at + 2 * k; w->issued = w->ready - 1;
+    w->age = (double)block * MOST_WARPS + k; w->reason = NOT_SELECTED; w->since = w->ready;
+  }
+}
+
+// Book how long a warp waited for what before it issues at `now`.
+static void book(Sm *s, const Warp *w, double now, double *by_instruction) {
+  double from = w->issued + 1, *row = by_instruction ? by_instruction + (size_t)w->pc * REASONS : 0;
+  double to[3] = {MIN(w->until_wait, now), MIN(w->until_scoreboard, now), MIN(w->ready, now)};
+  int reason[3] = {w->wait_reason, w->scoreboard_reason, NO_INSTRUCTION};
+  for (int k = 0; k < 3; ++k) {
+    if (to[k] <= from) continue;
+    s->r->stalls[reason[k]] += to[k] - from; if (row) row[reason[k]] += to[k] - from;
+    from = to[k];
+  }
+  s->r->stalls[SELECTED] += 1; if (row) row[SELECTED] += 1;
+}
+
+static void change(Sm *s, Warp *w, int32_t reason, double now, double *by_instruction) {
+  if (w->since < w->ready) w->since = w->ready;
+  double waited = now - w->since;
+  if (waited > 0) { s->r->stalls[w->reason] += waited; if (by_instruction) by_instruction[(size_t)w->pc * REASONS + w->reason] += waited; }
+  w->reason = reason; w->since = now;
+}
+
+// When the code of an instruction is there.
+static double fetched(Sm *s, int pc, double now) {
+  const Machine *m = s->m; int line = pc >> 3;
+  if (s->code[line] < 0) {
+    if (!s->job->cold_code) s->code[line] = 0;
+    else if (line > 0 && s->code[line - 1] >= 0) s->code[line] = MAX(s->code[line - 1] + m->code_next, now);  // prefetched
+    else s->code[line] = now + m->code_first;
+  }
+  // A loop that does not fit is fetched again line after line, as fast as the next level delivers.
+  if (s->job->instructions / 8 >= m->code_lines) {
+    if (!s->code_used[line] || s->code_clock - s->code_used[line] >= (int64_t)m->code_lines) {
+      s->code_used[line] = ++s->code_clock;
+      s->code_refill = MAX(s->code_refill, now) + m->code_refill; s->code[line] = MAX(s->code[line], s->code_refill);
+    }
+  }
+  return s->code[line];
+}
+
+static void release_barrier(Sm *s, int slot, double at) {
+  for (int k = 0; k < s->t->warps; ++k) {
+    Warp *w = &s->warp[slot * s->t->warps + k];
+    if (!w->waiting) continue;
+    w->waiting = 0;
+    if (at > w->until_scoreboard) { w->until_scoreboard = at; w->scoreboard_reason = AT_BARRIER; }
+    w->ready = MAX(w->ready, w->until_scoreboard);
+  }
+}
+
+// Execute blocks of a trace on one SM. block_end: when each ended; by_instruction: cycles that warps spent before each
+// instruction, by reason; events: the first `room` issues. Each of the last three may be NULL. Returns the number of events.
+EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result *r, double *block_end, double *by_instruction,
+                        Event *events, int64_t room) {
+  int slots = MIN(job->resident, job->blocks);
+  memset(r, 0, sizeof *r);
+  Sm *s = calloc(1, sizeof *s);
+  s->m = m; s->job = job; s->t = t; s->r = r; s->warps = slots * t->warps; s->constant = -1; s->random = 12345;
+  s->warp = calloc((size_t)s->warps, sizeof *s->warp);
+  s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
+  s->sets = MAX(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
+  seen_new(&s->seen, 1 << 15);
+  s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
+  for (int i = 0; i <= job->arrays; ++i) s->again[i] = -1;
+  int code_lines = job->instructions / 8 + 2;
+  s->code = malloc((size_t)code_lines * sizeof *s->code); s->code_used = calloc((size_t)code_lines, sizeof *s->code_used);
+  for (int i = 0; i < code_lines; ++i) s->code[i] = -1;
+  int32_t **next = calloc((size_t)t->total, sizeof *next);
+  for (int w = 0; w < t->total; ++w) if (t->stream[w].stream == w) next[w] = shortened(t, w, job->fraction);
+  int *left = calloc((size_t)slots, sizeof *left), *arrived = calloc((size_t)slots, sizeof *arrived), *inside = calloc((size_t)slots, sizeof *inside);
+  int last[SCHEDULERS] = {-1, -1, -1, -1}, begun = 0, finished = 0;
+  int64_t event_count = 0;
+  double now = 0, end = 0, started = 0;
+  for (int slot = 0; slot < slots; ++slot) {
+    start_block(s, slot, begun, started); inside[slot] = begun++; left[slot] = t->warps; started += m->block_interval;
+  }
+  started -= m->block_interval;
+  while (finished < job->blocks) {
+    int issued_any = 0; double soonest = 1e300;
+    for (int c = 0; c < SCHEDULERS; ++c) {
+      int best = -1; double best_age = 1e300;
+      for (int k = c; k < s->warps; k += SCHEDULERS) {
+        Warp *w = &s->warp[k];
+        if (!w->live || w->waiting) continue;
+        if (w->ready > now) { soonest = MIN(soonest, w->ready); continue; }
+        int32_t reason; double until;
+        if (s->dispatch[c] > now) { until = s->dispatch[c]; reason = DISPATCH; }
+        else until = blocked(s, c, &job->instruction[w->pc], &reason);
+        if (until > now) { soonest = MIN(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
+        if (w->reason != NOT_SELECTED) change(s, w, NOT_SELECTED, now, by_instruction);
+        double age = k == last[c] ? -1 : w->age;  // the one that issued last goes on, then the oldest
+        if (age < best_age) { best_age = age; best = k; }
+      }
+      if (best < 0) continue;
+      Warp *w = &s->warp[best]; int pc = w->pc, slot = w->slot; const Instruction *i = &job->instruction[pc];
+      issued_any = 1; last[c] = best;
+      change(s, w, NOT_SELECTED, now, by_instruction); book(s, w, now, by_instruction);
+      if (event_count < room) events[event_count++] = (Event){best, w->block, pc, w->scoreboard_reason, now, w->ready};
+      r->instructions += 1; r->unit[i->unit] += 1;
+      // Each bank delivers one operand a cycle; reading may fall behind a little, then issue has to wait.
+      s->even[c] = MAX(s->even[c], now) + i->reads_even; s->odd[c] = MAX(s->odd[c], now) + i->reads_odd;
+      double behind = MAX(s->even[c], s->odd[c]) - (now + 1) - m->read_slack;
+      if (behind > 0) s->dispatch[c] = now + 1 + behind;
+      double done = now, read = now + m->operand_latency; int32_t kind = SHORT_SCOREBOARD;
+      switch (i->unit) {
+        case FMA: {
+          int half = s->fma[c][1] <= now;
+          s->fma[c][half] = now + m->fma_interval;
+          // A merged load writes two registers in a cycle, one in each bank: an FMA cannot write then.
+          while (s->write_first[c] != s->write_last[c] && s->write_at[c][s->write_first[c]] <= now) {
+            if (s->write_at[c][s->write_first[c]] > now - 8) s->dispatch[c] = MAX(s->dispatch[c], now + 1) + m->write_conflict;
+            s->write_first[c] = (s->write_first[c] + 1) % QUEUE;
+          }
+          break; }
+        case HEAVY: s->fma[c][0] = now + m->heavy_interval; break;
+        case ALU: s->alu[c] = now + m->alu_interval; break;
+        case UNIFORM: s->uniform[c] = now + m->uniform_interval; break;
+        case FP64: s->fp64[c] = now + m->fp64_interval; done = now + m->fp64_latency; break;
+        case TENSOR: s->tensor[c] = now + m->tensor_interval * i->interval; done = now + m->tensor_latency; break;
+        case XU: s->xu[c] = now + m->xu_interval; done = now + m->xu_latency; break;
+        case SPECIAL: done = now + m->special_latency; break;
+        case COPY_GROUP: {
+          double before = w->group_count ? w->groups[(w->group_count - 1) % GROUPS] : 0;
+          w->groups[w->group_count++ % GROUPS] = MAX(before, w->group); w->group = 0; break; }
+        case CONTROL: case COPY_WAIT: case BARRIER: break;
+        default: done = memory(s, w, c, i, now, &read, &kind);
+      }
+      if (i->write_scoreboard < SCOREBOARDS && done > w->scoreboard[i->write_scoreboard]) {
+        w->scoreboard[i->write_scoreboard] = done; w->kind[i->write_scoreboard] = kind;
+      }
+      if (i->read_scoreboard < SCOREBOARDS && read > w->scoreboard[i->read_scoreboard]) {
+        w->scoreboard[i->read_scoreboard] = read; w->kind[i->read_scoreboard] = kind == LONG_SCOREBOARD && i->unit != GLOBAL_LOAD ? SHORT_SCOREBOARD : SHORT_SCOREBOARD;
+      }
+      // Where the warp goes on.
+      const Stream *stream = &t->stream[w->traced]; int32_t *follows = next[stream->stream];
+      double wait = now + MAX(1, i->stall); int jumped = 0;
+      w->issued = now; w->wait_reason = WAIT; w->offset++;
+      int over = 0;
+      if (job->block_start[stream->block[w->position]] + w->offset >= job->block_stop[stream->block[w->position]]) {
+        w->position = follows[w->position]; w->offset = 0;
+        over = w->position >= stream->blocks;
+        jumped = !over && job->block_start[stream->block[w->position]] != pc + 1;
+      }
+      if (over) {
+        w->live = 0; end = MAX(end, now);
+        if (--left[slot] == 0) {
+          if (block_end) block_end[inside[slot]] = now;
+          finished++;
+          if (begun < job->blocks) {
+            started = MAX(now + m->block_turnaround, started + m->block_interval);
+            start_block(s, slot, begun, started); inside[slot] = begun++; left[slot] = t->warps; arrived[slot] = 0;
+            soonest = MIN(soonest, started);
+          }
+        } else if (arrived[slot] && arrived[slot] >= left[slot]) {
+          arrived[slot] = 0; release_barrier(s, slot, MAX(s->barrier, now) + m->barrier_latency); soonest = MIN(soonest, now + 1);
+        }
+        continue;
+      }
+      if (jumped) { wait += m->branch; w->wait_reason = BRANCHING; }
+      w->pc = job->block_start[stream->block[w->position]] + w->offset;
+      const Instruction *n = &job->instruction[w->pc];
+      w->until_wait = w->until_scoreboard = wait; w->scoreboard_reason = SHORT_SCOREBOARD;
+      for (int k = 0; k < SCOREBOARDS; ++k) {
+        if (n->wait >> k & 1 && w->scoreboard[k] > w->until_scoreboard) { w->until_scoreboard = w->scoreboard[k]; w->scoreboard_reason = w->kind[k]; }
+      }
+      if (n->unit == COPY_WAIT && n->pending >= 0 && w->group_count > n->pending) {
+        double group = w->groups[(w->group_count - n->pending - 1) % GROUPS];
+        if (group > w->until_scoreboard) { w->until_scoreboard = group; w->scoreboard_reason = LONG_SCOREBOARD; }
+      }
+      w->ready = MAX(w->until_scoreboard, fetched(s, w->pc, now));
+      if (n->reads_constant) {
+        if (s->constant < 0) s->constant = w->ready + m->constant_first;
+        w->ready = MAX(w->ready, s->constant);
+      }
+      if (i->unit == BARRIER) {
+        s->barrier = MAX(s->barrier, now) + m->barrier_interval; w->waiting = 1;
+        if (++arrived[slot] >= left[slot]) { arrived[slot] = 0; release_barrier(s, slot, s->barrier + m->barrier_latency); }
+      }
+      w->since = w->ready; w->reason = NOT_SELECTED;
+      if (!w->waiting) soonest = MIN(soonest, w->ready);
+    }
+    if (issued_any) now += 1;
+    else if (soonest > 1e299) break;  // nobody can go on: the trace ends at a barrier that not all reach
+    else now = MAX(now + 1, (double)(int64_t)(soonest + 0.999999));
+  }
+  r->cycles = MAX(MAX(end, s->drain), s->dram); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
+  for (int w = 0; w < t->total; ++w) free(next[w]);
+  free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.mask); free(s->first_sectors); free(s->again);
+  free(s->code); free(s->code_used); free(s); free(left); free(arrived); free(inside);
+  return event_count;
+}

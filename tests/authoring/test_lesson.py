@@ -1,0 +1,50 @@
+"""What notebooks ask of their learners, counted: kernels to write, and little else to look at."""
+
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from helpers import plan
+from helpers.authoring.notebooks import form
+from helpers.authoring.notebooks.lesson import lesson, table, visible_python
+
+COUNTED = {number: lesson(plan.course().notebook(number)) for number in plan.course().numbers}
+CUDA = {"02": 12, "03": 12, "04": 12, "05": 12}  # at least; of notebooks 00 and 01 nobody expects as many
+PYTHON = {"00": 33, "01": 33, "02": 48, "03": 45, "04": 70, "05": 55}  # at most
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("a = 1\n\n# a comment\nb = 2", 2),
+        ('source = r"""\n__global__ void k() {}\n"""\nrun(source)', 2),
+        ("%%cuda naive\n__global__ void sgemm() {}", 0),
+    ],
+)
+def test_lines_of_python_are_counted_without_kernels_comments_and_blank_lines(source, lines):
+    assert visible_python(new_code_cell(source)) == lines
+    assert visible_python(new_code_cell(source, metadata={"tags": ["hide-input"]})) == 0
+    assert visible_python(new_markdown_cell(source)) == 0
+
+
+@pytest.mark.parametrize("number", CUDA)
+def test_a_notebook_has_its_kernel_written_by_the_learner(number):
+    assert COUNTED[number].cuda >= CUDA[number]
+
+
+@pytest.mark.parametrize("number", PYTHON)
+def test_what_only_lays_out_a_table_is_folded_away(number):
+    assert COUNTED[number].python <= PYTHON[number]
+
+
+@pytest.mark.parametrize("number", PYTHON)
+def test_the_first_cell_that_a_reader_sees_has_three_lines_at_most(number):
+    cells = form.read(plan.course().notebook(number).path.read_text(encoding="utf-8")).cells
+    assert 0 < next(filter(None, map(visible_python, cells))) <= 3
+
+
+def test_the_table_adds_up():
+    *_, last = table().splitlines()
+    cells = [cell.strip() for cell in last.strip("|").split("|")]
+    assert cells[:4] == ["all"] + [
+        str(sum(getattr(one, name) for one in COUNTED.values())) for name in ("minutes", "cuda", "python")
+    ]

@@ -1,0 +1,105 @@
+"""Predicted times: the SM model executes what the simulator counts, and its times are near those of the recordings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers import cycles, run, simulator
+from helpers.cycles import prediction
+from helpers.measure import recordings
+from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
+
+
+@pytest.mark.parametrize("name", ["naive", "shared_memory", "vectorized", "warptiled"])
+def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
+    launch = get(name).launch(128, 256, 40)  # whole tiles: no warp diverges
+    launch = replace(launch, grid=(1, 1, 1))
+    counters = run.record(launch).counters
+    result = cycles.predict(launch).simulated.result
+    assert result.instructions == counters["smsp__inst_executed.sum"]
+    assert result.l1_sectors == counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    shared = [counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"] for op in ("ld", "st")]
+    if name != "warptiled":  # whose asynchronous copies are no stores for Nsight Compute
+        assert result.shared_wavefronts == sum(shared)
+
+
+def test_stalls_and_selection_account_for_every_cycle_of_every_warp():
+    found = cycles.predict(get("coalesced").launch(64, 64, 64))
+    result = found.simulated.result
+    assert sum(found.stalls.values()) * result.instructions == pytest.approx(found.simulated.by_instruction.sum())
+    assert found.stalls["selected"] == 1
+    assert sum(sum(reasons.values()) for reasons in found.by_line().values()) == pytest.approx(1)
+
+
+def test_the_timeline_issues_at_most_one_instruction_per_scheduler_and_cycle():
+    events = cycles.predict(get("vectorized").launch(128, 128, 64)).timeline(5000)
+    assert len(events) == 5000
+    assert (events["issued"] >= events["ready"]).all()
+    slots = events["issued"] * 4 + events["warp"] % 4
+    assert len(np.unique(slots)) == len(slots)
+
+
+@pytest.mark.parametrize(("name", "size"), [("naive", 512), ("vectorized", 1024), ("split_k", 1024)])
+def test_a_kernel_of_the_ladder_takes_what_was_recorded(name, size):
+    measured = recordings.gflops(get(name), size, size, size).median_ms
+    assert cycles.predict(get(name).launch(size, size, size)).ms == pytest.approx(measured, rel=0.15)
+
+
+def test_a_long_loop_that_is_left_out_in_part_takes_as_long_as_the_whole(monkeypatch):
+    trace = cycles.traced(get("vectorized").launch(256, 256, 1024))
+    known = cycles.machine("NVIDIA H200")
+    whole = prediction.predict(trace, known).cycles
+    monkeypatch.setattr(prediction, "BUDGET", 150_000)
+    assert trace.warp_instructions > 150_000
+    assert prediction.predict(trace, known).cycles == pytest.approx(whole, rel=0.03)
+
+
+def test_a_recording_is_predicted_as_its_launch_is():
+    launch = get("coalesced").launch(64, 64, 64)
+    kernel = run.simulated(launch.source, launch.entry, launch.options)
+    with simulator.record() as recording:
+        run.start(kernel, launch, *run.operands(*launch.shape))
+    assert cycles.predict(recording).cycles == cycles.predict(launch).cycles
+
+
+def test_a_recording_from_a_file_says_that_it_cannot_be_executed_again(tmp_path):
+    recording = run.record(get("naive").launch(32, 32, 32))
+    recording.save(tmp_path / "launch.npz")
+    with pytest.raises(simulator.SimulatorError, match="read from a file"):
+        cycles.predict(simulator.load(tmp_path / "launch.npz"))
+
+
+def test_a_gpu_without_measurements_gets_a_sentence():
+    with pytest.raises(cycles.NoConstants, match="python -m helpers.measure calibrate"):
+        cycles.predict(get("naive").launch(32, 32, 32), "NVIDIA RTX 6000 Ada Generation")
+
+
+def test_a_warm_cache_is_faster_and_the_sentence_says_which():
+    launch = get("coalesced").launch(256, 256, 256)
+    cold, warm = cycles.predict(launch), cycles.predict(launch, cold=False)
+    assert warm.ms < cold.ms
+    assert "cold L2" in str(cold)
+    assert "warm L2" in str(warm)
+    assert cold.range_ms[0] < cold.ms < cold.range_ms[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("copy_float4 64M", "dram"), ("special_chain 264 × 1024", "xu"), ("products_of_8 4096", "launch")],
+)
+def test_the_limiter_is_the_unit_that_is_busy(name, kind):
+    one = next(one for one in workloads() if one.name == name)
+    with simulator.capture() as caught:
+        run.simulated(one.source, one.kernel)(one.grid, one.block, one.arguments())
+    found = cycles.predict(caught[0])
+    assert found.kind == kind
+    assert f"{found.busy:.0%}" in found.limiter
+
+
+def test_both_halves_of_the_workloads_are_large_and_share_no_kernel():
+    halves = [{one.kernel for one in workloads() if one.half == half} for half in (CALIBRATION, HELD_BACK)]
+    assert not halves[0] & halves[1]
+    assert sum(1 for _ in workloads()) >= 60
+    assert min(len([one for one in workloads() if one.half == half]) for half in (CALIBRATION, HELD_BACK)) >= 30
