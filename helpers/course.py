@@ -183,9 +183,12 @@ def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
     return sectors_figure(gemm_accesses(run.record(launch)), title)
 
 
-def my_ladder(size: int = rungs.SHOWN) -> Table:
-    """Every multiplication that the learner wrote, beside the course's where a blank is still open; see `rungs`."""
-    return rungs.my_ladder(size)
+def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
+    """Every multiplication that the learner wrote, beside the course's where a blank is still open; see `rungs`.
+
+    until: the last notebook whose kernels are shown, "04".
+    """
+    return rungs.my_ladder(size, until)
 
 
 def speed(name: str, size: int = rungs.SHOWN) -> Measurement:

@@ -138,25 +138,29 @@ BARRIERS = KernelExercise(
     ),
 )
 
-TILE_EDGES = KernelExercise(
+TILE_EDGES = Blank(
     name="tile_edges",
     notebook="04",
-    title="Edges",
+    title="Write it: tiles for every size, and the whole formula",
     difficulty=2,
-    task="The kernel is right where T divides M, N and K, and leaves the arrays everywhere else. Make it right for "
-    "every size. All threads of a block must still load, and reach both barriers.",
+    task="Write C = alpha · A · B + beta · C with tiles of 16 × 16, for every M, N and K. The grid is rounded up to "
+    "whole tiles, and the last tile along k may stick out, too. With beta = 0 the old C may hold anything, even NaN, "
+    "and must not be read.",
     hints=(
-        "A tile may stick out of A to the right and at the bottom, and likewise out of B and out of C.",
-        "Which number, put into a tile in place of an element that does not exist, adds nothing to any sum?",
-        "As: row < M && k0 + x < K. Bs: k0 + y < K && col < N. C: row < M && col < N.",
+        "A tile may stick out of A to the right and at the bottom, and likewise out of B and out of C. Which number, "
+        "put into a tile in place of an element that does not exist, adds nothing to any sum?",
+        "Each thread first puts 0 into its place of As, and then, if row < M && k0 + x < K, the element of A over it. "
+        "For Bs the condition is k0 + y < K && col < N. No thread may leave before the loop is over.",
+        "After the loop: if (row >= M || col >= N) return; and then the last three lines of notebook 02, float old = "
+        "0.0f; if (beta != 0.0f) old = C[row * N + col]; and the store.",
     ),
     problem=Gemm("sgemm_edges", (T, T), (T, T), Tiles(BM=T, BN=T, BK=T)),
     picture=TilePhasesOf(WHOLE_TILES, "your kernel"),
     wrong=(
-        Wrong("starter", "Nothing asks whether row, col or k is still inside the matrices: tiles at the edges "
-              "stick out."),
-        Wrong("store_unguarded", "The loads are guarded, the store is not, or not enough: threads whose element lies "
-              "outside C must not write it."),
+        Wrong("unguarded", "Nothing asks whether row, col or k is still inside the matrices when the tiles are loaded: "
+              "tiles at the edges stick out."),
+        Wrong("store_unguarded", "The loads are guarded, the store is not: threads whose element lies outside C must "
+              "not write it."),
         Wrong("k_unguarded", "Rows of A and columns of B are guarded, but not k: the last tile sticks out of A to the "
               "right and out of B at the bottom."),
         Wrong("only_k_guarded", "k is guarded, but not the rows of A and the columns of B."),
@@ -165,7 +169,10 @@ TILE_EDGES = KernelExercise(
         Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
         Wrong("ones", "What lies outside must add nothing to the sum: 1 · 1 adds 1, 0 · 0 adds nothing."),
         Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
+        Wrong("returns_early", "Threads outside C must not leave before the loop: they load elements that others need, "
+              "and the barrier waits for them."),
         Wrong("one_short", slips.sentence("last_row_and_column_unwritten")),
+        Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
     ),
 )  # fmt: skip
 
@@ -227,7 +234,8 @@ TILED = Blank(
               "is overwritten."),
         Wrong("first_tile_only", slips.sentence("only_first_tile_of_k")),
         Wrong("same_tile_again", slips.sentence("tiles_stand_still")),
-        Wrong("transposed_A", "As is stored with its indices traded, but read as (row, k): store As[y][x]."),
+        Wrong("transposed_A", "As is stored as (row, k) and read as (k, row), or the other way round: store As[y][x], "
+              "and read As[y][k]."),
         Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them."),
         Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
         Wrong("from_memory", "The tiles are loaded, but the products still read A and B: read As and Bs instead."),

@@ -235,7 +235,8 @@ ROOM_AT_LAUNCH = Blank(
         Wrong("one_row_apart", "Bs begins one row behind As: a tile has T rows, T * T floats."),
         Wrong("counted_in_bytes", "Bs begins 4 · T · T floats behind As. A pointer to float counts floats, not bytes."),
         Wrong("wide_rows", "A row of As has T floats, not K: As[y * T + x]."),
-        Wrong("transposed_A", "As is stored with its indices traded, but read as (row, k): store As[y * T + x]."),
+        Wrong("transposed_A", "As is stored as (row, k) and read as (k, row), or the other way round: store "
+              "As[y * T + x], and read As[y * T + k]."),
         Wrong("row_of_Bs", "The sum needs column x of Bs, Bs[k * T + x]; Bs[x * T + k] is row x."),
         Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
               "have not stored yet."),

@@ -143,7 +143,7 @@ def test_every_explorer_has_a_picture_beside_it_that_paper_can_show(number):
 
 
 # cells that tell of a machine, or of who reads
-OF_THE_READER = ("doctor.examine()", "exercises.progress_map()", "course.my_ladder()")
+OF_THE_READER = re.compile(r"^(doctor\.examine|exercises\.progress_map|course\.my_ladder)\(.*\)\Z", re.MULTILINE)
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -152,7 +152,7 @@ def test_only_what_differs_from_run_to_run_is_not_compared(number):
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             told = "".join(str(output.get("data", output)) for output in cell.outputs)
             widget = cell.outputs == [] or "<b>Predict.</b>" in told
-            assert widget or "measured here" in told or cell.source.endswith(OF_THE_READER), cell.source
+            assert widget or "measured here" in told or OF_THE_READER.search(cell.source), cell.source
 
 
 @pytest.mark.parametrize("number", NUMBERS)

@@ -18,6 +18,8 @@ from typing import Any
 
 import platformdirs
 
+from helpers import plan
+
 ENVIRONMENT_VARIABLE = "GEMM_COURSE_PROGRESS"
 TRIED, SOLVED = "tried", "solved"
 _MARKS = {None: "○", TRIED: "◐", SOLVED: "●"}
@@ -125,7 +127,7 @@ class ProgressMap:
             texts = [f"{_MARKS[self.states.get(name)]} {html.escape(title)}" for name, title in row.exercises]
             texts += [""] * (most - len(texts))
             cells = "".join(f'<td style="{cell}">{text}</td>' for text in texts)
-            rows.append(f'<tr><th style="{cell}">{row.notebook}</th>{cells}</tr>')
+            rows.append(f'<tr><th style="{cell}">{_linked(row.notebook)}</th>{cells}</tr>')
         page = f"<table>{''.join(rows)}</table><div>{html.escape(self.summary)}</div>"
         return {"text/html": page, "text/plain": self.text()}
 
@@ -136,6 +138,12 @@ def _short(place: Path) -> str:
         return f"~/{place.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):  # elsewhere, or a user without a home
         return str(place)
+
+
+def _linked(notebook: str) -> str:
+    """The number of a notebook, which leads to it if the course has it."""
+    known = plan.course()
+    return f'<a href="{known.notebook(notebook).file}">{notebook}</a>' if notebook in known.numbers else notebook
 
 
 def progress_map(rows: Sequence[Row]) -> ProgressMap:

@@ -69,10 +69,13 @@ class Rung:
     speed: Measurement | None
 
 
-def my_rungs(size: int = SHOWN) -> tuple[Rung, ...]:
-    """The ladder as it stands: accepted kernels, and for a blank that is still open the course's."""
+def my_rungs(size: int = SHOWN, until: str = LAST) -> tuple[Rung, ...]:
+    """The ladder as it stands: accepted kernels, and for a blank that is still open the course's.
+
+    until: the last notebook whose kernels are in it.
+    """
     found = []
-    for blank in rungs():
+    for blank in (one for one in rungs() if one.notebook <= until):
         written = blank.written
         own = written.by == LEARNER
         recording = run.record(kernel_of(blank, written.source).launch(*COUNTED))
@@ -101,10 +104,10 @@ def recorded(name: str, size: int, gpu_name: str = devices.DEFAULT.name) -> Meas
     return None
 
 
-def my_ladder(size: int = SHOWN) -> Table:
+def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
     """The learner's ladder as a table: whose each kernel is, what it asks for, and its speed with its label."""
     rows = []
-    for rung in my_rungs(size):
+    for rung in my_rungs(size, until):
         speed = f"{theme.thousands(rung.speed.gflops)}" if rung.speed else "–"
         label = rung.speed.label if rung.speed else "timed where a GPU is"
         rows.append(
