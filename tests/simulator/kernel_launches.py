@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import gemm_kernels
+from gemm_kernels import tensor as tensor_kernels
+from tests.simulator.goldens import tensor_core
 
 FOLDER = Path(__file__).parent / "kernels"
 LADDER_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65), (1, 130, 3))
@@ -50,9 +52,15 @@ class Launch:
 
 @cache
 def source_of(file: str) -> str:
-    """The text of tests/kernels/<file>.cu or, as "ladder/<name>", of a kernel of the ladder."""
-    if file.startswith("ladder/"):
-        return gemm_kernels.get(file.removeprefix("ladder/")).source
+    """The text of tests/kernels/<file>.cu or, as "ladder/<name>" and "tensor/<name>", of a kernel of the ladders; as
+    "product/<name>" of one form of `mma.sync`."""
+    where, _, name = file.partition("/")
+    if where == "ladder":
+        return gemm_kernels.get(name).source
+    if where == "tensor":
+        return tensor_kernels.get(name).source
+    if where == "product":
+        return next(product.source for product in tensor_core.PRODUCTS if product.name == name)
     return (FOLDER / f"{file}.cu").read_text(encoding="utf-8")
 
 
@@ -93,6 +101,11 @@ def bfloats(*shape: int) -> Arguments:
         return [(bits[..., 0::2] | (bits[..., 1::2] << 16)).astype(np.uint32)]
 
     return make
+
+
+def single_bfloats(*shape: int) -> Arguments:
+    """bfloat16 numbers as their bits."""
+    return lambda rng: [(rng.uniform(-1, 1, shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)]
 
 
 def wide_halves(*shape: int) -> Arguments:
@@ -434,6 +447,54 @@ def sharing() -> tuple[Launch, ...]:
 
 
 RECORDED_AS = {"stream_k": "tuned"}  # the name that a kernel had when it was recorded
+
+
+# What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.
+TENSOR_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65))
+TENSOR_PARAMS = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}  # beside the kernels' own: smaller tiles, other counts
+TENSOR_FORMS = (
+    "m16n8k16 f16 f16 f16", "m16n8k8 f32 bf16 bf16", "m16n8k4 f32 tf32 tf32", "m16n8k32 f32 e4m3 e5m2",
+    "m8n8k4 f64 f64 f64", "m16n8k16 f64 f64 f64", "m8n8k16 s32 s8 s8", "m16n8k32 s32 u8 s8", "m16n8k64 s32 s4 u4",
+    "m16n8k256 s32 b1 b1 and popc",
+)  # fmt: skip
+
+
+@cache
+def tensor() -> tuple[Launch, ...]:
+    """Every kernel of the ladder of tensor cores at some shapes, matrices that are stored, loaded and transposed, and
+    one launch of each form."""
+    launches = []
+    own = [kernel for kernel in tensor_kernels.TENSOR + tensor_kernels.SINGLE if kernel.name != "mma_autotuned"]
+    for kernel in own:  # without the one that is the same source with other parameters
+        variants = [kernel]
+        if "BM" in kernel.params:
+            variants.append(kernel.replace(**TENSOR_PARAMS, **({"BF16": 0} if "BF16" in kernel.params else {})))
+        launches += [_of_tensors(variant, *shape) for variant in variants for shape in TENSOR_SHAPES]
+    for transposed in (0, 1):
+        words = (integers(4, 32, low=0, high=2**32 - 1, dtype=np.uint32), zeros(3, 128, dtype=np.uint32))
+        name = f"matrices<{transposed}>"
+        launches.append(_launch(name, "matrices", name, 1, 32, *words))
+    for name in TENSOR_FORMS:
+        product = next(product for product in tensor_core.PRODUCTS if product.name == name)
+        launches.append(Launch(name, f"product/{name}", "product", (3, 1, 1), (32, 4, 1), _operands(product)))
+    return tuple(launches)
+
+
+def _operands(product: tensor_core.Product) -> Arguments:
+    def make(rng):
+        a, b, c = (np.ascontiguousarray(words[:12]) for words in tensor_core.operands(product, "near", 100))
+        return [a, b, c, np.zeros_like(c)]
+
+    return make
+
+
+def _of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> Launch:
+    matrix = {"f16": halves, "bf16": single_bfloats, "f32": floats}[kernel.operands]
+    arguments = together(i32(M, N, K), scalars(ALPHA), matrix(M, K), matrix(K, N), scalars(BETA), floats(M, N))
+    return Launch(
+        f"{kernel.entry.removeprefix('hgemm_')} {M}x{N}x{K}", f"tensor/{kernel.name}", kernel.entry, kernel.grid(M, N),
+        kernel.block, arguments, kernel.shared_bytes,
+    )  # fmt: skip
 
 
 def _product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:

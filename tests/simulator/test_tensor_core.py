@@ -9,6 +9,7 @@ from helpers import simulator
 from helpers.simulator.arithmetic import float8, tensor_core
 from helpers.simulator.errors import Unknown
 from tests.simulator.goldens import tensor_core as golden
+from tests.simulator.kernel_launches import source_of
 
 # Far from 1, fused multiply-adds of float64 are worked out with fractions, which takes long.
 SLOW_FOR_DOUBLES = ("any bits", "small", "large")
@@ -145,36 +146,14 @@ def test_eight_bits_hold_what_their_formats_say():
     assert float8.from_float(np.float32([17.0, 19.0, 1e9, -np.inf]), "e4m3").tolist() == [0x58, 0x5A, 0x7E, 0xFE]
 
 
-MOVES = """
-extern "C" __global__ void move(const unsigned *in, unsigned *out) {
-    __shared__ __align__(16) unsigned tile[128];
-    const unsigned base = (unsigned)__cvta_generic_to_shared(tile);
-    const unsigned row = base + threadIdx.x % 32 * 16;
-    unsigned r[4];
-    for (int i = 0; i < 4; ++i) r[i] = in[i * 32 + threadIdx.x];
-    asm volatile("stmatrix.sync.aligned.m8n8.x4SUFFIX.shared.b16 [%0], {%1, %2, %3, %4};"
-                 :: "r"(row), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
-    __syncthreads();
-    for (int i = 0; i < 4; ++i) out[i * 32 + threadIdx.x] = tile[i * 32 + threadIdx.x];
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4SUFFIX.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(row) : "memory");
-    for (int i = 0; i < 4; ++i) {
-        unsigned turned;
-        asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(turned) : "r"(r[i]));
-        out[128 + i * 32 + threadIdx.x] = r[i];
-        out[256 + i * 32 + threadIdx.x] = turned;
-    }
-}
-"""
-
-
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matrices_are_stored_loaded_and_transposed_as_ptx_says(level, transposed):
     words = np.arange(256, dtype=np.uint16).view(np.uint32)
     out = np.zeros(384, np.uint32)
-    source = MOVES.replace("SUFFIX", ".trans" if transposed else "")
-    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("move")
+    name = f"matrices<{int(transposed)}>"
+    module = simulator.RawModule(code=source_of("matrices"), name_expressions=[name], arch="sm_90")
+    kernel = module.get_function(name)
     with simulator.record(level=level, checks="off"):
         kernel((1,), (32,), (words, out))
     held = words.view(np.uint16).reshape(4, 8, 8)  # lane i holds row i / 4, elements 2 · (i % 4) and the next one

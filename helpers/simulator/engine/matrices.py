@@ -66,7 +66,7 @@ def store(transposed: bool, address: Reader, values: Sequence[Reader]):
         places = address(registers)
         wave.shared.store(wave, places, named, items)
         if wave.observers is not None:
-            wave.observers.tell(Access(wave, "shared", "st", 16, places, named, items))
+            wave.observers.tell(Access(wave, "shared", "stsm", 16, places, named, items))
 
     return execute
 

@@ -80,8 +80,8 @@ class Fence:
 class Access:
     """One memory instruction.
 
-    space: "global", "shared" or "local"; op: "ld", "ldsm", "st", "atom" or "red"; width: bytes per lane; values: what a
-    store writes to consecutive elements.
+    space: "global", "shared" or "local"; op: "ld", "ldsm", "st", "stsm", "atom" or "red"; width: bytes per lane;
+    values: what a store writes to consecutive elements.
     """
 
     wave: Any

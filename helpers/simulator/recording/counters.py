@@ -45,7 +45,7 @@ LDGSTS_WAYS: dict[str, bool | str] = {"": True, "_cache_access": "access", "_cac
 def _bits(opcode: str) -> int:
     """The width of a memory instruction in bits a thread."""
     parts = opcode.split(".")
-    if parts[0] == "LDSM" or "128" in parts:
+    if parts[0] in ("LDSM", "STSM") or "128" in parts:
         return 128
     widths = {"64": 64, "U8": 8, "S8": 8, "U16": 16, "S16": 16}
     return next((widths[part] for part in parts if part in widths), 32)
@@ -83,6 +83,9 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
     for name in opcodes.PIPES:
         total = sum(row.warps for row, op in rows if op.pipe_of(row.opcode) == name)
         counters[f"smsp__inst_executed_pipe_{name}.sum"] = total
+    for name in opcodes.TENSOR_OPS:
+        total = sum(row.warps for row, op in rows if op.tensor_op == name)
+        counters[f"smsp__inst_executed_pipe_tensor_op_{name}.sum"] = total
     return counters | _memory(launches) | of_launch(launches[-1].facts)
 
 
@@ -119,18 +122,23 @@ def _shared(totals: "_Totals") -> dict[str, int]:
     """Counters of shared memory; those of wavefronts are left out where the rule is not certain, and those of copies
     that bypass L1, where Nsight Compute's own are not: it counts some in kernels that execute none."""
     counters, wavefronts = {}, {}
-    names = {"ld": ("ld",), "st": ("st",), "atom": ("atom", "red"), "ldsm": ("ldsm",)}
+    names = {"ld": ("ld",), "st": ("st",), "atom": ("atom", "red"), "ldsm": ("ldsm",),
+             "stsm": ("stsm",)}  # fmt: skip
     for name, ops in names.items():
         requests = sum(totals("requests", "shared", op) for op in ops)
         wavefronts[name] = sum(totals("wavefronts", "shared", op) for op in ops)
         if name in ("ld", "st", "atom"):
             counters[f"smsp__sass_inst_executed_op_shared_{name}.sum"] = requests
     counters["smsp__sass_inst_executed_op_shared.sum"] = sum(
-        totals("requests", "shared", op) for op in ("ld", "st", "atom", "red", "ldsm")
+        totals("requests", "shared", op) for op in ("ld", "st", "atom", "red", "ldsm", "stsm")
     )
+    served, ideal = (totals(what, "shared", "ldsm") for what in ("wavefronts", "ideal_wavefronts"))
+    counters["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"] = served - ideal
+    # Unlike op_ld it leaves out those whose guard is false for the whole warp.
+    counters["smsp__sass_inst_executed_op_ldsm.sum"] = totals("requests", "shared", "ldsm")
     certain = totals("uncertain", "shared", "ld") == 0
     for name, value in wavefronts.items():
-        if name != "ld" or certain:
+        if name != "stsm" and (name != "ld" or certain):  # Nsight Compute has no counter of stmatrix alone
             counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum"] = value
     for suffix, way in LDGSTS_WAYS.items():
         if suffix == "_cache_access" or not totals.bypass:

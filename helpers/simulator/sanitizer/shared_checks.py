@@ -29,7 +29,7 @@ from helpers.simulator.sanitizer.shared_epoch import (
     Side,
 )
 
-KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "atom": ATOMIC, "red": ATOMIC}
+KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "stsm": STORE, "atom": ATOMIC, "red": ATOMIC}
 EVERYBODY = -1  # the number of the mask None
 MOST_ENTRIES = 50_000  # of a log without a barrier
 MOST_LOG_BYTES = 64 << 20  # of what a log keeps alive

@@ -3,6 +3,7 @@
 The machine code is compiled where the simulator is, and that very CUBIN runs on the GPU:
 
     python -m tests.simulator.goldens.record prepare FOLDER  anywhere: compile, write CUBINs and a list of launches
+                                                             (with `tensor` after it: those of tensor cores alone)
     python -m tests.simulator.goldens.record record FOLDER   on a machine with a GPU, CuPy and ncu: write the goldens
     python -m tests.simulator.goldens.record compare         anywhere: count what the simulator and the GPU agree on
 
@@ -31,6 +32,7 @@ from tests.simulator import kernel_launches
 
 ARCH = "sm_90"
 GOLDENS = Path(__file__).parent / f"{ARCH}.json"
+TENSOR_GOLDENS = Path(__file__).parent / f"tensor_{ARCH}.json"
 LIST = "launches.json"
 # What the hardware's own counters count. They come out exact only in small groups: among 250 others, sectors of stores
 # were off by a few in every sixth kernel. So these are read by themselves.
@@ -105,6 +107,17 @@ MORE_METRICS = (
     *(f"launch__occupancy_limit_{what}" for what in ("blocks", "registers", "shared_mem", "warps")),
     "sm__maximum_warps_per_active_cycle_pct",
 )  # fmt: skip
+# Of tensor cores: recorded where Nsight Compute knows them.
+TENSOR_METRICS = tuple(
+    f"{unit}__inst_executed_pipe_{pipe}.sum"
+    for unit in ("sm", "smsp")
+    for pipe in (
+        "tensor", "tensor_op_hmma", "tensor_op_imma", "tensor_op_dmma", "tensor_op_gmma", "tensor_op_hmma_type_hfma2",
+        "tensor_op_bmma",
+    )
+) + tuple(
+    f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum" for name in ("hmma", "imma", "dmma")
+) + tuple(f"smsp__sass_inst_executed_op_{name}.sum" for name in ("ldsm", "stsm", "hmma", "imma", "dmma"))  # fmt: skip
 
 
 def all_launches() -> tuple[kernel_launches.Launch, ...]:
@@ -112,15 +125,19 @@ def all_launches() -> tuple[kernel_launches.Launch, ...]:
     return kernel_launches.ladder() + kernel_launches.ordinary()
 
 
+def every_launch() -> tuple[kernel_launches.Launch, ...]:
+    """Those of tensor cores, which are recorded by themselves, too."""
+    return all_launches() + kernel_launches.tensor()
+
+
 # ---- prepare: where the simulator is
 
 
-def prepare(folder: Path) -> None:
+def prepare(folder: Path, launches: tuple[kernel_launches.Launch, ...]) -> None:
     """Compile every source once, with all instantiations that its launches ask for."""
     from helpers import compiler
 
     folder.mkdir(parents=True, exist_ok=True)
-    launches = all_launches()
     rows, modules = [], {}
     for launch in launches:
         if launch.file not in modules:
@@ -143,7 +160,7 @@ def prepare(folder: Path) -> None:
 
 
 def _cubin_name(launch: kernel_launches.Launch) -> str:
-    return launch.file.replace("/", "-") + ".cubin"
+    return re.sub(r"\W+", "-", launch.file) + ".cubin"
 
 
 def sass_digest(kernel) -> str:
@@ -169,8 +186,8 @@ def launch_all(folder: Path, names: list[str] | None = None) -> dict[str, dict]:
 
     rows = {row["name"]: row for row in json.loads((folder / LIST).read_text())["launches"]}
     modules, results = {}, {}
-    for launch in all_launches():
-        if names is not None and launch.name not in names:
+    for launch in every_launch():
+        if launch.name not in rows or names is not None and launch.name not in names:
             continue
         row = rows[launch.name]
         host = launch.make_arguments()
@@ -204,6 +221,13 @@ def unpacked(text: str, like: np.ndarray) -> np.ndarray:
 
 
 # ---- record
+
+
+def _known(metrics: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the metrics that this Nsight Compute has for this GPU."""
+    run = subprocess.run(["ncu", "--query-metrics"], capture_output=True, text=True)
+    names = {line.split()[0] for line in run.stdout.splitlines() if line.strip()}
+    return tuple(metric for metric in metrics if metric.removesuffix(".sum") in names)
 
 
 def profile(folder: Path, metrics: tuple[str, ...], names: list[str] | None = None) -> list[dict[str, int | float]]:
@@ -252,7 +276,7 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
         "launches": launches,
     }
     print(f"results of {len(rows)} launches: {time.perf_counter() - started:.0f} s", flush=True)
-    for metrics in (METRICS, MORE_METRICS):
+    for metrics in (METRICS, (*MORE_METRICS, *_known(TENSOR_METRICS))):
         counters = profile(folder, metrics, names)
         if len(counters) != len(rows):
             raise SystemExit(f"ncu counted {len(counters)} launches of {len(rows)}")
@@ -296,10 +320,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mode", choices=("prepare", "launch", "record", "compare"))
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("rest", nargs="*", help="record: a file to write instead of the goldens; launch: names")
+    parser.add_argument(
+        "rest", nargs="*", help="record: a file to write instead of the goldens; launch: names; prepare: `tensor`"
+    )
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
-        prepare(arguments.folder)
+        prepare(arguments.folder, kernel_launches.tensor() if arguments.rest == ["tensor"] else all_launches())
     elif arguments.mode == "compare":
         from tests.simulator import sass_goldens
 

@@ -31,6 +31,7 @@ class Op:
     issued: the same by warps, `smsp__sass_inst_executed_op_<class>`.
     pipe: the pipe whose instructions are counted, `smsp__inst_executed_pipe_<pipe>`, if it is executed by one of these;
         `pipe_with` names the pipe of forms with a modifier.
+    tensor_op: what the tensor pipe counts it as, `smsp__inst_executed_pipe_tensor_op_<tensor_op>`.
     since: the first compute capability whose machine code has it, times ten.
     uniform: whether there is the same for registers that a warp shares, with a U before its name.
     reads_floats: whether its 32-bit sources are float32 numbers.
@@ -45,6 +46,7 @@ class Op:
     issued: frozenset[str] = frozenset()
     pipe: str = ""
     pipe_with: Mapping[str, str] = field(default_factory=dict)
+    tensor_op: str = ""
     since: int = 75
     uniform: bool = False
     reads_floats: bool = False
@@ -178,12 +180,16 @@ ROWS: tuple[Op, ...] = (
     _op("CCTLT", system.nothing, ANY),
     # ---- tensor cores
     _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
-    _op("MOVM", matrix.transpose_matrix, "16 MT88"),
+    _op("MOVM", matrix.transpose_matrix, "16 MT88", counted="misc"),
     _op("STSM", matrix.store_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="st", since=90),
-    _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor"),
-    _op("IMMA", matrix.multiply_matrices, "8816 16816 16832 S8 U8 SAT", counted="integer", pipe="tensor"),
-    _op("DMMA", matrix.multiply_matrices, "8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor", since=80),
-    _op("BMMA", matrix.multiply_matrices, "168256 AND POPC", counted="integer", pipe="tensor", since=80),
+    _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor",
+        tensor_op="hmma"),
+    _op("IMMA", matrix.multiply_matrices, "8816 16816 16832 S8 U8 SAT", counted="integer", pipe="tensor",
+        tensor_op="imma"),
+    _op("DMMA", matrix.multiply_matrices, "8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor",
+        tensor_op="dmma", since=80),
+    _op("BMMA", matrix.multiply_matrices, "168256 AND POPC", counted="bit", pipe="tensor", tensor_op="imma",
+        since=80),
     # ---- lanes of a warp
     _op("SHFL", lanes.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
     _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
@@ -232,6 +238,7 @@ MAY_BE_SUBNORMAL = frozenset(op.name for op in ROWS if op.may_be_subnormal)
 COUNTED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.counted)))
 ISSUED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.issued)))
 PIPES = tuple(dict.fromkeys(name for op in ROWS for name in (op.pipe, *op.pipe_with.values()) if name))
+TENSOR_OPS = tuple(dict.fromkeys(op.tensor_op for op in ROWS if op.tensor_op))
 UNSEEN = Op("?", system.nothing)  # what is true of an opcode that is not in the table: nothing
 
 

@@ -1,0 +1,162 @@
+"""The ladder of tensor cores: right at every shape, with every parameter that its rules allow, in every format."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gemm_kernels.tensor import SINGLE, TENSOR, get
+from helpers import compiler, simulator
+
+KERNELS = TENSOR + SINGLE
+SMALL = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}
+SHAPES = ((1, 1, 1), (37, 53, 41), (130, 66, 50), (64, 72, 96), (17, 8, 200))
+RECORDING = Path(__file__).parents[2] / "helpers/measure/recordings/nvidia-h200/tensor.json"
+# What rounding of float32 explains of a sum of up to 200 products, and what TF32's cutting adds: relative to a typical
+# element of C.
+TOLERANCE = {"tf32": 6e-3}
+EXACT = 4e-6
+
+
+def small(kernel, **params):
+    """The kernel with small tiles, if it has tiles."""
+    return kernel.replace(**(SMALL if "BM" in kernel.params else {}), **params)
+
+
+def operands(kernel, rng, *shape):
+    """Random bits of a matrix, and the numbers that they stand for."""
+    numbers = rng.uniform(-1, 1, shape).astype(np.float32)
+    if kernel.operands == "f16":
+        return numbers.astype(np.float16).view(np.uint16), numbers.astype(np.float16).astype(np.float64)
+    if kernel.operands == "bf16":
+        bits = (numbers.view(np.uint32) >> 16).astype(np.uint16)
+        return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return numbers, numbers.astype(np.float64)
+
+
+def launched(kernel, A, B, C, alpha, beta, checks="raise"):
+    (M, K), N = A.shape, B.shape[1]
+    module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+    function = module.get_function(kernel.entry)
+    function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
+    arguments = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
+    with simulator.record(checks=checks) as recording:
+        function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
+    return recording
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_c_is_right_at_every_shape_with_alpha_and_beta_and_without_a_hazard(kernel, shape):
+    M, N, K = shape
+    formats = (0, 1) if "BF16" in kernel.params else (None,)
+    chosen = small(kernel, **({} if formats[0] is None else {"BF16": formats[M % len(formats)]}))
+    rng = np.random.default_rng(M + K)
+    (A, left), (B, right) = operands(chosen, rng, M, K), operands(chosen, rng, K, N)
+    C = rng.uniform(-1, 1, (M, N)).astype(np.float32)
+    exact = 1.25 * (left @ right)
+    typical = max(np.sqrt((exact**2).mean()), 1e-6)
+    fresh, updated = np.full((M, N), np.nan, np.float32), C.copy()
+    launched(chosen, A, B, fresh, 1.25, 0.0)  # raises if the sanitizer finds something
+    launched(chosen, A, B, updated, 1.25, -0.5, "off")
+    tolerance = TOLERANCE.get(kernel.name, EXACT)
+    assert np.abs(fresh - exact).max() < tolerance * typical
+    assert np.abs(updated - (exact - 0.5 * C)).max() < tolerance * typical + 1e-6
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_every_kernel_has_rules_and_the_threads_that_it_promises(kernel):
+    built = compiler.compile(kernel.source, kernel.entry)
+    assert built.max_threads_per_block == kernel.threads
+    assert kernel.rules
+    with pytest.raises(ValueError, match="has no parameter"):
+        kernel.replace(TM=8)
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "sentence"),
+    [
+        ("mma_rasterized", {"WM": 24}, "BM must be a multiple of WM"),
+        ("mma_rasterized", {"STAGES": 1}, "STAGES must be at least 2"),
+        ("mma_rasterized", {"STAGES": 12}, "As and Bs must fit in 232448 bytes"),
+        ("ldmatrix", {"BK": 24}, "BK must be 16, 32 or 64"),
+        ("ldmatrix_swizzled", {"BN": 32, "WN": 32}, "at least 16, and BN 64"),
+        ("tf32", {"BK": 64}, "BK must be 8, 16 or 32"),
+        ("wmma", {"BF16": 2}, "BF16 must be 0 for float16 or 1 for bfloat16"),
+    ],
+)
+def test_a_parameter_that_breaks_a_rule_is_refused_with_the_sentence_of_the_source(name, params, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        get(name, **params)
+
+
+@pytest.mark.parametrize("name", ["tf32", "tf32x3"])
+def test_infinity_and_nan_come_through_but_an_infinity_as_nan_where_it_meets_a_rest_of_zero(name):
+    kernel = small(get(name, **({"ROUND": 1} if name == "tf32" else {})))
+    A, B = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32)
+    A[0, 3], A[1, 5], A[2, 0] = np.inf, np.nan, -np.inf
+    C = np.zeros((16, 16), np.float32)
+    launched(kernel, A, B, C, 1.0, 0.0, "off")
+    assert np.isnan(C[1]).all()
+    if name == "tf32":
+        assert np.isposinf(C[0]).all() and np.isneginf(C[2]).all()
+    else:
+        assert np.isnan(C[[0, 2]]).all()
+    assert (C[3:] == 16).all()
+
+
+def test_three_products_of_tf32_have_the_error_of_float32():
+    rng = np.random.default_rng(4)
+    A, B = rng.uniform(-1, 1, (64, 512)).astype(np.float32), rng.uniform(-1, 1, (512, 64)).astype(np.float32)
+    exact = A.astype(np.float64) @ B.astype(np.float64)
+    error = {}
+    for kernel in (get("tf32"), get("tf32", ROUND=1), get("tf32x3")):
+        C = np.zeros((64, 64), np.float32)
+        launched(small(kernel), A, B, C, 1.0, 0.0, "off")
+        error[kernel.entry] = np.sqrt(((C - exact) ** 2).mean() / (exact**2).mean())
+    cut, rounded, three = error.values()
+    assert cut > 2 * rounded > 1000 * three
+    float32 = np.zeros((64, 64), np.float32)
+    for k in range(512):
+        float32 += A[:, k : k + 1] * B[k]
+    assert three < np.sqrt(((float32 - exact) ** 2).mean() / (exact**2).mean())
+
+
+def test_the_swizzle_leaves_no_bank_conflict_of_ldmatrix():
+    conflicts = {}
+    for name in ("ldmatrix", "ldmatrix_swizzled"):
+        kernel = small(get(name))
+        rng = np.random.default_rng(0)
+        (A, _), (B, _) = operands(kernel, rng, 64, 64), operands(kernel, rng, 64, 64)
+        counters = launched(kernel, A, B, np.zeros((64, 64), np.float32), 1.0, 0.0, "off").counters
+        conflicts[name] = counters["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"]
+    assert conflicts["ldmatrix"] > 0
+    assert conflicts["ldmatrix_swizzled"] == 0
+
+
+def rows(size, **wanted):
+    found = json.loads(RECORDING.read_text())["rows"]
+    return [row for row in found if row["size"] == size and all(row[key] == value for key, value in wanted.items())]
+
+
+def test_each_step_of_the_recorded_ladder_but_the_one_with_conflicts_is_faster_than_the_one_before():
+    speed = [next(row["gflops"] for row in rows(4096, operands="bf16", kernel=kernel.name)) for kernel in TENSOR[:-1]]
+    slower = [kernel.name for kernel, one, two in zip(TENSOR[1:], speed, speed[1:], strict=False) if two < one]
+    assert slower == ["ldmatrix"]
+
+
+def test_the_autotuned_parameters_are_the_fastest_that_were_recorded():
+    for size in (4096, 8192):
+        best = max(rows(size, operands="bf16", kernel="mma_rasterized"), key=lambda row: row["gflops"])
+        assert best["params"] == dict(get("mma_autotuned").params)
+
+
+def test_the_recorded_errors_are_small_and_that_of_3xtf32_is_no_larger_than_cublas():
+    recorded = json.loads(RECORDING.read_text())
+    assert all(row["error"] < (2e-5 if row["kernel"] != "tf32" and "TF32" not in row["kernel"] else 1e-3)
+               for row in recorded["rows"])  # fmt: skip
+    errors = {(row["way"], row["rows"], row["K"]): row["error"] for row in recorded["errors"]}
+    for (way, size, depth), error in errors.items():
+        if way == "3xTF32" and size == 2048:
+            assert error < errors["FP32, cuBLAS", size, depth]
