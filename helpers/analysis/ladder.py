@@ -16,6 +16,27 @@ from helpers.measure.measurement import Measurement
 Shape = tuple[int, int, int]
 Suite = Literal["ladder", "shapes"]
 
+# The first kernel of each group -> what the kernels from it up to the next group have in common.
+GROUPS = {
+    "naive": "one element",
+    "block_tile_1d": "patches",
+    "transposed": "banks",
+    "vectorized": "float4",
+    "double_buffered": "two buffers",
+    "warptiled": "warp tiles",
+    "split_k": "for each shape",
+}
+
+
+def group_of(kernel: str) -> str:
+    """The group of a kernel of the ladder by its place there; "" for any other."""
+    found = ""
+    for one in LADDER:
+        found = GROUPS.get(one.name, found)
+        if one.name == kernel:
+            return found
+    return ""
+
 
 @dataclass(frozen=True)
 class Point:

@@ -47,7 +47,7 @@ def bank_board_figure(access: SharedAccess, title: str, code: str = "", *, whole
         page.text(axes, page.MARGIN, CODE_Y, theme.cut(code.strip(), CODE_LETTERS), family="monospace", color=theme.INK)
         keys = [
             page.Key(colour, "a word: its lanes, and its number below"),
-            page.Key(theme.TROUBLE, "a word that waited for its bank"),
+            page.Key(theme.TROUBLE, "framed: a word that waited for its bank"),
             page.Key(theme.WASTE, "an idle bank", hatched=True),
         ]
         page.legend(axes, LEGEND_Y, keys)
@@ -152,8 +152,18 @@ def _board(axes: Axes, access: SharedAccess, colour: str) -> None:
         corners = _corners(cells, height)
         label = "words that wait" if waits else "words"
         page.fill(axes, corners, fill, edge=theme.PAPER, line=0.8 if height > 12 else 0.4, label=label)
+        if waits:  # red and amber are one colour to some readers
+            page.outline(axes, _inset(corners, 1.0), theme.INK, 1.8 if height > 12 else 0.8, label=f"frames of {label}")
         _cell_texts(axes, cells, height, theme.ink_on(fill))
     _row_numbers(axes, access, rows, height)
+
+
+def _inset(corners: np.ndarray, by: float) -> np.ndarray:
+    """Boxes that are smaller on every side, so that the frames of neighbours stand side by side."""
+    if not len(corners):
+        return corners
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    return page.boxes(low[:, 0] + by, low[:, 1] + by, *(high - low - 2 * by).T)
 
 
 def _corners(cells: Sequence[Cell], height: float) -> np.ndarray:
@@ -254,7 +264,7 @@ def bank_boards_figure(boards: Sequence[tuple[str, SharedAccess]], title: str) -
     drawn, axes = page.page(SMALL_TOP - 46 + sum(heights), title, _comparison(boards), 2)
     with theme.style():
         keys = [page.Key(theme.A, "words of the A tile"), page.Key(theme.B, "words of the B tile")]
-        keys += [page.Key(theme.TROUBLE, "words that wait"), page.Key(theme.WASTE, "idle banks", hatched=True)]
+        keys += [page.Key(theme.TROUBLE, "framed: words that wait"), page.Key(theme.WASTE, "idle banks", hatched=True)]
         page.legend(axes, 46, keys)
         top = SMALL_TOP
         for band, height in zip(bands, heights, strict=True):
@@ -292,6 +302,8 @@ def _small_board(axes: Axes, label: str, access: SharedAccess, left: float, top:
         fill = theme.TROUBLE if cell.turn else colour
         box = page.boxes(left + cell.bank * SMALL_CELL, top + cell.wavefront * height, cell.span * SMALL_CELL, height)
         page.fill(axes, box, fill, edge=theme.PAPER, line=0.4, label="words that wait" if cell.turn else "words")
+        if cell.turn:
+            page.outline(axes, _inset(box, 0.5), theme.INK, 0.7, label="frames of words that wait")
     ink = theme.TROUBLE if access.wavefronts > access.needed else theme.INK
     count = theme.plural(access.wavefronts, "wavefront")
     count += f", {access.needed} would do" if access.wavefronts > access.needed else ""

@@ -175,10 +175,11 @@ def _warp(
     image[lanes == lane] = to_rgb(theme.C)
     rows, columns = owner.shape
     page.text(axes, left, top - 45, f"warp {warp}", size=theme.TEXT, color=theme.INK, weight="bold")
-    page.text(axes, left, top - 28, f"{rows} × {columns}, lane numbers")
     page.image(axes, image, left, top, scale, "lanes")
     page.outline(axes, page.boxes(left, top, width, height), theme.WARP, 2.0)
-    if not _names(axes, lanes, left, top, scale, "lane numbers", white={lane}):
+    named = _names(axes, lanes, left, top, scale, "lane numbers", white={lane})
+    page.text(axes, left, top - 28, f"{rows} × {columns}{', lane numbers' if named else ''}")
+    if not named:
         for number, words in enumerate(rows_of_lanes(lanes)):
             page.text(axes, left, top + height + (number + 1) * ROW_STEP, words)
     a = [(needed_rows(data, warp) - down.start, FAINT_A), (needed_rows(data, warp, lane) - down.start, theme.A)]

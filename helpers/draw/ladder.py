@@ -1,7 +1,8 @@
 """Picture 12: what did each idea buy?
 
-GFLOPS by size, one line a kernel, the selected one strong; cuBLAS of the same run is dashed, and the GPU's peak is the
-ceiling. Beside it the chosen size as a list, fastest first, in percent of cuBLAS and of the peak.
+GFLOPS by size, one line for each kernel, in the colour of its group; the selected kernel is strong, cuBLAS of the same
+run is dashed, and the GPU's peak is the ceiling. A label leads to the best line of each group. Beside it the chosen
+size as a list, fastest first, in percent of cuBLAS and of the peak.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from helpers.analysis.ladder import Ladder, Shape, shape_label
+from helpers.analysis.ladder import GROUPS, Ladder, Shape, group_of, shape_label
 from helpers.draw import page, theme
 
 CUBLAS = "cuBLAS"
-OTHERS = "#8B96A5"  # slate, pale: the kernels that are not selected
+OTHERS = "#8B96A5"  # slate, pale: a kernel that belongs to no group
+# From light to dark in the order of the course, so that they differ in grey, too (after the colour map viridis).
+TINTS = dict(
+    zip(GROUPS.values(), ("#6B9A12", "#2F9E63", "#1F8A86", "#2C728E", "#3B528B", "#472D7B", "#440154"), strict=True)
+)
 Scale = Literal["linear", "log"]
 
 # CSS pixels
-PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 70.0, 66.0, 430.0, 348.0
+PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 70.0, 66.0, 328.0, 348.0
+WIDE = 430.0  # of the plot where no labels stand beside it
 LONG_LABELS = 66.0  # room for the names of shapes
 LIST_X, LIST_Y, LIST_HEIGHT = 528.0, 84.0, 362.0
 NAME_WIDTH, BAR_WIDTH, LIST_LETTERS = 124.0, 64.0, 13.5
@@ -42,10 +48,14 @@ def ladder_figure(data: Ladder, shape: Shape, kernel: str, scale: Scale = "linea
     drawn, axes = page.page(HEIGHT, title, caption(data, shape, kernel), CAPTION_LINES)
     with theme.style():
         height = PLOT_HEIGHT if data.square else PLOT_HEIGHT - LONG_LABELS
-        plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, height)))
-        keys = [(theme.SPEED, kernel), (theme.REFERENCE, CUBLAS), (OTHERS, "other kernels")]
+        width = PLOT_WIDTH if data.square else WIDE
+        plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, width, height)))
+        keys = [(theme.SPEED, kernel), (theme.REFERENCE, CUBLAS)]
         page.legend(axes, 48, [page.Key(colour, words) for colour, words in keys])
         _plot(plot, data, shape, kernel, scale)
+        if data.square:
+            drawn.canvas.draw()  # the limits of the plot are known only now
+            _group_labels(axes, plot, data)
         _list(axes, data, shape, kernel)
     return drawn
 
@@ -75,7 +85,7 @@ def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> 
     for name, points in data.lines.items():
         if name != kernel:
             x, y = [place[point.shape] for point in points], [point.gflops / 1000 for point in points]
-            axes.plot(x, y, color=OTHERS, label=name, **pale)
+            axes.plot(x, y, color=_tint(name), label=name, **pale)
     cublas = [data.cublas(one) / 1000 for one in shapes]
     style = {"linestyle": "--" if data.square else "none", "marker": "s", "markersize": 6}
     axes.plot(range(len(shapes)), cublas, color=theme.REFERENCE, linewidth=2.6, label=CUBLAS, **style)
@@ -110,6 +120,34 @@ def _plot(axes: Axes, data: Ladder, shape: Shape, kernel: str, scale: Scale) -> 
     words.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])  # readable across a grid line
 
 
+def _tint(kernel: str, otherwise: str = OTHERS) -> str:
+    return TINTS.get(group_of(kernel), otherwise)
+
+
+def _group_labels(axes: Axes, plot: Axes, data: Ladder) -> None:
+    """The name of each group beside the plot, with a line to the end of its best kernel; names do not overlap."""
+    last, height = len(data.shapes) - 1, float(axes.get_ylim()[0])
+    ends: dict[str, float] = {}
+    for name, points in data.lines.items():
+        group = group_of(name)
+        if group and points[-1].shape == data.shapes[last]:
+            ends[group] = max(ends.get(group, 0.0), points[-1].gflops / 1000)
+    if not ends:
+        return
+    pixels = {group: plot.transData.transform((last, value)) for group, value in ends.items()}
+    scale = theme.DPI / theme.CSS_DPI
+    bottom = axes.figure.picture_bottom * axes.figure.bbox.height
+    at = {group: (x / scale, height - (y - bottom) / scale) for group, (x, y) in pixels.items()}
+    order = sorted(at, key=lambda group: at[group][1])
+    free = PLOT_Y + 8.0
+    for group in order:
+        x, y = at[group]
+        free = max(free, y)
+        page.lines(axes, [[(x + 6, y), (x + 22, free)]], TINTS[group], 2.4, label="leader")
+        page.text(axes, x + 26, free, group, color=theme.INK)
+        free += 17.0
+
+
 def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
     """The kernels at one shape, fastest first, with cuBLAS among them."""
     here = {name: point.gflops for name, point in data.at(shape).items()}
@@ -132,7 +170,7 @@ def _list(axes: Axes, data: Ladder, shape: Shape, kernel: str) -> None:
         for x, align, words in columns:
             page.labels(axes, words, x, y, LIST_LETTERS, theme.INK, align=align, bold=bold)
     for number, name in enumerate(ranked):
-        colour = theme.REFERENCE if name == CUBLAS else theme.SPEED if name == kernel else OTHERS
+        colour = theme.REFERENCE if name == CUBLAS else theme.SPEED if name == kernel else _tint(name)
         length = BAR_WIDTH * here[name] / here[ranked[0]]
         bar = page.boxes(LIST_X + NAME_WIDTH, LIST_Y + number * step - 6, length, 12)
         page.fill(axes, bar, colour, label=f"bar {name}")
@@ -155,7 +193,9 @@ def ladder_columns_figure(data: Ladder, shapes: Sequence[Shape], title: str) -> 
         page.legend(
             axes,
             46,
-            [page.Key(theme.SPEED, "GFLOPS, in % of cuBLAS"), page.Key(theme.REFERENCE, "cuBLAS at the same shape")],
+            [page.Key(theme.SPEED, "GFLOPS, in % of cuBLAS"), page.Key(theme.REFERENCE, "cuBLAS at the same shape")]
+            if not any(map(group_of, kernels))
+            else [*(page.Key(tint, group) for group, tint in TINTS.items()), page.Key(theme.REFERENCE, CUBLAS)],
         )
         for row, name in enumerate(kernels):
             page.text(axes, page.MARGIN, COLUMNS_Y + (row + 0.5) * COLUMNS_ROW, name, color=theme.INK)
@@ -177,6 +217,6 @@ def _column(axes: Axes, data: Ladder, shape: Shape, left: float, width: float) -
             continue
         y = COLUMNS_Y + (row + 0.5) * COLUMNS_ROW
         length = here[name].gflops * scale
-        page.fill(axes, page.boxes(left, y - 8, length, 16), theme.SPEED, label=f"bar {name}")
+        page.fill(axes, page.boxes(left, y - 8, length, 16), _tint(name, theme.SPEED), label=f"bar {name}")
         weight = "bold" if name == best else "normal"
         page.text(axes, left + width, y, _percent(here[name].of_cublas), color=theme.INK, weight=weight, ha="right")

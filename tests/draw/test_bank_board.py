@@ -124,3 +124,11 @@ def test_small_boards_tell_the_worst_and_count_the_good_ones():
     assert bank_boards_figure(boards[1:], "t").caption == "None of these requests has a bank conflict."
     with pytest.raises(ValueError, match="at least one"):
         bank_boards_figure([], "none")
+
+
+def test_words_that_wait_are_framed_for_those_who_cannot_tell_their_colour_from_that_of_b():
+    conflict = transposed(128)
+    for drawn in (bank_board_figure(conflict, "t"), bank_boards_figure([("t", conflict)], "boards")):
+        framed, waiting = cells(drawn, "frames of words that wait"), cells(drawn, "words that wait")
+        assert len(framed) == len(waiting) == 28
+        assert np.abs(framed[:, :2] - waiting[:, :2]).max() <= 2

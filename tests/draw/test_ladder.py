@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from helpers.analysis.ladder import Ladder, ladder
+from helpers.analysis.ladder import Ladder, group_of, ladder
 from helpers.draw import theme
-from helpers.draw.ladder import ladder_columns_figure, ladder_figure
+from helpers.draw.ladder import TINTS, ladder_columns_figure, ladder_figure
 from tests.analysis.data import Row, cube
 
 
@@ -95,3 +95,21 @@ def test_no_number_of_the_columns_lies_on_a_bar_or_on_the_mark_of_cublas(data):
     ends = [path.vertices[:, 0].max() for one in drawn for path in one.get_paths()]
     for right in set(shares):
         assert all(not right - 55 < end <= right for end in ends)
+
+
+def test_kernels_of_one_group_have_one_colour_and_the_group_is_named_once_beside_the_plot():
+    rows = [cube(name, size, speed * size, 4000) for size in (256, 512) for name, speed in
+            (("naive", 1), ("coalesced", 2), ("transposed", 3), ("padded", 4), ("stream_k", 5))]  # fmt: skip
+    drawn = ladder_figure(ladder(rows, "a GPU", 8000), (512,) * 3, "stream_k")
+    assert line(drawn, "naive").get_color() == line(drawn, "coalesced").get_color() == TINTS["one element"]
+    assert line(drawn, "padded").get_color() == TINTS["banks"] != TINTS["one element"]
+    labels = [words for words in drawn.axes[0].texts if words.get_text() in TINTS]
+    assert [words.get_text() for words in labels] == ["for each shape", "banks", "one element"]
+    heights = [words.get_position()[1] for words in labels]
+    assert all(below - above >= 17 for above, below in zip(heights, heights[1:], strict=False))
+
+
+def test_a_kernel_belongs_to_the_group_that_its_place_in_the_ladder_says():
+    assert [group_of(name) for name in ("naive", "interleaved", "serpentine", "autotuned", "mine")] == [
+        "one element", "banks", "warp tiles", "for each shape", "",
+    ]  # fmt: skip
