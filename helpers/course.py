@@ -16,6 +16,7 @@ from __future__ import annotations
 import keyword
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from IPython import get_ipython
 from IPython.core.error import UsageError
 from IPython.display import display
 
+import gemm_kernels
 from gemm_kernels import OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
 from helpers import compiler, plan, run
@@ -36,7 +38,7 @@ from helpers.draw.tables import Table
 from helpers.exercises import get
 from helpers.exercises.framework import kept, rungs
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.blank import Blank, Plain
 from helpers.exercises.framework.exercise import Exercise, KernelExercise
 from helpers.exercises.framework.gemm import Gemm
 from helpers.explore.own import taken
@@ -55,6 +57,7 @@ PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
     "pipeline", "hierarchy", "roofline", "heat_source", "diff",
 )  # the explorers of any kernel  # fmt: skip
+PROGRAMS = Path(gemm_kernels.__file__).with_name("host")
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,15 @@ def here(number: str) -> theme.Figure:
     if notebook.now is None or notebook.then is None:
         raise ValueError(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then)
+
+
+def program(name: str) -> Plain:
+    """A whole program around a kernel, to be run outside of this course. ValueError, with the names there are."""
+    file = PROGRAMS / name
+    if not file.is_file():
+        known = ", ".join(sorted(one.name for one in PROGRAMS.iterdir() if one.is_file()))
+        raise ValueError(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
+    return Plain(file.read_text(encoding="utf-8"))
 
 
 def _exercise(name: str) -> Exercise | None:

@@ -25,13 +25,19 @@ LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to g
 
 @dataclass(frozen=True)
 class Plain:
-    """A kernel shown whole, as the text that it is."""
+    """A source shown whole, as the text that it is. title: of the fold that it is opened from, "" if it is open."""
 
     source: str
+    title: str = ""
+
+    def folded(self, title: str) -> Plain:
+        """The same behind a title, until somebody opens it."""
+        return Plain(self.source, title)
 
     def html(self) -> str:
         """The text in the notebook's font for code."""
-        return f'<pre style="line-height: 1.35">{html.escape(self.source.strip())}</pre>'
+        text = f'<pre style="line-height: 1.35">{html.escape(self.source.strip())}</pre>'
+        return f"<details><summary>{html.escape(self.title)}</summary>{text}</details>" if self.title else text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.source.strip()}
