@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 
-from helpers.exercises import EXERCISES, get
+from helpers.exercises import EXERCISES, get, settings
 from helpers.exercises.framework import contract, progress, rungs
 
 
@@ -28,6 +28,7 @@ def main(arguments: list[str]) -> int:
         return 2
     if options.record:
         print(rungs.record())
+        print(settings.record())
         return 0
     if options.contract:
         os.environ[progress.ENVIRONMENT_VARIABLE] = "off"

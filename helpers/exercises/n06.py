@@ -169,11 +169,12 @@ STRIP = Blank(
     notebook="06",
     title="Write it: one float of B for four sums",
     difficulty=1,
-    task="A thread computes TM = 4 elements of C, one below the other. The tiles are loaded; write how a thread "
-    "multiplies and stores. Each float of Bs that a thread reads shall serve all four of its sums. M and N are "
+    task="A thread computes TM = 4 elements of C, one below the other. Write the loop over the tiles, and how a "
+    "thread multiplies and stores. Each float of Bs that a thread reads shall serve all four of its sums. M and N are "
     "multiples of 32, K is a multiple of 8.",
     hints=(
-        "All four elements are in column x of the tile: for one k they need the same float of Bs, Bs[k][x].",
+        "The loop is that of notebook 04, with its two barriers; my element of A's tile is As[a_row][a_k]. All four "
+        "sums are in column x of the tile: for one k they need the same float of Bs, Bs[k][x].",
         "Read Bs[k][x] into a variable before the loop over the four rows. Row number i of the thread is row "
         "y * TM + i of the tile.",
         "for k: const float b = Bs[k][x]; then for i: sums[i] += As[y * TM + i][k] * b. The store is a loop over i, "
@@ -190,6 +191,10 @@ STRIP = Blank(
         Wrong("same_row", slips.sentence("one_row_of_A")),
         Wrong("b_from_row", "Bs is read at (y, x), which is where the thread stored: the product of k needs Bs[k][x]."),
         Wrong("too_few_k", "A tile has BK = 8 k, and the loop over k ends after TM = 4 of them."),
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("one_row_loaded", "As[a_row][a_k] is filled from row y of A, and it should be row a_row: what a thread "
+              "loads is not what it computes."),
         Wrong("stores_apart", "The thread computes four rows that are neighbours, but stores them BK rows apart."),
         Wrong("stores_one", slips.sentence("one_row_of_patch")),
         Wrong("stores_along", "The four elements lie one below the other: i belongs to the row, not to the column."),

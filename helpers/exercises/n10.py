@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from gemm_kernels import Kernel, Launch
@@ -9,23 +12,24 @@ from helpers import measure, run
 from helpers.analysis import CannotTell
 from helpers.analysis.hierarchy import Loads, levels_of
 from helpers.compiler import CompileError
-from helpers.exercises.framework import goals
-from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.draw import theme
+from helpers.draw.lane_maps import NOBODY, LaneMap, warp_maps_figure
+from helpers.exercises.framework import goals, trial
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore import hierarchy
-from helpers.explore.hierarchy import ZIGZAG
 from helpers.measure.problem import WrongResult
+from helpers.simulator import Kernel as Compiled
 from helpers.simulator.errors import SimulatorError
 
 TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
-SMALL = hierarchy.warptiled((64, 64, 16, 32, 4, 4))  # of `check_wavefronts`
 SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds against NumPy
 
 
@@ -61,29 +65,6 @@ def check_floats(WM: int | None, WN: int | None) -> Verdict:
     if fewest == WM + WN:
         return Verdict(True, f"{told} No warp tile with patches of 8 × 8 needs fewer.")
     return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
-
-
-@question("wavefronts_row_by_row", "Wavefronts, row by row")
-def check_wavefronts(answer: float | None) -> Verdict:
-    """Wavefronts of a warp of SMALL at one k, lanes row by row."""
-    costs = {}
-    for name in hierarchy.LANE_MAPS:
-        data = levels_of(hierarchy.with_lane_map(hierarchy.shown(SMALL), name))
-        costs[name] = {tile: one.wavefronts for tile, one in data.loads[0].items()}
-    expected, zigzag = sum(costs["row by row"].values()), sum(costs[ZIGZAG].values())
-    return check_number(
-        answer,
-        expected,
-        unit="wavefronts",
-        because="Lanes i and i ^ 1, and so on along a row, share their row: the load of A is merged. No two neighbours "
-        "share a column, and lanes i and i ^ 2 do not either: the load of B takes all four quarter-warps.",
-        slips=(
-            Slip(zigzag, "That is the zigzag. Row by row, do lanes i and i ^ 2 share a column?"),
-            Slip(costs["row by row"]["Bs"], "That is one of the two loads alone."),
-            Slip(8, "That is both loads without any merging. Do lanes 0 and 1 read the same floats of A?"),
-            Slip(2, "That is the number of loads. A load of 128 bits takes two wavefronts or four."),
-        ),
-    )
 
 
 @question("own_lane_map", "A lane map of your own")
@@ -203,22 +184,110 @@ LANE_MAP = KernelExercise(
 )  # fmt: skip
 
 
+# --- three maps of a warp
+
+LANES = (8, 4)  # rows and columns of lanes
+MAP_NAMES = ("row by row", "column by column", "zigzag")
+
+
+@dataclass(frozen=True)
+class ThreeMaps:
+    """One warp writes each lane's number where the lane stands, in three maps side by side."""
+
+    entry: str = "three_maps"
+    output: str = field(default="P", init=False)
+    scalars: tuple[str, ...] = field(default=(), init=False)
+    tile: tuple[int, int] = field(default=(LANES[0], len(MAP_NAMES) * LANES[1]), init=False)
+    cases: tuple[Case, ...] = (Case({"rows": LANES[0], "columns": len(MAP_NAMES) * LANES[1]}),)
+
+    def prepare(self, case: Case) -> Setup:
+        down, across = LANES
+        lane = np.arange(down * across)
+        places = (
+            (lane // across, lane % across),
+            (lane % down, lane // down),
+            (lane // 2 % down, lane // 2 // down * 2 + lane % 2),
+        )
+        expected = np.empty(self.tile, np.float32)
+        for number, (row, column) in enumerate(places):
+            expected[row, number * across + column] = lane
+        P = np.full(self.tile, np.nan, np.float32)
+        return Setup((1, 1), (down * across,), 0, (P,), P, expected)
+
+    def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        return index
+
+    def as_matrix(self, output: np.ndarray) -> np.ndarray:
+        return output
+
+    def guesses(self) -> Iterator[Guess]:
+        return iter(())
+
+
+def _drawn_maps(kernel: Compiled, problem: ThreeMaps) -> theme.Figure:
+    """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
+    setup = problem.prepare(problem.cases[0])
+    trial.launch(kernel, setup)
+    maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
+    parts = np.split(maps, len(MAP_NAMES), axis=1)
+    return warp_maps_figure(tuple(map(LaneMap, MAP_NAMES, parts)), "Your warp draws itself: where each lane stands")
+
+
+THREE_MAPS = Blank(
+    name="three_maps",
+    notebook="10",
+    title="Write it: three maps of a warp",
+    difficulty=1,
+    task="The 32 lanes of a warp stand in 8 rows of 4. Let every lane write its number where it stands, in three "
+    "maps side by side: row by row, column by column, and in a zigzag.",
+    hints=(
+        "Row by row is the way of a book: the quotient by the length of a row is the row, the remainder the column. "
+        "Column by column is the same with a column's length.",
+        "In the zigzag, number the pairs first: pair lane / 2 goes down two columns at a time. Inside the pair, "
+        "lane % 2 says whether a lane stands on the left or on the right.",
+        "The zigzag's row is lane / 2 % LANES_Y, its column lane / 2 / LANES_Y * 2 + lane % 2. A place of the third "
+        "map is P[row * 3 * LANES_X + 2 * LANES_X + column].",
+    ),
+    problem=ThreeMaps(),
+    picture=_drawn_maps,
+    wrong=(
+        Wrong("rows_of_eight", "Row by row, a row has LANES_X = 4 lanes, not LANES_Y = 8."),
+        Wrong("row_and_column_traded", "Row by row, the quotient is the row and the remainder the column; here they "
+              "trade places."),
+        Wrong("columns_of_four", "Column by column, a column has LANES_Y = 8 lanes, not LANES_X = 4."),
+        Wrong("over_the_first", "The second map begins at column LANES_X of P; here it is drawn over the first one."),
+        Wrong("pairs_below", "That is a zigzag, but one whose pairs stand below each other: lanes 0 and 1 should share "
+              "their row."),
+        Wrong("pairs_in_one_place", "Both lanes of a pair stand in the same place: lane % 2 is missing in the column."),
+        Wrong("columns_not_doubled", "A pair takes two columns: the quotient by LANES_Y must be doubled."),
+        Wrong("lanes_for_pairs", "The pairs go down the rows, so that the row is lane / 2 % LANES_Y; here every lane "
+              "goes one row further."),
+        Wrong("by_columns_again", "The third map is column by column once more: in the zigzag lanes 0 and 1 share "
+              "their row."),
+    ),
+)  # fmt: skip
+
+
+# --- the whole warp tile
+
 WARP_TILE = Blank(
     name="warp_tile",
     notebook="10",
-    title="Write it: the warp's place and the lane's",
-    difficulty=1,
+    title="Write it: a tile for each warp",
+    difficulty=2,
     task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
-    "where a thread's patch begins. Both levels are numbered row by row. Then a warp needs 16 + 32 different "
-    "floats at each k: the goal is at most 48.",
+    "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
+    "16 + 32 different floats at each k: the goal is at most 48. M and N are multiples of 64, K of 8.",
     hints=(
         "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
-        "warp tile. Each is a number that is cut into a row and a column.",
+        "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 07, with A's "
+        "tile transposed.",
         "A row of warp tiles has BN / WN = 2 of them, a row of patches WN / TN = 8. The quotient is the row, the "
-        "remainder the column; then multiply by the size of what you counted.",
-        "warp = thread / 32, lane = thread % 32; warp / (BN / WN) * WM + lane / (WN / TN) * TM is the row. The "
-        "column is "
-        "made of the remainders, times WN and TN.",
+        "remainder the column; then multiply by the size of what you counted. In the loop, "
+        "*reinterpret_cast<const float4 *>(&As[k][row]) is four floats of A at once.",
+        "warp = thread / 32, lane = thread % 32; row = warp / (BN / WN) * WM + lane / (WN / TN) * TM. The column is "
+        "made of the remainders, times WN and TN. Element i of A's tile is in row i / BK at k = i % BK, and belongs "
+        "into As[i % BK][i / BK].",
     ),
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
@@ -234,10 +303,17 @@ WARP_TILE = Blank(
         Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
         Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
         Wrong("warp_forgotten", "All warps compute the same warp tile: the warp's own place is missing."),
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("not_transposed", "Element i of A's tile is in row i / BK, at k = i % BK; a row of the tile of A in "
+              "memory has BK floats, not BM."),
+        Wrong("fragments_traded", "The rows of my patch choose the floats of A, its columns those of B: row belongs to "
+              "As, col to Bs."),
+        Wrong("first_k_alone", "Each k of the tile has floats of its own: As[k] and Bs[k], not As[0] and Bs[0]."),
     ),
 )  # fmt: skip
 
 
 PREDICTIONS = (predict_floats,)
-QUESTIONS = (check_floats, check_wavefronts, check_lane_map)
-EXERCISES = (WARP_TILE, WARP_PLACE, LANE_MAP)
+QUESTIONS = (check_floats, check_lane_map)
+EXERCISES = (THREE_MAPS, WARP_TILE, WARP_PLACE, LANE_MAP)

@@ -11,9 +11,17 @@ from gemm_kernels import get
 from helpers import devices
 from helpers.analysis import landscape
 from helpers.draw import theme
+from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.questions import question
+from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue, written
 from helpers.models.traffic import shared_loads_per_fma
 from helpers.models.tuning import predict as predicted
@@ -343,6 +351,70 @@ def yours(search: Search) -> Search:
     return search if check_search(search).passed else globals()["search"]
 
 
-PREDICTIONS = (predict_legal,)
+# --- a kernel with parameters of its own
+
+PARAMS = ("BM", "BN", "BK", "TM", "TN")
+Setting = tuple[int, int, int, int, int]
+
+
+def entry_of(setting: Setting) -> str:
+    """'sgemm<64, 32, 8, 8, 4>'"""
+    return f"sgemm<{', '.join(map(str, setting))}>"
+
+
+def _problem(setting: Setting) -> Gemm:
+    BM, BN, BK, TM, TN = setting
+    return Gemm(
+        entry_of(setting), (BM // TM * (BN // TN),), (BM, BN), Tiles(BM, BN, BK, TM, TN), scaled=False,
+        shapes=((BM, 2 * BN, 2 * BK), (2 * BM, BN, 3 * BK)),
+    )  # fmt: skip
+
+
+FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
+# Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
+OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
+IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
+
+TUNABLE = Blank(
+    name="tunable",
+    notebook="11",
+    title="Write it: a kernel with five parameters",
+    difficulty=2,
+    task="Make a template of your kernel with a patch for each thread: tile, depth and patch are parameters, and the "
+    "number of threads follows from them. State the rules that they must obey, so that the compiler refuses what "
+    f"cannot work. It is judged as {entry_of(FIRST)} first, then with {len(OTHERS)} other settings and with "
+    f"{len(IMPOSSIBLE)} impossible ones.",
+    hints=(
+        "Every number of notebook 06 that came from 64, 8, 4 or 256 is an expression of the parameters now. Which "
+        "ones were hidden in threadIdx.y and blockDim.x?",
+        "constexpr int THREADS = (BM / TM) * (BN / TN). The block is one line of threads: thread / (BN / TN) is the "
+        "row of a patch, thread % (BN / TN) its column, and loading goes on by THREADS.",
+        'The rules: static_assert(BM % TM == 0, "BM must be a multiple of TM"), the same for BN and TN, and '
+        'static_assert(THREADS <= 1024, "a block has at most 1024 threads").',
+    ),
+    problem=_problem(FIRST),
+    picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
+    goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),
+    judged=Case({"M": 32, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "
+              "patches fill the tile, BM % TM == 0 and BN % TN == 0, a third one that a block has at most 1024 "
+              "threads."),
+        Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
+              "block has at most 1024."),
+        Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
+              "(BM / TM) * (BN / TN)."),
+        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only."),
+        Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
+        Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
+        Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is."),
+        Wrong("four_by_four", "The patch has TM × TN elements, and all of them must be stored, not 4 × 4."),
+    ),
+)  # fmt: skip
+
+
+PREDICTIONS = (predict_legal, predict_unsynchronised, predict_cold, predict_warm, predict_zeros)
 QUESTIONS = (check_keep, check_search, check_configuration)
-EXERCISES = (LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)
+EXERCISES = (TUNABLE, LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)

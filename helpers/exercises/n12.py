@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from gemm_kernels import LADDER, get
 from helpers import devices
+from helpers.analysis import raster, schedule
 from helpers.analysis.ladder import ladder_of, shape_label
-from helpers.exercises.framework import goals
+from helpers.draw import theme
+from helpers.draw.raster import rasters_figure
+from helpers.draw.schedule import schedules_figure
+from helpers.exercises.framework import goals, trial
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
 from helpers.explore import ladder
+from helpers.measure import recordings
+from helpers.simulator import Kernel
 
 KERNEL = get("serpentine")
 DEVICE = devices.DEFAULT
@@ -41,6 +50,17 @@ def shares() -> dict[tuple[int, int, int], float]:
             points = (point for name, point in data.at(shape).items() if name in names)
             best = max(points, key=lambda point: point.gflops)
             found[shape] = best.gflops / best.cublas
+    return found
+
+
+def found_by_search() -> dict[tuple[int, int, int], float]:
+    """Shape -> the best share of cuBLAS at the squares that only the search of notebook 11 has timed."""
+    known = shares()
+    found: dict[tuple[int, int, int], float] = {}
+    for one in recordings.load(DEVICE.name, "finals"):
+        shape = (one.M, one.N, one.K)
+        if shape not in known:
+            found[shape] = max(one.of_cublas, found.get(shape, 0.0))
     return found
 
 
@@ -120,18 +140,10 @@ def check_full(answer: float | None) -> Verdict:
     )
 
 
-def in_groups(rows: int, down: int = TILES[0], along: int = TILES[1]) -> Iterator[tuple[int, int]]:
-    """(row, column) of the tiles in the order of the blocks: `rows` rows of tiles together, column by column."""
-    for first in range(0, down, rows):
-        for column in range(along):
-            for row in range(first, min(first + rows, down)):
-                yield row, column
-
-
 def floats_a_step(rows: int) -> int:
     """Different floats of A and B that the blocks which run first, one on each SM, read at one k."""
     tile_rows, tile_columns = KERNEL.tile
-    running = [tile for _, tile in zip(range(DEVICE.sms), in_groups(rows), strict=False)]
+    running = [tile for _, tile in zip(range(DEVICE.sms), raster.in_groups(rows, *TILES), strict=False)]
     return tile_rows * len({row for row, _ in running}) + tile_columns * len({column for _, column in running})
 
 
@@ -152,17 +164,30 @@ def check_group(rows: int | None) -> Verdict:
     return Verdict(False, f"{told} Another number needs fewer: the running blocks should form nearly a square of C.")
 
 
+# --- which block takes which tile
+
+RUNNING = 16  # blocks of the small GPU in the picture
+
+
+def _drawn_order(kernel: Kernel, problem: Gemm) -> theme.Figure:
+    """The order of the grid beside the learner's, with the panels that the first blocks need."""
+    case = Case({"M": 64, "N": 64, "K": 1})
+    found = raster.recorded(trial.record(kernel, problem.prepare(case)), problem.tile, RUNNING, "your kernel")
+    down, along = found.tiles
+    return rasters_figure((raster.grouped(1, down, along, RUNNING), found), "In which order do blocks take the tiles?")
+
+
 RASTER = Blank(
     name="raster",
     notebook="12",
     title="Write it: another order of the blocks",
     difficulty=2,
     task="Blocks start in the order of their number, row by row of C. Let them take four rows of tiles together "
-    "instead: "
-    "down the first column of the four, then down the next. Every tile must be computed once, also where the last "
-    "group has fewer rows. The goal: the first 16 blocks work on at most 8 different rows and columns of tiles.",
+    "instead: down the first column of the four, then down the next. Every tile must be computed once, also where the "
+    "last group has fewer rows. The goal: the first 16 blocks work on at most 8 different rows and columns of tiles.",
     hints=(
-        "A group is GROUP rows of tiles with all their columns: GROUP * tiles_x blocks.",
+        "The number of a block is blockIdx.y * gridDim.x + blockIdx.x. A group is GROUP rows of tiles with all their "
+        "columns: GROUP * tiles_x blocks.",
         "Inside the group the number grows down a column first: the remainder by the number of rows is the row, the "
         "quotient is the column.",
         "group = number / (GROUP * tiles_x); rows = the smaller of GROUP and tiles_y - group * GROUP; with in_group = "
@@ -170,8 +195,8 @@ RASTER = Blank(
     ),
     problem=Gemm("sgemm", (8, 8), (8, 8), Tiles(BM=8, BN=8), scaled=False,
                  shapes=((32, 64, 4), (48, 40, 3), (8, 64, 5), (64, 8, 2), (72, 24, 6))),
-    picture=ThreadMapOf("C", Case({"M": 48, "N": 40, "K": 1}), "your kernel"),
-    goals=(goals.rows_and_columns_of_tiles(16, (8, 8), 8),),
+    picture=_drawn_order,
+    goals=(goals.rows_and_columns_of_tiles(RUNNING, (8, 8), 8),),
     judged=Case({"M": 64, "N": 128, "K": 1}),
     wrong=(
         Wrong("last_group", "The last group may have fewer than GROUP rows of tiles, and its blocks leave C: divide by "
@@ -185,30 +210,36 @@ RASTER = Blank(
     ),
 )  # fmt: skip
 
+
+# --- who takes which part of k
+
 SLICES = Blank(
     name="slices",
     notebook="12",
     title="Write it: share out k, and add in a fixed order",
     difficulty=2,
-    task="Four groups of 8 × 8 threads compute the same tile of C: each takes a quarter of k, and the first group "
-    "adds the "
-    "four parts in a fixed order, so that the same bits come out every time. M and N are multiples of 8, K of 4.",
+    task="Four groups of 8 × 8 threads compute the same tile of C: each takes a part of k, and the first group adds "
+    "the four parts in a fixed order, so that the same bits come out every time. M and N are multiples of 8; K is any "
+    "number, so the last groups may get fewer products, or none.",
     hints=(
-        "Group z has the k from z * (K / SLICES) up to (z + 1) * (K / SLICES), which is the next group's first one.",
-        "A partial sum is needed by a thread of another group, so it goes through shared memory: parts[z][y][x]. Who "
-        "must wait for whom?",
+        "Let each group take length = K / SLICES, rounded up. Group z begins at z * length, and ends where the next "
+        "one begins, or at K.",
+        "A part is needed by a thread of another group, so it goes through shared memory: parts[z][y][x]. Who must "
+        "wait for whom?",
         "After __syncthreads() the threads with z == 0 add parts[0][y][x] to parts[3][y][x] in a loop and store the "
         "sum.",
     ),
     problem=Gemm("sgemm", (8, 8, 4), (8, 8), Tiles(BM=8, BN=8), scaled=False,
-                 shapes=((16, 24, 32), (8, 16, 8), (24, 8, 4), (16, 16, 100))),
+                 shapes=((16, 24, 32), (8, 16, 9), (24, 8, 5), (16, 16, 101))),
     picture=ThreadMapOf("C", Case({"M": 16, "N": 24, "K": 32}), "your kernel"),
     wrong=(
         Wrong("all_of_k", "Every group adds up all of k: each product is counted four times."),
-        Wrong("slices_of_SLICES", "A slice has K / SLICES products, not SLICES."),
-        Wrong("one_short", "Each slice loses its last k: the loop ends one step too early."),
+        Wrong("slices_of_SLICES", "A group's part has K / SLICES products, not SLICES."),
+        Wrong("rounded_down", "K / SLICES is rounded down, so the last products of K belong to nobody."),
+        Wrong("beyond_k", "The last groups go beyond K: a part ends at K at the latest."),
+        Wrong("one_short", "Each part loses its last k: the loop ends one step too early."),
         Wrong("nobody_waits", "The first group adds parts that others have not stored yet: a barrier belongs between."),
-        Wrong("one_place", "All groups store to parts[0]: each slice needs a place of its own."),
+        Wrong("one_place", "All groups store to parts[0]: each of them needs a place of its own."),
         Wrong("own_part", "Every group stores its own part in C, and the last one stays: nobody adds them."),
         Wrong("first_part", "Only the first part is stored: the others must be added to it."),
         Wrong("everybody_adds", "All groups add to the same element of C at the same time, and only one of them stays. "
@@ -217,6 +248,103 @@ SLICES = Blank(
 )  # fmt: skip
 
 
+# --- equal shares
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Every block notes the pieces of tiles that make up its equal share of all iterations.
+
+    A case's sizes are tiles, steps (iterations of a tile) and blocks.
+    """
+
+    entry: str = "shares"
+    output: str = field(default="P", init=False)
+    scalars: tuple[str, ...] = field(default=(), init=False)
+    tile: tuple[int, int] = field(default=(1, 3), init=False)
+    cases: tuple[Case, ...] = tuple(
+        Case({"tiles": tiles, "steps": steps, "blocks": blocks})
+        for tiles, steps, blocks in ((5, 8, 4), (3, 10, 4), (2, 7, 5), (9, 4, 4), (1, 3, 5))
+    )
+
+    def prepare(self, case: Case) -> Setup:
+        tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
+        shares = [_share(tiles, steps, blocks, block) for block in range(blocks)]
+        most = max(map(len, shares)) + 1
+        expected = np.full((blocks, most, 3), np.nan, np.float32)
+        for block, pieces in enumerate(shares):
+            for number, piece in enumerate(pieces):
+                expected[block, number] = piece.tile, piece.first, piece.last
+        P = np.full_like(expected, np.nan)
+        sizes = tuple(np.int32(size) for size in (tiles, steps, most))
+        return Setup((blocks,), (1,), 0, (*sizes, P), P, expected)
+
+    def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        return index
+
+    def as_matrix(self, output: np.ndarray) -> np.ndarray:
+        return output
+
+    def guesses(self) -> Iterator[Guess]:
+        return iter(())
+
+
+def _share(tiles: int, steps: int, blocks: int, block: int) -> tuple[schedule.Piece, ...]:
+    """The pieces of a block's share: from block · total / blocks on, cut where a tile ends."""
+    total = tiles * steps
+    begin, end = block * total // blocks, (block + 1) * total // blocks
+    cuts = sorted({begin, end, *(tile * steps for tile in range(tiles) if begin < tile * steps < end)})
+    return tuple(
+        schedule.Piece(one // steps, one % steps, one % steps + other - one)
+        for one, other in zip(cuts, cuts[1:], strict=False)
+    )
+
+
+def _drawn_shares(kernel: Kernel, problem: Shares) -> theme.Figure:
+    """Whole tiles above, the learner's shares below, on one axis of time."""
+    case = problem.cases[0]
+    setup = problem.prepare(case)
+    trial.launch(kernel, setup)
+    tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
+    mine = schedule.of_pieces(setup.output, steps, "your kernel: equal shares")
+    return schedules_figure(
+        (schedule.whole_tiles(tiles, steps, blocks), mine),
+        f"{tiles} tiles of {steps} iterations on {blocks} SMs",
+    )
+
+
+SHARES = Blank(
+    name="shares",
+    notebook="12",
+    title="Write it: an equal share for every block",
+    difficulty=2,
+    task="As many blocks as there are SMs stay there and share out all iterations of all tiles equally. Compute a "
+    "block's share, and cut it into pieces where a tile ends: for each piece call multiply(n, tile, first, last).",
+    hints=(
+        "All iterations stand in one row: iteration i belongs to tile i / steps, and is that tile's iteration "
+        "i % steps.",
+        "Go through the share from its beginning: the next piece begins in the tile of the next iteration, and ends "
+        "with this tile or with the share.",
+        "With left = end - next iterations to go, last is the smaller of steps and first + left. Then next += last - "
+        "first.",
+    ),
+    problem=Shares(),
+    picture=_drawn_shares,
+    wrong=(
+        Wrong("rounded_down", "The number of iterations divided by the blocks is rounded down, so the last ones belong "
+              "to nobody: compute where a share begins as block * total / blocks."),
+        Wrong("whole_tiles", "These are whole tiles dealt out in turns, no equal shares: the busiest block still "
+              "decides when all is done."),
+        Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),
+        Wrong("tile_not_left", "A piece ends with the tile or with the share, whichever comes first; here it always "
+              "goes on to the end of its tile."),
+        Wrong("first_from_0", "A piece need not begin with its tile: its first iteration is next % steps."),
+        Wrong("one_place", "All pieces of a block are noted as number 0: count them."),
+        Wrong("last_as_length", "last is where a piece ends in its tile, not how long it is: first + its length."),
+    ),
+)  # fmt: skip
+
+
 PREDICTIONS = (predict_wins,)
 QUESTIONS = (check_share, check_full, check_group)
-EXERCISES = (RASTER, SLICES)
+EXERCISES = (SLICES, RASTER, SHARES)

@@ -11,6 +11,7 @@ from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu, run
 from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, states, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
+from helpers.measure.clocks import record_clocks
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
 from helpers.measure.counters import NoProfiler, record_counters, write_cubins
@@ -346,6 +347,8 @@ def _record_answers(suite: str, options: argparse.Namespace) -> Path:
         return record_golden(kernels, options.folder)
     if suite == "occupancy":
         return record_occupancy(options.folder)
+    if suite == "clocks":
+        return record_clocks(options.folder)
     return record_counters(kernels, options.folder, options.cubins)
 
 

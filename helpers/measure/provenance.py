@@ -58,6 +58,11 @@ def clocks_under_load() -> dict[str, str]:
     return clocks
 
 
+def sm_clock() -> int:
+    """MHz of the SMs at this moment, as nvidia-smi reads it; 0 where it is not to be had."""
+    return int(_nvidia_smi(("clocks.sm",)).get("clocks.sm", "0").split()[0])
+
+
 def code_sha256(kernel: Kernel) -> str:
     """The SHA-256 of a kernel's source without its comments and white space: of what was measured or checked.
 

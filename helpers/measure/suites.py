@@ -164,4 +164,4 @@ SEARCHES = (SEARCH, FINALS)
 CHOICES = "choices"  # of `choose`: the candidates for `gemm_kernels.fastest`
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
 GOLDEN = "golden"
-SUITES = (*TIMED_SUITES, FASTEST, GOLDEN, "occupancy", "counters", "correctness")
+SUITES = (*TIMED_SUITES, FASTEST, GOLDEN, "clocks", "occupancy", "counters", "correctness")

@@ -27,13 +27,6 @@ def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, told):
     assert told in verdict.sentence
 
 
-def test_row_by_row_takes_six_wavefronts_and_known_slips_are_told_apart():
-    assert n10.check_wavefronts(6).passed
-    told = [n10.check_wavefronts(answer).sentence for answer in (4, 8, 2)]
-    assert len(set(told)) == 3
-    assert "zigzag" in told[0] and "without any merging" in told[1]
-
-
 @pytest.mark.parametrize(("formulas", "passed"), [(ZIGZAG, True), (OTHER_ZIGZAG, True), (ROW_BY_ROW, None)])
 def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
     assert n10.check_lane_map(*formulas).passed is passed

@@ -25,16 +25,16 @@ def test_one_step_below_the_smallest_full_size_an_sm_is_idle():
     assert (size - 256) // rows * ((size - 256) // columns) < n12.DEVICE.sms
 
 
-def test_every_order_takes_each_tile_once():
-    for rows in (1, 3, 8, 64):
-        tiles = list(n12.in_groups(rows))
-        assert len(tiles) == len(set(tiles)) == n12.TILES[0] * n12.TILES[1]
-
-
-def test_one_row_at_a_time_is_the_order_of_the_grid():
-    assert list(n12.in_groups(1, 2, 3)) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
-
-
 @pytest.mark.parametrize(("rows", "passed"), [(None, None), (1, False), (4, False), (16, True), (65, False)])
 def test_rows_that_make_the_running_blocks_nearly_square_pass(rows, passed):
     assert n12.check_group(rows).passed is passed
+
+
+def test_the_shares_of_all_blocks_are_all_iterations_once_and_equally_long_to_one():
+    for case in n12.SHARES.problem.cases:
+        tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
+        shares = [n12._share(tiles, steps, blocks, block) for block in range(blocks)]
+        found = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
+        assert found == [(tile, step) for tile in range(tiles) for step in range(steps)]
+        lengths = [sum(piece.steps for piece in share) for share in shares]
+        assert max(lengths) - min(lengths) <= 1

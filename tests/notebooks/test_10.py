@@ -28,9 +28,6 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
     ("call", "before", "after"),
     [
         ("n10.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
-        ("n10.check_wavefronts", "my_answer = None", "my_answer = 6"),
-        ("warp_place.check", "warp_row = warp % (BM / WM)", "warp_row = warp / (BN / WN)"),
-        ("lane_map.check", "lane / 8, lane_x = lane % 8", "lane / 2 % 4, lane_x = lane / 8 * 2 + lane % 2"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
@@ -128,3 +125,19 @@ def test_lane_6_of_warp_3_by_hand_begins_where_the_two_numberings_say():
 def test_the_learner_s_kernel_has_wavefronts_row_by_row():
     loads = levels_of(hierarchy.shown(course.kernel("warp_tile"))).loads[0]
     assert (loads["As"].each, loads["Bs"].each) == (2, 4)
+
+
+def test_the_two_loads_of_the_learner_s_kernel_take_six_wavefronts_as_the_folded_question_says():
+    (told,) = said("10", r"two loads take together at each k\?</summary>(\w+)\.")
+    mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
+    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6
+
+
+def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them():
+    (told,) = (block for block in re.findall(r"```(.*?)```", prose("10")) if "zigzag" in block)
+    digits = [int(one) for one in re.findall(r"\d", told)]
+    maps = [digits[4 * n : 4 * n + 4] + digits[12 + 4 * n : 16 + 4 * n] for n in range(3)]
+    lane = np.arange(8)
+    places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
+    for (row, column), drawn in zip(places, maps, strict=True):
+        assert [drawn.index(number) for number in lane] == (4 * row + column).tolist()

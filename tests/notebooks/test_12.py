@@ -1,17 +1,15 @@
 """Notebook 12: what its prose says of wins, losses and steps is so in the recordings and the counters."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gemm_kernels import LADDER, autotuned, get
-from helpers import compiler
+from helpers.analysis import raster
 from helpers.exercises import n12
 from helpers.measure import recordings
 from helpers.measure.tuning import busy
-from helpers.models.register_banks import banks
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, speeds, suite
 
 SQUARES, OTHERS = suite("ladder"), suite("shapes")
@@ -37,12 +35,7 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call
 
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the ladder's best over cuBLAS, with the squares that only the search has timed."""
-    found = n12.shares()
-    for one in recordings.load(H200.name, "finals"):
-        shape = (one.M, one.N, one.K)
-        if shape not in (*SQUARES.shapes, *OTHERS.shapes):
-            found[shape] = max(one.of_cublas, found.get(shape, 0))
-    return found
+    return n12.shares() | n12.found_by_search()
 
 
 def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
@@ -150,30 +143,32 @@ def test_the_sum_by_hand_is_that_of_its_parts():
 
 
 def test_the_tiles_by_hand_are_numbered_as_the_blank_does_it():
-    (told,) = re.findall(r"```(.*?)```", prose("12"))
-    numbers = [int(one) for one in told.split()]
-    rows = [numbers[8 * row : 8 * row + 8] for row in range(4)]
-    order = [rows[row][4 + column] for row, column in n12.in_groups(2, 4, 4)]
-    assert [one for row in rows for one in row[:4]] == order == list(range(16))
-    assert list(n12.in_groups(2, 4, 4))[11] == said(
-        "12", r"block 11 has the tile in row \d \+ \d = (\d) and column (\d)"
+    order = list(raster.in_groups(2, 4, 4))
+    assert order[11] == said("12", r"block 11 has the tile in row \d \+ \d = (\d) and column (\d)")
+    assert order[6] == said("12", r"block 6 in groups of two rows\? \*\(Row (\d), column (\d)")
+
+
+def test_the_panels_by_hand_are_those_of_the_picture():
+    panels = said(
+        "12", r"need (\d) panel of A and (\d) of B, (\d) together\. On the right they need (\d) \+ (\d) = (\d)\."
     )
-    assert list(n12.in_groups(2, 4, 4))[6] == said("12", r"block 6 in groups of two rows\? \*\(Row (\d), column (\d)")
+    by_row, in_groups = (raster.grouped(rows, 4, 4, running=4).panels for rows in (1, 2))
+    assert panels == (*by_row, sum(by_row), *in_groups, sum(in_groups))
+
+
+def test_the_shares_by_hand_are_those_of_the_blank():
+    rows = re.findall(r"\| (\d) \| iterations (\d+) to (\d+) \| (.*?) \|", prose("12"))
+    assert len(rows) == 3
+    for block, first, last, pieces in rows:
+        share = n12._share(2, 6, 3, int(block))
+        assert sum(piece.steps for piece in share) == int(last) - int(first) + 1 == 4
+        told = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
+        assert told == [(piece.tile, piece.first, piece.last - 1) for piece in share]
 
 
 def test_the_answer_to_the_question_of_rows_is_not_printed_above_it():
     counted = [n12.floats_a_step(rows) for rows in (1, 2, 4, 8)]
     assert min(counted) > n12.CLOSE * n12.floats_a_step(16)
-
-
-def test_the_share_of_conflicts_is_no_time_and_the_log_has_the_time():
-    text = (Path(__file__).parents[2] / "gemm_kernels/cuda/stream_k.md").read_text(encoding="utf-8")
-    assert said("12", r"makes the kernel (\d+) % faster") == (int(re.search(r"\*\*53 387, \+(\d+) %\*\*", text)[1]),)
-    found = {}
-    for name in ("wide_copies", "stream_k"):
-        one = get(name)
-        found[name] = banks(compiler.disassemble(compiler.compile(one.source, one.entry, arch="sm_90"))).share
-    assert found["wide_copies"] < found["stream_k"]
 
 
 def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone():

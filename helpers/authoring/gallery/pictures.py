@@ -277,6 +277,11 @@ PICTURES: tuple[Picture, ...] = (
         ("smaller tiles", _levels(3, hierarchy.ZIGZAG, 2, 17)),
         (TWIN, hierarchy.small_multiples),
     )),
+    Picture("10-lane-maps", "Where does each lane of a warp stand?", (
+        ("three maps", small_pictures.drawn_by("three_maps")),
+        ("pairs below each other", small_pictures.drawn_by("three_maps", "pairs_below")),
+        ("a column too short", small_pictures.drawn_by("three_maps", "columns_of_four")),
+    )),
     Picture("11-tuning", "Where are the good configurations?", (
         ("tiles of the block", _landscape("BM", "BN", "occupancy")),
         ("tiles of the thread", _landscape("TM", "TN", "floats_a_fma")),
@@ -288,6 +293,16 @@ PICTURES: tuple[Picture, ...] = (
         ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
         ("other shapes", _ladder("shapes", (64, 4096, 1024), LADDER[-1].name, "linear")),
         (TWIN, ladder.small_multiples),
+    )),
+    Picture("12-raster", "Which panels do the blocks share that run together?", (
+        ("groups of four rows", small_pictures.drawn_by("raster")),
+        ("whole columns", small_pictures.drawn_by("raster", "whole_columns")),
+        ("along the rows", small_pictures.drawn_by("raster", "along_rows")),
+    )),
+    Picture("12-schedule", "Who multiplies what, and when?", (
+        ("equal shares", small_pictures.drawn_by("shares")),
+        ("split-K", small_pictures.split_k(2, 8, 4)),
+        ("many tiles", small_pictures.split_k(9, 4, 2)),
     )),
     Picture("heat-source", "Which line costs?", (
         ("one element a thread", _heat("naive", "sass")),

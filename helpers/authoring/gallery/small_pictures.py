@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
-from helpers import devices, run
+from helpers import devices, exercises, run
+from helpers.analysis import schedule
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
@@ -24,6 +25,7 @@ from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
 from helpers.draw.patch_places import Block, patch_places_figure
+from helpers.draw.schedule import schedules_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.explore import cpu_loops, first_launch, scheduler
 from helpers.measure import recordings
@@ -51,6 +53,18 @@ def strip(grid: int, block: int, elements: int) -> Draw:
 def strips() -> theme.Figure:
     """Several of them."""
     return first_launch.small_multiples(SCALE)
+
+
+def drawn_by(blank: str, version: str = "solution") -> Draw:
+    """What a blank draws of one of its known kernels."""
+    exercise = exercises.get(blank)
+    return lambda: exercise.show(exercise.marked.version(version))
+
+
+def split_k(tiles: int, steps: int, parts: int) -> Draw:
+    """Tiles on 8 SMs, whole and cut along k."""
+    both = schedule.whole_tiles(tiles, steps, 8), schedule.whole_tiles(tiles, steps, 8, parts)
+    return lambda: schedules_figure(both, f"{theme.plural(tiles, 'tile')} on 8 SMs")
 
 
 def loops(*innermost: str) -> Draw:

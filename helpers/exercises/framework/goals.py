@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gemm_kernels import rules
 from helpers import devices
 from helpers.analysis.order import events_of, reads_before_stores
+from helpers.compiler import CompileError
+from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import Goal, Judged
+from helpers.exercises.framework.problems import Problem
 from helpers.occupancy import occupancy
+from helpers.run import simulated
 from helpers.simulator import Recording
+from helpers.simulator.errors import SimulatorError
 from helpers.simulator.recording.recorded import RecordedLaunch
 from helpers.simulator.recording.trace import Trace
 
@@ -134,6 +140,34 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
         return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
 
     return Goal("rows and columns of C for warp 0", measure, at_most)
+
+
+def right_with(problem: Problem) -> Goal:
+    """How many shapes another instantiation of the template is right for. problem: with its entry."""
+    return Goal(
+        f"shapes of {len(problem.cases)} are right with {problem.entry}",
+        lambda j: _right(j.kernel.compiled.source, problem),
+        len(problem.cases),
+        at_least=True,
+    )
+
+
+def _right(source: str, problem: Problem) -> int:
+    try:
+        kernel = simulated(source, problem.entry)
+        return sum(trial.run(kernel, problem, case).passed for case in problem.cases)
+    except (CompileError, SimulatorError):
+        return 0
+
+
+def refused(entries: Sequence[str]) -> Goal:
+    """How many instantiations that cannot work break a rule which the source states as a static_assert."""
+
+    def measure(j: Judged) -> float:
+        stated = (rules.of(j.kernel.compiled.source, entry) for entry in entries)
+        return sum(rules.broken(one.asserted, params) is not None for one, params in stated)
+
+    return Goal(f"of {len(entries)} impossible settings are refused by a rule", measure, len(entries), at_least=True)
 
 
 def _stores(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:

@@ -1,55 +1,72 @@
 #define T 8
 #define SLICES 4   // groups of T x T threads that share out k
 
-// A block of T x T x SLICES threads computes one T x T tile of C: a C that is too small for many blocks gets more threads
-// this way. Group z takes the k from z * (K / SLICES) on; K is a multiple of SLICES.
+// A block of T x T x SLICES threads computes one T x T tile of C: a C that is too small for many blocks gets more
+// threads this way. threadIdx.z is the number of a thread's group. M and N are multiples of T; K is any number.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
-    __shared__ float parts[SLICES][T][T];   // partial sums: (slice, row, col)
-    const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
-    const int row = blockIdx.y * T + y, col = blockIdx.x * T + x;
-
-    // 1. Add up the products of my slice of k, and keep the sum in parts.   2. Wait.
+    // 1. A place in shared memory for every thread's part of a sum. Which element of C is mine, and in which group?
     // <solution>
+    __shared__ float parts[SLICES][T][T];   // (group, row, col)
+    const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z;
+    const int row = blockIdx.y * T + y;
+    const int col = blockIdx.x * T + x;
+    // <starter>
+    // <end>
+
+    // 2. The groups take equally many k, rounded up; the last ones may get fewer, or none. Where does my part begin,
+    //    and where does it end?
+    // <solution>
+    const int length = (K + SLICES - 1) / SLICES;
+    const int begin = z * length;
+    const int end = begin + length < K ? begin + length : K;
+    // <starter>
+    // <all_of_k>
+    const int begin = 0;
+    const int end = K;
+    // <slices_of_SLICES>
+    const int begin = z * SLICES;
+    const int end = begin + SLICES < K ? begin + SLICES : K;
+    // <rounded_down>
     const int length = K / SLICES;
+    const int begin = z * length;
+    const int end = begin + length;
+    // <beyond_k>
+    const int length = (K + SLICES - 1) / SLICES;
+    const int begin = z * length;
+    const int end = begin + length;
+    // <one_short>
+    const int length = (K + SLICES - 1) / SLICES;
+    const int begin = z * length;
+    const int end = begin + length < K ? begin + length - 1 : K;
+    // <end>
+
+    // 3. Add up the products of these k, and keep the part where the others find it.   4. Wait.
+    // <solution>
     float part = 0.0f;
-    for (int k = z * length; k < (z + 1) * length; ++k) part += A[row * K + k] * B[k * N + col];
+    for (int k = begin; k < end; ++k)
+        part += A[row * K + k] * B[k * N + col];
     parts[z][y][x] = part;
     __syncthreads();
     // <starter>
-    // <all_of_k>
-    float part = 0.0f;
-    for (int k = 0; k < K; ++k) part += A[row * K + k] * B[k * N + col];
-    parts[z][y][x] = part;
-    __syncthreads();
-    // <slices_of_SLICES>
-    float part = 0.0f;
-    for (int k = z * SLICES; k < (z + 1) * SLICES; ++k) part += A[row * K + k] * B[k * N + col];
-    parts[z][y][x] = part;
-    __syncthreads();
-    // <one_short>
-    const int length = K / SLICES;
-    float part = 0.0f;
-    for (int k = z * length; k < (z + 1) * length - 1; ++k) part += A[row * K + k] * B[k * N + col];
-    parts[z][y][x] = part;
-    __syncthreads();
     // <nobody_waits>
-    const int length = K / SLICES;
     float part = 0.0f;
-    for (int k = z * length; k < (z + 1) * length; ++k) part += A[row * K + k] * B[k * N + col];
+    for (int k = begin; k < end; ++k)
+        part += A[row * K + k] * B[k * N + col];
     parts[z][y][x] = part;
     // <one_place>
-    const int length = K / SLICES;
     float part = 0.0f;
-    for (int k = z * length; k < (z + 1) * length; ++k) part += A[row * K + k] * B[k * N + col];
+    for (int k = begin; k < end; ++k)
+        part += A[row * K + k] * B[k * N + col];
     parts[0][y][x] = part;
     __syncthreads();
     // <end>
 
-    // 3. The first group adds the SLICES parts, always in the same order, and stores the sum.
+    // 5. The first group adds the SLICES parts, always in the same order, and stores the sum.
     // <solution>
     if (z == 0) {
         float sum = 0.0f;
-        for (int slice = 0; slice < SLICES; ++slice) sum += parts[slice][y][x];
+        for (int group = 0; group < SLICES; ++group)
+            sum += parts[group][y][x];
         C[row * N + col] = sum;
     }
     // <starter>

@@ -13,46 +13,100 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
     const int a_row = thread / BK, a_k = thread % BK;         // my element of the A tile
 
     float sums[TM] = {};   // (row)
+
+    // For each tile along k:
+    //   1. load my element of each tile;   2. wait;
+    //   3. for each k of the tile: read the element of Bs once, and use it for all TM sums;   4. wait.
+    // <solution>
     for (int k0 = 0; k0 < K; k0 += BK) {
         As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
         Bs[y][x] = B[(k0 + y) * N + tile_col + x];
         __syncthreads();
-        // 1. For each k of the tile: read the element of Bs once, and use it for all TM sums.
-        // <solution>
         for (int k = 0; k < BK; ++k) {
             const float b = Bs[k][x];
             for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
         }
-        // <starter>
-        // <rows_apart>
+        __syncthreads();
+    }
+    // <starter>
+    // <rows_apart>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
         for (int k = 0; k < BK; ++k) {
             const float b = Bs[k][x];
             for (int i = 0; i < TM; ++i) sums[i] += As[y + i][k] * b;
         }
-        // <one_sum>
+        __syncthreads();
+    }
+    // <one_sum>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
         for (int k = 0; k < BK; ++k) {
             const float b = Bs[k][x];
             for (int i = 0; i < TM; ++i) sums[0] += As[y * TM + i][k] * b;
         }
-        // <same_row>
+        __syncthreads();
+    }
+    // <same_row>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
         for (int k = 0; k < BK; ++k) {
             const float b = Bs[k][x];
             for (int i = 0; i < TM; ++i) sums[i] += As[y * TM][k] * b;
         }
-        // <b_from_row>
+        __syncthreads();
+    }
+    // <b_from_row>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
         for (int k = 0; k < BK; ++k) {
             for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * Bs[y][x];
         }
-        // <too_few_k>
+        __syncthreads();
+    }
+    // <too_few_k>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
         for (int k = 0; k < TM; ++k) {
             const float b = Bs[k][x];
             for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
         }
-        // <end>
         __syncthreads();
     }
+    // <no_second_barrier>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
+        }
+    }
+    // <one_row_loaded>
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        As[a_row][a_k] = A[(tile_row + y) * K + k0 + a_k];
+        Bs[y][x] = B[(k0 + y) * N + tile_col + x];
+        __syncthreads();
+        for (int k = 0; k < BK; ++k) {
+            const float b = Bs[k][x];
+            for (int i = 0; i < TM; ++i) sums[i] += As[y * TM + i][k] * b;
+        }
+        __syncthreads();
+    }
+    // <end>
 
-    // 2. Store the TM sums, one below the other.
+    // 5. Store the TM sums, one below the other.
     // <solution>
     for (int i = 0; i < TM; ++i) C[(tile_row + y * TM + i) * N + tile_col + x] = sums[i];
     // <starter>
