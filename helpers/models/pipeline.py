@@ -185,3 +185,45 @@ def _program(pipeline: Pipeline) -> Iterator[_Step]:
             if copies:
                 yield _Step("copy", block, block + ahead, work.copy)
             yield _Step("multiply", _NOTHING if copies else block, block, work.multiply)
+
+
+# --- a few tiles by hand ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A few tiles, as one draws them on a board: a load is one block of time, and so is a multiplication.
+
+    tiles: how many.  load, multiply: units of time for each of them.  buffers: tiles that there is room for.
+    """
+
+    tiles: int
+    load: int
+    multiply: int
+    buffers: int
+
+    @property
+    def loads(self) -> tuple[int, ...]:
+        """When the load of each tile begins: one after the other, and not before its buffer is free."""
+        return self._starts[0]
+
+    @property
+    def products(self) -> tuple[int, ...]:
+        """When the multiplication of each tile begins: when it has arrived, one after the other."""
+        return self._starts[1]
+
+    @property
+    def end(self) -> int:
+        """When the last tile is multiplied."""
+        return self.products[-1] + self.multiply
+
+    @property
+    def _starts(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        loads: list[int] = []
+        products: list[int] = []
+        for tile in range(self.tiles):
+            free = products[tile - self.buffers] + self.multiply if tile >= self.buffers else 0
+            loads.append(max(loads[-1] + self.load if loads else 0, free))
+            done = products[-1] + self.multiply if products else 0
+            products.append(max(loads[-1] + self.load, done))
+        return tuple(loads), tuple(products)
