@@ -74,7 +74,10 @@ class Compiled:
 
     def __str__(self) -> str:
         where = f", kept in {self.place}" if self.place else ""
-        return "\n\n".join(part for part in (f"Compiled: {', '.join(self.names)}{where}.", self.warnings) if part)
+        templates = [name for name in self.names if "<" in name]
+        later = f"A template is compiled when you give its arguments: entry={templates[0]!r}." if templates else ""
+        told = (f"Compiled: {', '.join(self.names)}{where}.", later, self.warnings)
+        return "\n\n".join(part for part in told if part)
 
 
 def cuda(line: str, cell: str) -> None:
@@ -267,6 +270,8 @@ def _keep(name: str, text: str) -> None:
     plain = [one for one in names if "<" not in one]
     try:
         compiled = compiler.compile_module(text, plain, options=OPTIONS) if plain else {}
+        if not plain:  # templates alone: their text is checked all the same
+            compiler.module_variables(text, options=OPTIONS)
     except CompileError as error:
         display(Verdict(False, str(error)))
         return

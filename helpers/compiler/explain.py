@@ -13,7 +13,14 @@ _MAX_ERRORS_SHOWN = 5
 _SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
 _UNDEFINED_FUNCTION = re.compile(r"Unresolved extern function")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "(.*?)"')
-_HOST_CODE = re.compile(r'identifier "((?:cuda[A-Z]|cublas|cudnn|curand|cusparse|std::chrono)\w*)" is undefined')
+_HOST_CODE = re.compile(
+    r'identifier "((?:(?:cuda[A-Z]|cu(?:blas|dnn|rand|sparse)|CU(?:BLAS|DNN|RAND|SPARSE)_|std::chrono)\w*'
+    r'|atoi|atof|fprintf|stderr|stdout|exit|s?rand|fopen|RAND_MAX))" is undefined'
+    r'|namespace "std" has no member "((?:cout|cerr|endl|vector|string|chrono|mt19937|ifstream|ofstream))"'
+)
+_OWN_HEADER = re.compile(
+    r"(?!cu[bd]|mma|cooperative_groups|thrust|nv/|crt/|sm_|device_|vector_|math|nvtx|std)[\w./-]+\.\w+$"
+)
 _MANGLED = re.compile(r"'_Z\w+'")
 _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
@@ -38,14 +45,32 @@ def failed_compilation(
     texts = {filename: source, **headers}
     if any(_PTX_PLACE.search(group[0].message) for group in about_source):
         return CompileError(_assembler_errors(about_source, texts, filename, ptx()))
-    shown = []
+    shown, about_source, of_the_host = [], *_host_code_apart(about_source)
     for error, *notes in about_source[:_MAX_ERRORS_SHOWN]:
         paragraphs = [diagnostics.render(each, texts) for each in (error, *notes)]
         shown.append("\n".join(paragraphs + _hints(error, headers)))
     left = len(about_source) - len(shown)
     if left > 0:
         shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first one is often their cause")
+    if of_the_host:
+        shown.append(
+            f"Host code, too: {_lines(of_the_host)}. Leave out main and every other function that runs on the CPU."
+        )
     return CompileError(_MANGLED.sub(_plain_name, "\n\n".join(shown)))
+
+
+def _host_code_apart(groups: Sequence[list[Diagnostic]]) -> tuple[list[list[Diagnostic]], list[int]]:
+    """(the errors without those that only repeat that there is host code, the lines of these)."""
+    first = next((group for group in groups if _HOST_CODE.search(group[0].message)), None)
+    others = [group for group in groups if group is not first and _HOST_CODE.search(group[0].message)]
+    lines = {group[0].line for group in others if group[0].line is not None}
+    return [group for group in groups if group not in others], sorted(lines)
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """'line 4', 'lines 4, 9, 12, …'"""
+    some = ", ".join(map(str, numbers[:6])) + (", …" if len(numbers) > 6 else "")
+    return f"line{'' if len(numbers) == 1 else 's'} {some}"
 
 
 def _errors_with_notes(found: Sequence[Diagnostic]) -> list[list[Diagnostic]]:
@@ -72,12 +97,18 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
     if _UNDEFINED_FUNCTION.search(error.message):
         return ["    The source declares this function and calls it, but never defines it."]
     if (host := _HOST_CODE.search(error.message)) or "device-side kernel launch" in error.message:
-        what = host[1] if host else "<<< >>>"
+        what = (host[1] or f"std::{host[2]}") if host else "<<< >>>"
         return [
             f"    {what} is host code: to allocate, to copy and to launch is Python's part here. Keep the kernel alone "
             "in the source; gpu.RawModule compiles it, gpu.asarray copies, and calling the kernel launches it."
         ]
-    if missing := _MISSING_HEADER.search(error.message):
+    missing = _MISSING_HEADER.search(error.message)
+    if missing and not headers and _OWN_HEADER.match(missing[1]):
+        return [
+            f"    {missing[1]} is a file of the project that this source comes from, and it is not here. Delete the "
+            "line, and paste what the kernel uses of that file."
+        ]
+    if missing:
         given = f"The headers given are: {', '.join(headers)}. " if headers else ""
         return [
             f"    NVRTC found no {missing[1]}. {given}It compiles device code alone, without the C and C++ standard "

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from helpers.analysis.banks import Cell, SharedAccess
 from helpers.devices import BANKS, WARP, WORD_BYTES
-from helpers.draw import page, theme
+from helpers.draw import marks, page, theme
 
 # CSS pixels
 LEFT, CELL = 86.0, 25.0  # 32 banks of CELL begin at LEFT
@@ -155,6 +155,7 @@ def _board(axes: Axes, access: SharedAccess, colour: str) -> None:
         if waits:  # red and amber are one colour to some readers
             page.outline(axes, _inset(corners, 1.0), theme.INK, 1.8 if height > 12 else 0.8, label=f"frames of {label}")
         _cell_texts(axes, cells, height, theme.ink_on(fill))
+        marks.tell(axes, corners, [_of_cell(cell) for cell in cells])
     _row_numbers(axes, access, rows, height)
 
 
@@ -164,6 +165,15 @@ def _inset(corners: np.ndarray, by: float) -> np.ndarray:
         return corners
     low, high = corners.min(axis=1), corners.max(axis=1)
     return page.boxes(low[:, 0] + by, low[:, 1] + by, *(high - low - 2 * by).T)
+
+
+def _of_cell(cell: Cell) -> str:
+    """'wavefront 2, bank 0: word 128 (byte 512) for lane 1, which waited': what a mark of the board says."""
+    banks = f"bank {cell.bank}" if cell.span == 1 else f"banks {cell.bank} to {cell.bank + cell.span - 1}"
+    word = f"word {theme.thousands(cell.word)} (byte {theme.thousands(cell.word * WORD_BYTES)})"
+    lanes = f"lane {cell.lanes[0]}" if len(cell.lanes) == 1 else f"lanes {', '.join(map(str, cell.lanes))}"
+    waited = ", after a wait for the bank" if cell.turn else ""
+    return f"wavefront {cell.wavefront + 1}, {banks}: {word} for {lanes}{waited}"
 
 
 def _corners(cells: Sequence[Cell], height: float) -> np.ndarray:

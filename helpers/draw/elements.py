@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from helpers.analysis.elements import Strip
-from helpers.draw import page, theme
+from helpers.draw import marks, page, theme
 from helpers.draw.thread_map import TINTS
 
 MOST = 64  # threads or elements side by side: more could not be told apart
@@ -78,14 +78,29 @@ def _strip(axes: Axes, strip: Strip, top: float, step: float) -> None:
     page.text(axes, page.MARGIN, top + 8, strip.label, size=theme.TEXT, color=theme.INK, weight="bold")
     tints = np.array(TINTS)[[1, 0]][np.arange(strip.threads) // strip.block % 2]
     numbers = [n % strip.block for n in range(strip.threads)]
-    _row(axes, "threads", threads_y, step, numbers, tints, strip.idle, theme.WASTE)
+    written, writers = _written(strip)
+    told = [
+        f"thread {thread % strip.block} of block {thread // strip.block}: writes {_named(strip.array, written[thread])}"
+        for thread in range(strip.threads)
+    ]
+    _row(axes, "threads", threads_y, step, numbers, tints, strip.idle, theme.WASTE, told)
     for block in range(strip.blocks):
         left, width = LEFT + block * strip.block * step, strip.block * step
         page.outline(axes, page.boxes(left, threads_y, width, BOX_HEIGHT), theme.INK, 1.4)
         words = f"block {block}" if width > page.text_width("block 00") else str(block)
         page.text(axes, left + width / 2, threads_y - 9, words, ha="center", color=theme.INK)
     tints = np.full(strip.elements, ELEMENT_TINT)
-    _row(axes, strip.array, elements_y, step, range(strip.elements), tints, strip.writers == 0, theme.TROUBLE)
+    _row(
+        axes,
+        strip.array,
+        elements_y,
+        step,
+        range(strip.elements),
+        tints,
+        strip.writers == 0,
+        theme.TROUBLE,
+        [f"{strip.array}[{element}]: written by {_named('thread', writers[element])}" for element in writers],
+    )
     paths = [
         [(LEFT + (thread + 0.5) * step, threads_y + BOX_HEIGHT + 1), (LEFT + (element + 0.5) * step, elements_y - 1)]
         for thread, element in strip.writes.tolist()
@@ -94,11 +109,28 @@ def _strip(axes: Axes, strip: Strip, top: float, step: float) -> None:
     page.lines(axes, paths, colours, 0.6 if (strip.writers > 1).any() else 1.1, label="writes")
 
 
+def _written(strip: Strip) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+    """(the elements that each thread writes, the threads that write each element)."""
+    written: dict[int, list[int]] = {thread: [] for thread in range(strip.threads)}
+    writers: dict[int, list[int]] = {element: [] for element in range(strip.elements)}
+    for thread, element in strip.writes.tolist():
+        written[thread].append(element)
+        writers[element].append(thread % strip.block)
+    return written, writers
+
+
+def _named(name: str, numbers: Sequence[int]) -> str:
+    """'A[3], A[4]', 'thread 3', or 'nothing'."""
+    if name == "thread":
+        return ", ".join(f"thread {number}" for number in numbers) or "no thread"
+    return ", ".join(f"{name}[{number}]" for number in numbers) or "nothing"
+
+
 def _row(
     axes: Axes, name: str, top: float, step: float, numbers: Sequence[int], tints: np.ndarray, bad: np.ndarray,
-    trouble: str,
+    trouble: str, told: Sequence[str],
 ) -> None:  # fmt: skip
-    """Boxes side by side, a number in each; the bad ones hatched."""
+    """Boxes side by side, a number in each; the bad ones hatched. told: what each is, for whoever points at it."""
     page.text(axes, page.MARGIN, top + BOX_HEIGHT / 2, name, color=theme.INK)
     left = LEFT + np.arange(len(tints)) * step
     boxes = page.boxes(left, top, step, BOX_HEIGHT)
@@ -108,6 +140,7 @@ def _row(
     middle = page.boxes(left[bad] + (step - wide) / 2, top + (BOX_HEIGHT - high) / 2, wide, high)
     page.fill(axes, middle, theme.WASTE_FILL)  # the hatching does not cross the number
     page.labels(axes, [str(n) for n in numbers], left + step / 2, top + BOX_HEIGHT / 2, 11.0, theme.INK)
+    marks.tell(axes, boxes, told)
 
 
 def _legend(axes: Axes, strips: Sequence[Strip]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from helpers.draw import page, theme
+from helpers.draw import marks, page, theme
 from helpers.models.latency import NOBODY, Timeline, warps_to_hide
 
 WAITING = "#E6D9EC"  # pale purple: a warp between issue and result
@@ -78,6 +78,9 @@ def _warp(axes: Axes, data: Timeline, warp: int, top: float, row: float, cell: f
     page.fill(axes, page.boxes(left[ready], top, cell, height), theme.FAINT, label=f"warp {warp} ready")
     page.fill(axes, page.boxes(left[issues], top, cell, height), theme.WARP, edge=theme.PAPER, line=0.5,
               label=f"warp {warp} issues")  # fmt: skip
+    for cycles, what in ((issues, "issues"), (waits, "waits for a result"), (ready, "ready, another one issues")):
+        told = [f"warp {warp}, cycle {cycle}: {what}" for cycle in np.flatnonzero(cycles)]
+        marks.tell(axes, page.boxes(left[cycles], top, cell, height), told)
     if row >= 13:
         page.text(axes, page.MARGIN, top + height / 2, f"warp {warp}", color=theme.INK)
     elif warp % 4 == 0:

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from helpers.analysis.access import WarpAccess
 from helpers.devices import FLOAT_BYTES, LINE_BYTES, SECTOR_BYTES, WARP
-from helpers.draw import page, theme
+from helpers.draw import marks, page, theme
 
 # CSS pixels; y runs down
 BREAK = 5.0  # between sectors that are not neighbours in memory
@@ -136,6 +136,7 @@ def _lanes(axes: Axes, access: WarpAccess, top: float) -> None:
         left = _lane_left(lanes)
         page.fill(axes, page.boxes(left, top, LANE, BAR_HEIGHT), fill, edge=edge, line=0.8)
         page.labels(axes, [str(lane) for lane in lanes], left + LANE / 2, middle, NUMBER, ink)
+        marks.tell(axes, page.boxes(left, top, LANE, BAR_HEIGHT), [_of_lane(access, lane) for lane in lanes])
     page.text(axes, _lane_left(np.array(0)) - 8, middle, "lanes of the warp", ha="right")
 
 
@@ -147,6 +148,25 @@ def _cells(axes: Axes, access: WarpAccess, ribbon: Ribbon, top: float, colour: s
     used = page.boxes(words, top, SECTOR * access.width / SECTOR_BYTES, RIBBON_HEIGHT)
     page.fill(axes, used, colour, edge=theme.PAPER, line=0.3, label="used")
     page.outline(axes, sectors, theme.INK, 0.9, label="sectors")
+    marks.tell(axes, sectors, [_of_sector(access, int(start)) for start in ribbon.starts])
+
+
+def _of_lane(access: WarpAccess, lane: int) -> str:
+    """'lane 3: load of A at bytes 12 to 15, float 3 of A': what a mark of the warp says."""
+    if not access.active[lane]:
+        return f"lane {lane} takes no part"
+    first = int(access.offset[lane])
+    where = f"bytes {theme.thousands(first)} to {theme.thousands(first + access.width - 1)}"
+    return f"lane {lane}: {access.name} at {where}, float {theme.thousands(first // FLOAT_BYTES)} of {access.array}"
+
+
+def _of_sector(access: WarpAccess, start: int) -> str:
+    """'bytes 0 to 31 of A, wanted by lane 0'."""
+    inside = (access.offset + access.width > start) & (access.offset < start + SECTOR_BYTES) & access.active
+    lanes = np.flatnonzero(inside)
+    who = f"lane {lanes[0]}" if len(lanes) == 1 else f"{len(lanes)} lanes, {lanes[0]} to {lanes[-1]}"
+    last = theme.thousands(start + SECTOR_BYTES - 1)
+    return f"a sector: bytes {theme.thousands(start)} to {last} of {access.array}, wanted by {who}"
 
 
 def _rays(axes: Axes, access: WarpAccess, ribbon: Ribbon, top: float, colour: str) -> None:

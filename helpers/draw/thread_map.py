@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 
 from helpers.analysis.thread_map import NOBODY, ThreadMap
 from helpers.devices import WARP
-from helpers.draw import page, theme
+from helpers.draw import marks, page, theme
 
 TINTS = ("#E9DFEF", "#D3BEDF", "#C3A6D3")  # purples for the warps that are not selected: neighbours differ
 OTHER_BLOCK = "#EEEEEE"
@@ -242,6 +242,13 @@ def _block_names(
     page.labels(axes, names, x, y, size, theme.INK, label="blocks")
 
 
+def _of_cell(data: ThreadMap, row: int, column: int) -> str:
+    """'C[3, 5]: thread (5, 3) of block (0, 0), lane 21 of warp 1': what a mark under the glass says."""
+    block, thread = int(data.owner_block[row, column]), int(data.owner_thread[row, column])
+    who = f"thread {theme.index(data.thread_index(thread))} of block {theme.index(data.block_index(block))}"
+    return f"{data.array}[{row}, {column}]: {who}, lane {thread % WARP} of warp {thread // WARP}"
+
+
 def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, columns: slice) -> None:
     """The cells under the magnifying glass, the numbers of the selected warp's lanes, the selected thread's element."""
     warp = thread // WARP
@@ -265,6 +272,9 @@ def _glass(axes: Axes, data: ThreadMap, block: int, thread: int, rows: slice, co
     numbers = [str(int(owner_thread[row, col]) % WARP) for row, col in lanes]
     x, y = GLASS_X + (lanes[:, 1] + 0.5) * CELL, GLASS_Y + (lanes[:, 0] + 0.5) * CELL
     page.labels(axes, numbers, x, y, 8.5, theme.PAPER, label="lanes")
+    cells = np.argwhere(owner_block != NOBODY)
+    corners = page.boxes(GLASS_X + cells[:, 1] * CELL, GLASS_Y + cells[:, 0] * CELL, CELL, CELL)
+    marks.tell(axes, corners, [_of_cell(data, rows.start + row, columns.start + column) for row, column in cells])
 
     page.text(axes, GLASS_X, GLASS_Y - 12, _range("columns", columns), color=theme.INK)
     page.text(axes, GLASS_X - 10, GLASS_Y + 2, _range("rows", rows), color=theme.INK, rotation=90, va="top", ha="right")

@@ -18,10 +18,11 @@ from helpers.analysis.tile_phases import Race, TilePhases, phases_of
 from helpers.draw import theme
 from helpers.draw.race import race_figure
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
+from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
 from helpers.explore.tile_phases import TILES, shown
-from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
+from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.simulator.sanitizer.checks import Finding
 
 BARRIER = "__syncthreads();"
@@ -126,7 +127,7 @@ class BarrierExplorer(LiveExplorer):
         self.own = choice.own
         self.removed = choice_buttons("barriers", REMOVED, choice.removed)
         self.tile = choice_slider("tile", [(f"T = {size}", size) for size in TILES], choice.tile)
-        self.phase = number_slider("phase", choice.phase)
+        self.phase = time_slider("phase", choice.phase)
         self.phase.value = choice.phase
         rows = [[labelled("barriers", self.removed)], [self.phase] if self.own else [self.tile, self.phase]]
         super().__init__("Explorer: a tiled kernel with a barrier taken out.", rows, FIGURE_HEIGHT)

@@ -19,6 +19,7 @@ from helpers.devices import FLOAT_BYTES, LINE_BYTES, WARP
 from helpers.draw import theme
 from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
+from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, taken
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
@@ -106,7 +107,7 @@ class CoalescingExplorer(LiveExplorer):
         self.block_y = choice_slider("threads along y", sorted({*BLOCK_DIMS, block[1]}), block[1])
         self.width = choice_slider("matrix width", sorted({*WIDTHS, width}), width)
         self.warp = number_slider("warp", 0)
-        self.k = number_slider("k", SHORT_K - 1)
+        self.k = time_slider("k", SHORT_K - 1)
         self.measure = ipywidgets.Button(description="Measure here", layout={"width": "140px"})
         self.measure.on_click(lambda _: self.measure_here())
         rows = [[labelled("x is", self.kernel), self.width], [self.block_x, self.block_y], [self.warp, self.k]]
@@ -155,7 +156,7 @@ class StepExplorer(LiveExplorer):
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
-        self.k = number_slider("k", launch.shape[2] - 1)
+        self.k = time_slider("k", launch.shape[2] - 1)
         super().__init__(f"Explorer: step k of {launch.name}.", [[self.k]], FIGURE_HEIGHT)
 
     def draw(self) -> tuple[theme.Figure, str]:

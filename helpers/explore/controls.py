@@ -15,6 +15,9 @@ import traitlets
 
 from helpers.explore.widgets import number_slider
 
+PLAY_MS = 400  # from a step to the next
+PLAY_WIDTH = 108
+
 
 def range_slider(label: str, smallest: int, largest: int, value: int, step: int = 1) -> ipywidgets.IntSlider:
     """A slider over smallest … largest: Tab reaches it, the arrow keys move it by `step`."""
@@ -22,6 +25,32 @@ def range_slider(label: str, smallest: int, largest: int, value: int, step: int 
     slider.value = value
     slider.min, slider.step = smallest, step
     return slider
+
+
+class TimeSlider(ipywidgets.IntSlider):
+    """A slider over steps that follow each other in time. `played` puts the buttons beside it that let it run."""
+
+
+def time_slider(label: str, largest: int) -> TimeSlider:
+    """A slider over the steps 0 … largest of a loop; an explorer puts a button beside it that plays them."""
+    like = number_slider(label, largest)
+    return TimeSlider(
+        description=label, min=0, max=largest, value=0, style=like.style, layout={"width": like.layout.width}
+    )
+
+
+def played(slider: TimeSlider) -> ipywidgets.HBox:
+    """A slider with the buttons that let it run, halt, and go back to its start, a step each `PLAY_MS`."""
+    buttons = ipywidgets.Play(
+        min=slider.min, max=slider.max, value=slider.value, step=slider.step, interval=PLAY_MS, show_repeat=False,
+        layout={"width": f"{PLAY_WIDTH}px"},
+    )  # fmt: skip
+    ipywidgets.jslink((slider, "value"), (buttons, "value"))
+    ipywidgets.dlink((slider, "max"), (buttons, "max"))
+    ipywidgets.dlink((slider, "disabled"), (buttons, "disabled"))
+    width = int(slider.layout.width.removesuffix("px"))
+    slider.layout.width = f"{width - PLAY_WIDTH - 4}px"
+    return ipywidgets.HBox([slider, buttons], layout={"width": f"{width}px"})
 
 
 class ChoiceList(ipywidgets.Dropdown):

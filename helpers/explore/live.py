@@ -12,7 +12,7 @@ from helpers.analysis import CannotTell
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.explore import frames
-from helpers.explore.controls import ChoiceList, stepped
+from helpers.explore.controls import ChoiceList, TimeSlider, played, stepped
 from helpers.explore.frames import Frame, Frames, Idle
 from helpers.explore.widgets import Explorer, Stage
 from helpers.measure.recordings import NoRecording
@@ -55,13 +55,14 @@ class LiveExplorer(Explorer):
         stage: in place of one that shows a Figure.
         """
         self.controls = tuple(control for row in rows for control in _with_values(row))
-        shown = [[stepped(one) if isinstance(one, ChoiceList) else one for one in row] for row in rows]
+        shown = [[_with_buttons(one) for one in row] for row in rows]
         super().__init__(what, shown, stage or Stage(height))
         self._settling = False
         self._frames = Frames()
         self._ready: set[Hashable] = set()  # what has been compiled and run
         self._idle = Idle()
         self._ahead: LiveExplorer | None = None
+        self._still: set[ipywidgets.Widget] = set()  # sliders that have but one place
         for control in self.controls:
             control.observe(self._moved, names="value")
         self.update()
@@ -91,6 +92,7 @@ class LiveExplorer(Explorer):
             elif setting not in self._frames:
                 self.stage.begin()
             self._show(self._frame(setting))
+            self._switch_off_what_has_one_place()
         except KeyboardInterrupt:
             self.stage.say(INTERRUPTED)
         finally:
@@ -107,6 +109,17 @@ class LiveExplorer(Explorer):
             yield
         finally:
             self._settling = before
+
+    def _switch_off_what_has_one_place(self) -> None:
+        """A slider from 0 to 0 could be dragged and would change nothing."""
+        for control in self.controls:
+            if control.has_trait("max"):
+                if control.min == control.max:
+                    control.disabled = True
+                    self._still.add(control)
+                elif control in self._still:
+                    control.disabled = False
+                    self._still.discard(control)
 
     def _is_slow(self) -> bool:
         return not self._ready.issuperset(self.needs())
@@ -182,6 +195,12 @@ class LiveExplorer(Explorer):
         ahead._frames, ahead._ready = self._frames, self._ready
         self._ahead = ahead
         return ahead
+
+
+def _with_buttons(control: ipywidgets.Widget) -> ipywidgets.Widget:
+    if isinstance(control, ChoiceList):
+        return stepped(control)
+    return played(control) if isinstance(control, TimeSlider) else control
 
 
 def _with_values(widgets: Sequence[ipywidgets.Widget]) -> Iterator[ipywidgets.Widget]:

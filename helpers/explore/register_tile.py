@@ -14,6 +14,7 @@ from helpers.analysis.register_tile import tile_of
 from helpers.analysis.resources import resources_of
 from helpers.draw import theme
 from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, register_tiles_figure
+from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider, number_slider
@@ -79,8 +80,8 @@ class RegisterTileExplorer(LiveExplorer):
         self.own = own
         self.sizes = {name: choice_slider(name, options, sizes[name]) for name, options in SIZES.items()}
         self.thread = number_slider("thread", 0)
-        self.k = number_slider("step k", 0)
-        self.move = number_slider("reads and FMAs", 0)
+        self.k = time_slider("step k", 0)
+        self.move = time_slider("reads and FMAs", 0)
         s = self.sizes
         rows = [[self.k, self.move], [self.thread]]
         if own is None:

@@ -14,6 +14,7 @@ from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
 from helpers.analysis.tile_phases import phases_of
 from helpers.draw import theme
 from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure, tile_sizes_figure
+from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, multiplication
 from helpers.explore.widgets import choice_slider, number_slider
@@ -51,7 +52,7 @@ class TilePhasesExplorer(LiveExplorer):
 
     def __init__(self, launches: Sequence[tuple[str, Launch]], first: Launch) -> None:
         self.launch = choice_slider("tile", launches, first)
-        self.phase = number_slider("phase", 0)
+        self.phase = time_slider("phase", 0)
         self.thread = number_slider("thread", 0)
         rows = [[self.launch, self.phase], [self.thread]]
         super().__init__("Explorer: the phases of a tiled kernel.", rows, FIGURE_HEIGHT)

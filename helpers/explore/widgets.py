@@ -18,6 +18,14 @@ from helpers.draw import marks, theme
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
 _LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
 _HALF = {"width": "400px"}  # two sliders beside each other
+_COLUMN = "412px"
+# ipywidgets gives a slider over values another margin than one over numbers, and another place to what it reads.
+_ONE_GRID = """<style>
+.gemm-explorer .widget-hslider .slider-container { margin: 0 10px !important; }
+.gemm-explorer .widget-hslider .widget-readout { margin: 0 !important; width: 76px; min-width: 76px; height: 28px;
+  line-height: 28px; padding: 0; text-align: center; }
+.gemm-explorer .widget-hslider { margin: 2px !important; align-items: center; }
+</style>"""
 _SPINNER = (  # in the page's own text colour, on a light page and on a dark one
     '<svg width="15" height="15" viewBox="0 0 16 16" style="vertical-align: -2px; margin-right: 8px" fill="none" '
     'stroke="currentColor" stroke-width="2.4"><path d="M8 2a6 6 0 1 1-6 6"><animateTransform attributeName="transform" '
@@ -43,14 +51,10 @@ class Stage(ipywidgets.VBox):
 
     def __init__(self, height: int) -> None:
         width = round(theme.WIDTH * theme.CSS_DPI)
-        self.picture = ipywidgets.Image(format="png", layout={"width": f"{width}px", "max_width": "100%"})
+        shown = {"width": f"{width}px", "max_width": "100%", "margin": "0"}
+        self.picture = ipywidgets.Image(format="png", layout=shown)
         # No height of its own: it lies over the picture, which comes next.
-        self.overlay = ipywidgets.HTML(
-            layout={
-                "width": f"{width}px", "max_width": "100%", "height": "0px", "min_height": "0px", "margin": "0",
-                "overflow": "visible",
-            }
-        )  # fmt: skip
+        self.overlay = ipywidgets.HTML(layout={**shown, "height": "0px", "min_height": "0px", "overflow": "visible"})
         self.sentence = ipywidgets.HTML(layout={"width": f"{width}px", "max_width": "100%", "display": "none"})
         self.note = ipywidgets.HTML(layout={"height": "28px"})
         self.busy = ipywidgets.HTML(layout={"height": "24px", "margin": "0 0 0 12px"})
@@ -103,8 +107,16 @@ class Explorer(ipywidgets.VBox):
     """Controls above a stage. Where there are no widgets, in a stored notebook or on the web, it is a line of text."""
 
     def __init__(self, what: str, controls: Sequence[Sequence[ipywidgets.Widget]], stage: Stage) -> None:
-        rows = [ipywidgets.HBox(list(row), layout={"flex_flow": "row wrap", "grid_gap": "0 12px"}) for row in controls]
-        super().__init__([*rows, stage])
+        rows = [
+            ipywidgets.HBox(
+                [ipywidgets.Box([control], layout={"min_width": _COLUMN, "flex": "0 0 auto"}) for control in row],
+                layout={"flex_flow": "row wrap"},
+            )
+            for row in controls
+        ]
+        look = ipywidgets.HTML(_ONE_GRID, layout={"height": "0px", "min_height": "0px", "margin": "0"})
+        super().__init__([look, *rows, stage])
+        self.add_class("gemm-explorer")
         self.what = what
         self.stage = stage
 

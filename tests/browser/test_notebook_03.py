@@ -94,6 +94,11 @@ def test_a_prediction_is_answered_after_commit_by_keyboard(page):
     page.keyboard.press("Enter")
     expect(cell.get_by_text("The answer is 32")).to_be_visible()
     expect(picture).to_be_visible()
+    again = cell.get_by_role("button", name="Try again")
+    again.focus()
+    page.keyboard.press("Enter")
+    expect(picture).to_be_hidden()
+    expect(cell.get_by_text("The answer is 32")).to_have_count(0)
     expect(commit).to_be_disabled()
 
 

@@ -200,3 +200,27 @@ def test_a_message_without_a_caret_still_shows_the_line():
     assert diagnostics.render(found, {"kernel.cu": "one\n  two\n"}) == (
         "kernel.cu:2: error: something is wrong\n    2 |   two"
     )
+
+
+HOST = """__global__ void k(float *x) { x[0] = 1.0f; }
+int main() {
+    float *d;
+    cudaMalloc(&d, 4);
+    k<<<1, 1>>>(d);
+    cudaFree(d);
+    std::cout << "done";
+}
+"""
+
+
+def test_host_code_is_told_once_and_its_other_lines_are_named_together():
+    told = message("#include <iostream>\n" + HOST)
+    assert told.count("is host code: to allocate, to copy and to launch is Python's part here") <= 2  # and <<< >>>
+    assert 'identifier "cudaMalloc" is undefined' in told and '"cudaFree"' not in told
+    assert "Host code, too: lines 7, 8. Leave out main and every other function that runs on the CPU." in told
+
+
+def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
+    told = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
+    assert "utils/common.h is a file of the project that this source comes from" in told
+    assert "NVRTC found no" not in told

@@ -38,12 +38,16 @@ def test_a_prediction_reveals_its_answer_all_reasons_and_its_picture_when_it_is_
     assert question.picture.value == "" and question.feedback.value == ""
     question.options.value = wrong
     question.button.click()
-    assert question.committed == wrong and question.button.disabled and question.options.disabled
+    assert question.committed == wrong and question.options.disabled
     text = question.feedback.value
     assert f"The answer is {question.answer}:" in text
     assert text.count("<br>") >= len(question.reasons) - 2
     assert (PNG in question.picture.value) is ((number, make.__name__) not in WITHOUT_PICTURE)
     assert (question.picture.layout.display != "none") is ((number, make.__name__) not in WITHOUT_PICTURE)
+    assert question.button.description == "Try again"
+    question.button.click()
+    assert (question.committed, question.options.value, question.feedback.value) == (None, None, "")
+    assert question.button.disabled and not question.options.disabled and question.picture.layout.display == "none"
 
 
 @pytest.mark.parametrize("number", PREDICTIONS)

@@ -64,7 +64,8 @@ def test_switches_report_the_pressed_names_in_their_order():
 def test_every_list_of_an_explorer_has_its_buttons():
     explorer = Lists()
     assert explorer.controls == (explorer.letter,)
-    beside = [child for child in explorer.children[0].children[0].children if child is not explorer.letter]
+    (cell,) = explorer.children[1].children
+    beside = [child for child in cell.children[0].children if child is not explorer.letter]
     beside[1].click()
     assert explorer.letter.value == "B"
 

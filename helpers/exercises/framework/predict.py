@@ -16,6 +16,7 @@ WIDTH = f"{round(theme.WIDTH * theme.CSS_DPI)}px"
 
 class Prediction(ipywidgets.VBox):
     """A question with options. `commit()` is what the button does; `committed` is the option that was chosen, or None.
+    After a commitment the button offers a second try, `again()`: the question as it was, without answer and picture.
 
     Nothing waits for it: a notebook that runs without a person goes on. Nothing is drawn before the commitment.
     """
@@ -36,13 +37,12 @@ class Prediction(ipywidgets.VBox):
             options=[(str(option), option) for option in reasons], value=None, layout={"width": "max-content"}
         )
         self.button = ipywidgets.Button(description="Commit", layout={"width": "120px"}, disabled=True)
-        # Room for a line of each option, so that the page hardly moves when they appear.
-        self.feedback = ipywidgets.HTML(layout={"min_height": f"{28 * len(self.reasons)}px", "width": WIDTH})
+        self.feedback = ipywidgets.HTML(layout={"width": WIDTH})
         self.picture = ipywidgets.HTML(layout={"width": WIDTH, "max_width": "100%", "display": "none"})
         heading = ipywidgets.HTML(f'<div style="line-height: 1.5"><b>Predict.</b> {html.escape(question)}</div>')
         super().__init__([heading, self.options, self.button, self.feedback, self.picture])
         self.options.observe(self._chosen, names="value")
-        self.button.on_click(lambda _: self.commit())
+        self.button.on_click(lambda _: self.commit() if self.committed is None else self.again())
 
     def commit(self) -> None:
         """Take the chosen option as the prediction: it stands, and the answer, all reasons and the picture appear.
@@ -54,11 +54,21 @@ class Prediction(ipywidgets.VBox):
             self.feedback.value = "Choose one of the options first."
             return
         self.committed = chosen
-        self.options.disabled = self.button.disabled = True
+        self.options.disabled = True
+        self.button.description = "Try again"
         self.feedback.value = self._feedback(chosen)
         if self._draw is not None:
             self.picture.value = self._draw().html()
             self.picture.layout.display = ""
+
+    def again(self) -> None:
+        """Take the commitment back, for whoever comes to the question a second time."""
+        self.committed = None
+        self.options.disabled = False
+        self.options.value = None
+        self.button.description = "Commit"
+        self.feedback.value = ""
+        self.picture.layout.display = "none"
 
     def _feedback(self, chosen: Any) -> str:
         """The chosen option first, then the answer if that is another, then why the others are none."""
