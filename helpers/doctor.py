@@ -243,13 +243,13 @@ def _simulator() -> Finding:
 
 
 def _engine() -> str:
-    """Whether the compiled parts of the simulator can be used here."""
+    """Which engine executes machine code here."""
     from helpers import native
 
     try:
-        return f"Its compiled parts are here, {native.describe('engine')}."
+        return f"Its engine is the compiled one, {native.describe('engine')}."
     except native.NoLibrary as why:
-        return f"Its compiled parts cannot be used: {why}"
+        return f"Its engine is the slower one, in NumPy: {why}"
 
 
 def _gpu() -> Finding:

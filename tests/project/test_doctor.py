@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import compiler, doctor, gpu
+from helpers import compiler, doctor, gpu, native
 from helpers.compiler import cache
 from helpers.doctor import BROKEN, NOT_HERE, WORKS, Finding, Report
 from helpers.measure import recordings
@@ -82,6 +82,12 @@ def test_a_setting_that_cannot_be_satisfied_is_answered_by_the_doors_own_sentenc
 def test_a_wrong_result_of_the_simulator_is_noticed(monkeypatch):
     monkeypatch.setattr(doctor, "PROBE", doctor.PROBE.replace("+ 1.0f", "+ 2.0f"))
     assert finding("simulator").state == BROKEN
+
+
+def test_the_engine_is_named_and_why_it_is_not_the_compiled_one(monkeypatch):
+    assert "Its engine is the compiled one, " in finding("simulator").found
+    monkeypatch.setenv(native.ENVIRONMENT_VARIABLE, "off")
+    assert finding("simulator").found.endswith("Its engine is the slower one, in NumPy: GEMM_COURSE_NATIVE=off.")
 
 
 def test_a_missing_disassembler_is_no_failure(monkeypatch):

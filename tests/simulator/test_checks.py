@@ -9,6 +9,7 @@ import pytest
 import gemm_kernels
 from gemm_kernels.ladder import LADDER, VECTORS
 from helpers import simulator
+from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Epoch
@@ -431,6 +432,7 @@ def test_arrays_too_large_to_be_watched_are_named(monkeypatch):
 
 def test_a_log_without_a_barrier_is_cut_and_the_report_says_so(monkeypatch):
     monkeypatch.setattr(shared_checks, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(compiled, "library", lambda: None)  # the compiled engine keeps no log
     function = kernel(
         "int n, int *y",
         "__shared__ volatile int s[32];\ns[threadIdx.x] = 0;\n"

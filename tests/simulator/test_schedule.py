@@ -1,9 +1,12 @@
 """Threads that wait for others in a loop: they must let them run (CUDA guide, 'Independent Thread Scheduling')."""
 
+import time
+
 import numpy as np
 import pytest
 
 from helpers import simulator
+from helpers.simulator.engine import compiled
 
 LEVELS = ("sass", "ptx")
 
@@ -105,3 +108,97 @@ def test_a_loop_that_nobody_ends_is_still_reported(level):
     source = 'extern "C" __global__ void endless(volatile int *flag) { if (threadIdx.x) while (!*flag) { } }'
     with pytest.raises(simulator.StepLimitExceeded), simulator.sanitize(max_instructions=20_000):
         launch(level, source, "endless", 2, 64, np.zeros(1, np.int32))
+
+
+GRID_BARRIER = """
+__device__ volatile int arrived;
+extern "C" __global__ void meet(int *total, int rounds) {
+    for (int round = 1; round <= rounds; ++round) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd((int *)&arrived, 1);
+            while (arrived < round * (int)gridDim.x) { }
+        }
+        __syncthreads();
+        atomicAdd(total, 1);
+    }
+}"""
+
+LOOK_BACK = """
+__device__ volatile int ready[256], prefix[256];
+extern "C" __global__ void scan(const int *x, int *y) {
+    if (threadIdx.x == 0) {
+        int sum = x[blockIdx.x];
+        if (blockIdx.x) { while (!ready[blockIdx.x - 1]) { } __threadfence(); sum += prefix[blockIdx.x - 1]; }
+        prefix[blockIdx.x] = y[blockIdx.x] = sum;
+        __threadfence();
+        ready[blockIdx.x] = 1;
+    }
+}"""
+
+NEVER_SET = """
+extern "C" __global__ void wait_for_nobody(volatile int *flag) {
+    if (blockIdx.x == 3) return;
+    while (!*flag) { }
+}"""
+
+COUNTING = """
+extern "C" __global__ void count_for_ever(volatile int *flag) {
+    int n = 0;
+    while (!flag[0]) ++n;
+    flag[1] = n;
+}"""
+
+
+def machine_code(source: str, name: str, grid: int, block: int, *arguments) -> None:
+    """Launch by the compiled engine; TOOK gets the seconds of processor time."""
+    function = simulator.RawModule(code=source).get_function(name)
+    assert function.prepared("sass").machine is not None
+    with simulator.record(level="sass", checks="off"):
+        started = time.process_time()
+        try:
+            function((grid,), (block,), arguments)
+        finally:
+            TOOK.append(time.process_time() - started)
+
+
+TOOK: list[float] = []
+compiled_engine = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
+
+
+@compiled_engine
+def test_as_many_blocks_as_the_device_holds_meet_at_a_barrier_of_the_grid():
+    total = np.zeros(1, np.int32)
+    machine_code(GRID_BARRIER, "meet", 132, 256, total, np.int32(3))
+    assert total[0] == 3 * 132 * 256
+
+
+@compiled_engine
+def test_more_blocks_than_the_device_holds_wait_for_ever_which_is_said():
+    with pytest.raises(simulator.StepLimitExceeded, match=r"threads wait for ever: .* for arrived to change"):
+        machine_code(GRID_BARRIER, "meet", 20_000, 256, np.zeros(1, np.int32), np.int32(1))
+
+
+@compiled_engine
+def test_each_block_of_a_scan_waits_for_the_one_before_it():
+    x, y = np.arange(256, dtype=np.int32), np.zeros(256, np.int32)
+    machine_code(LOOK_BACK, "scan", 256, 64, x, y)
+    assert y.tolist() == np.cumsum(x).tolist()
+
+
+@compiled_engine
+def test_threads_that_wait_for_nobody_are_named_with_what_they_wait_for():
+    with pytest.raises(simulator.StepLimitExceeded) as caught:
+        machine_code(NEVER_SET, "wait_for_nobody", 16, 128, np.zeros(1, np.int32))
+    text = str(caught.value)
+    assert "thread (0, 0, 0) of block (0, 0, 0) and 31 more of its warp at line 4, for flag to change" in text
+    assert "line 4: while (!*flag) { }" in text and caught.value.line == 4
+    assert TOOK[-1] < 1
+
+
+@compiled_engine
+def test_a_waiting_loop_that_counts_is_reported_in_a_second():
+    with pytest.raises(simulator.StepLimitExceeded, match="still running after 1,000,000 instructions"):
+        machine_code(COUNTING, "count_for_ever", 64, 256, np.zeros(2, np.int32))
+    assert TOOK[-1] < 1

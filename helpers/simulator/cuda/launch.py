@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from helpers import devices
+from helpers.occupancy import occupancy
 from helpers.simulator.cuda.arguments import pack_arguments
 from helpers.simulator.cuda.settings import Settings
+from helpers.simulator.engine import compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch
@@ -106,7 +109,8 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     try:
         if settings.recording is None:
             recorded = None
-            replace(run, observers=together(checker)).run()
+            if not _compiled(kernel, run, checker, False, frozenset()):
+                replace(run, observers=together(checker)).run()
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
             captured = Captured(run, kernel.compiled, geometry.shared_mem)
@@ -127,22 +131,47 @@ def _recorded(
     kernel: Kernel, geometry: Geometry, run: Launch, checker: Checker | None, settings: Settings, note: str
 ) -> RecordedLaunch:
     """Run the launch, or a part of it, and count."""
-    compiled, sectors = kernel.compiled, SectorObserver() if settings.unique_sectors else None
+    code, sectors = kernel.compiled, SectorObserver() if settings.unique_sectors else None
     traced = executed = None
     if settings.blocks is not None:
         traced = frozenset(_block_number(block, run.grid, kernel.name) for block in settings.blocks)
         executed = np.array(sorted(traced), np.int64) if settings.only_traced else None
     facts = LaunchFacts(
-        kernel.name, run.grid, run.block, compiled.shared_bytes + geometry.shared_mem, compiled.registers,
-        product(run.grid) if executed is None else len(executed), geometry.shared_mem, compiled.arch,
-        compiled.compiler_version, compiled.options, note,
+        kernel.name, run.grid, run.block, code.shared_bytes + geometry.shared_mem, code.registers,
+        product(run.grid) if executed is None else len(executed), geometry.shared_mem, code.arch,
+        code.compiler_version, code.options, note,
     )  # fmt: skip
     if settings.sampled:
         _check_that_blocks_do_not_meet(kernel)
-        return sampling.execute(run, facts, compiled, checker, sectors, kernel.pointers.written)
+        return sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
     recorder = LaunchRecorder(run.program, facts, traced)
-    replace(run, observers=together(recorder, checker, sectors), only_blocks=executed).run()
-    return recorder.finish(compiled, None if sectors is None else sectors.finish(whole=executed is None))
+    run = replace(run, only_blocks=executed)
+    if sectors is None and (result := _compiled(kernel, run, checker, True, traced)):
+        recorder.take(result)
+    else:
+        replace(run, observers=together(recorder, checker, sectors)).run()
+    return recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
+
+
+def _compiled(
+    kernel: Kernel, run: Launch, checker: Checker | None, counting: bool, traced: frozenset[int] | None
+) -> compiled.Result | None:
+    """What a launch did, executed by the compiled engine; None if it has to be executed by the one in NumPy."""
+    result = compiled.execute(
+        run, counting, traced, kernel.pointers.written, _held_together(kernel, run), checker is not None
+    )
+    if result is not None and checker is not None:
+        checker.counts = result.accesses | {"barriers": result.barriers, "copies": result.copies}
+    return result
+
+
+def _held_together(kernel: Kernel, run: Launch) -> int:
+    """How many blocks the device holds at once: so many can wait for each other."""
+    code, sms = kernel.compiled, 1
+    with suppress(devices.UnknownDevice):
+        sms = devices.for_arch(code.arch).sms
+    fit = occupancy(devices.limits_for(code.arch), product(run.block), code.registers, run.shared_bytes)
+    return sms * max(1, fit.blocks)
 
 
 def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:

@@ -160,6 +160,7 @@ class Program:
     shared_base: int = 0
     start: Callable[[Any], None] | None = None
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
+    decode: Callable[[Any], Any] | None = None  # makes what the compiled engine executes, of a Prepared
 
 
 def is_used(program: Program, index: int, slot: int) -> bool:

@@ -318,12 +318,9 @@ class Prepared:
     registers only what is live there.
     """
 
-    @uncollected
     def __init__(self, program: Program) -> None:
         self.program = program
-        both = [self._steps(block, block.keep) for block in program.blocks]
-        self.plain = [plain for plain, _ in both]
-        self.masked = [masked for _, masked in both]
+        self.not_decoded = ""  # why the compiled engine cannot execute it
         self.last: list[Instruction] = []
         block_at = {block.start: block.index for block in program.blocks}
         self.end = len(program.blocks)
@@ -335,6 +332,27 @@ class Prepared:
             targets = last.targets or ((last.target,) if last.target >= 0 else ())
             self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
             self.next.append(block_at.get(block.stop, self.end))
+
+    @cached_property
+    def machine(self):
+        """The program as the compiled engine executes it; None if it cannot (`compiled`)."""
+        return None if self.program.decode is None else self.program.decode(self)
+
+    @cached_property
+    @uncollected
+    def _both(self) -> tuple[list[list[Step]], list[list[Step]]]:
+        both = [self._steps(block, block.keep) for block in self.program.blocks]
+        return [plain for plain, _ in both], [masked for _, masked in both]
+
+    @property
+    def plain(self) -> list[list[Step]]:
+        """By basic block what all threads together do."""
+        return self._both[0]
+
+    @property
+    def masked(self) -> list[list[Step]]:
+        """The same for some threads while the others are further on, or wait."""
+        return self._both[1]
 
     @cached_property
     def apart(self) -> list[list[Step]]:
@@ -775,10 +793,15 @@ def _unreached_barrier(wave: Wave) -> None:
 
 def _too_many_steps(wave: Wave, block: BasicBlock) -> None:
     """An infinite loop, most likely."""
-    lines = sorted({i.line for i in wave.program.instructions[block.start : block.stop] if i.line})
-    line = lines[0] if lines else 0
     running = wave.mask if wave.mask is not None else np.ones(wave.shape, bool)
     where, thread = (int(i) for i in np.argwhere(running)[0])
+    too_many_steps(wave, block, where, thread)
+
+
+def too_many_steps(wave: Wave, block: BasicBlock, where: int, thread: int) -> None:
+    """Raise StepLimitExceeded for a thread of the wave's block `where` that is at a basic block."""
+    lines = sorted({i.line for i in wave.program.instructions[block.start : block.stop] if i.line})
+    line = lines[0] if lines else 0
     raise StepLimitExceeded(
         f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} is still running "
         f"after {wave.launch.max_instructions:,} instructions.\n{wave.launch.quote(line)}"

@@ -47,7 +47,7 @@ def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
 def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
     """HMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`."""
     destination, a, b, c = exactly(s, 4)
-    form = _form(s)
+    form = form_of(s)
     counts = (form.a_registers, form.b_registers, form.c_registers)
     a, b = _plain(a, "ROW"), _plain(b, "COL")
     sources = [
@@ -72,7 +72,7 @@ _SHAPES = {
 }  # fmt: skip
 
 
-def _form(s: sass.Statement) -> tensor_core.Form:
+def form_of(s: sass.Statement) -> tensor_core.Form:
     """The form that the words of an opcode name: HMMA.16816.F32.BF16, IMMA.16832.U8.S8.SAT, DMMA.8x8x4."""
     m, k = chosen(s, _SHAPES)
     words = [word for word in s.opcode[1:] if word not in _SHAPES]

@@ -21,7 +21,7 @@ from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
-from helpers.simulator.frontends.sass import opcodes, system
+from helpers.simulator.frontends.sass import decode, opcodes, system
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
 
@@ -74,7 +74,30 @@ def translate(kernel: CompiledKernel) -> Program:
     program.blocks = basic_blocks(instructions)
     program.global_variables = _variables(translator, image, kernel)
     program.start = _starter(translator, image, kernel, program)
+    program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
+
+
+@uncollected
+def _machine(prepared, statements: list[sass.Statement], kind: Family, translator: Operands):
+    """The kernel as the compiled engine executes it; None if there is an instruction that it does not know."""
+    from helpers.simulator.engine import compiled
+
+    reached = reachable(prepared.program.instructions)
+    decoder = decode.Decoder(translator.arch, kind.shared_base, translator.code)
+    decoded = []
+    for statement in statements:
+        if statement.address // sass.INSTRUCTION_BYTES not in reached:
+            decoded.append(decode.Decoded("nothing"))
+            continue
+        try:
+            decoded.append(decoder.decode(statement, opcodes.of(statement.base).space))
+        except decode.NotDecoded as reason:
+            prepared.not_decoded = f"`{statement.text}`: {reason}"
+            return None
+    machine = compiled.assemble(prepared.program, decoded, decoder)
+    compiled.guard_barriers(machine, prepared.program, prepared)
+    return machine
 
 
 def _uses_stack(function: sass.Function) -> bool:
@@ -172,14 +195,19 @@ def _raise_unsupported(wave, registers, mask):
 
 def _reachable_only(instructions: list[Instruction]) -> None:
     """Raise for the first unknown instruction that can be reached; what cannot be is never executed."""
+    for index in sorted(reachable(instructions)):
+        if instructions[index].opcode == UNKNOWN:
+            raise UnsupportedInstruction(instructions[index].text)
+
+
+def reachable(instructions: list[Instruction]) -> set[int]:
+    """The instructions that can be reached from the first one."""
     todo, seen = [0], set()
     while todo:
         index = todo.pop()
         while index < len(instructions) and index not in seen:
             seen.add(index)
             instruction = instructions[index]
-            if instruction.opcode == UNKNOWN:
-                raise UnsupportedInstruction(instruction.text)
             if instruction.kind is Kind.BRANCH:
                 todo.extend(instruction.targets or (instruction.target,))
                 if instruction.guard is None and instruction.condition is None:
@@ -187,6 +215,7 @@ def _reachable_only(instructions: list[Instruction]) -> None:
             if instruction.kind is Kind.EXIT and instruction.guard is None and instruction.condition is None:
                 break
             index += 1
+    return seen
 
 
 def _may_be_subnormal(statements: list[sass.Statement]) -> bool:

@@ -1,0 +1,889 @@
+/* Instructions that compute: registers in, registers out.
+ *
+ * Most are a function of one lane's values, which `each_lane` applies to the active lanes. Those that kernels consist of
+ * have a second form above it, for a whole warp at once; both are held against the rule in NumPy by the same test. */
+#include "floats.h"
+#include "machine.h"
+
+/* Modifiers, in `flags`; each operation has its own. */
+enum {
+    UNSIGNED = 1, HIGH = 2, LEFT = 4, WRAPS = 8, SIGNED = 16, EXTENDED = 32, /* integers */
+    THREE = 64, SUM_FIRST = 128, HALVES = 256, AND_COMBINES = 512, MINIMUM = 1024, MAXIMUM = 2048,
+    FLUSHES = 1, SATURATES = 2, KEEPS_NAN = 4, XORS_SIGN = 8, AS_FLOAT = 16, BRAIN = 32, RELU = 64, TO_FLOAT = 128,
+    COPIES = 256
+};
+
+/* number[0] of comparisons; those of integers come first. number[1] says how the result is combined. */
+enum { LT, LE, EQ, NE, GE, GT, LTU, LEU, EQU, NEU, GEU, GTU, NUM, NOT_A_NUMBER };
+enum { AND, OR, XOR };
+
+/* The values of one lane's sources → the value that it writes, in 32 or 64 bits. `p`: its source predicates, bit by bit;
+ * `out`: the predicates that it writes. */
+typedef uint64_t PerLane(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out);
+
+/* ---- sources and destinations */
+
+__attribute__((noinline)) Lanes modified(Lanes value, uint32_t mode) {
+    if (mode & LOW_TWICE) value = (value & 0xffffu) | value << 16;
+    if (mode & HIGH_TWICE) value = (value >> 16) | (value & 0xffff0000u);
+    if (mode & NEGATE_HIGH) value ^= broadcast(0x80000000u);
+    if (mode & HALF_ABSOLUTE) value &= broadcast(0x7fff7fffu);
+    if (mode & HALF_NEGATE) value ^= broadcast(0x80008000u);
+    if (mode & FLOAT_ABSOLUTE) value &= broadcast(0x7fffffffu);
+    if (mode & FLOAT_NEGATE) value ^= broadcast(0x80000000u);
+    if (mode & INVERT) value = ~value;
+    if (mode & NEGATE) value = -value;
+    return value;
+}
+
+void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t value[WARP]) {
+    uint32_t mode = i->mode[k];
+    if (i->width[k] < 2) {
+        Lanes low = source(warp, i, k);
+        for (int lane = 0; lane < WARP; lane++) value[lane] = low[lane];
+        return;
+    }
+    const Lanes low = row_of(warp, i->source[k])[0];
+    const Lanes high = *row_of(warp, i->source[k] >= 0 ? i->source[k] + 1 : i->source[k] - 1);
+    for (int lane = 0; lane < WARP; lane++) value[lane] = (uint64_t)high[lane] << 32 | low[lane];
+    if (!mode) return;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t v = value[lane];
+        if (mode & FLOAT_ABSOLUTE) v &= ~(1ull << 63);
+        if (mode & FLOAT_NEGATE) v ^= 1ull << 63;
+        if (mode & INVERT) v = ~v;
+        if (mode & NEGATE) v = (uint64_t)0 - v;
+        value[lane] = v;
+    }
+}
+
+/* Carry out a function of one lane for the lanes of `mask`. It is inlined into every operation, so that the compiler
+ * sees the function. */
+static inline __attribute__((always_inline)) void each_lane(Warp *warp, const Instruction *i, uint32_t mask,
+                                                            PerLane *function) {
+    uint64_t values[4][WARP];
+    uint32_t p[3], first = 0, second = 0;
+    uint32_t *low = (uint32_t *)(warp->rows + i->d), *high = low + WARP;
+    for (int k = 0; k < 4; k++)
+        if (i->width[k]) sources_of_lanes(warp, i, k, values[k]);
+    for (int k = 0; k < 3; k++) p[k] = predicate_of(warp, i->p_in[k]);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t s[4];
+        uint32_t out = 0;
+        for (int k = 0; k < 4; k++) s[k] = i->width[k] ? values[k][lane] : 0;
+        uint64_t value = function(i, s, (p[0] >> lane & 1) | (p[1] >> lane & 1) << 1 | (p[2] >> lane & 1) << 2, &out);
+        if (i->d_width) low[lane] = (uint32_t)value;
+        if (i->d_width > 1) high[lane] = (uint32_t)(value >> 32);
+        first |= (out & 1) << lane;
+        second |= (out >> 1 & 1) << lane;
+    }
+    set_predicate(warp, i->p_out[0], first, mask);
+    set_predicate(warp, i->p_out[1], second, mask);
+}
+
+static int combined(int how, int a, int b) { return how == AND ? a & b : how == OR ? a | b : a ^ b; }
+
+/* p and q of a comparison: the result and its opposite, each combined with a third predicate. */
+static uint32_t pair(const Instruction *i, int yes, uint32_t p) {
+    int other = p & 1;
+    return (uint32_t)(combined(i->number[1], yes, other) | combined(i->number[1], !yes, other) << 1);
+}
+
+/* ---- integers */
+
+static uint64_t multiply_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)out;
+    return (uint32_t)s[0] * (uint32_t)s[1] + (uint32_t)s[2] + (p & 1) + (p >> 1 & 1);
+}
+
+static uint64_t product_of(const Instruction *i, const uint64_t s[4]) {
+    if (i->flags & UNSIGNED) return (uint64_t)(uint32_t)s[0] * (uint32_t)s[1];
+    return (uint64_t)((int64_t)(int32_t)s[0] * (int32_t)s[1]);
+}
+
+static uint64_t multiply_add_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t total = product_of(i, s) + s[2], carry_in = (p & 1) + (p >> 1 & 1);
+    uint32_t carry = total < s[2];
+    total += carry_in;
+    *out = carry | (total == 0 && carry_in == 1);
+    return i->flags & HIGH ? total >> 32 : total;
+}
+
+static uint64_t dot4(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t total = (uint32_t)s[2];
+    (void)p, (void)out;
+    for (int shift = 0; shift < 32; shift += 8) {
+        uint8_t a = (uint8_t)(s[0] >> shift), b = (uint8_t)(s[1] >> shift);
+        int32_t x = i->number[0] ? (int8_t)a : a, y = i->number[1] ? (int8_t)b : b;
+        total += (uint32_t)(x * y);
+    }
+    return total;
+}
+
+static uint64_t dot2(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t total = (uint32_t)s[2];
+    (void)p, (void)out;
+    for (int part = 0; part < 2; part++) {
+        uint16_t a = (uint16_t)(s[0] >> 16 * part);
+        uint8_t b = (uint8_t)(s[1] >> (16 * (i->number[2]) + 8 * part));
+        int32_t x = i->number[0] ? (int16_t)a : a, y = i->number[1] ? (int8_t)b : b;
+        total += (uint32_t)x * (uint32_t)y;
+    }
+    return total;
+}
+
+/* number[0]: the shift. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes second. */
+static uint64_t sum_with_carry(int how, uint32_t shifted, uint32_t b, uint32_t carry_in, uint32_t *out) {
+    uint32_t total = shifted + b;
+    *out = how == 0 ? total < shifted : how == 1 ? total <= shifted : total <= b;
+    return (uint32_t)(total + carry_in);
+}
+
+static uint64_t shift_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p;
+    return sum_with_carry(i->number[1], (uint32_t)s[0] << i->number[0], (uint32_t)s[1], 0, out);
+}
+
+static uint64_t shift_add_high(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int shift = i->number[0];
+    uint32_t high;
+    if (i->flags & SIGNED) high = (uint32_t)((int32_t)s[0] >> (shift ? 32 - shift : 31));
+    else high = shift ? (uint32_t)s[0] >> (32 - shift) | (uint32_t)s[2] << shift : (uint32_t)s[2];
+    return sum_with_carry(i->number[1], high, (uint32_t)s[1], (p & 1) + (p >> 1 & 1), out);
+}
+
+static uint64_t funnel_shift(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t both = (s[2] & 0xffffffffu) << 32 | (s[0] & 0xffffffffu);
+    uint32_t width = (uint32_t)i->number[0], by = (uint32_t)s[1];
+    (void)p, (void)out;
+    by = i->flags & WRAPS ? by & (width - 1) : by < width ? by : width;
+    if (i->flags & LEFT) both = by > 63 ? 0 : both << by;
+    else if (i->flags & SIGNED) both = (uint64_t)((int64_t)both >> (by > 63 ? 63 : by));
+    else both = by > 63 ? 0 : both >> by;
+    return i->flags & HIGH ? both >> 32 : both & 0xffffffffu;
+}
+
+static int compared(int how, int64_t a, int64_t b) {
+    switch (how) {
+        case LT: return a < b;
+        case LE: return a <= b;
+        case EQ: return a == b;
+        case NE: return a != b;
+        case GE: return a >= b;
+        default: return a > b;
+    }
+}
+
+static uint64_t compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int64_t a = i->flags & UNSIGNED ? (int64_t)(uint32_t)s[0] : (int32_t)s[0];
+    int64_t b = i->flags & UNSIGNED ? (int64_t)(uint32_t)s[1] : (int32_t)s[1];
+    int how = i->number[0], below = p >> 1 & 1, yes;
+    if (!(i->flags & EXTENDED)) yes = compared(how, a, b);
+    else if (how == NE) yes = a != b || below;
+    else if (how == EQ) yes = a == b && below;
+    else yes = compared(how == GE ? GT : how == LE ? LT : how, a, b) || (a == b && below);
+    *out = pair(i, yes, p);
+    return 0;
+}
+
+static int64_t extreme(int smaller, int64_t a, int64_t b) { return (a < b) == smaller ? a : b; }
+
+static uint32_t halves(uint32_t low, uint32_t high) { return (low & 0xffffu) | high << 16; }
+
+static uint64_t minimum_maximum(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int smaller = p & 1, is_unsigned = i->flags & UNSIGNED;
+    uint32_t a = (uint32_t)s[0], b = (uint32_t)s[1], c = (uint32_t)s[2];
+    (void)out;
+    if (i->flags & HALVES) {
+        uint32_t result[2];
+        for (int part = 0; part < 2; part++) {
+            uint16_t x = (uint16_t)(a >> 16 * part), y = (uint16_t)(b >> 16 * part), z = (uint16_t)(c >> 16 * part);
+            if (i->flags & SUM_FIRST) x = (uint16_t)(x + y), y = z;
+            result[part] = (uint32_t)(is_unsigned ? extreme(smaller, x, y)
+                                                  : extreme(smaller, (int16_t)x, (int16_t)y));
+        }
+        return halves(result[0], result[1]);
+    }
+    if (i->flags & SUM_FIRST) a += b, b = c;
+    int64_t first = is_unsigned ? (int64_t)a : (int32_t)a, second = is_unsigned ? (int64_t)b : (int32_t)b;
+    int64_t result = extreme(smaller, first, second);
+    if (i->flags & THREE) result = extreme(smaller, result, is_unsigned ? (int64_t)c : (int32_t)c);
+    return (uint32_t)result;
+}
+
+static uint64_t add_halves(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)p, (void)out;
+    return halves((uint32_t)(s[0] + s[1]), (uint32_t)((s[0] >> 16) + (s[1] >> 16)));
+}
+
+static uint64_t absolute(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)p, (void)out;
+    return (int32_t)s[0] < 0 ? 0u - (uint32_t)s[0] : (uint32_t)s[0];
+}
+
+static uint64_t absolute_difference(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t a = (uint32_t)s[0], b = (uint32_t)s[1];
+    int less = i->flags & UNSIGNED ? a < b : (int32_t)a < (int32_t)b;
+    (void)p, (void)out;
+    return (less ? b - a : a - b) + (uint32_t)s[2];
+}
+
+static uint64_t saturate(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    /* number: the smallest and the largest value. */
+    int64_t x = i->flags & UNSIGNED ? (int64_t)(uint32_t)s[0] : (int32_t)s[0];
+    (void)p, (void)out;
+    return (uint32_t)(x < i->number[0] ? i->number[0] : x > i->number[1] ? i->number[1] : x);
+}
+
+/* ---- bits */
+
+static uint32_t logic_of(uint32_t table, uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t result = 0;
+    for (int row = 0; row < 8; row++)
+        if (table >> row & 1) result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+    return result;
+}
+
+static uint64_t logic3(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t result = logic_of((uint32_t)i->number[0], (uint32_t)s[0], (uint32_t)s[1], (uint32_t)s[2]);
+    *out = i->flags & AND_COMBINES ? (result != 0) & (p & 1) : (result != 0) | (p & 1);
+    return result;
+}
+
+static uint64_t population_count(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)p, (void)out;
+    return (uint64_t)__builtin_popcount((uint32_t)s[0]);
+}
+
+static uint64_t find_leading_one(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t a = (uint32_t)s[0];
+    (void)p, (void)out;
+    if (!(i->flags & UNSIGNED) && (int32_t)a < 0) a = ~a;
+    if (!a) return 0xffffffffu;
+    uint32_t position = 31u - (uint32_t)__builtin_clz(a);
+    return i->flags & HIGH ? 31u - position : position;
+}
+
+static uint64_t reverse_bits(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t result = 0;
+    (void)i, (void)p, (void)out;
+    for (int bit = 0; bit < 32; bit++) result |= ((uint32_t)s[0] >> bit & 1) << (31 - bit);
+    return result;
+}
+
+static uint64_t permute_bytes(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t both = (s[2] & 0xffffffffu) << 32 | (s[0] & 0xffffffffu);
+    uint32_t selector = (uint32_t)s[1], result = 0;
+    (void)i, (void)p, (void)out;
+    for (int position = 0; position < 4; position++) {
+        uint32_t nibble = selector >> 4 * position & 15, octet = (uint32_t)(both >> 8 * (nibble & 7)) & 255;
+        if (nibble & 8) octet = octet & 128 ? 255 : 0;
+        result |= octet << 8 * position;
+    }
+    return result;
+}
+
+static uint64_t sign_extend(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t count = (uint32_t)s[1], value = (uint32_t)s[0];
+    (void)p, (void)out;
+    count = i->flags & WRAPS ? count & 31 : count < 32 ? count : 32;
+    if (!count) return 0;
+    value <<= 32 - count;
+    return i->flags & UNSIGNED ? value >> (32 - count) : (uint32_t)((int32_t)value >> (32 - count));
+}
+
+static uint32_t shifted_left(uint32_t value, uint32_t by) { return by < 32 ? value << by : 0; }
+
+static uint64_t bit_mask(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t at = (uint32_t)s[0], bits = (uint32_t)s[1];
+    (void)p, (void)out;
+    if (i->flags & WRAPS) at &= 31, bits &= 31;
+    return shifted_left(shifted_left(1, bits) - 1, at);
+}
+
+/* The value of a truth table of three predicates. */
+static uint32_t of_table(uint32_t table, uint32_t p) {
+    return table >> ((p & 1) << 2 | (p >> 1 & 1) << 1 | (p >> 2 & 1)) & 1;
+}
+
+static uint64_t predicate_logic3(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)s;
+    *out = of_table((uint32_t)i->number[0], p) | of_table((uint32_t)i->number[1], p) << 1;
+    return 0;
+}
+
+/* P2R: the predicates of number[0] as bits of d, from bit number[1] on; the others from a. */
+static void pack_predicates(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t wanted = (uint32_t)i->number[0], shift = (uint32_t)i->number[1];
+    Lanes value = source(warp, i, 0) & ~(wanted << shift);
+    for (int bit = 0; bit < 7; bit++)
+        if (wanted >> bit & 1) value |= spread(warp->predicate[i->number[2] + bit]) & (1u << (bit + (int)shift));
+    write_row(warp, i->d, value, mask);
+}
+
+/* R2P: the predicates of number[0] from bits of a. */
+static void unpack_predicates(Warp *warp, const Instruction *i, uint32_t mask) {
+    Lanes value = source(warp, i, 0);
+    for (int bit = 0; bit < 7; bit++)
+        if (i->number[0] >> bit & 1)
+            set_predicate(warp, (uint8_t)(i->number[2] + bit),
+                          gather_bits((SignedLanes)((value & 1u << (bit + i->number[1])) != 0)), mask);
+}
+
+/* ---- float32 */
+
+static uint64_t float_result(const Instruction *i, float x) {
+    if (i->flags & FLUSHES) x = flushed(x);
+    if (i->flags & SATURATES) x = saturated(x);
+    return bits_of(x);
+}
+
+static float operand(const Instruction *i, uint64_t bits) {
+    float x = as_float((uint32_t)bits);
+    return i->flags & FLUSHES ? flushed(x) : x;
+}
+
+static uint64_t float_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    float a = operand(i, s[0]), b = operand(i, s[1]);
+    (void)p, (void)out;
+    return float_result(i, i->number[0] ? fused_rounded(a, 1, b, i->number[0]) : canonical(a + b));
+}
+
+static uint64_t float_multiply(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    /* number[1]: a power of two, by which the product is multiplied before it is rounded. */
+    double exact = (double)operand(i, s[0]) * operand(i, s[1]) * ldexp(1, i->number[1]);
+    (void)p, (void)out;
+    return float_result(i, narrow(exact, i->number[0]));
+}
+
+static uint64_t float_fused(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p, (void)out;
+    return float_result(i, fused_rounded(operand(i, s[0]), operand(i, s[1]), operand(i, s[2]), i->number[0]));
+}
+
+static uint64_t float_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    float a = operand(i, s[0]), b = operand(i, s[1]);
+    float result = p & 1 ? minimum(a, b) : maximum(a, b);
+    (void)out;
+    if (i->flags & KEEPS_NAN && (a != a || b != b)) result = as_float(NAN_BITS);
+    uint32_t bits = (uint32_t)float_result(i, result);
+    /* s[2] and s[3] are the sources as they lie in their registers. */
+    if (i->flags & XORS_SIGN) bits = (bits & 0x7fffffffu) | ((uint32_t)(s[2] ^ s[3]) & 0x80000000u);
+    return bits;
+}
+
+static int compared_floats(int how, double a, double b) {
+    switch (how) {
+        case LT: return a < b;
+        case LE: return a <= b;
+        case EQ: return a == b;
+        case NE: return a < b || a > b;
+        case GE: return a >= b;
+        case GT: return a > b;
+        case LTU: return !(a >= b);
+        case LEU: return !(a > b);
+        case EQU: return !(a < b || a > b);
+        case NEU: return a != b;
+        case GEU: return !(a < b);
+        case GTU: return !(a <= b);
+        case NUM: return a == a && b == b;
+        default: return a != a || b != b;
+    }
+}
+
+static uint64_t float_compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    *out = pair(i, compared_floats(i->number[0], operand(i, s[0]), operand(i, s[1])), p);
+    return 0;
+}
+
+/* FSET: 1.0 (without .BF all ones) or zero. */
+static uint64_t float_compare_to_register(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int yes = compared_floats(i->number[0], operand(i, s[0]), operand(i, s[1]));
+    (void)out;
+    return combined(i->number[1], yes, p & 1) ? (i->flags & AS_FLOAT ? 0x3f800000u : 0xffffffffu) : 0;
+}
+
+/* FCHK: whether a / b needs the slow path; `special_functions.division_needs_care` says how that is known. */
+static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int a = (int)(s[0] >> 23 & 255), b = (int)(s[1] >> 23 & 255);
+    (void)i, (void)p;
+    *out = a < 25 || a > 254 || b < 2 || b > 251 || a - b > 126 || a - b < -124;
+    return 0;
+}
+
+enum { RCP, RSQ, SQRT, EX2, LG2, SIN, COS, TANH, RCP64H, RSQ64H };
+
+static double special(int function, float x) {
+    double turns = (double)x - nearbyint(x);
+    switch (function) {
+        case RSQ: return 1 / sqrt(x);
+        case EX2: return exp2(x);
+        case LG2: return log2(x);
+        case SIN: return isinf(x) ? NAN : sin(turns * 6.283185307179586);
+        case COS: return isinf(x) ? NAN : cos(turns * 6.283185307179586);
+        default: return tanh(x);
+    }
+}
+
+static uint64_t special_function(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int function = i->number[0];
+    (void)p, (void)out;
+    if (function >= RCP64H) { /* the upper halves of float64 numbers */
+        double x = as_double(s[0] << 32);
+        return bits_of_double(function == RCP64H ? 1 / x : 1 / sqrt(x)) >> 32;
+    }
+    float x = as_float((uint32_t)s[0]);
+    if (function == TANH) return bits_of(narrow(special(function, x), TO_NEAREST));
+    x = flushed(x);
+    if (function == RCP) return bits_of(flushed(canonical(1 / x)));
+    if (function == SQRT) return bits_of(flushed(canonical(sqrtf(x))));
+    return bits_of(flushed(narrow(special(function, x), TO_NEAREST)));
+}
+
+/* ---- float64 */
+
+static uint64_t double_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    double a = as_double(s[0]), b = as_double(s[1]);
+    (void)p, (void)out;
+    return bits_of_double(i->number[0] ? fused_double(a, 1, b, i->number[0]) : a + b);
+}
+
+static uint64_t double_multiply(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    double a = as_double(s[0]), b = as_double(s[1]);
+    (void)p, (void)out;
+    /* A product of zero keeps its sign: -0 is added to what is negative, +0 to the rest. */
+    double zero = signbit(a) != signbit(b) ? -0.0 : 0.0;
+    return bits_of_double(i->number[0] ? fused_double(a, b, zero, i->number[0]) : a * b);
+}
+
+static uint64_t double_fused(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p, (void)out;
+    return bits_of_double(fused_double(as_double(s[0]), as_double(s[1]), as_double(s[2]), i->number[0]));
+}
+
+static uint64_t double_compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    double a = as_double(s[0]), b = as_double(s[1]);
+    if (i->flags & (MINIMUM | MAXIMUM)) { /* p: a is the result; q: both are NaN */
+        int wins = i->flags & MINIMUM ? a < b || (a == b && signbit(a)) : a > b || (a == b && signbit(b));
+        *out = (uint32_t)(wins || (b != b && a == a)) | (uint32_t)(a != a && b != b) << 1;
+    } else {
+        *out = pair(i, compared_floats(i->number[0], a, b), p);
+    }
+    return 0;
+}
+
+/* ---- conversions. number: to a format, from one, rounding, shift; formats are numbered as in decode.py: integers by
+ * their bits, less than 0 if signed. */
+
+enum { F16 = 100, F32 = 101, F64 = 102, BF16 = 103 };
+
+static uint64_t integer_of(int format, uint64_t bits) {
+    switch (format) {
+        case 8: return (uint8_t)bits;
+        case -8: return (uint64_t)(int64_t)(int8_t)bits;
+        case 16: return (uint16_t)bits;
+        case -16: return (uint64_t)(int64_t)(int16_t)bits;
+        case 32: return (uint32_t)bits;
+        case -32: return (uint64_t)(int64_t)(int32_t)bits;
+        default: return bits;
+    }
+}
+
+static uint64_t integer_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint64_t value = integer_of(i->number[1], s[0] >> i->number[3]);
+    int is_signed = i->number[1] < 0;
+    (void)p, (void)out;
+    if (i->number[0] == F64) return bits_of_double(double_from_integer(value, is_signed, i->number[2]));
+    if (i->number[0] == F16) return half_of(double_from_integer(value, is_signed, TO_NEAREST), i->number[2]);
+    return bits_of(from_integer(value, is_signed, i->number[2]));
+}
+
+/* A source in one of the formats of floating-point numbers, of which a float64 holds all. */
+static double number_in(const Instruction *i, int format, uint64_t bits) {
+    if (format == F64) return as_double(bits);
+    if (format == F16) return of_half((uint16_t)bits);
+    return operand(i, bits);
+}
+
+static uint64_t float_to_integer(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int bits = i->number[0] < 0 ? -i->number[0] : i->number[0];
+    double whole = to_whole(number_in(i, i->number[1], s[0]), i->number[2]);
+    (void)p, (void)out;
+    uint64_t value = to_integer(whole, bits, i->number[0] < 0, bits == 64 || i->number[1] == F64);
+    return bits == 64 ? value : (uint32_t)integer_of(i->number[0], value);
+}
+
+/* F2IP: a as a byte. */
+static uint64_t float_to_byte(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)p, (void)out;
+    return (uint8_t)to_integer(trunc(as_float((uint32_t)s[0])), 8, i->number[0] < 0, 0);
+}
+
+static uint64_t round_to_whole(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    double whole = to_whole(number_in(i, i->number[0], s[0]), i->number[2]);
+    (void)p, (void)out;
+    if (i->number[0] == F64) return bits_of_double(whole);
+    return i->number[0] == F16 ? half_of(whole, TO_NEAREST) : bits_of(canonical((float)whole));
+}
+
+static uint64_t float_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    int to = i->number[0], from = i->number[1];
+    (void)p, (void)out;
+    if (to == BF16) return brain_of(operand(i, s[0]), i->number[2]);
+    double exact = number_in(i, from, s[0]);
+    if (to == F64) return bits_of_double(exact);
+    if (to == F16) return half_of(exact, i->number[2]);
+    if (from == F32) return bits_of((float)exact);
+    float result = narrow(exact, i->number[2]);
+    return bits_of(i->flags & FLUSHES ? flushed(result) : result);
+}
+
+/* F2FP: two float32 numbers to a pair of 16-bit ones. */
+static uint64_t pack_halves(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t parts[2];
+    (void)p, (void)out;
+    for (int part = 0; part < 2; part++) {
+        float x = as_float((uint32_t)s[1 - part]);
+        if (i->flags & RELU && !(x > 0) && x == x) x = 0;
+        parts[part] = i->flags & BRAIN ? brain_of(x, i->number[2]) : half_of(x, i->number[2]);
+    }
+    return halves(parts[0], parts[1]);
+}
+
+/* ---- pairs of 16-bit numbers. number[0]: 0 adds, 1 multiplies, 2 does both. */
+
+static float half_as_float(const Instruction *i, uint64_t bits) {
+    return i->flags & BRAIN ? of_brain((uint16_t)bits) : canonical((float)of_half((uint16_t)bits));
+}
+
+static uint16_t half_arithmetic_of(const Instruction *i, float a, float b, float c) {
+    double exact = i->number[0] == 0 ? fused_to_odd(a, 1, b) : fused_to_odd(a, b, i->number[0] == 1 ? -0.0f : c);
+    if (i->flags & BRAIN) {
+        if (i->flags & RELU && !(exact > 0) && exact == exact) exact = 0;
+        return brain_of_double(exact);
+    }
+    uint16_t bits = half_of(exact, TO_NEAREST);
+    double rounded = of_half(bits);
+    if (i->flags & SATURATES) return half_of(rounded > 0 ? (rounded < 1 ? rounded : 1) : 0, TO_NEAREST);
+    if (i->flags & RELU && !(rounded > 0) && rounded == rounded) return 0;
+    return bits;
+}
+
+static uint64_t half_arithmetic(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t parts[2];
+    (void)p, (void)out;
+    if (i->flags & TO_FLOAT) return bits_of(canonical(half_as_float(i, s[0]) + half_as_float(i, s[1])));
+    if (i->flags & COPIES) return s[2]; /* 0 * 0 + c keeps the bits of c */
+    for (int part = 0; part < 2; part++)
+        parts[part] = half_arithmetic_of(i, half_as_float(i, s[0] >> 16 * part), half_as_float(i, s[1] >> 16 * part),
+                                         half_as_float(i, s[2] >> 16 * part));
+    return halves(parts[0], parts[1]);
+}
+
+static uint64_t half_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t parts[2];
+    (void)out;
+    for (int part = 0; part < 2; part++) {
+        float a = half_as_float(i, s[0] >> 16 * part), b = half_as_float(i, s[1] >> 16 * part);
+        float result = p & 1 ? minimum(a, b) : maximum(a, b);
+        parts[part] = (i->flags & KEEPS_NAN && (a != a || b != b)) || result != result ? 0x7fffu
+                      : i->flags & BRAIN                                               ? brain_of(result, TO_NEAREST)
+                                                                                       : half_of(result, TO_NEAREST);
+    }
+    return halves(parts[0], parts[1]);
+}
+
+static uint32_t half_comparisons(const Instruction *i, const uint64_t s[4], uint32_t p) {
+    uint32_t result = 0;
+    for (int part = 0; part < 2; part++) {
+        int yes = compared_floats(i->number[0], half_as_float(i, s[0] >> 16 * part), half_as_float(i, s[1] >> 16 * part));
+        result |= (uint32_t)combined(i->number[1], yes, p & 1) << part;
+    }
+    return result;
+}
+
+static uint64_t half_compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    *out = half_comparisons(i, s, p);
+    return 0;
+}
+
+static uint64_t half_compare_to_register(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    uint32_t yes = half_comparisons(i, s, p), one = (uint32_t)i->number[2];
+    (void)out;
+    return halves(yes & 1 ? one : 0, yes >> 1 & 1 ? one : 0);
+}
+
+/* ---- one warp at a time: what most of a kernel consists of */
+
+static void move(Warp *warp, const Instruction *i, uint32_t mask) { write_row(warp, i->d, source(warp, i, 0), mask); }
+
+static void move_two(Warp *warp, const Instruction *i, uint32_t mask) {
+    Lanes low = source(warp, i, 0), high = source(warp, i, 1);
+    write_row(warp, i->d, low, mask);
+    write_row(warp, i->d + 1, high, mask);
+}
+
+static void select_one(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, choose(spread(predicate_of(warp, i->p_in[0])), source(warp, i, 0), source(warp, i, 1)), mask);
+}
+
+static void add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, source(warp, i, 0) + source(warp, i, 1) + source(warp, i, 2), mask);
+}
+
+/* IADD3 with carries in and out: a sum of 32 bits has wrapped around if it is less than what was added last. */
+static void add3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
+    const Lanes ones = (Lanes){0} + (uint32_t)i->number[0] - spread(predicate_of(warp, i->p_in[0])) -
+                       spread(predicate_of(warp, i->p_in[1]));
+    Lanes total = a + b, carries = (Lanes)(total < a);
+    total += c;
+    carries += (Lanes)(total < c);
+    total += ones;
+    carries += (Lanes)(total < ones); /* each is -1 */
+    write_row(warp, i->d, total, mask);
+    set_predicate(warp, i->p_out[0], gather_bits((SignedLanes)(carries != 0)), mask);
+    set_predicate(warp, i->p_out[1], gather_bits((SignedLanes)((carries + 1 != 0) & (carries != 0))), mask);
+}
+
+static void multiply_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, source(warp, i, 0) * source(warp, i, 1) + source(warp, i, 2), mask);
+}
+
+static void shift_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, (source(warp, i, 0) << (uint32_t)i->number[0]) + source(warp, i, 1), mask);
+}
+
+static void shift_left_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, source(warp, i, 0) << (uint32_t)i->number[0], mask);
+}
+
+static void shift_right_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, source(warp, i, 0) >> (uint32_t)i->number[0], mask);
+}
+
+static void shift_right_signed_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, (Lanes)((SignedLanes)source(warp, i, 0) >> i->number[0]), mask);
+}
+
+static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
+    Lanes result = {0};
+    switch (i->number[0]) {
+        case 0xc0: result = a & b; break;
+        case 0xfc: result = a | b; break;
+        case 0x3c: result = a ^ b; break;
+        case 0x0f: result = ~a; break;
+        case 0x33: result = ~b; break;
+        case 0xfe: result = a | b | c; break;
+        case 0x80: result = a & b & c; break;
+        case 0x96: result = a ^ b ^ c; break;
+        case 0xf8: result = a | (b & c); break;
+        case 0xea: result = (a & b) | c; break;
+        case 0xe2: result = (a & b) | (~b & c); break;
+        case 0xca: result = (a & b) | (~a & c); break;
+        default:
+            for (int row = 0; row < 8; row++)
+                if (i->number[0] >> row & 1) result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+    }
+    write_row(warp, i->d, result, mask);
+}
+
+/* ISETP without .EX. */
+static void compare_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    SignedLanes a = (SignedLanes)source(warp, i, 0), b = (SignedLanes)source(warp, i, 1), yes;
+    if (i->flags & UNSIGNED) { /* with the top bits turned over, signed comparisons order unsigned numbers */
+        a ^= (SignedLanes)broadcast(0x80000000u);
+        b ^= (SignedLanes)broadcast(0x80000000u);
+    }
+    switch (i->number[0]) {
+        case LT: yes = a < b; break;
+        case LE: yes = a <= b; break;
+        case EQ: yes = a == b; break;
+        case NE: yes = a != b; break;
+        case GE: yes = a >= b; break;
+        default: yes = a > b;
+    }
+    uint32_t bits = gather_bits(yes), other = predicate_of(warp, i->p_in[0]);
+    uint32_t first = i->number[1] == AND ? bits & other : i->number[1] == OR ? bits | other : bits ^ other;
+    uint32_t second = i->number[1] == AND ? ~bits & other : i->number[1] == OR ? ~bits | other : ~bits ^ other;
+    set_predicate(warp, i->p_out[0], first, mask);
+    set_predicate(warp, i->p_out[1], second, mask);
+}
+
+/* IMAD.WIDE without carries. */
+static void multiply_add_wide_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes a = source(warp, i, 0), b = source(warp, i, 1);
+    const uint32_t *x = (const uint32_t *)&a, *y = (const uint32_t *)&b;
+    const uint32_t *c_low = (const uint32_t *)row_of(warp, i->source[2]);
+    const uint32_t *c_high = (const uint32_t *)row_of(warp, i->source[2] >= 0 ? i->source[2] + 1 : i->source[2] - 1);
+    uint64_t total[WARP];
+    uint32_t halves_of[2][WARP];
+    Lanes result[2];
+    if (i->flags & UNSIGNED)
+        for (int lane = 0; lane < WARP; lane++) total[lane] = (uint64_t)x[lane] * y[lane];
+    else
+        for (int lane = 0; lane < WARP; lane++) total[lane] = (uint64_t)((int64_t)(int32_t)x[lane] * (int32_t)y[lane]);
+    for (int lane = 0; lane < WARP; lane++) total[lane] += (uint64_t)c_high[lane] << 32 | c_low[lane];
+    for (int lane = 0; lane < WARP; lane++) halves_of[0][lane] = (uint32_t)total[lane];
+    for (int lane = 0; lane < WARP; lane++) halves_of[1][lane] = (uint32_t)(total[lane] >> 32);
+    memcpy(result, halves_of, sizeof result);
+    write_row(warp, i->d, result[0], mask);
+    write_row(warp, i->d + 1, result[1], mask);
+}
+
+static inline Lanes flushed_lanes(Lanes x) {
+    return choose((Lanes)((SignedLanes)(x & 0x7fffffffu) < 0x00800000), x & 0x80000000u, x);
+}
+
+static inline Lanes finished_lanes(const Instruction *i, FloatLanes x) {
+    Lanes bits = choose((Lanes)(x != x), broadcast(NAN_BITS), (Lanes)x);
+    return i->flags & FLUSHES ? flushed_lanes(bits) : bits;
+}
+
+static inline FloatLanes float_source(const Warp *warp, const Instruction *i, int k) {
+    Lanes bits = source(warp, i, k);
+    return (FloatLanes)(i->flags & FLUSHES ? flushed_lanes(bits) : bits);
+}
+
+static inline FloatLanes fused_lanes(FloatLanes a, FloatLanes b, FloatLanes c) {
+#if (defined(__FMA__) || defined(__aarch64__)) && defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    float result[WARP];
+    for (int lane = 0; lane < WARP; lane++) result[lane] = fused(a[lane], b[lane], c[lane]);
+    memcpy(&a, result, sizeof a);
+    return a;
+#endif
+}
+
+/* FFMA, FMUL and FADD to nearest, without .SAT. */
+static void float_fused_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const FloatLanes a = float_source(warp, i, 0), b = float_source(warp, i, 1), c = float_source(warp, i, 2);
+    write_row(warp, i->d, finished_lanes(i, fused_lanes(a, b, c)), mask);
+}
+
+static void float_multiply_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, finished_lanes(i, float_source(warp, i, 0) * float_source(warp, i, 1)), mask);
+}
+
+static void float_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, finished_lanes(i, float_source(warp, i, 0) + float_source(warp, i, 1)), mask);
+}
+
+/* ---- the table */
+
+#define OF_EACH_LANE(function)                                                       \
+    static void function##_of_warp(Warp *warp, const Instruction *i, uint32_t mask) { \
+        each_lane(warp, i, mask, function);                                          \
+    }
+
+OF_EACH_LANE(multiply_add)
+OF_EACH_LANE(multiply_add_wide)
+OF_EACH_LANE(dot4)
+OF_EACH_LANE(dot2)
+OF_EACH_LANE(shift_add)
+OF_EACH_LANE(shift_add_high)
+OF_EACH_LANE(funnel_shift)
+OF_EACH_LANE(compare)
+OF_EACH_LANE(minimum_maximum)
+OF_EACH_LANE(add_halves)
+OF_EACH_LANE(absolute)
+OF_EACH_LANE(absolute_difference)
+OF_EACH_LANE(saturate)
+OF_EACH_LANE(logic3)
+OF_EACH_LANE(population_count)
+OF_EACH_LANE(find_leading_one)
+OF_EACH_LANE(reverse_bits)
+OF_EACH_LANE(permute_bytes)
+OF_EACH_LANE(sign_extend)
+OF_EACH_LANE(bit_mask)
+OF_EACH_LANE(predicate_logic3)
+OF_EACH_LANE(float_add)
+OF_EACH_LANE(float_multiply)
+OF_EACH_LANE(float_fused)
+OF_EACH_LANE(float_extreme)
+OF_EACH_LANE(float_compare)
+OF_EACH_LANE(float_compare_to_register)
+OF_EACH_LANE(check_division)
+OF_EACH_LANE(special_function)
+OF_EACH_LANE(double_add)
+OF_EACH_LANE(double_multiply)
+OF_EACH_LANE(double_fused)
+OF_EACH_LANE(double_compare)
+OF_EACH_LANE(integer_to_float)
+OF_EACH_LANE(float_to_integer)
+OF_EACH_LANE(float_to_byte)
+OF_EACH_LANE(round_to_whole)
+OF_EACH_LANE(float_to_float)
+OF_EACH_LANE(pack_halves)
+OF_EACH_LANE(half_arithmetic)
+OF_EACH_LANE(half_extreme)
+OF_EACH_LANE(half_compare)
+OF_EACH_LANE(half_compare_to_register)
+
+const NamedOperation ARITHMETIC[] = {
+    {"move", move},
+    {"move two", move_two},
+    {"select", select_one},
+    {"add", add_lanes},
+    {"add3", add3_lanes},
+    {"multiply-add", multiply_add_lanes},
+    {"multiply-add with carry", multiply_add_of_warp},
+    {"multiply-add wide", multiply_add_wide_lanes},
+    {"multiply-add wide with carry", multiply_add_wide_of_warp},
+    {"dot4", dot4_of_warp},
+    {"dot2", dot2_of_warp},
+    {"shift-add", shift_add_lanes},
+    {"shift-add with carry", shift_add_of_warp},
+    {"shift-add high", shift_add_high_of_warp},
+    {"shift left", shift_left_lanes},
+    {"shift right", shift_right_lanes},
+    {"shift right signed", shift_right_signed_lanes},
+    {"funnel shift", funnel_shift_of_warp},
+    {"compare", compare_lanes},
+    {"compare extended", compare_of_warp},
+    {"minimum maximum", minimum_maximum_of_warp},
+    {"add halves", add_halves_of_warp},
+    {"absolute", absolute_of_warp},
+    {"absolute difference", absolute_difference_of_warp},
+    {"saturate", saturate_of_warp},
+    {"logic3", logic3_lanes},
+    {"logic3 with predicate", logic3_of_warp},
+    {"population count", population_count_of_warp},
+    {"find leading one", find_leading_one_of_warp},
+    {"reverse bits", reverse_bits_of_warp},
+    {"permute bytes", permute_bytes_of_warp},
+    {"sign extend", sign_extend_of_warp},
+    {"bit mask", bit_mask_of_warp},
+    {"predicate logic3", predicate_logic3_of_warp},
+    {"pack predicates", pack_predicates},
+    {"unpack predicates", unpack_predicates},
+    {"float fused", float_fused_lanes},
+    {"float fused with modifiers", float_fused_of_warp},
+    {"float multiply", float_multiply_lanes},
+    {"float multiply with modifiers", float_multiply_of_warp},
+    {"float add", float_add_lanes},
+    {"float add with modifiers", float_add_of_warp},
+    {"float extreme", float_extreme_of_warp},
+    {"float compare", float_compare_of_warp},
+    {"float compare to register", float_compare_to_register_of_warp},
+    {"check division", check_division_of_warp},
+    {"special function", special_function_of_warp},
+    {"double add", double_add_of_warp},
+    {"double multiply", double_multiply_of_warp},
+    {"double fused", double_fused_of_warp},
+    {"double compare", double_compare_of_warp},
+    {"integer to float", integer_to_float_of_warp},
+    {"float to integer", float_to_integer_of_warp},
+    {"float to byte", float_to_byte_of_warp},
+    {"round to whole", round_to_whole_of_warp},
+    {"float to float", float_to_float_of_warp},
+    {"pack halves", pack_halves_of_warp},
+    {"half arithmetic", half_arithmetic_of_warp},
+    {"half extreme", half_extreme_of_warp},
+    {"half compare", half_compare_of_warp},
+    {"half compare to register", half_compare_to_register_of_warp},
+    {0, 0},
+};

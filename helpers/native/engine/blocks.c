@@ -1,0 +1,276 @@
+/* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
+#include "warp.h"
+
+enum { PATIENCE = 32 }; /* rounds of turns */
+
+/* ---- making and ending */
+
+static size_t words_of(const Launch *launch) {
+    return ((size_t)launch->shared_bytes >> launch->shared_granule) + 1;
+}
+
+static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place) {
+    int64_t id = launch->block_ids[place], rest = id;
+    size_t row = sizeof(Lanes);
+    block->id = id;
+    for (int axis = 0; axis < 3; axis++) {
+        block->index[axis] = (int32_t)(rest % launch->grid[axis]);
+        rest /= launch->grid[axis];
+    }
+    block->warps = block->living_warps = (launch->threads + WARP - 1) / WARP;
+    block->traced = launch->traced && launch->traced[place];
+    block->votes = block->voters = 0;
+    block->epoch = 1;
+    if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
+    memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
+    memset(block->shared, 0, (size_t)launch->shared_bytes);
+    if (launch->local_bytes) memset(block->local, 0, (size_t)launch->local_bytes * (size_t)(block->warps * WARP));
+    for (int number = 0; number < block->warps; number++) {
+        Warp *warp = &block->warp[number];
+        int32_t *times = warp->times;
+        int threads = launch->threads - number * WARP;
+        memset(warp, 0, sizeof *warp);
+        warp->times = times;
+        memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
+        warp->block = block;
+        warp->launch = launch;
+        warp->results = results;
+        warp->rows = block->rows + (size_t)(launch->rows * number);
+        warp->predicate[ALWAYS] = warp->predicate[ALWAYS + 8] = 0xffffffffu;
+        warp->living = threads >= WARP ? 0xffffffffu : (1u << threads) - 1;
+        warp->number = number;
+        warp->groups = 1;
+        warp->group[0].mask = warp->living;
+        warp->looked_by = -1;
+        memset(warp->together, -1, sizeof warp->together);
+    }
+}
+
+static void *aligned(size_t bytes, void **owner) {
+    *owner = malloc(bytes + 128);
+    return *owner ? (void *)(((uintptr_t)*owner + 127) & ~(uintptr_t)127) : 0;
+}
+
+typedef struct {
+    Block block;
+    void *rows;
+    int32_t *times;
+} Place; /* where a block lives; blocks that come later use it again */
+
+static void free_place(Place *place) {
+    free(place->rows);
+    free(place->times);
+    free(place->block.warp);
+    free(place->block.shared);
+    free(place->block.words);
+    free(place->block.local);
+}
+
+static int make_place(Place *place, const Launch *launch) {
+    size_t warps = (size_t)(launch->threads + WARP - 1) / WARP;
+    memset(place, 0, sizeof *place);
+    place->block.rows = aligned(sizeof(Lanes) * (size_t)launch->rows * warps, &place->rows);
+    place->block.warp = calloc(warps, sizeof(Warp));
+    place->block.shared = malloc((size_t)launch->shared_bytes + 16);
+    place->block.local = malloc((size_t)launch->local_bytes * warps * WARP + 16);
+    place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
+    place->block.words = malloc((launch->checking ? words_of(launch) : 1) * sizeof(Word));
+    if (place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local && place->times) {
+        for (size_t w = 0; w < warps; w++)
+            place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
+        return 1;
+    }
+    free_place(place);
+    return 0;
+}
+
+/* ---- threads that wait for ever */
+
+/* A number for all that decides what a warp does next, but for memory. */
+static uint64_t state_of(const Warp *warp) {
+    const uint64_t *words = (const uint64_t *)warp->rows;
+    uint64_t state = 0;
+    for (size_t k = 0; k < sizeof(Lanes) / 8 * (size_t)warp->launch->rows; k++)
+        state = (state ^ words[k]) * 0x9e3779b97f4a7c15ull, state ^= state >> 29;
+    for (int k = 0; k < PREDICATES; k++) state = (state ^ warp->predicate[k]) * 0x9e3779b97f4a7c15ull;
+    for (int g = 0; g < warp->groups; g++) {
+        uint64_t group = (uint64_t)warp->group[g].mask << 32 | (uint32_t)(warp->group[g].pc * 256 + warp->group[g].waits);
+        state = (state ^ group) * 0x9e3779b97f4a7c15ull;
+    }
+    return state ^ state >> 31;
+}
+
+/* At the end of a turn: whether the warp is where it was before, though nothing has changed in memory since. Then it will
+ * come there again and again. The state that is compared with is a newer one after 1, 2, 4, ... turns, so that a circle of
+ * any length is found (R. P. Brent, 1980). */
+static void look_for_circles(Warp *warp) {
+    int64_t changes = warp->results->changes;
+    uint64_t state = state_of(warp);
+    warp->turns++;
+    if (warp->known_since == changes + 1 && state == warp->known_state) {
+        warp->repeats = 1;
+        return;
+    }
+    if (warp->known_since != changes + 1 || warp->turns >= 2 * warp->known_turn) {
+        warp->known_state = state;
+        warp->known_turn = warp->known_since != changes + 1 ? 1 : warp->turns;
+        if (warp->known_since != changes + 1) warp->turns = 1;
+        warp->known_since = changes + 1;
+        warp->repeats = 0;
+    }
+}
+
+/* Whether all living warps wait, or go in circles with nothing changed since. */
+static int is_stuck(const Block *block) {
+    for (int w = 0; w < block->warps; w++) {
+        const Warp *warp = &block->warp[w];
+        int runs = 0;
+        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
+        if (runs && !(warp->repeats && warp->known_since == warp->results->changes + 1)) return 0;
+    }
+    return 1;
+}
+
+static void name_waiters(const Block *block, Results *results) {
+    for (int w = 0; w < block->warps; w++) {
+        const Warp *warp = &block->warp[w];
+        for (int g = 0; g < warp->groups && results->waiter_count < results->waiter_room; g++) {
+            const Group *group = &warp->group[g];
+            Waiter *waiter = &results->waiters[results->waiter_count++];
+            waiter->block = block->id;
+            waiter->warp = warp->number;
+            waiter->waits = group->waits;
+            waiter->mask = group->mask;
+            waiter->instruction = group->waits ? group->pc - 1 : warp->looked_by;
+            waiter->address = warp->looked_at;
+            waiter->space = warp->looked_in;
+        }
+    }
+    if (!results->fault) {
+        results->fault = DEADLOCK;
+        results->fault_block = block->id;
+    }
+}
+
+/* ---- turns */
+
+/* All who can run look at what others do, and nothing has changed for a while: what goes on are counters in registers.
+ * One warp gets all the time that it wants, so that its loop ends, or is soon known for an endless one. */
+static void favour_one(Block *block, Results *results, int resident) {
+    if (results->changes != results->seen_changes) {
+        results->seen_changes = results->changes;
+        results->quiet = 0;
+    } else if (++results->quiet > PATIENCE * (int64_t)resident) {
+        results->quiet = 0;
+        for (int w = 0; w < block->warps; w++) {
+            for (int g = 0; g < block->warp[w].groups; g++) {
+                if (block->warp[w].group[g].waits) continue;
+                block->warp[w].has_all_time = 1;
+                return;
+            }
+        }
+    }
+}
+
+/* One turn for each warp of a block, and more as long as only they can wait for each other. 1 if it has ended. */
+static int run_block(Block *block, Results *results, int alone, int resident) {
+    for (;;) {
+        int can_run = 0;
+        uint32_t saw = 0;
+        favour_one(block, results, resident);
+        for (int w = 0; w < block->warps && !results->fault; w++) {
+            Warp *warp = &block->warp[w];
+            if (!warp->groups) continue;
+            if (run_turn(warp)) {
+                can_run = 1;
+                look_for_circles(warp);
+            }
+            saw |= warp->saw_others;
+        }
+        if (results->fault || !block->living_warps) return 1;
+        /* A warp that waited may go on because of one that came after it. */
+        for (int w = 0; w < block->warps && !can_run; w++)
+            for (int g = 0; g < block->warp[w].groups; g++) can_run |= !block->warp[w].group[g].waits;
+        if (alone && is_stuck(block)) {
+            name_waiters(block, results);
+            return 1;
+        }
+        if (!can_run && !alone) return 0;
+        if (!alone && (saw & SEES_GRID)) return 0;
+    }
+}
+
+/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other,
+ * and when all that have begun look at what others do, one more is, up to what the device holds. */
+EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
+    int most = launch->together < 1 ? 1 : launch->together, made = 0, resident = 0;
+    Place *places = calloc((size_t)most, sizeof *places);
+    Place **order = calloc((size_t)most, sizeof *order); /* those with resident blocks first */
+    if (!places || !order) {
+        results->fault = NO_MEMORY;
+        most = 0;
+    }
+    int64_t next = first;
+    int wanted = 1;
+    while ((resident || next < stop) && !results->fault) {
+        while (resident < wanted && next < stop) {
+            if (resident == made) {
+                if (!make_place(&places[made], launch)) {
+                    results->fault = NO_MEMORY;
+                    break;
+                }
+                order[made] = &places[made];
+                made++;
+            }
+            begin_block(&order[resident++]->block, launch, results, next++);
+        }
+        int ended = 0, all_are_begun = next == stop || resident == most;
+        for (int r = 0; r < resident && !results->fault; r++) {
+            if (!run_block(&order[r]->block, results, all_are_begun && resident == 1, resident) || results->fault) continue;
+            Place *ended_place = order[r]; /* the last one takes its turn */
+            order[r--] = order[--resident];
+            order[resident] = ended_place;
+            results->changes++;
+            ended = 1;
+        }
+        if (ended || results->fault) continue;
+        if (!all_are_begun) {
+            wanted = 2 * resident < most ? 2 * resident : most;
+            continue;
+        }
+        int stuck = 1;
+        for (int r = 0; r < resident; r++) stuck &= is_stuck(&order[r]->block);
+        for (int r = 0; stuck && r < resident; r++) name_waiters(&order[r]->block, results);
+    }
+    for (int p = 0; p < made; p++) free_place(&places[p]);
+    free(order);
+    free(places);
+}
+
+EXPORT void free_traces(Results *results) {
+    free(results->traces);
+    results->traces = 0;
+}
+
+/* Of the structures that Python fills in. */
+EXPORT int32_t size_of(int which) {
+    const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
+                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord)};
+    return sizes[which];
+}
+
+/* Execute one instruction for the lanes of `mask`, as a test wants to: no block, no loop. */
+EXPORT void execute_one(const Launch *launch, Results *results, Lanes *rows, uint32_t *predicates, uint32_t mask) {
+    Block block = {.warps = 1, .living_warps = 1};
+    Warp warp;
+    memset(&warp, 0, sizeof warp);
+    block.warp = &warp;
+    warp.block = &block;
+    warp.launch = launch;
+    warp.results = results;
+    warp.rows = rows;
+    warp.living = 0xffffffffu;
+    memcpy(warp.predicate, predicates, sizeof warp.predicate);
+    operation_of(launch->code[0].operation)->execute(&warp, launch->code, mask);
+    memcpy(predicates, warp.predicate, sizeof warp.predicate);
+}

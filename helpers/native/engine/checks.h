@@ -1,0 +1,20 @@
+/* The sanitizer's watch: is there anything that it would have to look into? */
+#ifndef CHECKS_H
+#define CHECKS_H
+
+#include "machine.h"
+
+/* How an access takes part in a race: two updates do not race with each other. */
+enum Touch { READS, WRITES, UPDATES, COPIES };
+
+/* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. */
+void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch);
+
+/* LDGDEPBAR and DEPBAR: the warp's asynchronous copies since the last one are a group; all but `pending` groups are there. */
+void close_copies(Warp *warp, const Instruction *i, uint32_t mask);
+void await_copies(Warp *warp, const Instruction *i, uint32_t mask);
+
+/* The threads of `mask` end: is a copy under way that nobody waited for? */
+void check_end(Warp *warp, const Instruction *i);
+
+#endif

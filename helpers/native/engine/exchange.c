@@ -1,0 +1,275 @@
+/* Instructions that exchange values between the lanes of a warp, tensor cores among them, and special registers. */
+#include "floats.h"
+#include "machine.h"
+
+enum { SIGNED_VALUES = 1, OF_ALL = 4, FOR_WARP = 8 /* the result is a register that the warp shares */ };
+
+/* ---- SHFL p, d, a, lane, clamp. number[0]: the mode. PTX ISA, 'shfl.sync' */
+
+enum { IDX, SHUFFLE_UP, SHUFFLE_DOWN, BFLY };
+
+static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes value = source(warp, i, 0), which = source(warp, i, 1), control = source(warp, i, 2);
+    Lanes moved;
+    uint32_t in_range = 0;
+    for (int lane = 0; lane < WARP; lane++) {
+        int from = (int)(which[lane] & 31), segment = (int)(control[lane] >> 8 & 31), clamp = (int)(control[lane] & 31);
+        int highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment;
+        int chosen = i->number[0] == SHUFFLE_UP     ? lane - from
+                     : i->number[0] == SHUFFLE_DOWN ? lane + from
+                     : i->number[0] == BFLY         ? lane ^ from
+                                                    : lowest | (from & ~segment);
+        int inside = i->number[0] == SHUFFLE_UP ? chosen >= highest : chosen <= highest;
+        moved[lane] = value[inside ? chosen & 31 : lane];
+        in_range |= (uint32_t)inside << lane;
+    }
+    if (i->d_width) write_row(warp, i->d, moved, mask);
+    set_predicate(warp, i->p_out[0], in_range, mask);
+}
+
+/* ---- VOTE {d,} p, q. number[0]: 0 all, 1 any, 2 all equal */
+
+static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t writes = i->flags & FOR_WARP ? (uint32_t)ALL_LANES : mask;
+    uint32_t yes = predicate_of(warp, i->p_in[0]) & mask;
+    int answer = i->number[0] == 0 ? yes == mask : i->number[0] == 1 ? yes != 0 : yes == mask || yes == 0;
+    if (i->d_width) write_row(warp, i->d, broadcast(yes), writes);
+    set_predicate(warp, i->p_out[0], answer ? 0xffffffffu : 0, writes);
+}
+
+/* ---- REDUX d, a. number[0]: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor */
+
+static void reduce_warp(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes value = source(warp, i, 0);
+    uint32_t result = value[__builtin_ctz(mask)];
+    for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1) {
+        uint32_t other = value[__builtin_ctz(rest)];
+        int less = i->flags & SIGNED_VALUES ? (int32_t)other < (int32_t)result : other < result;
+        switch (i->number[0]) {
+            case 0: result += other; break;
+            case 1: result = less ? other : result; break;
+            case 2: result = less ? result : other; break;
+            case 3: result &= other; break;
+            case 4: result |= other; break;
+            default: result ^= other;
+        }
+    }
+    write_row(warp, i->d, broadcast(result), i->flags & FOR_WARP ? (uint32_t)ALL_LANES : mask);
+}
+
+/* ---- MATCH.ANY d, a: the lanes with the same value; MATCH.ALL p, d, a: all lanes if all agree, and whether they do */
+
+static void match(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint64_t value[WARP];
+    Lanes same;
+    int agree = 1;
+    sources_of_lanes(warp, i, 0, value);
+    for (int lane = 0; lane < WARP; lane++) {
+        uint32_t lanes = 0;
+        for (uint32_t rest = mask; rest; rest &= rest - 1)
+            if (value[__builtin_ctz(rest)] == value[lane]) lanes |= rest & (0u - rest);
+        same[lane] = lanes;
+        if (mask >> lane & 1 && lanes != mask) agree = 0;
+    }
+    if (i->flags & OF_ALL) same = broadcast(agree ? mask : 0);
+    write_row(warp, i->d, same, mask);
+    if (i->flags & OF_ALL) set_predicate(warp, i->p_out[0], agree ? 0xffffffffu : 0, mask);
+}
+
+/* R2UR d, a: what the active lanes agree on becomes a register of the warp. */
+static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
+    warp->rows[i->d] = broadcast(source(warp, i, 0)[__builtin_ctz(mask)]);
+}
+
+/* ---- S2R d, SR_... number[0]: which */
+
+enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
+       NWARPID, EQMASK, LTMASK, LEMASK, GTMASK, GEMASK };
+
+static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Launch *launch = warp->launch;
+    int which = i->number[0];
+    Lanes value;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint32_t thread = (uint32_t)(warp->number * WARP + lane), bit = 1u << lane;
+        uint32_t x = (uint32_t)launch->size[0], y = (uint32_t)launch->size[1], z = (uint32_t)launch->size[2];
+        switch (which) {
+            case TID_X: value[lane] = thread % x; break;
+            case TID_Y: value[lane] = thread / x % y; break;
+            case TID_Z: value[lane] = thread / (x * y) % z; break;
+            case LANEID: value[lane] = (uint32_t)lane; break;
+            case WARPID: value[lane] = (uint32_t)warp->number; break;
+            case NWARPID: value[lane] = (uint32_t)warp->block->warps; break;
+            case EQMASK: value[lane] = bit; break;
+            case LTMASK: value[lane] = bit - 1; break;
+            case LEMASK: value[lane] = bit | (bit - 1); break;
+            case GTMASK: value[lane] = ~(bit | (bit - 1)); break;
+            case GEMASK: value[lane] = ~(bit - 1); break;
+            default:
+                value[lane] = (uint32_t)(which >= NCTAID_X ? launch->grid[which - NCTAID_X]
+                                         : which >= NTID_X ? launch->size[which - NTID_X]
+                                                           : warp->block->index[which - CTAID_X]);
+        }
+    }
+    write_row(warp, i->d, value, mask);
+}
+
+/* B2R.RESULT behind a BAR.RED. number[0]: 0 how many, 1 all, 2 any */
+static void barrier_result(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Block *block = warp->block;
+    if (i->d_width) write_row(warp, i->d, broadcast((uint32_t)block->votes), mask);
+    int yes = i->number[0] == 1 ? block->votes == block->voters : block->votes > 0;
+    set_predicate(warp, i->p_out[0], yes ? 0xffffffffu : 0, mask);
+}
+
+/* BREAK: the threads will not come to the meeting. */
+static void leave_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
+    for (uint32_t rest = mask & predicate_of(warp, i->p_in[0]); rest; rest &= rest - 1)
+        warp->token[i->number[0]][__builtin_ctz(rest)] = NO_MEETING;
+}
+
+/* BAR.RED: what the threads bring to the barrier. */
+static void bring_votes(Warp *warp, const Instruction *i, uint32_t mask) {
+    set_predicate(warp, VOTES, predicate_of(warp, i->p_in[0]), mask);
+}
+
+/* ---- convergence barriers: who meets where */
+
+static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
+    int32_t token = ++warp->serial;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) warp->token[i->number[0]][__builtin_ctz(rest)] = token;
+}
+
+static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
+    Lanes tokens;
+    memcpy(&tokens, warp->token[i->number[0]], sizeof tokens);
+    write_row(warp, i->d, tokens, mask);
+}
+
+static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes tokens = source(warp, i, 0);
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        warp->token[i->number[0]][__builtin_ctz(rest)] = (int32_t)tokens[__builtin_ctz(rest)];
+}
+
+/* ---- tensor cores; simulator/arithmetic/tensor_core.py says where the elements are, and how they are added */
+
+enum { MATRIX_F16, MATRIX_BF16, MATRIX_TF32 };
+
+static const Lanes *next_row(const Warp *warp, int32_t row, int distance) {
+    return row_of(warp, row >= 0 ? row + distance : row - distance);
+}
+
+/* The elements of a register of 32 bits: one TF32 or two of 16 bits. */
+static double element(int type, uint32_t bits, int part) {
+    if (type == MATRIX_TF32) return as_float(bits & 0xffffe000u);
+    uint16_t half = (uint16_t)(bits >> 16 * part);
+    return type == MATRIX_BF16 ? (double)as_float((uint32_t)half << 16) : of_half(half);
+}
+
+/* A subnormal number has the exponent of the smallest normal one of its format. */
+static int exponent_of(double x, int smallest) {
+    int exponent;
+    frexp(x, &exponent);
+    return exponent - 1 < smallest ? smallest : exponent - 1;
+}
+
+/* A float64 cut to a float32; 2^128 and more is infinite. */
+static double cut(double x) {
+    if (fabs(x) < 0x1p-126) return ldexp(trunc(ldexp(x, 149)), -149);
+    return (float)as_double(bits_of_double(x) & 0xffffffffe0000000ull);
+}
+
+/* total + the sum of some products, all cut at one place, the sum cut to float32 or rounded to float16. */
+static double added(double total, const double *a, const double *b, int count, int extra_bits, int type, int halves) {
+    const int smallest = type == MATRIX_F16 ? -14 : -126;
+    double terms[17], plain = 0, units = -0.0;
+    int largest = -126;
+    for (int k = 0; k <= count; k++) {
+        terms[k] = k < count ? a[k] * b[k] : total;
+        plain += terms[k];
+        if (terms[k] == 0) continue;
+        int exponent = k < count ? exponent_of(a[k], smallest) + exponent_of(b[k], smallest)
+                                 : exponent_of(total, halves ? -14 : -126);
+        if (exponent > largest) largest = exponent;
+    }
+    if (plain != plain) return NAN;
+    if (isinf(plain)) return plain;
+    for (int k = 0; k <= count; k++) units += trunc(ldexp(terms[k], 23 + extra_bits - largest));
+    double value = ldexp(units, largest - 23 - extra_bits);
+    if (!halves) return cut(value);
+    double rounded = of_half(half_of(value, TO_NEAREST));
+    return rounded == 0 && value != 0 ? 0.0 : rounded;
+}
+
+/* HMMA d, a, b, c. number: k, type, products that are added at once, extra bits; flags: C and D are pairs of float16. */
+static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
+    double a[16][16], b[8][16], c[16][8]; /* rows of A, columns of B, C */
+    int k = i->number[0], type = i->number[1], parts = type == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
+    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4;
+    for (int lane = 0; lane < WARP; lane++) {
+        int group = lane / 4, pair = lane % 4;
+        for (int r = 0; r < a_rows; r++)
+            for (int part = 0; part < parts; part++)
+                a[group + 8 * (r % 2)][pair * parts + part + r / 2 * 4 * parts] =
+                    element(type, (*next_row(warp, i->source[0], r))[lane], part);
+        for (int r = 0; r < b_rows; r++)
+            for (int part = 0; part < parts; part++)
+                b[group][pair * parts + part + r * 4 * parts] =
+                    element(type, (*next_row(warp, i->source[1], r))[lane], part);
+        for (int r = 0; r < 4; r++) {
+            uint32_t bits = (*next_row(warp, i->source[2], halves ? r / 2 : r))[lane];
+            c[group + 8 * (r / 2)][2 * pair + r % 2] =
+                halves ? of_half((uint16_t)(bits >> 16 * (r % 2))) : (double)as_float(bits);
+        }
+    }
+    for (int row = 0; row < 16; row++)
+        for (int column = 0; column < 8; column++)
+            for (int first = 0; first < k; first += i->number[2])
+                c[row][column] = added(c[row][column], &a[row][first], &b[column][first], i->number[2], i->number[3],
+                                       type, halves);
+    for (int r = 0; r < c_rows; r++) {
+        Lanes result;
+        for (int lane = 0; lane < WARP; lane++) {
+            int group = lane / 4, pair = lane % 4;
+            if (halves) {
+                double *two = &c[group + 8 * r][2 * pair];
+                result[lane] = half_of(two[0], TO_NEAREST) | (uint32_t)half_of(two[1], TO_NEAREST) << 16;
+            } else {
+                result[lane] = bits_of(canonical((float)c[group + 8 * (r / 2)][2 * pair + r % 2]));
+            }
+        }
+        write_row(warp, i->d + r, result, mask);
+    }
+}
+
+/* MOVM d, a: an 8 x 8 matrix of 16-bit elements, of which a lane holds two, transposed. */
+static void transpose_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes held = source(warp, i, 0);
+    Lanes result;
+    for (int lane = 0; lane < WARP; lane++) {
+        int row = lane / 4, column = 2 * (lane % 4), shift = 16 * (row % 2);
+        uint32_t low = held[4 * column + row / 2] >> shift & 0xffffu;
+        uint32_t high = held[4 * (column + 1) + row / 2] >> shift & 0xffffu;
+        result[lane] = low | high << 16;
+    }
+    write_row(warp, i->d, result, mask);
+}
+
+const NamedOperation EXCHANGE[] = {
+    {"shuffle", shuffle},
+    {"vote", vote},
+    {"reduce warp", reduce_warp},
+    {"match", match},
+    {"to uniform", to_uniform},
+    {"special register", special_register},
+    {"barrier result", barrier_result},
+    {"bring votes", bring_votes},
+    {"enter meeting", enter_meeting},
+    {"leave meeting", leave_meeting},
+    {"save meeting", save_meeting},
+    {"restore meeting", restore_meeting},
+    {"multiply matrices", multiply_matrices},
+    {"transpose matrix", transpose_matrix},
+    {0, 0},
+};

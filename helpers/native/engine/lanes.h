@@ -1,0 +1,42 @@
+/* A register of a warp: 32 lanes of 32 bits as one value.
+ *
+ * The compiler's vector extension lets an operation on a whole warp be written as one on a number; it becomes 4
+ * instructions with 32-byte vectors, 8 with 16-byte ones. */
+#ifndef LANES_H
+#define LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+typedef uint32_t Lanes __attribute__((vector_size(128)));
+typedef int32_t SignedLanes __attribute__((vector_size(128)));
+typedef float FloatLanes __attribute__((vector_size(128)));
+
+enum { ALL_LANES = -1 };
+
+static inline Lanes broadcast(uint32_t value) {
+    return (Lanes){0} + value;
+}
+
+/* Bit i of `mask` → all bits of lane i. */
+static inline Lanes spread(uint32_t mask) {
+    const Lanes bit = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7, 1u << 8, 1u << 9,
+                       1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18,
+                       1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27,
+                       1u << 28, 1u << 29, 1u << 30, 1u << 31};
+    return (Lanes)((broadcast(mask) & bit) == bit);
+}
+
+/* Lane i, all ones or zero as comparisons leave it → bit i. */
+static inline uint32_t gather_bits(SignedLanes truth) {
+    uint32_t bits = 0;
+    for (int lane = 0; lane < 32; lane++) bits |= (uint32_t)truth[lane] & 1u << lane;
+    return bits;
+}
+
+/* `yes` where `choice` is all ones, `no` where it is zero. */
+static inline Lanes choose(Lanes choice, Lanes yes, Lanes no) {
+    return (choice & yes) | (~choice & no);
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* The simulated machine: decoded instructions, warps, blocks and the memory that they reach.
+ *
+ * Python decodes machine code into Instructions (frontends/sass/decode.py) and fills in a Launch; `run_blocks` executes
+ * some of its blocks, warp by warp. Layouts here are those of the ctypes structures in engine/compiled.py. */
+#ifndef MACHINE_H
+#define MACHINE_H
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "counting.h"
+#include "lanes.h"
+#include "native.h"
+
+enum { PREDICATES = 20, ALWAYS = 7, NEVER_KEPT = 16, VOTES = 17, NEGATED = 128, MEETINGS = 16, NO_MEETING = -1 };
+
+/* What is done to a source before the operation sees it: signs of integers (NEGATE: -x, INVERT: ~x), of floating-point
+ * numbers of 32 and 64 bits (FLOAT_...), and of pairs of 16-bit numbers (HALF_...), with the choice of one of a pair. */
+enum Mode {
+    NEGATE = 1, INVERT = 2, FLOAT_NEGATE = 4, FLOAT_ABSOLUTE = 8, HALF_NEGATE = 16, HALF_ABSOLUTE = 32, LOW_TWICE = 64,
+    HIGH_TWICE = 128, NEGATE_HIGH = 256
+};
+
+/* How the loop of a warp treats an instruction. */
+enum Kind { COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES };
+
+/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants. */
+typedef struct {
+    int64_t offset;         /* of an address */
+    int32_t operation;      /* its place in OPERATIONS */
+    int32_t kind;
+    int32_t d;              /* the first row that it writes */
+    int32_t source[4];
+    int32_t number[4];      /* constants of its own: shifts, tables, widths; the operations say which */
+    uint32_t flags;         /* modifiers of its own */
+    int32_t target;         /* of a branch */
+    int32_t block;          /* the basic block that it begins, or -1, */
+    int32_t length;         /* and how many instructions that has */
+    int32_t memory;         /* its row in the counts of requests, or -1 */
+    int32_t index;
+    uint16_t mode[4];
+    uint8_t width[4];       /* registers of each source: 1, or 2 for 64 bits; 0 where there is none */
+    uint8_t d_width;        /* registers that it writes */
+    uint8_t guard;          /* predicates; NEGATED is added for !P */
+    uint8_t p_out[2];
+    uint8_t p_in[3];
+    uint8_t uniform;        /* writes a register that the lanes of a warp share */
+    uint8_t strong;         /* what other threads do may be seen by it */
+    uint8_t is_strong;      /* ordered among the threads of the grid although it may be no atomic */
+    uint8_t spare[6];
+} Instruction;
+
+/* An array of global memory. */
+typedef struct {
+    uint64_t base, end;
+    uint8_t *bytes;
+    uint8_t *unwritten;    /* by element: nobody has written it; NULL if that is not known */
+    uint64_t item;         /* bytes of an element */
+    int32_t writable, watched;
+} Allocation;
+
+/* What the sanitizer's watch knows of a word of shared memory; see checks.c. */
+typedef struct {
+    uint32_t written, read; /* in which epoch of the block */
+    uint16_t writer, reader, write_sync, read_sync;
+    uint16_t group; /* 1 + the number of the copies' group that writes it */
+    uint16_t updated;
+} Word;
+
+typedef struct {
+    uint32_t writer, reader;
+} GlobalWord;
+
+enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
+
+/* What Python wants to know of a request of a traced block. */
+typedef struct {
+    int64_t block;
+    int32_t instruction, warp, space, allocation;
+    uint32_t active, times; /* times: how often the warp made a request of this instruction before */
+    uint64_t address[WARP];
+} TraceRow;
+
+/* The counts of a request whose addresses lay like this, relative to the first one and to its 128-byte line. */
+typedef struct {
+    uint32_t relative[WARP], active, kind;
+    int64_t sums[QUANTITIES];
+} Pattern;
+
+enum { PLACES = 32 }; /* patterns that are remembered of an instruction: one for each word of the line */
+
+/* What other threads do may be seen by an instruction: those of its block, or of the whole grid. */
+enum { SEES_BLOCK = 1, SEES_GRID = 2 };
+
+/* Threads that can never go on. `waits` as in Group; while it is 0 they go round a loop, and `instruction` is what they
+ * last looked at other threads' work by, at `address`. */
+typedef struct {
+    int64_t block, address;
+    int32_t warp, waits, instruction, space;
+    uint32_t mask, spare;
+} Waiter;
+
+enum Fault {
+    NO_FAULT, OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK, NOT_MODELLED, NO_MEMORY, HAZARD
+};
+
+enum Space { GLOBAL, SHARED, LOCAL, SPACES };
+
+/* A launch: read only, all but what its blocks write into arrays. */
+typedef struct {
+    const Instruction *code;
+    const Lanes *constants;
+    const Allocation *allocations;
+    const int32_t *jumps;       /* tables of computed branches: places of instructions by address */
+    const uint8_t *banks;       /* constant banks, one after the other */
+    const int32_t *limits;      /* by instruction: first and last byte of shared memory that it may access */
+    const int64_t *block_ids;
+    const uint8_t *traced;      /* by place in block_ids; NULL: none */
+    int64_t blocks;
+    int64_t most_steps;         /* of a warp, before its loop is taken for an endless one */
+    int32_t instructions, rows, allocation_count, basic_blocks, memory_instructions;
+    int32_t grid[3], size[3], threads;
+    int32_t shared_bytes, shared_base, local_bytes, dynamic_shared_bytes;
+    int32_t counting;           /* whether requests are counted */
+    int32_t checking;           /* whether hazards are looked for */
+    int32_t together;           /* blocks that may wait for each other and are on the device together */
+    int32_t shared_granule, global_granule; /* bytes of the smallest access, as a power of two */
+    int32_t spare;
+} Launch;
+
+/* What `run_blocks` has found; it belongs to one thread of the host. */
+typedef struct {
+    int64_t *block_warps, *block_lanes; /* by basic block */
+    int64_t *guarded;                   /* by instruction: threads with a true guard */
+    int64_t *requests;                  /* by memory instruction, allocation (then shared, local) and Quantity */
+    int64_t accesses[SPACES], barriers, copies;
+    Pattern *patterns;                  /* by memory instruction, PLACES each */
+    GlobalWord **watched;               /* by allocation; NULL where races are not looked for */
+    TraceRow *traces;
+    int64_t trace_count, trace_room;
+    int64_t fault_block, fault_address;
+    int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
+    Waiter *waiters; /* after DEADLOCK */
+    int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
+    int32_t waiter_count, waiter_room;
+    int32_t fault, fault_instruction, fault_thread, spare;
+} Results;
+
+/* Threads of a warp that execute together. `meeting`: what they wait for. */
+typedef struct {
+    uint32_t mask;
+    int32_t pc;
+    int32_t waits; /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER */
+    uint32_t wanted;
+} Group;
+
+enum { AT_WARPSYNC = 100, AT_BARRIER = 101 };
+
+struct Block;
+
+typedef struct {
+    struct Block *block;
+    const Launch *launch;
+    Results *results;
+    Lanes *rows;
+    uint32_t predicate[PREDICATES];
+    uint32_t living;
+    int32_t number; /* of the warp in its block */
+    int32_t groups;
+    int32_t current; /* the group that executes */
+    Group group[WARP];
+    int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
+    int32_t serial;
+    int8_t together[WARP]; /* the first lane of the group before WARPSYNC.COLLECTIVE, -1 */
+    int64_t steps;
+    int32_t *times;      /* by memory instruction, while traced */
+    uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
+    uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
+    /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
+    int32_t looked_by, looked_in;
+    int64_t looked_at;
+    uint64_t known_state;
+    int64_t known_since;
+    int32_t turns, known_turn, repeats, has_all_time;
+    /* For the sanitizer's watch: barriers of the warp in this epoch, and its asynchronous copies. */
+    uint32_t sync, groups_closed, awaited, last_copies, copies_open, awaited_in[COPY_GROUPS];
+} Warp;
+
+typedef struct Block {
+    int64_t id;      /* its linear number in the grid */
+    int32_t index[3];
+    int32_t warps, living_warps;
+    int32_t traced;
+    uint32_t epoch;        /* barriers passed, from 1 */
+    Word *words;           /* of shared memory, while it is watched */
+    int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */
+    Warp *warp;
+    uint8_t *shared, *local; /* local memory lies thread by thread */
+    Lanes *rows;
+} Block;
+
+typedef void Operation(Warp *warp, const Instruction *instruction, uint32_t mask);
+
+typedef struct {
+    const char *name;
+    Operation *execute;
+} NamedOperation;
+
+extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[];
+
+/* A row that an instruction reads. */
+static inline const Lanes *row_of(const Warp *warp, int32_t row) {
+    return row >= 0 ? warp->rows + row : warp->launch->constants + (-1 - row);
+}
+
+static inline uint32_t predicate_of(const Warp *warp, uint8_t which) {
+    uint32_t bits = warp->predicate[which & 127];
+    return which & NEGATED ? ~bits : bits;
+}
+
+static inline void set_predicate(Warp *warp, uint8_t which, uint32_t bits, uint32_t mask) {
+    warp->predicate[which] = (warp->predicate[which] & ~mask) | (bits & mask);
+}
+
+/* Source `k` as 32 lanes, its signs carried out. */
+Lanes modified(Lanes value, uint32_t mode);
+
+static inline Lanes source(const Warp *warp, const Instruction *i, int k) {
+    Lanes value = *row_of(warp, i->source[k]);
+    return i->mode[k] ? modified(value, i->mode[k]) : value;
+}
+
+static inline void write_row(Warp *warp, int32_t row, Lanes value, uint32_t mask) {
+    Lanes *target = warp->rows + row;
+    *target = mask == 0xffffffffu ? value : choose(spread(mask), value, *target);
+}
+
+/* Source `k` of every lane as 64 bits; what has 32 is filled up with zeros. */
+void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t value[WARP]);
+
+/* Stop the launch: `thread` of the warp's block did what cannot be. */
+void fail(Warp *warp, const Instruction *i, int fault, int lane, int64_t address);
+
+#endif

@@ -1,0 +1,560 @@
+/* Loads, stores, atomics and asynchronous copies: where they go, whether they may, and what they cost.
+ *
+ * A request is counted by `counting.c`. Loops make the same requests again and again, a line further each time, so that
+ * the counts of a pattern of addresses are remembered by its place in a 128-byte line. */
+#include "checks.h"
+#include "floats.h"
+#include "machine.h"
+
+/* Modifiers, in `flags`. */
+enum {
+    SPACE = 3, GENERIC = 3,                    /* the space; the others are those of `enum Space` */
+    WIDE_ADDRESS = 4,                          /* 64 bits, else 32 */
+    SIGNED_TERM = 8,                           /* and << k: term k of a wide address is a signed number of 32 bits */
+    SIGNED_VALUE = 1 << 12, ANSWERS = 1 << 13, /* a narrow load; an atomic operation that returns the old value */
+    FLUSHES = 1 << 14, SETS = 1 << 15, FILLS = 1 << 16, TRANSPOSED = 1 << 17
+};
+
+/* Generic addresses: shared and local memory are seen through windows far above every global address. */
+static const uint64_t SHARED_WINDOW = 1ull << 60, LOCAL_WINDOW = 1ull << 61;
+
+/* ---- addresses */
+
+static const Lanes *row_at(const Warp *warp, int32_t row, int distance) {
+    return row_of(warp, row >= 0 ? row + distance : row - distance);
+}
+
+/* The sum of sources `first` and `first` + 1, each times a scale, and an offset. */
+static void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset,
+                         const int32_t scale[2], Request *request) {
+    if (is_wide) {
+        for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)offset;
+        for (int k = first; k < first + 2; k++) {
+            if (!i->width[k]) continue;
+            const uint32_t *low = (const uint32_t *)row_of(warp, i->source[k]);
+            if (i->width[k] == 2) {
+                const uint32_t *high = (const uint32_t *)row_at(warp, i->source[k], 1);
+                for (int lane = 0; lane < WARP; lane++)
+                    request->address[lane] += (uint64_t)high[lane] << 32 | low[lane];
+            } else if (i->flags & (uint32_t)SIGNED_TERM << k) {
+                for (int lane = 0; lane < WARP; lane++) request->address[lane] += (uint64_t)(int64_t)(int32_t)low[lane];
+            } else {
+                for (int lane = 0; lane < WARP; lane++) request->address[lane] += low[lane];
+            }
+        }
+        return;
+    }
+    Lanes sum = broadcast((uint32_t)offset);
+    for (int k = 0; k < 2; k++)
+        if (i->width[first + k]) sum += *row_of(warp, i->source[first + k]) * (uint32_t)scale[k];
+    const int32_t *each = (const int32_t *)&sum;
+    for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)(int64_t)each[lane];
+}
+
+/* The array that holds an address, or -1. */
+static int allocation_of(const Launch *launch, uint64_t address, int width) {
+    for (int k = 0; k < launch->allocation_count; k++) {
+        const Allocation *one = &launch->allocations[k];
+        if (address >= one->base && address + (uint64_t)width <= one->end) return k;
+    }
+    return -1;
+}
+
+static uint64_t thread_of(const Warp *warp, int lane) { return (uint64_t)(warp->number * WARP + lane); }
+
+/* The lowest and the highest address of the active lanes, and all bits that one of them has. */
+typedef struct {
+    uint64_t low, high, bits;
+} Extent;
+
+static Extent extent_of(const Request *request) {
+    uint64_t first = request->address[__builtin_ctz(request->active)];
+    Extent extent = {first, first, 0};
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t address = request->active >> lane & 1 ? request->address[lane] : first;
+        extent.bits |= address;
+        extent.low = (int64_t)address < (int64_t)extent.low ? address : extent.low;
+        extent.high = (int64_t)address > (int64_t)extent.high ? address : extent.high;
+    }
+    return extent;
+}
+
+/* The first active lane whose address has one of these bits, or lies outside [start, stop). */
+static int first_wrong(const Request *request, uint64_t bits, int64_t start, int64_t stop) {
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        int64_t address = (int64_t)request->address[lane];
+        if (request->address[lane] & bits || address < start || address >= stop) return lane;
+    }
+    return 0;
+}
+
+/* The lanes of one request look into different arrays (a pointer chosen at run time), or outside all of them. */
+static int locate_pieces(Warp *warp, const Instruction *i, const Request *request, int width, int writes,
+                         uint8_t *at[WARP], int *slot) {
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest), found = allocation_of(warp->launch, request->address[lane], width);
+        if (found < 0 || (writes && !warp->launch->allocations[found].writable)) {
+            fail(warp, i, OUT_OF_BOUNDS, lane, (int64_t)request->address[lane]);
+            return 0;
+        }
+        if (*slot < 0) *slot = found;
+        const Allocation *one = &warp->launch->allocations[found];
+        at[lane] = one->bytes + (request->address[lane] - one->base);
+    }
+    return 1;
+}
+
+/* Where in the memory of the host each active lane's bytes are, and in which array (`slot`; of the first active lane).
+ * 0 after a fault. */
+static int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes,
+                  uint8_t *at[WARP], int *slot) {
+    const Launch *launch = warp->launch;
+    const Extent extent = extent_of(request);
+    *slot = -1;
+    if (extent.bits & (uint64_t)(width - 1)) {
+        int lane = first_wrong(request, (uint64_t)(width - 1), INT64_MIN, INT64_MAX);
+        fail(warp, i, MISALIGNED, lane, (int64_t)request->address[lane]);
+        return 0;
+    }
+    if (space == GLOBAL) {
+        int found = allocation_of(launch, extent.low, width);
+        const Allocation *one = &launch->allocations[found];
+        if (found < 0 || extent.high + (uint64_t)width > one->end || (writes && !one->writable))
+            return locate_pieces(warp, i, request, width, writes, at, slot);
+        *slot = found;
+        for (int lane = 0; lane < WARP; lane++) at[lane] = one->bytes + (request->address[lane] - one->base);
+        return 1;
+    }
+    int64_t start = space == SHARED ? launch->limits[2 * i->index] : 0;
+    int64_t stop = space == SHARED ? launch->limits[2 * i->index + 1] : launch->local_bytes;
+    if ((int64_t)extent.low < start || (int64_t)extent.high + width > stop) {
+        int lane = first_wrong(request, 0, start, stop - width + 1);
+        fail(warp, i, OUT_OF_BOUNDS, lane, (int64_t)request->address[lane]);
+        return 0;
+    }
+    *slot = launch->allocation_count + space - SHARED;
+    uint8_t *memory = space == LOCAL ? warp->block->local : warp->block->shared;
+    uint64_t own = space == LOCAL ? (uint64_t)launch->local_bytes : 0;
+    for (int lane = 0; lane < WARP; lane++) at[lane] = memory + request->address[lane] + thread_of(warp, lane) * own;
+    return 1;
+}
+
+/* ---- counting */
+
+static int64_t *sums_of(const Warp *warp, const Instruction *i, int slot) {
+    int64_t slots = warp->launch->allocation_count + 2;
+    return warp->results->requests + (i->memory * slots + slot) * QUANTITIES;
+}
+
+static void add_sums(int64_t *sums, const int64_t *more) {
+    for (int quantity = 0; quantity < QUANTITIES; quantity++) sums[quantity] += more[quantity];
+}
+
+/* Add the counts of a request, which depend only on its addresses relative to a 128-byte line. */
+static void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request,
+                          int width) {
+    int first = __builtin_ctz(request->active);
+    uint64_t base = request->address[first], place = base & (LINE_BYTES - 1);
+    Pattern *known = &warp->results->patterns[i->memory * PLACES + (place >> 2)], now;
+    uint64_t far = 0; /* distances beyond 32 bits are not remembered */
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t distance = request->active >> lane & 1 ? request->address[lane] - base : 0;
+        now.relative[lane] = (uint32_t)distance;
+        far |= (distance + 0x80000000u) >> 32;
+    }
+    now.active = request->active;
+    now.kind = (uint32_t)(place | (uint64_t)(space * 2 + stores + 1) << 8 | (uint64_t)width << 12);
+    if (far || memcmp(known, &now, offsetof(Pattern, sums))) {
+        memset(now.sums, 0, sizeof now.sums);
+        if (space == SHARED) count_banks(request, width, stores, now.sums);
+        else count_lines(request, width, 0, now.sums);
+        if (far) {
+            add_sums(sums_of(warp, i, slot), now.sums);
+            return;
+        }
+        *known = now;
+    }
+    add_sums(sums_of(warp, i, slot), known->sums);
+}
+
+/* Local memory is interleaved by words, so that a warp's same word lies in one 128-byte line. */
+static void count_local(Warp *warp, const Instruction *i, int slot, const Request *request, int width) {
+    uint64_t stride = (uint64_t)(4 * warp->block->warps * WARP);
+    int64_t *sums = sums_of(warp, i, slot), more[QUANTITIES];
+    for (int word = 0; word < (width < 4 ? 1 : width / 4); word++) {
+        Request one = {.active = request->active};
+        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            uint64_t address = request->address[lane];
+            one.address[lane] = (address >> 2) * stride + thread_of(warp, lane) * 4 + (address & 3) + word * stride;
+        }
+        memset(more, 0, sizeof more);
+        count_lines(&one, width < 4 ? width : 4, 0, more);
+        if (word) more[REQUESTS] = more[LANES] = 0;
+        add_sums(sums, more);
+    }
+}
+
+static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request) {
+    Results *results = warp->results;
+    if (results->trace_count == results->trace_room) {
+        int64_t room = results->trace_room ? 2 * results->trace_room : 1024;
+        TraceRow *more = realloc(results->traces, (size_t)room * sizeof *more);
+        if (!more) {
+            fail(warp, i, NO_MEMORY, 0, 0);
+            return;
+        }
+        results->traces = more;
+        results->trace_room = room;
+    }
+    TraceRow *row = &results->traces[results->trace_count++];
+    row->block = warp->block->id;
+    row->instruction = i->index;
+    row->warp = warp->number;
+    row->space = space;
+    row->allocation = slot;
+    row->active = request->active;
+    row->times = (uint32_t)warp->times[i->memory];
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t address = request->address[lane];
+        if (space == LOCAL)
+            address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
+        row->address[lane] = address;
+    }
+}
+
+/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. */
+static void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
+                 int touch) {
+    const Launch *launch = warp->launch;
+    if (launch->checking) check_access(warp, i, space, slot, request, width, touch);
+    warp->results->accesses[space] += __builtin_popcount(request->active);
+    if (i->strong) {
+        warp->looked_by = i->index;
+        warp->looked_in = space == GLOBAL ? slot : -space;
+        warp->looked_at = (int64_t)request->address[__builtin_ctz(request->active)];
+    }
+    if (launch->counting) {
+        if (space == LOCAL) count_local(warp, i, slot, request, width);
+        else count_pattern(warp, i, space, stores, slot, request, width);
+    }
+    if (warp->block->traced) {
+        trace(warp, i, space, slot, request);
+        warp->times[i->memory]++;
+    }
+}
+
+/* ---- spaces */
+
+typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
+
+/* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
+static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
+    Request request, part;
+    int space = (int)(i->flags & SPACE);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &request);
+    request.active = mask;
+    if (space != GENERIC) {
+        access(warp, i, space, &request);
+        return;
+    }
+    const uint64_t first[SPACES] = {0, SHARED_WINDOW + (uint64_t)warp->launch->shared_base, LOCAL_WINDOW};
+    for (space = GLOBAL; space < SPACES; space++) {
+        part.active = 0;
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            uint64_t address = request.address[lane];
+            int where = address < SHARED_WINDOW ? GLOBAL : address < LOCAL_WINDOW ? SHARED
+                        : address < 2 * LOCAL_WINDOW ? LOCAL : GLOBAL;
+            if (where == space) part.active |= 1u << lane;
+        }
+        for (int lane = 0; lane < WARP; lane++) part.address[lane] = request.address[lane] - first[space];
+        if (part.active) access(warp, i, space, &part);
+    }
+}
+
+/* ---- loads and stores: number[2] registers, or for narrow values number[3] bytes */
+
+static void load_from(Warp *warp, const Instruction *i, int space, const Request *request) {
+    int words = i->number[2], narrow = i->number[3], width = narrow ? narrow : 4 * words, slot;
+    uint8_t *at[WARP];
+    if (!locate(warp, i, space, request, width, 0, at, &slot)) return;
+    Lanes *d = warp->rows + i->d;
+    if (narrow) {
+        Lanes value = *d;
+        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            uint32_t bits = narrow == 1 ? *at[lane] : (uint32_t)(at[lane][0] | at[lane][1] << 8);
+            if (i->flags & SIGNED_VALUE) bits = (uint32_t)((int32_t)(bits << (32 - 8 * narrow)) >> (32 - 8 * narrow));
+            value[lane] = bits;
+        }
+        *d = value;
+    } else {
+        for (int word = 0; word < words; word++) {
+            uint32_t *row = (uint32_t *)(d + word);
+            for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                memcpy(row + lane, at[lane] + 4 * word, 4);
+            }
+        }
+    }
+    note(warp, i, space, slot, request, width, 0, READS);
+}
+
+static void load(Warp *warp, const Instruction *i, uint32_t mask) {
+    warp->saw_others |= i->strong;
+    in_its_space(warp, i, mask, load_from);
+}
+
+static void store_to(Warp *warp, const Instruction *i, int space, const Request *request) {
+    int words = i->number[2], narrow = i->number[3], width = narrow ? narrow : 4 * words, slot;
+    uint8_t *at[WARP];
+    if (!locate(warp, i, space, request, width, 1, at, &slot)) return;
+    int changed = 0;
+    for (int word = 0; word < words; word++) {
+        const uint32_t *row = (const uint32_t *)row_at(warp, i->source[2], word);
+        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            size_t size = (size_t)(narrow ? narrow : 4); /* the first bytes are the low ones: the host is little-endian */
+            if (!memcmp(at[lane] + 4 * word, row + lane, size)) continue;
+            memcpy(at[lane] + 4 * word, row + lane, size);
+            changed = 1;
+        }
+    }
+    warp->results->changes += changed;
+    note(warp, i, space, slot, request, width, 1, WRITES);
+}
+
+static void store(Warp *warp, const Instruction *i, uint32_t mask) { in_its_space(warp, i, mask, store_to); }
+
+/* LDC with a register: number[0], number[1]: where its bank begins and how long it is. */
+static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
+    int words = i->number[2], size = i->number[3] ? i->number[3] : 4;
+    const Lanes index = i->width[0] ? *row_of(warp, i->source[0]) : broadcast(0);
+    int64_t last = i->number[1] / size - words;
+    Lanes *d = warp->rows + i->d;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        int64_t at = ((int64_t)index[lane] + i->offset) / size;
+        at = at < 0 || last < 0 ? 0 : at > last ? last : at;
+        for (int word = 0; word < words; word++) {
+            uint32_t bits = 0;
+            memcpy(&bits, warp->launch->banks + i->number[0] + (at + word) * size, (size_t)size);
+            if (i->flags & SIGNED_VALUE) bits = (uint32_t)((int32_t)(bits << (32 - 8 * size)) >> (32 - 8 * size));
+            ((uint32_t *)(d + word))[lane] = bits;
+        }
+    }
+}
+
+/* ---- atomics. number[2]: the operation; number[3]: the type of the values. */
+
+enum { ATOMIC_ADD, ATOMIC_MIN, ATOMIC_MAX, ATOMIC_INC, ATOMIC_DEC, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR, ATOMIC_EXCH,
+       ATOMIC_CAS };
+enum { TYPE_U32, TYPE_S32, TYPE_U64, TYPE_S64, TYPE_F32, TYPE_F64, TYPE_F16X2, TYPE_BF16X2 };
+
+static uint32_t sum_of_pairs(uint32_t a, uint32_t b, int brain) {
+    uint32_t result = 0;
+    for (int shift = 0; shift < 32; shift += 16) {
+        uint16_t x = (uint16_t)(a >> shift), y = (uint16_t)(b >> shift);
+        uint32_t sum = brain ? brain_of_double(fused_to_odd(of_brain(x), 1, of_brain(y)))
+                             : half_of(of_half(x) + of_half(y), TO_NEAREST);
+        result |= sum << shift;
+    }
+    return result;
+}
+
+static uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint64_t other) {
+    int type = i->number[3], is_signed = type == TYPE_S32 || type == TYPE_S64;
+    int64_t x = type == TYPE_S32 ? (int32_t)old : (int64_t)old, y = type == TYPE_S32 ? (int32_t)value : (int64_t)value;
+    switch (i->number[2]) {
+        case ATOMIC_ADD:
+            if (type == TYPE_F64) return bits_of_double(as_double(old) + as_double(value));
+            if (type == TYPE_F16X2 || type == TYPE_BF16X2)
+                return sum_of_pairs((uint32_t)old, (uint32_t)value, type == TYPE_BF16X2);
+            if (type == TYPE_F32) {
+                float a = as_float((uint32_t)old), b = as_float((uint32_t)value);
+                if (!(i->flags & FLUSHES)) return bits_of(canonical(a + b));
+                return bits_of(flushed(canonical(flushed(a) + flushed(b))));
+            }
+            return old + value;
+        case ATOMIC_MIN: return is_signed ? (y < x ? value : old) : value < old ? value : old;
+        case ATOMIC_MAX: return is_signed ? (y > x ? value : old) : value > old ? value : old;
+        case ATOMIC_INC: return old >= value ? 0 : old + 1;
+        case ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;
+        case ATOMIC_AND: return old & value;
+        case ATOMIC_OR: return old | value;
+        case ATOMIC_XOR: return old ^ value;
+        case ATOMIC_EXCH: return value;
+        default: return old == value ? other : old;
+    }
+}
+
+/* Lanes of one address act in lane order. On a GPU their order is not defined. */
+static void update_in(Warp *warp, const Instruction *i, int space, const Request *request) {
+    int size = i->number[3] == TYPE_U64 || i->number[3] == TYPE_S64 || i->number[3] == TYPE_F64 ? 8 : 4, slot;
+    uint8_t *at[WARP];
+    if (!locate(warp, i, space, request, size, 1, at, &slot)) return;
+    Lanes low[2], high[2];
+    for (int k = 0; k < 2; k++) {
+        int32_t row = i->source[2 + k];
+        if (!i->width[2 + k]) continue;
+        low[k] = i->mode[2 + k] ? source(warp, i, 2 + k) : *row_of(warp, row);
+        if (size == 8) high[k] = *row_at(warp, row, 1);
+    }
+    uint32_t was_equal = 0;
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t old = 0, values[2] = {0, 0};
+        memcpy(&old, at[lane], (size_t)size);
+        for (int k = 0; k < 2; k++)
+            if (i->width[2 + k]) values[k] = low[k][lane] | (size == 8 ? (uint64_t)high[k][lane] << 32 : 0);
+        uint64_t now = updated(i, old, values[0], values[1]);
+        if (now != old) {
+            memcpy(at[lane], &now, (size_t)size);
+            warp->results->changes++;
+        }
+        if (old == values[0]) was_equal |= 1u << lane;
+        if (i->flags & SETS) old = old == values[0];
+        if (i->flags & ANSWERS && i->d_width) {
+            ((uint32_t *)(warp->rows + i->d))[lane] = (uint32_t)old;
+            if (i->d_width > 1) ((uint32_t *)(warp->rows + i->d + 1))[lane] = (uint32_t)(old >> 32);
+        }
+    }
+    if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
+    note(warp, i, space, slot, request, size, 1, UPDATES);
+}
+
+static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
+    warp->saw_others |= i->strong;
+    in_its_space(warp, i, mask, update_in);
+}
+
+/* ---- LDGSTS: an asynchronous copy, carried out at once. Sources 0 and 1 make the address in shared memory, 2 and 3
+ * that in global memory; number[2] is the offset of the first, number[3] the words that a lane copies. */
+static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
+    const int32_t one[2] = {1, 1};
+    Request to, origin;
+    uint8_t *target[WARP], *from[WARP];
+    int words = i->number[3], size = 4 * words, shared_slot, slot = -1;
+    uint32_t reads = mask & predicate_of(warp, i->p_in[0]);
+    addresses_of(warp, i, 0, 0, i->number[2], i->number, &to);
+    addresses_of(warp, i, 2, 1, i->offset, one, &origin);
+    to.active = mask;
+    uint32_t values[WARP][4] = {{0}};
+    if (i->flags & FILLS) {
+        /* The address is that of the source plus the number of bytes that are not read. */
+        uint64_t last = (uint64_t)size - 1;
+        int given[WARP];
+        for (int lane = 0; lane < WARP; lane++) {
+            given[lane] = size - (int)(origin.address[lane] & last);
+            origin.address[lane] &= ~last;
+        }
+        for (int word = 0; word < words; word++) {
+            Request part = {.active = 0};
+            int where;
+            for (uint32_t rest = reads; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                if (given[lane] >= 4 * word + 4) part.active |= 1u << lane;
+                part.address[lane] = origin.address[lane] + (uint64_t)(4 * word);
+            }
+            if (!part.active) continue;
+            if (!locate(warp, i, GLOBAL, &part, 4, 0, from, &where)) return;
+            if (slot < 0) slot = where;
+            for (uint32_t rest = part.active; rest; rest &= rest - 1)
+                memcpy(&values[__builtin_ctz(rest)][word], from[__builtin_ctz(rest)], 4);
+        }
+    } else if (reads) {
+        origin.active = reads;
+        if (!locate(warp, i, GLOBAL, &origin, size, 0, from, &slot)) return;
+        for (uint32_t rest = reads; rest; rest &= rest - 1)
+            memcpy(values[__builtin_ctz(rest)], from[__builtin_ctz(rest)], (size_t)size);
+    }
+    if (!locate(warp, i, SHARED, &to, size, 1, target, &shared_slot)) return;
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        memcpy(target[__builtin_ctz(rest)], values[__builtin_ctz(rest)], (size_t)size);
+
+    Results *results = warp->results;
+    results->copies += __builtin_popcount(mask);
+    results->accesses[SHARED] += __builtin_popcount(mask);
+    results->accesses[GLOBAL] += __builtin_popcount(reads);
+    origin.active = reads;
+    if (warp->launch->checking) {
+        check_access(warp, i, SHARED, shared_slot, &to, size, COPIES);
+        if (reads) check_access(warp, i, GLOBAL, slot, &origin, i->flags & FILLS ? 4 : size, READS);
+    }
+    if (slot < 0) slot = 0;
+    if (warp->launch->counting) {
+        if (reads) count_lines(&origin, size, 1, sums_of(warp, i, slot));
+        Request source = origin; /* lanes that read nothing get the place of one that does */
+        for (int lane = 0; lane < WARP; lane++)
+            if (!(reads >> lane & 1)) source.address[lane] = reads ? origin.address[__builtin_ctz(reads)] : 0;
+        count_copy(&to, &source, size, sums_of(warp, i, shared_slot));
+    }
+    if (warp->block->traced) {
+        if (reads) trace(warp, i, GLOBAL, slot, &origin);
+        trace(warp, i, SHARED, shared_slot, &to);
+        warp->times[i->memory]++;
+    }
+}
+
+/* ---- LDSM: number[2] matrices of 8 x 8 elements of 16 bits. Lane i names row i % 8 of matrix i / 8, and receives from
+ * each matrix row i / 4, elements 2 * (i % 4) and the next one; TRANSPOSED: the same of columns. */
+static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
+    Request rows, one;
+    uint8_t *at[WARP];
+    int slot = 0, count = i->number[2];
+    addresses_of(warp, i, 0, 0, i->offset, i->number, &rows);
+    Lanes results[4];
+    for (int matrix = 0; matrix < count; matrix++) {
+        for (int part = 0; part < (i->flags & TRANSPOSED ? 2 : 1); part++) {
+            one.active = mask;
+            for (int lane = 0; lane < WARP; lane++) {
+                int column = lane / 4, row = 2 * (lane % 4);
+                one.address[lane] = i->flags & TRANSPOSED
+                                        ? rows.address[8 * matrix + row + part] + (uint64_t)(2 * column)
+                                        : rows.address[8 * matrix + column] + (uint64_t)(2 * row);
+            }
+            if (!locate(warp, i, SHARED, &one, i->flags & TRANSPOSED ? 2 : 4, 0, at, &slot)) return;
+            for (uint32_t rest = mask; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                uint32_t bits = 0;
+                memcpy(&bits, at[lane], i->flags & TRANSPOSED ? 2 : 4);
+                results[matrix][lane] = part ? results[matrix][lane] | bits << 16 : bits;
+            }
+        }
+    }
+    for (int matrix = 0; matrix < count; matrix++) write_row(warp, i->d + matrix, results[matrix], mask);
+    rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
+    if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS);
+}
+
+/* ---- what changes no value here: fences, groups of copies */
+
+static void nothing(Warp *warp, const Instruction *i, uint32_t mask) { (void)warp, (void)i, (void)mask; }
+
+/* NOP: what the compiler leaves of `__syncwarp()` where it knows that the lanes of a warp are together. */
+static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
+    (void)i;
+    if (mask == warp->living) warp->sync++;
+}
+
+static void fence(Warp *warp, const Instruction *i, uint32_t mask) {
+    (void)i, (void)mask;
+    warp->saw_others |= SEES_GRID;
+}
+
+const NamedOperation MEMORY[] = {
+    {"load", load},
+    {"store", store},
+    {"load constant", load_constant},
+    {"atomic", atomic},
+    {"copy async", copy_async},
+    {"load matrix", load_matrix},
+    {"fence", fence},
+    {"nothing", nothing},
+    {"lanes together", lanes_together},
+    {"close copies", close_copies},
+    {"await copies", await_copies},
+    {0, 0},
+};

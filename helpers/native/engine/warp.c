@@ -1,0 +1,405 @@
+/* One warp, as the hardware executes it since Volta.
+ *
+ * A warp whose threads disagree on a branch falls apart into groups, and each executes its instructions on its own, even
+ * where two pass through the same ones. They become one again only where the code says so: BSSY Bn names the threads that
+ * shall meet, BSYNC Bn waits for them, BREAK and EXIT leave the meeting; WARPSYNC waits for the lanes of its mask. So the
+ * number of instructions and of requests depends on this, and on nothing that is decided here about whose turn it is.
+ *
+ * The group with the lowest program counter goes first, which brings groups together early. That alone would let a thread
+ * go round a loop for ever until another one, which never runs, has done something: after a turn in which it looked at
+ * what others may change, the next group goes first, and then the next warp, and block (blocks.c). */
+#include "warp.h"
+
+#include "checks.h"
+
+enum { TURN = 1024 }; /* instructions */
+
+static Operation *const *operations(void);
+
+void fail(Warp *warp, const Instruction *i, int fault, int lane, int64_t address) {
+    Results *results = warp->results;
+    if (results->fault) return;
+    results->fault = fault;
+    results->fault_instruction = i->index;
+    results->fault_block = warp->block->id;
+    results->fault_thread = warp->number * WARP + lane;
+    results->fault_address = address;
+}
+
+/* ---- groups */
+
+static void add_group(Warp *warp, uint32_t mask, int32_t pc) {
+    if (!mask) return;
+    Group *group = &warp->group[warp->groups++];
+    group->mask = mask;
+    group->pc = pc;
+    group->waits = 0;
+    group->wanted = 0;
+}
+
+static void remove_empty(Warp *warp) {
+    int kept = 0;
+    for (int g = 0; g < warp->groups; g++)
+        if (warp->group[g].mask) warp->group[kept++] = warp->group[g];
+    warp->groups = kept;
+}
+
+static uint32_t waiting_at(const Warp *warp, int32_t what) {
+    uint32_t lanes = 0;
+    for (int g = 0; g < warp->groups; g++)
+        if (warp->group[g].waits == what) lanes |= warp->group[g].mask;
+    return lanes;
+}
+
+/* These lanes wait no longer; those at the same place become one group. */
+static void join(Warp *warp, uint32_t lanes) {
+    int before = warp->groups;
+    for (int g = 0; g < before; g++) {
+        uint32_t part = warp->group[g].mask & lanes;
+        if (!part) continue;
+        int32_t pc = warp->group[g].pc;
+        int same = before;
+        while (same < warp->groups && warp->group[same].pc != pc) same++;
+        warp->group[g].mask &= ~part;
+        if (same < warp->groups) {
+            warp->group[same].mask |= part;
+        } else if (!warp->group[g].mask && warp->groups == WARP) { /* no room, and none is needed: it stays alone */
+            warp->group[g].mask = part;
+            warp->group[g].waits = 0;
+        } else {
+            add_group(warp, part, pc);
+        }
+    }
+    remove_empty(warp);
+}
+
+/* Let the threads go on whose meeting at BSYNC Bn is complete. */
+static void release_meeting(Warp *warp, int n) {
+    uint32_t remaining = waiting_at(warp, 1 + n), here = remaining;
+    int32_t *token = warp->token[n];
+    while (remaining) {
+        int32_t mine = token[__builtin_ctz(remaining)];
+        uint32_t same = 0;
+        for (uint32_t rest = warp->living; rest; rest &= rest - 1)
+            if (token[__builtin_ctz(rest)] == mine) same |= rest & (0u - rest);
+        uint32_t meeting = remaining & same;
+        if (!(same & ~here)) {
+            for (uint32_t rest = meeting; rest; rest &= rest - 1) token[__builtin_ctz(rest)] = NO_MEETING;
+            join(warp, meeting);
+        }
+        remaining &= ~meeting;
+    }
+}
+
+static void release_warpsync(Warp *warp) {
+    uint32_t here = waiting_at(warp, AT_WARPSYNC), remaining = here;
+    while (remaining) {
+        uint32_t first = remaining & (0u - remaining), named = first, same = 0;
+        int32_t pc = 0;
+        for (int g = 0; g < warp->groups; g++)
+            if (warp->group[g].mask & first) named |= warp->group[g].wanted, pc = warp->group[g].pc;
+        for (int g = 0; g < warp->groups; g++)
+            if (warp->group[g].waits == AT_WARPSYNC && warp->group[g].pc == pc) same |= warp->group[g].mask & named;
+        same &= remaining;
+        remaining &= ~same;
+        if (warp->living & named & ~here) continue;
+        join(warp, same);
+        if (same == warp->living) warp->sync++;
+    }
+}
+
+/* ---- the barrier of the block: all threads that have not exited come to it */
+
+static void release_block(Warp *warp, const Instruction *i) {
+    Block *block = warp->block;
+    int32_t pc = -1;
+    for (int w = 0; w < block->warps; w++) {
+        const Warp *one = &block->warp[w];
+        for (int g = 0; g < one->groups; g++)
+            if (one->group[g].waits != AT_BARRIER) return;
+    }
+    block->votes = block->voters = 0;
+    for (int w = 0; w < block->warps; w++) {
+        Warp *one = &block->warp[w];
+        for (int g = 0; g < one->groups; g++) {
+            if (pc >= 0 && one->group[g].pc != pc) {
+                fail(warp, i, BARRIERS_DIFFER, 0, 0);
+                return;
+            }
+            pc = one->group[g].pc;
+            one->group[g].waits = 0;
+        }
+        block->votes += __builtin_popcount(one->predicate[VOTES] & one->living);
+        block->voters += __builtin_popcount(one->living);
+    }
+    if (pc >= 0) {
+        block->epoch++;
+        for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
+        warp->results->barriers++;
+        warp->results->changes++;
+    }
+}
+
+/* ---- what comes next. Each of these leaves the current group, `g`, where it goes on. */
+
+/* The threads of `taken` go to `target`, the others to the next instruction. */
+static void go(Warp *warp, Group *g, uint32_t taken, int32_t target, int32_t next) {
+    if (taken == g->mask) {
+        g->pc = target;
+    } else if (!taken) {
+        g->pc = next;
+    } else {
+        uint32_t others = g->mask & ~taken;
+        g->mask = taken;
+        g->pc = target;
+        add_group(warp, others, next);
+    }
+}
+
+enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2 };
+
+static uint32_t branch_taken(const Warp *warp, const Group *g, const Instruction *i, uint32_t active) {
+    if (i->flags) {
+        uint32_t named = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
+        int missing = (named & warp->living & ~g->mask) != 0;
+        return missing == (i->flags == IF_LANES_ARE_MISSING) ? active : 0;
+    }
+    return active & predicate_of(warp, i->p_in[0]);
+}
+
+/* A computed branch: number[0] and number[1] say where its table begins and ends; number[2] is added to the register. */
+static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    const Lanes value = *row_of(warp, i->source[0]);
+    const int32_t *table = warp->launch->jumps + i->number[0];
+    uint32_t rest = active, others = g->mask & ~active;
+    int32_t next = g->pc + 1;
+    Group all = *g;
+    int is_first = 1;
+    while (rest) {
+        uint32_t same = 0;
+        int32_t target = 0;
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1) {
+            int lane = __builtin_ctz(lanes);
+            int32_t at = ((int32_t)value[lane] + i->number[2]) >> 4;
+            at = at < 0 ? 0 : at >= i->number[1] ? i->number[1] - 1 : at;
+            if (!same) target = table[at];
+            if (table[at] == target) same |= 1u << lane;
+        }
+        rest &= ~same;
+        if (is_first) g->mask = same, g->pc = target, is_first = 0;
+        else add_group(warp, same, target);
+    }
+    if (is_first) *g = all, g->pc = next;
+    else add_group(warp, others, next);
+}
+
+static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
+    g->pc++;
+    if (!gone) return;
+    g->mask &= ~gone;
+    warp->living &= ~gone;
+    remove_empty(warp);
+    if (!warp->living) {
+        if (warp->launch->checking) check_end(warp, i);
+        warp->block->living_warps--;
+        warp->results->changes++;
+    }
+    for (int n = 0; n < MEETINGS && warp->groups; n++) release_meeting(warp, n);
+    if (warp->groups) release_warpsync(warp);
+    release_block(warp, i);
+}
+
+/* Threads that are alone go past a barrier whose guard is false for them. number[0]: others must not wait there then. */
+static void wait_for_block(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    if (active && active != g->mask) {
+        if (i->number[0]) fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active), 0);
+        go(warp, g, active, g->pc, g->pc + 1);
+        return;
+    }
+    g->pc++;
+    if (!active) return;
+    if (i->operation >= 0) operations()[i->operation](warp, i, active);
+    g->waits = AT_BARRIER;
+    release_block(warp, i);
+}
+
+static void meet(Warp *warp, Group *g, const Instruction *i) {
+    uint32_t expected = 0;
+    int n = i->number[0];
+    for (uint32_t rest = g->mask; rest; rest &= rest - 1)
+        if (warp->token[n][__builtin_ctz(rest)] != NO_MEETING) expected |= rest & (0u - rest);
+    uint32_t others = g->mask & ~expected;
+    g->pc++;
+    if (!expected) return;
+    g->mask = expected;
+    g->waits = 1 + n;
+    add_group(warp, others, g->pc);
+    release_meeting(warp, n);
+}
+
+/* WARPSYNC mask; flags: .COLLECTIVE, after which the lanes are one group for a while. */
+static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    if (active != g->mask) {
+        go(warp, g, active, g->pc, g->pc + 1);
+        if (!active || g->mask != active) return;
+    }
+    g->pc++;
+    if (warp->groups == 1) { /* whole: there is nobody to wait for */
+        warp->sync++;
+        return;
+    }
+    if (i->flags)
+        for (uint32_t rest = g->mask; rest; rest &= rest - 1)
+            warp->together[__builtin_ctz(rest)] = (int8_t)__builtin_ctz(g->mask);
+    g->wanted = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
+    g->waits = AT_WARPSYNC;
+    release_warpsync(warp);
+}
+
+/* ENDCOLLECTIVE: the threads are the groups again that they were. */
+static void part(Warp *warp, Group *g, const Instruction *i) {
+    uint32_t rest = g->mask;
+    int is_first = 1;
+    while (rest) {
+        int leader = warp->together[__builtin_ctz(rest)];
+        uint32_t same = 0;
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            if (warp->together[__builtin_ctz(lanes)] == leader) same |= lanes & (0u - lanes);
+        for (uint32_t lanes = same; lanes; lanes &= lanes - 1) warp->together[__builtin_ctz(lanes)] = -1;
+        rest &= ~same;
+        if (is_first) g->mask = same, g->pc = i->target, is_first = 0;
+        else add_group(warp, same, i->target);
+    }
+}
+
+/* ---- the loop */
+
+static int next_group(const Warp *warp) {
+    int best = -1;
+    for (int g = 0; g < warp->groups; g++) {
+        const Group *one = &warp->group[g];
+        if (one->waits) continue;
+        if (one->mask & warp->favoured) return g;
+        if (best < 0 || one->pc < warp->group[best].pc ||
+            (one->pc == warp->group[best].pc && __builtin_ctz(one->mask) < __builtin_ctz(warp->group[best].mask)))
+            best = g;
+    }
+    return best;
+}
+
+/* The turn goes to the group that begins after this one, of those that can run. */
+static void favour_next(Warp *warp, uint32_t mask) {
+    uint32_t first = 0, later = 0;
+    for (int g = 0; g < warp->groups; g++) {
+        const Group *one = &warp->group[g];
+        if (one->waits) continue;
+        if (!first || __builtin_ctz(one->mask) < __builtin_ctz(first)) first = one->mask;
+        if (__builtin_ctz(one->mask) > __builtin_ctz(mask) && (!later || __builtin_ctz(one->mask) < __builtin_ctz(later)))
+            later = one->mask;
+    }
+    warp->favoured = later ? later : first;
+}
+
+/* Which lanes write a register that the warp shares: all, unless another group is at the same place, which on a GPU would
+ * come after this one. */
+static uint32_t uniform_lanes(const Warp *warp, const Group *g, int32_t pc, uint32_t active) {
+    for (int other = 0; other < warp->groups; other++)
+        if (&warp->group[other] != g && warp->group[other].pc == pc && !warp->group[other].waits) return active;
+    return (uint32_t)ALL_LANES;
+}
+
+int run_turn(Warp *warp) {
+    const Launch *launch = warp->launch;
+    Results *results = warp->results;
+    Operation *const *execute = operations();
+    int64_t left = warp->has_all_time ? launch->most_steps : TURN;
+    int at;
+    warp->saw_others = 0;
+    warp->has_all_time = 0;
+    if (warp->groups < 2) warp->favoured = 0;
+    while ((at = next_group(warp)) >= 0 && !results->fault) {
+        Group *g = &warp->group[at];
+        const Instruction *i = &launch->code[g->pc];
+        int is_alone = warp->groups == 1, begun = 0;
+        for (;; i++) {
+            if (i->block >= 0) {
+                if (begun && !is_alone) { /* another one may be further back now */
+                    g->pc = i->index;
+                    break;
+                }
+                begun = 1;
+                left -= i->length;
+                if (left < 0) {
+                    if (warp->saw_others) {
+                        g->pc = i->index;
+                        favour_next(warp, g->mask);
+                        return 1;
+                    }
+                    left = TURN;
+                }
+                warp->steps += i->length;
+                if (warp->steps > launch->most_steps) {
+                    fail(warp, i, TOO_MANY_STEPS, __builtin_ctz(g->mask), 0);
+                    return 0;
+                }
+                results->block_warps[i->block]++;
+                results->block_lanes[i->block] += __builtin_popcount(g->mask);
+            }
+            uint32_t active = g->mask;
+            if (i->guard != ALWAYS) {
+                active &= predicate_of(warp, i->guard);
+                results->guarded[i->index] += __builtin_popcount(active);
+            }
+            if (i->kind == COMPUTES) {
+                if (!active) continue;
+                if (i->uniform && !is_alone) {
+                    g->pc = i->index;
+                    execute[i->operation](warp, i, uniform_lanes(warp, g, i->index, active));
+                } else {
+                    execute[i->operation](warp, i, i->uniform ? (uint32_t)ALL_LANES : active);
+                }
+                if (results->fault) return 0;
+                continue;
+            }
+            g->pc = i->index;
+            switch (i->kind) {
+                case BRANCHES: go(warp, g, branch_taken(warp, g, i, active), i->target, g->pc + 1); break;
+                case JUMPS: jump(warp, g, i, active); break;
+                case EXITS: leave(warp, g, i, active & predicate_of(warp, i->p_in[0])); break;
+                case WAITS: wait_for_block(warp, g, i, active); break;
+                case MEETS: meet(warp, g, i); break;
+                case WAITS_FOR_LANES: wait_for_lanes(warp, g, i, active); break;
+                case PARTS: part(warp, g, i); break;
+                default:
+                    g->pc++;
+                    if (active) execute[i->operation](warp, i, active);
+                    release_meeting(warp, i->number[0]);
+            }
+            break;
+        }
+    }
+    return 0;
+}
+
+/* ---- the operations of all files, one after the other */
+
+enum { MOST_OPERATIONS = 160 };
+
+const NamedOperation *operation_of(int number) {
+    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE};
+    for (int table = 0; table < 3; table++)
+        for (const NamedOperation *one = tables[table]; one->name; one++)
+            if (number-- == 0) return one;
+    return 0;
+}
+
+static Operation *table_of_operations[MOST_OPERATIONS];
+
+static Operation *const *operations(void) { return table_of_operations; }
+
+/* The name of an operation by its number, for Python; NULL behind the last. To be called for all before anything runs. */
+EXPORT const char *operation_name(int number) {
+    const NamedOperation *one = operation_of(number);
+    if (one) table_of_operations[number] = one->execute;
+    return one ? one->name : 0;
+}

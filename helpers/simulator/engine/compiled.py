@@ -1,0 +1,526 @@
+"""The compiled engine: one launch executed by the C program of `helpers/native/engine`, warp by warp.
+
+It executes decoded machine code (`frontends/sass/decode.py`) and counts what a recorder counts. What it does not model
+(PTX, printf, the other observers) the engine in NumPy executes. So it does, too, when something goes wrong in a kernel:
+the arrays get back what they held before, and the launch is executed again by the engine that knows what to say of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from helpers import native
+from helpers.devices import WARP, unravel
+from helpers.simulator.engine.ir import Kind, Program, uncollected
+from helpers.simulator.engine.memory import Allocation, lane_name
+from helpers.simulator.engine.run import Launch, Wave, too_many_steps
+from helpers.simulator.errors import StepLimitExceeded
+from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
+from helpers.simulator.recording.recorded import QUANTITIES, Counts
+from helpers.simulator.recording.trace import Trace
+
+SPACES = ("global", "shared", "local")
+OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
+INTERRUPTED = 99
+NO_SPARE = (0,) * 6
+PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
+MOST_WAITERS = 64
+MOST_NAMED = 3  # groups of threads that a message names
+SMALL = 64 * WARP  # threads of a launch that is not worth a second thread of the host
+
+
+def _struct(*fields: tuple) -> np.dtype:
+    return np.dtype([field for field in fields], align=True)
+
+
+INSTRUCTION = _struct(
+    ("offset", "i8"), ("operation", "i4"), ("kind", "i4"), ("d", "i4"), ("source", "i4", 4), ("number", "i4", 4),
+    ("flags", "u4"), ("target", "i4"), ("block", "i4"), ("length", "i4"), ("memory", "i4"), ("index", "i4"),
+    ("mode", "u2", 4), ("width", "u1", 4), ("d_width", "u1"), ("guard", "u1"), ("p_out", "u1", 2), ("p_in", "u1", 3),
+    ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("spare", "u1", 6),
+)  # fmt: skip
+ALLOCATION = _struct(
+    ("base", "u8"), ("end", "u8"), ("bytes", "u8"), ("unwritten", "u8"), ("item", "u8"), ("writable", "i4"),
+    ("watched", "i4"),
+)  # fmt: skip
+TRACE = _struct(
+    ("block", "i8"), ("instruction", "i4"), ("warp", "i4"), ("space", "i4"), ("allocation", "i4"), ("active", "u4"),
+    ("times", "u4"), ("address", "i8", WARP),
+)  # fmt: skip
+PATTERN = _struct(("relative", "u4", WARP), ("active", "u4"), ("kind", "u4"), ("sums", "i8", len(QUANTITIES)))
+WAITER = _struct(
+    ("block", "i8"), ("address", "i8"), ("warp", "i4"), ("waits", "i4"), ("instruction", "i4"), ("space", "i4"),
+    ("mask", "u4"), ("spare", "u4"),
+)  # fmt: skip
+
+GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
+
+
+class CLaunch(ctypes.Structure):
+    """`Launch` of machine.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("code", "constants", "allocations", "jumps", "banks", "limits",
+                                               "block_ids", "traced")),
+        ("blocks", ctypes.c_int64), ("most_steps", ctypes.c_int64),
+        *((name, ctypes.c_int32) for name in ("instructions", "rows", "allocation_count", "basic_blocks",
+                                              "memory_instructions")),
+        ("grid", ctypes.c_int32 * 3), ("size", ctypes.c_int32 * 3),
+        *((name, ctypes.c_int32) for name in ("threads", "shared_bytes", "shared_base", "local_bytes",
+                                              "dynamic_shared_bytes", "counting", "checking", "together",
+                                              "shared_granule",
+                                              "global_granule", "spare")),
+    ]  # fmt: skip
+
+
+class CResults(ctypes.Structure):
+    """`Results` of machine.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
+        ("accesses", ctypes.c_int64 * 3), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
+        ("patterns", ctypes.c_void_p), ("watched", ctypes.c_void_p), ("traces", ctypes.c_void_p),
+        ("trace_count", ctypes.c_int64),
+        ("trace_room", ctypes.c_int64), ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
+        ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),
+        ("quiet", ctypes.c_int64),
+        ("waiter_count", ctypes.c_int32),
+        ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
+        ("fault_thread", ctypes.c_int32), ("spare", ctypes.c_int32),
+    ]  # fmt: skip
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The C program, None where it cannot be used."""
+    try:
+        found = native.load("engine")
+    except native.NoLibrary:
+        return None
+    found.operation_name.restype = ctypes.c_char_p
+    sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
+             PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize)  # fmt: skip
+    assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and compiled.py differ"
+    return found
+
+
+@cache
+def operations() -> dict[str, int]:
+    """The numbers of the operations by name."""
+    names: dict[str, int] = {}
+    while (name := library().operation_name(len(names))) is not None:
+        names[name.decode()] = len(names)
+    return names
+
+
+def aligned(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+    """Zeros at an address that is a multiple of 128 bytes, as registers of warps want it."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 128, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+@dataclass(slots=True)
+class Machine:
+    """A kernel's machine code as the C program executes it.
+
+    `requests` are the instructions that access memory: (index, space by number, name of the operation). `sees_grid`:
+    whether what other blocks do may decide what a block does. `granules` of shared and of global memory: the bytes of
+    the smallest access, as a power of two.
+    """
+
+    code: np.ndarray
+    words: list[Word]
+    jumps: np.ndarray
+    rows: int
+    requests: list[tuple[int, int, str]]
+    sees_grid: bool
+    uses_banks: bool
+    granules: tuple[int, int]
+    _limits: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def limits(self, launch: Launch) -> np.ndarray:
+        """By instruction the bytes [start, stop) of shared memory that it may access, int32 (instructions, 2)."""
+        found = self._limits.get(launch.shared_bytes)
+        if found is None:
+            names = launch.shared_names
+            found = np.array(
+                [names.limits(index) or (0, launch.shared_bytes) for index in range(len(self.code))], np.int32
+            )  # fmt: skip
+            self._limits[launch.shared_bytes] = found
+        return found
+
+
+@uncollected
+def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder) -> Machine:
+    """Decoded instructions as arrays."""
+    names = operations()
+    nowhere = decoder.registers + decoder.uniform_registers
+    jumps: list[int] = []
+    requests: list[tuple[int, int, str]] = []
+    block_at = {block.start: block for block in program.blocks}
+    rows: list[tuple] = []
+    resolve = decoder.resolve
+    for index, one in enumerate(decoded):
+        number, memory = one.number, -1
+        if one.jumps:
+            number = [len(jumps), len(one.jumps), *number[2:]]
+            jumps += one.jumps
+        if one.space >= 0:
+            memory = len(requests)
+            requests.append((index, one.space, one.op))
+        block = block_at.get(index)
+        source = tuple(resolve(row) if width else -1 for row, width in zip(one.source, one.width, strict=True))
+        rows.append((
+            one.offset, names[one.operation] if one.operation else -1, one.kind,
+            nowhere if one.d is None or one.d == "nowhere" else resolve(one.d), source, tuple(number), one.flags,
+            one.target, *((block.index, block.stop - block.start) if block else (-1, 0)), memory, index,
+            tuple(one.mode), tuple(one.width), one.d_width, one.guard, tuple(one.p_out), tuple(one.p_in), one.uniform,
+            one.strong, one.is_strong, NO_SPARE,
+        ))  # fmt: skip
+    code = np.array(rows, INSTRUCTION)
+    return Machine(
+        code, decoder.words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
+        bool((code["strong"] & 2).any()), any(one.operation == "load constant" for one in decoded),
+        tuple(_granule(decoded, space) for space in (1, 0)),
+    )  # fmt: skip
+
+
+def _granule(decoded: Sequence[Decoded], space: int) -> int:
+    """The bytes of the smallest access to a space, generic ones included, as a power of two; 4 bytes at most."""
+    narrow = [one.number[3] for one in decoded if one.operation in ("load", "store") and one.space in (space, 3)]
+    return min((width.bit_length() - 1 for width in narrow if width), default=2)
+
+
+def guard_barriers(machine: Machine, program: Program, prepared) -> None:
+    """Tell the machine where threads may not go past a barrier that others of their warp wait at."""
+    for block in program.blocks:
+        last = program.instructions[block.stop - 1]
+        if last.kind is Kind.BARRIER and last.guard is not None:
+            following = prepared.next[block.index]
+            inside = following < prepared.end
+            going_on = inside and not prepared.leads_to_barrier[following] and not prepared.only_exits[following]
+            machine.code["number"][last.index, 0] = int(going_on)
+
+
+@dataclass(slots=True)
+class Result:
+    """What a launch did: as in `RecordedLaunch`, and how many threads' accesses there were by space."""
+
+    block_warps: np.ndarray
+    block_lanes: np.ndarray
+    guarded_lanes: dict[int, int]
+    counts: dict[tuple[int, str, str, str], Counts]
+    traces: list[Trace]
+    accesses: dict[str, int]
+    barriers: int
+    copies: int
+
+
+class Run:
+    """The arrays of one thread of the host, which the C program fills."""
+
+    def __init__(self, machine: Machine, program: Program, slots: int, watched: Sequence[int]) -> None:
+        self.block_warps = np.zeros(len(program.blocks), np.int64)
+        self.block_lanes = np.zeros(len(program.blocks), np.int64)
+        self.guarded = np.zeros(len(machine.code), np.int64)
+        self.requests = np.zeros((len(machine.requests) + 1, slots, len(QUANTITIES)), np.int64)
+        self.patterns = np.zeros((len(machine.requests) + 1) * PLACES, PATTERN)
+        self.waiters = np.zeros(MOST_WAITERS, WAITER)
+        self.words = [np.zeros(count, GLOBAL_WORD) if count else None for count in watched]
+        self.watched = np.array([0 if one is None else one.ctypes.data for one in self.words] or [0], np.uint64)
+        self.c = CResults(waiter_room=MOST_WAITERS)
+        for name in ("block_warps", "block_lanes", "guarded", "requests", "patterns", "waiters", "watched"):
+            setattr(self.c, name, getattr(self, name).ctypes.data)
+
+    def traces(self) -> np.ndarray:
+        """The requests of traced blocks; they are the caller's then."""
+        if not self.c.trace_count:
+            return np.zeros(0, TRACE)
+        size = self.c.trace_count * TRACE.itemsize
+        rows = np.frombuffer(ctypes.string_at(self.c.traces, size), TRACE)
+        library().free_traces(ctypes.byref(self.c))
+        return rows
+
+
+def execute(
+    launch: Launch,
+    counting: bool,
+    traced: frozenset[int] | None,
+    written: frozenset[str] | None,
+    together: int,
+    checking: bool,
+) -> Result | None:
+    """Execute a launch. None if this engine cannot, or something went wrong: then the arrays are as they were.
+
+    counting: whether requests are counted.  traced: the blocks whose addresses are kept, None for all.  written: the
+    parameters that the kernel may write through, None for any.  together: blocks that the device holds at once.
+    checking: whether None is to be answered where there may be something for the sanitizer, which watches the arrays.
+    Raises StepLimitExceeded.
+    """
+    machine = launch.prepared.machine if library() is not None else None
+    if machine is None or not len(launch.block_ids):
+        return None
+    kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
+    watches = [one.watch for one in launch.global_memory.allocations if checking and one.watch is not None]
+    unwritten = [(one, one.unwritten.copy()) for one in watches if one.unwritten is not None]
+    runs, first_faulty = _run(launch, machine, counting, traced, together, checking)
+    if first_faulty is not None or (checking and _meet(runs)):
+        if first_faulty is not None and first_faulty.c.fault == TOO_MANY_STEPS:
+            block = int(np.flatnonzero(launch.block_ids == first_faulty.c.fault_block)[0])
+            at = next(one for one in launch.program.blocks if one.start == first_faulty.c.fault_instruction)
+            too_many_steps(Wave(launch, block, 1), at, 0, first_faulty.c.fault_thread)
+        if first_faulty is not None and first_faulty.c.fault == DEADLOCK:
+            _name_who_waits(launch, first_faulty.waiters[: first_faulty.c.waiter_count])
+        for one, before in kept:
+            one.bytes_[...] = before
+        for one, before in unwritten:
+            one.unwritten[...] = before
+        return None
+    return _gathered(launch, machine, runs)
+
+
+def _name_who_waits(launch: Launch, waiters: np.ndarray) -> None:
+    """Raise StepLimitExceeded if threads go round loops that nobody can end any more.
+
+    (If all wait at barriers, the engine in NumPy says so.)
+    """
+    looping = [waiter for waiter in waiters if not waiter["waits"] and waiter["instruction"] >= 0]
+    if not looping:
+        return
+    instructions, texts, lines = launch.program.instructions, [], []
+    for waiter in looping[:MOST_NAMED]:
+        line = instructions[waiter["instruction"]].line
+        lines.append(line)
+        block = unravel(int(waiter["block"]), launch.grid)
+        lanes = [lane for lane in range(WARP) if int(waiter["mask"]) >> lane & 1]
+        thread = unravel(int(waiter["warp"]) * WARP + lanes[0], launch.block)
+        more = f" and {len(lanes) - 1} more of its warp" if len(lanes) > 1 else ""
+        texts.append(f"{lane_name(block, thread)}{more} at line {line}, for {_what(launch, waiter)} to change")
+    rest = len(waiters) - len(texts)
+    others = f"; {rest} more groups of threads wait, too" if rest else ""
+    lines = sorted(set(lines))
+    first = looping[0]
+    raise StepLimitExceeded(
+        f"{launch.program.name}: threads wait for ever: {'; '.join(texts)}{others}. Nothing in memory changes any "
+        "more, and who could change it has ended, or waits itself.\n"
+        + "".join(launch.quote(line) for line in lines)
+        + "Is there a path on which the lock is not given back, or the flag not set? Blocks can wait only for blocks "
+        "that run at the same time.",
+        kernel=launch.program.name,
+        line=lines[0],
+        lines=tuple(lines),
+        block=unravel(int(first["block"]), launch.grid),
+        thread=unravel(
+            int(first["warp"]) * WARP + (int(first["mask"]) & -int(first["mask"])).bit_length() - 1, launch.block
+        ),
+    )
+
+
+def _what(launch: Launch, waiter) -> str:
+    """What a thread looks at, in words."""
+    if waiter["space"] < 0:
+        return f"byte {waiter['address']} of {SPACES[-waiter['space']]} memory"
+    array = launch.global_memory.allocations[waiter["space"]]
+    index = (int(waiter["address"]) - array.base) // array.dtype.itemsize
+    return f"{array.name}[{index}]" if int(np.prod(array.shape)) > 1 and array.dtype != np.uint8 else array.name
+
+
+def _meet(runs: list[Run]) -> bool:
+    """Whether two threads of the host executed blocks that touch one word, and one of them writes it."""
+    for words in zip(*(run.words for run in runs), strict=True):
+        if len(words) > 1 and words[0] is not None:
+            touched = [(one["writer"] != 0) | (one["reader"] != 0) for one in words]
+            writes = [one["writer"] != 0 for one in words]
+            several = sum(one.astype(np.uint8) for one in touched) > 1
+            if (several & np.logical_or.reduce(writes)).any():
+                return True
+    return False
+
+
+def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> bool:
+    return allocation.writable and (written is None or not written.isdisjoint(allocation.names))
+
+
+def _run(
+    launch: Launch, machine: Machine, counting: bool, traced: frozenset[int] | None, together: int, checking: bool
+) -> tuple[list[Run], Run | None]:
+    """(what each thread of the host found, the first with a fault)."""
+    program, allocations = launch.program, launch.global_memory.allocations
+    wave = Wave(launch, 0, 1)  # knows the constant banks
+    banks = wave.constant_banks
+    constants = aligned((len(machine.words), WARP), np.uint32)
+    constants[...] = np.array([_word(banks, word) for word in machine.words], np.uint32)[:, None]
+    code, blob = machine.code, b"".join(banks.values()) + bytes(16)
+    if machine.uses_banks:
+        code, starts, start = code.copy(), {}, 0
+        for bank, data in banks.items():
+            starts[bank] = start, len(data)
+            start += len(data)
+        for index in np.flatnonzero(code["operation"] == operations()["load constant"]):
+            code["number"][index, :2] = starts.get(int(code["number"][index, 0]), (0, 0))
+    table = np.zeros(max(1, len(allocations)), ALLOCATION)
+    for row, one in zip(table, allocations, strict=False):
+        row["base"], row["end"], row["writable"] = one.base, one.end, one.writable
+        row["bytes"], row["item"] = one.bytes_.ctypes.data, max(1, one.dtype.itemsize)
+        if checking and one.watch is not None and one.watch.unwritten is not None:
+            row["unwritten"] = one.watch.unwritten.ctypes.data
+    ids = np.ascontiguousarray(launch.block_ids, np.int64)
+    wanted = None
+    if traced is None or traced:
+        wanted = np.ones(len(ids), np.uint8) if traced is None else np.isin(ids, list(traced)).astype(np.uint8)
+    limits = machine.limits(launch)
+    c = CLaunch(
+        blocks=len(ids), most_steps=launch.max_instructions, instructions=len(code), rows=machine.rows,
+        allocation_count=len(allocations), basic_blocks=len(program.blocks), memory_instructions=len(machine.requests),
+        threads=launch.threads, shared_bytes=launch.shared_bytes, shared_base=program.shared_base,
+        local_bytes=-(-program.local_bytes // 16) * 16 if program.local_bytes else 0, counting=counting,
+        dynamic_shared_bytes=launch.shared_bytes - program.dynamic_shared_offset,
+        together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
+        global_granule=machine.granules[1],
+    )  # fmt: skip
+    c.grid[:], c.size[:] = launch.grid, launch.block
+    blob = np.frombuffer(blob, np.uint8)
+    arrays = {"code": code, "constants": constants, "allocations": table, "jumps": machine.jumps, "banks": blob,
+              "limits": limits, "block_ids": ids}  # fmt: skip
+    for name, array in arrays.items():
+        setattr(c, name, array.ctypes.data)
+    c.traced = None if wanted is None else wanted.ctypes.data
+    cores = 1 if machine.sees_grid or len(ids) * launch.threads <= SMALL else min(os.cpu_count() or 1, len(ids))
+    watched = [
+        (one.bytes_.size >> machine.granules[1]) + 1 if checking and one.watch is not None and one.watch.written else 0
+        for one in allocations
+    ]
+    runs = [Run(machine, program, len(allocations) + 2, watched) for _ in range(cores)]
+    _on_threads(c, runs, _shares(len(ids), cores))
+    return runs, next((run for run in runs if run.c.fault), None)
+
+
+def _shares(blocks: int, parts: int) -> list[tuple[int, int]]:
+    return [(blocks * part // parts, blocks * (part + 1) // parts) for part in range(parts)]
+
+
+def _on_threads(c: CLaunch, runs: list[Run], shares: list[tuple[int, int]]) -> None:
+    """Run each share on a thread of its own, so that the main thread still hears an interrupt."""
+
+    def work(run: Run, first: int, stop: int) -> None:
+        library().run_blocks(ctypes.byref(c), ctypes.byref(run.c), ctypes.c_int64(first), ctypes.c_int64(stop))
+
+    threads = [threading.Thread(target=work, args=(run, *share)) for run, share in zip(runs, shares, strict=True)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        for run in runs:
+            run.c.fault = INTERRUPTED
+        for thread in threads:
+            thread.join()
+        raise
+
+
+def _word(banks: dict[int, bytes], word: Word) -> int:
+    if word.bank < 0:
+        return word.value & 0xFFFFFFFF
+    return int.from_bytes(banks.get(word.bank, b"")[word.value : word.value + 4], "little")
+
+
+def _gathered(launch: Launch, machine: Machine, runs: list[Run]) -> Result:
+    first, *others = runs
+    for run in others:
+        for name in ("block_warps", "block_lanes", "guarded", "requests"):
+            getattr(first, name)[...] += getattr(run, name)
+    allocations = launch.global_memory.allocations
+    names = [*(one.name for one in allocations), "", ""]
+    counts: dict[tuple[int, str, str, str], Counts] = {}
+    for row, slot in np.argwhere(first.requests[:-1, :, 0]).tolist():
+        index, _, op = machine.requests[row]
+        space = SPACES[max(0, slot - len(allocations) + 1)]
+        if op == "copy":
+            op = "ld" if space == "global" else "copy"
+        key = (index, space, op, names[slot])
+        values = first.requests[row, slot].tolist()
+        if key in counts:
+            counts[key].add(Counts(*values))
+        else:
+            counts[key] = Counts(*values)
+    return Result(
+        first.block_warps, first.block_lanes, {int(i): int(first.guarded[i]) for i in np.flatnonzero(first.guarded)},
+        counts, list(_traces(launch, machine, np.concatenate([run.traces() for run in runs]))),
+        {space: sum(run.c.accesses[k] for run in runs) for k, space in enumerate(SPACES)},
+        sum(run.c.barriers for run in runs), sum(run.c.copies for run in runs),
+    )  # fmt: skip
+
+
+def _traces(launch: Launch, machine: Machine, rows: np.ndarray) -> Iterator[Trace]:
+    """The requests of warps put together to those of blocks: warps in step, whoever is further back first."""
+    allocations, warps = launch.global_memory.allocations, -(-launch.threads // WARP)
+    ops = {index: op for index, _, op in machine.requests}
+    lanes = np.unpackbits(
+        np.ascontiguousarray(rows["active"]).view(np.uint8).reshape(-1, 4), axis=1, bitorder="little"
+    ).astype(bool)
+    step = 0
+    for block in dict.fromkeys(rows["block"].tolist()):
+        mine = np.flatnonzero(rows["block"] == block)
+        by_warp = [mine[rows["warp"][mine] == warp].tolist() for warp in range(warps)]
+        for group in _in_step(by_warp, rows["instruction"].tolist(), rows["space"].tolist(), rows["times"].tolist()):
+            one = rows[group[0]]
+            step += 1
+            addresses = np.zeros(warps * WARP, np.int64)
+            active = np.zeros(warps * WARP, bool)
+            for row in group:
+                part = slice(int(rows["warp"][row]) * WARP, (int(rows["warp"][row]) + 1) * WARP)
+                addresses[part] = np.where(lanes[row], rows["address"][row], addresses[part])
+                active[part] |= lanes[row]
+            addresses, active = addresses[: launch.threads], active[: launch.threads]
+            space, index = SPACES[one["space"]], int(one["instruction"])
+            op = ops[index]
+            if op == "copy" and space == "global":
+                op = "ld"
+            array, base = "", 0
+            if space == "global":
+                array, base = allocations[one["allocation"]].name, allocations[one["allocation"]].base
+            yield Trace(
+                step, unravel(int(block), launch.grid), index, space, op, array, base,
+                _width(launch.program, index), addresses, None if active.all() else active,
+            )  # fmt: skip
+
+
+def _width(program: Program, index: int) -> int:
+    """Bytes per lane of a memory instruction."""
+    parts = program.instructions[index].opcode.split(".")
+    if parts[0] == "LDSM":
+        return 16
+    widths = {"128": 16, "64": 8, "U64": 8, "S64": 8, "F64": 8, "U8": 1, "S8": 1, "U16": 2, "S16": 2}
+    return next((widths[part] for part in parts[1:] if part in widths), 4)
+
+
+def _in_step(
+    by_warp: list[list[int]], instruction: list[int], space: list[int], times: list[int]
+) -> Iterator[list[int]]:
+    """Rows of warps that are the same access of the block, in the order of a block whose warps go in step: the lowest
+    instruction first."""
+    heads = [0] * len(by_warp)
+    live = [warp for warp, rows in enumerate(by_warp) if rows]
+    while live:
+        now = [by_warp[warp][heads[warp]] for warp in live]
+        lowest = min(range(len(now)), key=lambda k: (times[now[k]], instruction[now[k]]))
+        first = now[lowest]
+        key = (instruction[first], space[first])
+        group = [row for row in now if (instruction[row], space[row]) == key]
+        yield group
+        taken = set(group)
+        for warp, row in zip(list(live), now, strict=True):
+            if row in taken:
+                heads[warp] += 1
+                if heads[warp] == len(by_warp[warp]):
+                    live.remove(warp)

@@ -1,0 +1,63 @@
+"""Whole launches by both engines: the same results, and the same facts about every instruction and request."""
+
+import numpy as np
+import pytest
+
+import gemm_kernels
+from helpers import run, simulator
+from helpers.simulator.engine import compiled
+from helpers.simulator.recording.recorded import RecordedLaunch
+
+pytestmark = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
+# What its blocks do depends on which comes first.
+BY_TURNS = ("stream_k",)
+KERNELS = [kernel.name for kernel in gemm_kernels.LADDER if kernel.name not in BY_TURNS]
+
+
+def recorded(name: str, shape: tuple[int, int, int], checks: bool = False) -> tuple[RecordedLaunch, np.ndarray]:
+    """(what was recorded, C) of a product of random matrices, with α and β."""
+    kernel, (M, N, K) = gemm_kernels.get(name), shape
+    random = np.random.default_rng(M + 2 * N + 3 * K)
+    A, B, C = (random.standard_normal(s, np.float32) for s in ((M, K), (K, N), (M, N)))
+    function, launch = run.simulated(kernel.source, kernel.entry), kernel.launch(M, N, K)
+    with simulator.record(level="sass", checks=checks) as recording:
+        run.start(function, launch, A, B, C)
+    return recording.launches[0], C
+
+
+def traced(launch: RecordedLaunch) -> list[tuple]:
+    """The accesses of the traced blocks; where inactive threads point does not matter."""
+    rows = []
+    for one in launch.traces:
+        active = np.ones(len(one.addresses), bool) if one.active is None else one.active
+        addresses = tuple(np.where(active, one.addresses, -1).tolist())
+        rows.append(
+            (one.step, one.block, one.instruction, one.space, one.op, one.array, one.base, one.width, addresses)
+        )
+    return rows
+
+
+@pytest.mark.parametrize("shape", [(64, 64, 64), (70, 37, 41)])
+@pytest.mark.parametrize("name", KERNELS)
+def test_both_engines_record_the_same(monkeypatch, name, shape):
+    first, C = recorded(name, shape)
+    monkeypatch.setattr(compiled, "library", lambda: None)
+    second, expected = recorded(name, shape)
+    assert np.array_equal(C.view(np.uint32), expected.view(np.uint32))
+    assert first.counts == second.counts
+    assert first.guarded_lanes == second.guarded_lanes
+    assert first.block_warps.tolist() == second.block_warps.tolist()
+    assert first.block_lanes.tolist() == second.block_lanes.tolist()
+    assert sorted(row[1:] for row in traced(first)) == sorted(row[1:] for row in traced(second))
+    if shape == (64, 64, 64):
+        assert traced(first) == traced(second)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_of_the_ladder_is_executed_by_the_compiled_engine_with_and_without_checks(monkeypatch, name):
+    def refuse(*_):
+        raise AssertionError("executed by the engine in NumPy")
+
+    monkeypatch.setattr("helpers.simulator.engine.run._run_wave", refuse)
+    for checks in (False, True):
+        recorded(name, (64, 64, 64), checks)
