@@ -96,4 +96,5 @@ def choose(page: Page, menu: str, *entries: str) -> None:
 
 def run_all(page: Page) -> None:
     """Run every cell; what the last one shows has to be waited for."""
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(state="attached")
     choose(page, "Run", "Run All Cells")

@@ -1,7 +1,7 @@
 """The notes for the speaker: what to say and to ask at each step of a notebook, and how many minutes it takes to show.
 
 They lie beside the notebooks, speaker/<notebook>.md, one section per step, "## 4 · 5 minutes". A reader of the notebook
-does not see them; the hand-out slides show them in the speaker's window.
+does not see them; slides show them in the speaker's window.
 """
 
 from __future__ import annotations

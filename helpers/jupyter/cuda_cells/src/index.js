@@ -13,7 +13,9 @@ import { Decoration, EditorView, lineNumbers, MatchDecorator, ViewPlugin } from 
 import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import { showPictures } from './pictures.js';
+import { offerSlides } from './present.js';
 
 const CPP = 'text/x-c++src';
 const isCuda = text => /^%%cuda\b/.test(text);
@@ -183,4 +185,12 @@ const cudaCells = {
   }
 };
 
-export default [cudaCells, pictures];
+const slides = {
+  id: 'gemm-course-cuda-cells:slides',
+  description: 'The slides of a notebook, at a size for a room.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: offerSlides
+};
+
+export default [cudaCells, pictures, slides];

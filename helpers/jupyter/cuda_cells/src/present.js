@@ -1,0 +1,238 @@
+// The slides of a notebook over JupyterLab, at a size for a room: a title, a few words, and the notebook's own output,
+// alive. Nothing of a show is kept: not in the settings, not in the notebook. What the slides say comes from the
+// notebook's kernel, `helpers.authoring.slides.live`.
+
+import { showErrorMessage, ToolbarButton } from '@jupyterlab/apputils';
+import { NotebookActions } from '@jupyterlab/notebook';
+
+const WIDTH = 1280; // CSS pixels of a slide, as in slide.css
+const HEIGHT = 720;
+const LARGEST = 2; // times the size that an output has in the notebook
+const LOOKS = `
+.jp-CourseShow { position: fixed; inset: 0; z-index: 10000; overflow: hidden; background: #fff; outline: none; }
+.jp-CourseShow .course-slide { position: absolute; transform-origin: 0 0; }
+.jp-CourseShow .jp-OutputPrompt, .jp-CourseShow .jp-OutputArea-promptOverlay { display: none; }
+.jp-CourseShow .jp-CourseShow-live { width: fit-content; max-width: 1168px; }
+.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live {
+  width: 1168px; --jp-content-font-size1: 25px; --jp-widgets-font-size: 25px; --jp-code-font-size: 24px;
+  --jp-widgets-inline-height: 40px; --jp-widgets-radio-item-height-adjustment: 0px;
+}
+.jp-CourseShow :is(.ask, .table) .jp-CourseShow-live * { line-height: 1.4; }
+.jp-CourseShow .ask .widget-radio-box label { font-size: 25px; height: auto; }
+.jp-CourseShow .jp-CourseShow-page { position: absolute; right: 16px; bottom: 10px; font: 17px system-ui; color: #767676; }
+[data-jp-theme-light='false'] .jp-CourseShow { background: #111; }
+[data-jp-theme-light='false'] .course-slide {
+  --ink: #ddd; --paper: #111; --soft: #262626; --filter: url(#course-dark);
+}`;
+const SPEAKER = `
+body { font: 22px/1.45 system-ui, sans-serif; margin: 24px; color: #141414; background: #fff; }
+h1 { font-size: 26px; margin: 0 0 4px; } .next { color: #5f5f5f; font-size: 18px; }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #111; } .next { color: #9d9d9d; } }`;
+
+const CONTROLS = 'input, select, textarea, button, [role="slider"], [contenteditable="true"]';
+
+function element(className, html = '') {
+  const made = document.createElement('div');
+  made.className = className;
+  made.innerHTML = html;
+  return made;
+}
+
+function text(words) {
+  const made = document.createElement('span');
+  made.textContent = words;
+  return made.innerHTML;
+}
+
+class Show {
+  constructor(panel, { slides, style }) {
+    this.panel = panel;
+    this.slides = slides;
+    this.at = -1;
+    this.root = element('jp-CourseShow');
+    this.root.tabIndex = -1;
+    this.root.setAttribute('role', 'dialog');
+    this.root.setAttribute('aria-label', 'Slides. Right and left go on and back, Escape ends the show.');
+    this.style = document.createElement('style');
+    this.style.textContent = style + LOOKS;
+    this.onKey = event => this.key(event);
+    this.onSize = () => this.fit();
+    this.sizes = new ResizeObserver(() => this.fitOutput());
+  }
+
+  open() {
+    document.head.append(this.style);
+    document.body.append(this.root);
+    document.addEventListener('keydown', this.onKey, true);
+    window.addEventListener('resize', this.onSize);
+    this.panel.disposed.connect(this.close, this);
+    this.go(0);
+  }
+
+  close() {
+    this.putBack();
+    this.sizes.disconnect();
+    this.speaker?.close();
+    document.removeEventListener('keydown', this.onKey, true);
+    window.removeEventListener('resize', this.onSize);
+    this.panel.disposed.disconnect(this.close, this);
+    this.root.remove();
+    this.style.remove();
+    if (document.fullscreenElement) {
+      void document.exitFullscreen();
+    }
+  }
+
+  key(event) {
+    const inControl = event.target instanceof Element && event.target.closest('.jp-CourseShow') && event.target.matches(CONTROLS);
+    const keys = { Escape: () => this.close(), PageDown: () => this.go(this.at + 1), PageUp: () => this.go(this.at - 1) };
+    if (!inControl) {
+      Object.assign(keys, {
+        ArrowRight: keys.PageDown,
+        ' ': event.shiftKey ? keys.PageUp : keys.PageDown,
+        ArrowLeft: keys.PageUp,
+        Home: () => this.go(0),
+        End: () => this.go(this.slides.length - 1),
+        f: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
+        s: () => this.openSpeaker()
+      });
+    }
+    if (!inControl || keys[event.key]) {
+      event.stopPropagation(); // JupyterLab's own keys would reach the notebook below
+    }
+    if (keys[event.key] && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      keys[event.key]();
+    }
+  }
+
+  go(number) {
+    if (number < 0 || number >= this.slides.length || number === this.at) {
+      return;
+    }
+    this.putBack();
+    this.at = number;
+    const slide = this.slides[number];
+    this.stage = element('course-slide', `<h1>${text(slide.title)}</h1>`);
+    if (slide.words) {
+      this.stage.append(element('words', slide.words));
+    }
+    this.shown = element(`shown ${slide.kind}`, slide.html);
+    this.stage.append(this.shown, element('jp-CourseShow-page', `${number + 1} / ${this.slides.length}`));
+    this.root.replaceChildren(this.stage);
+    this.fit();
+    if (slide.cell) {
+      void this.takeOutput(slide.cell);
+    }
+    this.root.focus();
+    this.tellSpeaker();
+  }
+
+  /** The output of the slide's cell, itself and not a copy: sliders in it keep working. It goes back when the slide does. */
+  async takeOutput(source) {
+    const at = this.at;
+    const cells = this.panel.content.widgets;
+    const cell = cells.find(one => one.model.sharedModel.getSource().trim() === source.trim());
+    if (!cell?.outputArea) {
+      this.shown.append(element('', 'The cell of this slide was changed or taken away in the notebook.'));
+      return;
+    }
+    if (!cell.outputArea.model.length || cell.outputArea.node.querySelector('details')) {
+      this.panel.content.activeCellIndex = cells.indexOf(cell);
+      await NotebookActions.run(this.panel.content, this.panel.sessionContext);
+    }
+    if (this.at !== at || !this.root.isConnected) {
+      return;
+    }
+    this.output = cell.outputArea.node;
+    this.place = document.createComment('on a slide');
+    this.output.replaceWith(this.place);
+    this.live = element('jp-CourseShow-live');
+    this.live.append(this.output);
+    this.shown.append(this.live);
+    this.sizes.observe(this.live);
+    this.fitOutput();
+  }
+
+  putBack() {
+    this.sizes.disconnect();
+    this.place?.replaceWith(this.output);
+    this.place = this.output = this.live = null;
+  }
+
+  fit() {
+    const scale = Math.min(window.innerWidth / WIDTH, window.innerHeight / HEIGHT);
+    const left = (window.innerWidth - scale * WIDTH) / 2;
+    const top = (window.innerHeight - scale * HEIGHT) / 2;
+    this.stage.style.transform = `translate(${left}px, ${top}px) scale(${scale})`;
+  }
+
+  fitOutput() {
+    if (this.live) {
+      const { offsetWidth, offsetHeight } = this.live;
+      const room = Math.min(this.shown.clientWidth / offsetWidth, this.shown.clientHeight / offsetHeight, LARGEST);
+      this.live.style.transformOrigin = '0 0';
+      this.live.style.transform = `scale(${room})`;
+    }
+  }
+
+  openSpeaker() {
+    this.speaker = window.open('', 'course-speaker', 'popup,width=760,height=560');
+    this.tellSpeaker();
+  }
+
+  tellSpeaker() {
+    if (!this.speaker || this.speaker.closed) {
+      return;
+    }
+    const before = this.slides.slice(0, this.at + 1).reverse();
+    const notes = before.find(slide => slide.notes)?.notes ?? '';
+    const next = this.slides[this.at + 1]?.title ?? 'the end';
+    const { document: page } = this.speaker;
+    page.title = 'For the speaker';
+    page.head.innerHTML = `<title>For the speaker</title><style>${SPEAKER}</style>`;
+    page.body.innerHTML =
+      `<h1>${this.at + 1} · ${text(this.slides[this.at].title)}</h1>` +
+      `<p class="next">then: ${text(next)}</p>${notes}`;
+  }
+}
+
+/** What the notebook's kernel says of its slides. Throws an Error whose message is a sentence. */
+async function asked(panel) {
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) {
+    throw new Error('The notebook has no kernel that could tell its slides. Choose one, and press Slides again.');
+  }
+  const name = panel.context.path.split('/').pop();
+  const told = `__import__("helpers.authoring.slides.live", fromlist=["slides"]).slides(${JSON.stringify(name)})`;
+  const reply = await kernel.requestExecute({ code: '', silent: true, user_expressions: { told } }).done;
+  const answer = reply.content.user_expressions?.told;
+  if (answer?.status !== 'ok') {
+    throw new Error(`The notebook's kernel cannot tell its slides: ${answer?.evalue ?? reply.content.evalue}`);
+  }
+  const found = answer.data['application/json'];
+  if (!found.slides.length) {
+    throw new Error(`Nobody has said any slides for ${name}. They stand in the folder slides beside the notebooks.`);
+  }
+  return found;
+}
+
+/** A button "Slides" in the toolbar of each notebook, and the command behind it. */
+export function offerSlides(app, tracker) {
+  const present = async panel => {
+    try {
+      new Show(panel, await asked(panel)).open();
+    } catch (error) {
+      void showErrorMessage('Slides', error.message);
+    }
+  };
+  app.commands.addCommand('course:slides', {
+    label: 'Show the Slides of the Notebook',
+    isEnabled: () => tracker.currentWidget !== null,
+    execute: () => present(tracker.currentWidget)
+  });
+  tracker.widgetAdded.connect((_, panel) => {
+    const tooltip = 'Show the slides of this notebook: run all its cells first. Escape ends the show.';
+    panel.toolbar.addItem('course-slides', new ToolbarButton({ label: 'Slides', tooltip, onClick: () => present(panel) }));
+  });
+}

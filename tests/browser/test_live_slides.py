@@ -1,0 +1,106 @@
+"""The slides of a notebook over JupyterLab in a real browser: sized for a room, alive, and gone when the show ends."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from helpers import plan
+from helpers.authoring import labextension
+from helpers.authoring.notebooks import form
+from helpers.authoring.slides.planned import path_of, planned
+from tests.browser.lab import ERROR, opened, put, run_all, running_lab
+
+BOOK = plan.course().notebook("05").path
+SLIDES = planned(path_of(BOOK).read_text(encoding="utf-8"))
+FILM = next(number for number, slide in enumerate(SLIDES) if slide.kind == "film")
+ASKED = next(number for number, slide in enumerate(SLIDES) if slide.kind == "ask")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Page]:
+    """Notebook 05 after all its cells have run, with the extension as it lies in the project."""
+    folder = tmp_path_factory.mktemp("course")
+    shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
+    put(folder, BOOK.name, form.read(BOOK.read_text(encoding="utf-8")))
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
+    with monkeypatch.context(), running_lab(folder) as address, opened(address(BOOK.name), chromium) as shown:
+        run_all(shown)
+        shown.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").wait_for()
+        shown.locator(".widget-radio").first.wait_for()
+        yield shown
+
+
+def begin(page: Page, number: int = 0) -> None:
+    page.get_by_role("button", name="Slides", exact=True).click()
+    page.locator(".course-slide").wait_for()
+    for _ in range(number):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".course-slide h1")).to_have_text(SLIDES[number].title)
+
+
+@pytest.mark.browser
+def test_a_slide_fills_the_screen_in_letters_for_a_room_and_keeps_its_notes_to_itself(page):
+    begin(page)
+    assert page.locator(".jp-CourseShow").bounding_box() == {"x": 0, "y": 0, "width": 1280, "height": 900}
+    title, stage = page.locator(".course-slide h1"), page.locator(".course-slide").bounding_box()
+    assert (stage["width"], stage["height"]) == (1280, 720)
+    assert float(title.evaluate("one => parseFloat(getComputedStyle(one).fontSize)")) >= 40
+    picture = page.locator(".jp-CourseShow img.jp-CoursePicture")
+    expect(picture).to_be_visible()
+    assert picture.bounding_box()["width"] > 1000
+    assert page.locator(".jp-CourseShow").get_by_text("the idle cycles are the whole motive").count() == 0
+    with page.context.expect_page() as speaker:
+        page.keyboard.press("s")
+    expect(speaker.value.locator("body")).to_contain_text("Say")
+    expect(speaker.value.locator("h1")).to_contain_text(SLIDES[0].title)
+    speaker.value.close()
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_an_explorer_on_a_slide_moves_and_its_keys_do_not_turn_the_page(page):
+    begin(page, FILM)
+    shown = page.locator(".jp-CourseShow")
+    picture = shown.locator("img.widget-image")
+    expect(picture).to_be_visible()
+    before = picture.get_attribute("src")
+    shown.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(picture).not_to_have_attribute("src", before)
+    expect(shown.locator("h1")).to_have_text(SLIDES[FILM].title)
+    box = shown.locator(".jp-CourseShow-live").bounding_box()
+    assert box["x"] + box["width"] <= 1281 and box["y"] + box["height"] <= 811
+    page.keyboard.press("PageDown")
+    expect(shown.locator("h1")).to_have_text(SLIDES[FILM + 1].title)
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_a_prediction_on_a_slide_can_be_committed_to(page):
+    begin(page, ASKED)
+    shown = page.locator(".jp-CourseShow")
+    shown.get_by_role("radio").first.check()
+    shown.get_by_role("button", name="Commit").click()
+    expect(shown.locator(".jp-CourseShow-live")).to_contain_text("The answer is")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.browser
+def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(page):
+    begin(page, FILM)
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-CourseShow")).to_have_count(0)
+    explorer = page.locator(".jp-CodeCell .jp-OutputArea-output", has=page.locator("img.widget-image")).first
+    assert explorer.count() == 1
+    assert page.locator(ERROR).count() == 0
+    begin(page)
+    page.on("dialog", lambda asked: asked.accept())
+    page.reload()
+    page.locator(".jp-Notebook h1").first.wait_for()
+    page.get_by_role("button", name="Slides", exact=True).wait_for()
+    expect(page.locator(".jp-CourseShow")).to_have_count(0)
+    expect(page.get_by_role("menubar")).to_be_visible()
