@@ -1,6 +1,7 @@
 """Notebook 00: the numbers in its prose are right, and its terms are in the glossary."""
 
 from helpers import devices
+from helpers.analysis.memories import machine
 from tests.notebooks.support import H200, cube, linked_terms, said, speeds, suite
 
 
@@ -38,3 +39,12 @@ def test_a_minute_becomes_a_little_more_than_half_a_second():
 def test_the_sms_and_the_threads_are_those_of_the_h200():
     sms, threads = said("00", r"An H200 has (\d+) SMs and holds (\d+ \d+) threads at once")
     assert (sms, threads) == (H200.sms, H200.sms * H200.threads_per_sm)
+
+
+def test_what_the_picture_of_the_gpu_is_said_to_show_is_what_was_measured():
+    gpu = machine(H200)
+    hbm = gpu.memory("hbm")
+    (floats,) = said("00", r"an SM gets (\w+) of them per cycle")
+    assert round(gpu.floats_per_cycle(hbm)) == floats and 200 < hbm.latency < 1000
+    assert said("00", r"it could multiply (\d+) pairs of floats in every cycle") == (H200.fp32_lanes_per_sm,)
+    assert all(one.bytes * (H200.sms if one.for_each_sm else 1) < hbm.bytes for one in gpu.memories[1:])

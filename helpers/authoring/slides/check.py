@@ -50,8 +50,8 @@ class Problem:
 class Facts:
     """What a hand-out consists of.
 
-    frames: of its films.  words: the most of a slide.  code: pixels of the smallest letters of a kernel.  lines: the
-    most of a kernel.  scale: the least of a picture, of the size that it was drawn for.
+    frames: of its films.  words: the most of a slide but the opening.  code: pixels of the smallest letters of a
+    kernel.  lines: the most of a kernel.  scale: the least of a picture, of the size that it was drawn for.
     """
 
     pages: int = 0

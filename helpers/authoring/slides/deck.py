@@ -102,8 +102,9 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
 
 
 def _cell(notebook: NotebookNode, step: int | None, text: str) -> int:
-    """The first code cell that has a text, of a step or of the whole notebook."""
-    inside = step is None
+    """The first code cell that has a text, of a step or of the whole notebook. What stands before the first step is
+    shown with it."""
+    inside = step in (None, 1)
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown" and (heading := STEP.search(cell.source)):
             inside = step in (None, int(heading[1]))

@@ -11,7 +11,8 @@
   return {
     pages: all.length, pictures: kind("picture"), films: kind("film"), kernels: kind("kernel"), questions: kind("ask"),
     tables: kind("table"), frames: document.querySelectorAll(".film img").length,
-    words: Math.max(...all.map((slide) => words(slide).length)),
+    // The opening has the idea of the notebook in three sentences, and nothing else to look at.
+    words: Math.max(...all.filter((slide) => !slide.matches(".opening")).map((slide) => words(slide).length)),
     code: Math.min(...listings.map((one) => parseFloat(getComputedStyle(one).fontSize)), 99),
     lines: Math.max(...listings.map((one) => Number(one.dataset.lines)), 0),
     scale: Math.min(...scales.filter((one) => one > 0), 9),

@@ -135,9 +135,10 @@ def _read(path: Path) -> str:
 
 
 def _opening(book: Notebook) -> str:
+    told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in book.told.splitlines())
     return (
         f'<section class="course-slide opening"><div class="number">Notebook {book.number}</div>'
-        f"<h1>{html.escape(book.title)}</h1><div class='words'>{html.escape(book.idea)}</div></section>"
+        f"<h1>{html.escape(book.title)}</h1><div class='words'>{told}</div></section>"
     )
 
 
