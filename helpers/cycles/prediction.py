@@ -24,6 +24,7 @@ STALLS = (
 WAVES = 3  # of blocks that are simulated; the others follow from them
 FEWEST_BLOCKS = 12
 BUDGET = 1_500_000  # warp instructions of a simulation, about a quarter of a second: of longer loops a part is left out
+FEWEST_REPETITIONS = 24  # of a loop that is left out in part
 SHORTER = 2.5  # of such a launch a second simulation is that much shorter, which tells what a repetition costs
 EVENT = np.dtype([*((name, "i4") for name in ("warp", "block", "pc", "reason")), ("issued", "f8"), ("ready", "f8")])
 
@@ -159,10 +160,15 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     blocks_in_all = product(trace.grid)
     on_one = -(-blocks_in_all // device.sms)
     resident = trace.blocks
+    per_block = trace.warp_instructions / resident
     most = max(WAVES, -(-FEWEST_BLOCKS // resident)) * resident
+    if per_block * most > 8 * BUDGET:
+        most = 2 * resident  # long blocks: what the first wave costs beside the others hardly counts
     blocks = min(on_one, most)
-    instructions = trace.warp_instructions / resident * blocks
+    instructions = per_block * blocks
     fraction = BUDGET / max(instructions, 1) if trace.longest_loop else 1.0
+    if fraction < 1:
+        fraction = min(1.0, max(fraction, FEWEST_REPETITIONS / trace.longest_loop))
     is_part = blocks < on_one or fraction < 1
     fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
     runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]

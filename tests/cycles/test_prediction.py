@@ -7,7 +7,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import cycles, run, simulator
-from helpers.cycles import prediction
+from helpers.cycles import errors, prediction
 from helpers.measure import recordings
 from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
 
@@ -103,3 +103,12 @@ def test_both_halves_of_the_workloads_are_large_and_share_no_kernel():
     assert not halves[0] & halves[1]
     assert sum(1 for _ in workloads()) >= 60
     assert min(len([one for one in workloads() if one.half == half]) for half in (CALIBRATION, HELD_BACK)) >= 30
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_the_recorded_errors_are_those_of_the_model_as_it_is(number):
+    kept = [row for row in recordings.raw("NVIDIA H200", "cycles")["launches"] if row[0] == HELD_BACK]
+    name, predicted = kept[number][1], kept[number][3]
+    case = next(case for case in errors.cases(HELD_BACK) if case.name == name)
+    found = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
+    assert found.ms == pytest.approx(predicted, rel=0.01)

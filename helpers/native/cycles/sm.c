@@ -492,8 +492,8 @@ typedef struct {
   double dram_busy, l2_busy, store_busy, issue_slots;
 } Result;
 
-#define MAX(a, b) ((a) > (b) ? (a) : (b))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
+static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) { return a < b ? a : b; }
 
 typedef struct {
   const Machine *m; const Job *job; const Trace *t;
@@ -532,7 +532,7 @@ static double served(Sm *s, double start, double cycles) {
 // When a sector that L1 does not have arrives from L2, or from DRAM through it.
 static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, double sharing, int first_wave, int whole_line) {
   const Machine *m = s->m;
-  s->l2 = MAX(s->l2, asked) + 32 / m->l2_bytes_per_cycle;
+  s->l2 = larger(s->l2, asked) + 32 / m->l2_bytes_per_cycle;
   s->r->l2_sectors += 1; s->r->l2_busy += 32 / m->l2_bytes_per_cycle;
   // The distance to a slice of L2 depends on the address: the same sector always comes from as far away.
   double place = (double)(mixed(key * 4 + (uint64_t)sector / 2) >> 40) / 16777216.0;
@@ -546,8 +546,8 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, 
     if (s->again[array] < 0) {
       double once = s->first_sectors[array] * m->sms / sharing, all = once * s->job->waves;
       double size = array < s->job->arrays ? (double)((s->job->array_stop[array] - s->job->array_start[array]) / 32) : all;
-      double left = MIN(all, size) - once;
-      s->again[array] = all > once ? MIN(1, MAX(0, left / (all - once))) : 1;
+      double left = smaller(all, size) - once;
+      s->again[array] = all > once ? smaller(1, larger(0, left / (all - once))) : 1;
     }
     if (drawn(s) >= s->again[array]) return arrives;
   }
@@ -556,10 +556,10 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, 
   double evicting = s->fetched * 32 < m->evict_bytes ? m->evict_factor : 1;
   s->fetched += fetched * m->sms / sharing;
   double cost = 32 * fetched * evicting * (whole_line ? 1 : m->dram_scatter) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
-  s->dram = MAX(s->dram, asked) + cost;
+  s->dram = larger(s->dram, asked) + cost;
   s->r->dram_sectors += fetched / sharing; s->r->dram_busy += cost;
   // Most come after the least latency, few much later: banks of DRAM that have to open another row.
-  return MAX(arrives, s->dram + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
+  return larger(arrives, s->dram + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
 }
 
 static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
@@ -567,7 +567,7 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
   int array = s->job->arrays;
   int64_t first = a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)];
   for (int k = 0; k < s->job->arrays; ++k) if (first >= s->job->array_start[k] && first < s->job->array_stop[k]) { array = k; break; }
-  double sharing = array < s->job->arrays ? MAX(1, s->job->sharing[array]) : 1;
+  double sharing = array < s->job->arrays ? larger(1, s->job->sharing[array]) : 1;
   int first_wave = w->block < t->blocks;
   uint64_t elsewhere = (uint64_t)(w->block / t->blocks) << 44;  // later blocks access other lines, in the same way
   double done = start + m->l1_latency - 6 + m->wavefront_latency * (cycles - 1);
@@ -586,10 +586,10 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
                                          p->mask[k] & 3 && p->mask[k] & 12);
         line->valid |= 1u << sector;
       }
-      done = MAX(done, line->arrives[sector]);
+      done = larger(done, line->arrives[sector]);
     }
   }
-  s->returned = done = MAX(done, s->returned);  // loads come back in order
+  s->returned = done = larger(done, s->returned);  // loads come back in order
   return done;
 }
 
@@ -598,32 +598,32 @@ static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern 
   uint64_t elsewhere = (uint64_t)(w->block / s->t->blocks) << 44;
   double cost = 0; int fresh = 0;
   for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
-    cost += MAX(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle);
+    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle);
     uint8_t *seen = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
     fresh += bits(p->mask[k] & ~(*seen >> 4)); *seen |= (uint8_t)(p->mask[k] << 4);
   }
   if (p->sectors > p->full) cost *= m->partial_store;
-  s->store = MAX(s->store, start) + cost; s->r->store_busy += cost;
+  s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
   if (s->job->cold) {
     double written = fresh * m->write_back;
     s->r->written_sectors += fresh;
-    s->dram = MAX(s->dram, start) + written * 32 / m->dram_bytes_per_cycle; s->r->dram_busy += written * 32 / m->dram_bytes_per_cycle;
-    s->store = MAX(s->store, s->dram - m->write_ahead);
+    s->dram = larger(s->dram, start) + written * 32 / m->dram_bytes_per_cycle; s->r->dram_busy += written * 32 / m->dram_bytes_per_cycle;
+    s->store = larger(s->store, s->dram - m->write_ahead);
   }
-  s->drain = MAX(s->drain, s->store);
-  return MAX(start, s->store - m->store_ahead);  // when its entry leaves the queue
+  s->drain = larger(s->drain, s->store);
+  return larger(start, s->store - m->store_ahead);  // when its entry leaves the queue
 }
 
 static double global_atomic(Sm *s, const Instruction *i, const Pattern *p, double array_sectors, double start, double *freed) {
   const Machine *m = s->m;
   int returns = i->write_scoreboard < SCOREBOARDS;
-  double cost = MAX(bits(p->active) * p->width / m->atomic_bytes_per_cycle, p->lines * m->atomic_packet);
+  double cost = larger(bits(p->active) * p->width / m->atomic_bytes_per_cycle, p->lines * m->atomic_packet);
   // One sector is updated by one request after the other, whichever SM they come from: `crowd` of them at a time.
-  double crowd = p->sectors * m->sms / MAX(p->sectors, array_sectors);
-  cost = MAX(cost, MAX(m->atomic_same, p->repeated * m->atomic_lane) * crowd);
-  if (returns && p->repeated > 1) cost = MAX(cost, p->repeated * m->atomic_return);
-  s->store = MAX(s->store, start) + cost; s->r->store_busy += cost; s->drain = MAX(s->drain, s->store);
-  *freed = MAX(start, s->store - m->store_ahead);
+  double crowd = p->sectors * m->sms / larger(p->sectors, array_sectors);
+  cost = larger(cost, larger(m->atomic_same, p->repeated * m->atomic_lane) * crowd);
+  if (returns && p->repeated > 1) cost = larger(cost, p->repeated * m->atomic_return);
+  s->store = larger(s->store, start) + cost; s->r->store_busy += cost; s->drain = larger(s->drain, s->store);
+  *freed = larger(start, s->store - m->store_ahead);
   return s->store + m->atomic_latency;
 }
 
@@ -632,7 +632,7 @@ static double global_atomic(Sm *s, const Instruction *i, const Pattern *p, doubl
 static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double now, double *read, int32_t *kind) {
   const Machine *m = s->m; const Stream *stream = &s->t->stream[w->traced];
   int is_global = i->unit >= GLOBAL_LOAD && i->unit <= COPY;
-  double at = MAX(now + 2, s->mio[scheduler]), done = at + 6, freed = at;
+  double at = larger(now + 2, s->mio[scheduler]), done = at + 6, freed = at;
   int any = 0;
   *read = at + m->operand_latency - 2; *kind = SHORT_SCOREBOARD;
   s->mio[scheduler] = at + (i->bytes > 8 ? i->bytes / 2.0 : m->mio_interval);
@@ -650,7 +650,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     const Pattern *p = &s->t->pattern[a->pattern];
     any = 1;
     if (!is_global) {
-      double n = MAX(1, p->wavefronts);
+      double n = larger(1, p->wavefronts);
       freed = served(s, at + 4, n); s->r->shared_wavefronts += n;
       done = freed - 6 + (m->wavefront_latency - 1) * (n - 1) + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
       if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
@@ -660,15 +660,15 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       continue;
     }
     int phases = p->width <= 4 ? 1 : p->width / 4;
-    double cycles = MAX(MAX(p->lines, phases), i->unit == COPY ? p->wavefronts : 0);
-    double start = MAX(MAX(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
-    freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = MAX(s->lg, start);
+    double cycles = larger(larger(p->lines, phases), i->unit == COPY ? p->wavefronts : 0);
+    double start = larger(larger(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
+    freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = larger(s->lg, start);
     if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
     if (i->unit == GLOBAL_LOAD || i->unit == COPY) {
       done = p->lines ? global_load(s, w, i, a, p, start, cycles) : start + m->l1_latency;
       s->in_flight[s->in_flight_count++ % (int64_t)m->l1_in_flight] = done; *kind = LONG_SCOREBOARD;
-      if (i->unit == COPY) w->group = MAX(w->group, done);
-    } else if (i->unit == GLOBAL_STORE) { freed = MAX(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = MAX(s->lg, freed); }
+      if (i->unit == COPY) w->group = larger(w->group, done);
+    } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
     else {
       int array = 0;
       int64_t first = a->base * 128 + p->relative[__builtin_ctz(p->active)];
@@ -687,7 +687,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
 static double blocked(const Sm *s, int scheduler, const Instruction *i, int32_t *reason) {
   *reason = MATH_THROTTLE;
   switch (i->unit) {
-    case FMA: return MIN(s->fma[scheduler][0], s->fma[scheduler][1]);
+    case FMA: return smaller(s->fma[scheduler][0], s->fma[scheduler][1]);
     case HEAVY: return s->fma[scheduler][0];
     case ALU: return s->alu[scheduler];
     case FP64: return s->fp64[scheduler];
@@ -718,7 +718,7 @@ static void start_block(Sm *s, int slot, int block, double at) {
 // Book how long a warp waited for what before it issues at `now`.
 static void book(Sm *s, const Warp *w, double now, double *by_instruction) {
   double from = w->issued + 1, *row = by_instruction ? by_instruction + (size_t)w->pc * REASONS : 0;
-  double to[3] = {MIN(w->until_wait, now), MIN(w->until_scoreboard, now), MIN(w->ready, now)};
+  double to[3] = {smaller(w->until_wait, now), smaller(w->until_scoreboard, now), smaller(w->ready, now)};
   int reason[3] = {w->wait_reason, w->scoreboard_reason, NO_INSTRUCTION};
   for (int k = 0; k < 3; ++k) {
     if (to[k] <= from) continue;
@@ -740,14 +740,14 @@ static double fetched(Sm *s, int pc, double now) {
   const Machine *m = s->m; int line = pc >> 3;
   if (s->code[line] < 0) {
     if (!s->job->cold_code) s->code[line] = 0;
-    else if (line > 0 && s->code[line - 1] >= 0) s->code[line] = MAX(s->code[line - 1] + m->code_next, now);  // prefetched
+    else if (line > 0 && s->code[line - 1] >= 0) s->code[line] = larger(s->code[line - 1] + m->code_next, now);  // prefetched
     else s->code[line] = now + m->code_first;
   }
   // A loop that does not fit is fetched again line after line, as fast as the next level delivers.
   if (s->job->instructions / 8 >= m->code_lines) {
     if (!s->code_used[line] || s->code_clock - s->code_used[line] >= (int64_t)m->code_lines) {
       s->code_used[line] = ++s->code_clock;
-      s->code_refill = MAX(s->code_refill, now) + m->code_refill; s->code[line] = MAX(s->code[line], s->code_refill);
+      s->code_refill = larger(s->code_refill, now) + m->code_refill; s->code[line] = larger(s->code[line], s->code_refill);
     }
   }
   return s->code[line];
@@ -759,7 +759,7 @@ static void release_barrier(Sm *s, int slot, double at) {
     if (!w->waiting) continue;
     w->waiting = 0;
     if (at > w->until_scoreboard) { w->until_scoreboard = at; w->scoreboard_reason = AT_BARRIER; }
-    w->ready = MAX(w->ready, w->until_scoreboard);
+    w->ready = larger(w->ready, w->until_scoreboard);
   }
 }
 
@@ -767,13 +767,13 @@ static void release_barrier(Sm *s, int slot, double at) {
 // instruction, by reason; events: the first `room` issues. Each of the last three may be NULL. Returns the number of events.
 EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result *r, double *block_end, double *by_instruction,
                         Event *events, int64_t room) {
-  int slots = MIN(job->resident, job->blocks);
+  int slots = smaller(job->resident, job->blocks);
   memset(r, 0, sizeof *r);
   Sm *s = calloc(1, sizeof *s);
   s->m = m; s->job = job; s->t = t; s->r = r; s->warps = slots * t->warps; s->constant = -1; s->random = 12345;
   s->warp = calloc((size_t)s->warps, sizeof *s->warp);
   s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
-  s->sets = MAX(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
+  s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
   seen_new(&s->seen, 1 << 15);
   s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
   for (int i = 0; i <= job->arrays; ++i) s->again[i] = -1;
@@ -797,11 +797,11 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       for (int k = c; k < s->warps; k += SCHEDULERS) {
         Warp *w = &s->warp[k];
         if (!w->live || w->waiting) continue;
-        if (w->ready > now) { soonest = MIN(soonest, w->ready); continue; }
+        if (w->ready > now) { soonest = smaller(soonest, w->ready); continue; }
         int32_t reason; double until;
         if (s->dispatch[c] > now) { until = s->dispatch[c]; reason = DISPATCH; }
         else until = blocked(s, c, &job->instruction[w->pc], &reason);
-        if (until > now) { soonest = MIN(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
+        if (until > now) { soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
         if (w->reason != NOT_SELECTED) change(s, w, NOT_SELECTED, now, by_instruction);
         double age = k == last[c] ? -1 : w->age;  // the one that issued last goes on, then the oldest
         if (age < best_age) { best_age = age; best = k; }
@@ -813,8 +813,8 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       if (event_count < room) events[event_count++] = (Event){best, w->block, pc, w->scoreboard_reason, now, w->ready};
       r->instructions += 1; r->unit[i->unit] += 1;
       // Each bank delivers one operand a cycle; reading may fall behind a little, then issue has to wait.
-      s->even[c] = MAX(s->even[c], now) + i->reads_even; s->odd[c] = MAX(s->odd[c], now) + i->reads_odd;
-      double behind = MAX(s->even[c], s->odd[c]) - (now + 1) - m->read_slack;
+      s->even[c] = larger(s->even[c], now) + i->reads_even; s->odd[c] = larger(s->odd[c], now) + i->reads_odd;
+      double behind = larger(s->even[c], s->odd[c]) - (now + 1) - m->read_slack;
       if (behind > 0) s->dispatch[c] = now + 1 + behind;
       double done = now, read = now + m->operand_latency; int32_t kind = SHORT_SCOREBOARD;
       switch (i->unit) {
@@ -823,7 +823,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
           s->fma[c][half] = now + m->fma_interval;
           // A merged load writes two registers in a cycle, one in each bank: an FMA cannot write then.
           while (s->write_first[c] != s->write_last[c] && s->write_at[c][s->write_first[c]] <= now) {
-            if (s->write_at[c][s->write_first[c]] > now - 8) s->dispatch[c] = MAX(s->dispatch[c], now + 1) + m->write_conflict;
+            if (s->write_at[c][s->write_first[c]] > now - 8) s->dispatch[c] = larger(s->dispatch[c], now + 1) + m->write_conflict;
             s->write_first[c] = (s->write_first[c] + 1) % QUEUE;
           }
           break; }
@@ -836,7 +836,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         case SPECIAL: done = now + m->special_latency; break;
         case COPY_GROUP: {
           double before = w->group_count ? w->groups[(w->group_count - 1) % GROUPS] : 0;
-          w->groups[w->group_count++ % GROUPS] = MAX(before, w->group); w->group = 0; break; }
+          w->groups[w->group_count++ % GROUPS] = larger(before, w->group); w->group = 0; break; }
         case CONTROL: case COPY_WAIT: case BARRIER: break;
         default: done = memory(s, w, c, i, now, &read, &kind);
       }
@@ -844,11 +844,11 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         w->scoreboard[i->write_scoreboard] = done; w->kind[i->write_scoreboard] = kind;
       }
       if (i->read_scoreboard < SCOREBOARDS && read > w->scoreboard[i->read_scoreboard]) {
-        w->scoreboard[i->read_scoreboard] = read; w->kind[i->read_scoreboard] = kind == LONG_SCOREBOARD && i->unit != GLOBAL_LOAD ? SHORT_SCOREBOARD : SHORT_SCOREBOARD;
+        w->scoreboard[i->read_scoreboard] = read; w->kind[i->read_scoreboard] = SHORT_SCOREBOARD;
       }
       // Where the warp goes on.
       const Stream *stream = &t->stream[w->traced]; int32_t *follows = next[stream->stream];
-      double wait = now + MAX(1, i->stall); int jumped = 0;
+      double wait = now + larger(1, i->stall); int jumped = 0;
       w->issued = now; w->wait_reason = WAIT; w->offset++;
       int over = 0;
       if (job->block_start[stream->block[w->position]] + w->offset >= job->block_stop[stream->block[w->position]]) {
@@ -857,17 +857,17 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         jumped = !over && job->block_start[stream->block[w->position]] != pc + 1;
       }
       if (over) {
-        w->live = 0; end = MAX(end, now);
+        w->live = 0; end = larger(end, now);
         if (--left[slot] == 0) {
           if (block_end) block_end[inside[slot]] = now;
           finished++;
           if (begun < job->blocks) {
-            started = MAX(now + m->block_turnaround, started + m->block_interval);
+            started = larger(now + m->block_turnaround, started + m->block_interval);
             start_block(s, slot, begun, started); inside[slot] = begun++; left[slot] = t->warps; arrived[slot] = 0;
-            soonest = MIN(soonest, started);
+            soonest = smaller(soonest, started);
           }
         } else if (arrived[slot] && arrived[slot] >= left[slot]) {
-          arrived[slot] = 0; release_barrier(s, slot, MAX(s->barrier, now) + m->barrier_latency); soonest = MIN(soonest, now + 1);
+          arrived[slot] = 0; release_barrier(s, slot, larger(s->barrier, now) + m->barrier_latency); soonest = smaller(soonest, now + 1);
         }
         continue;
       }
@@ -882,23 +882,23 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         double group = w->groups[(w->group_count - n->pending - 1) % GROUPS];
         if (group > w->until_scoreboard) { w->until_scoreboard = group; w->scoreboard_reason = LONG_SCOREBOARD; }
       }
-      w->ready = MAX(w->until_scoreboard, fetched(s, w->pc, now));
+      w->ready = larger(w->until_scoreboard, fetched(s, w->pc, now));
       if (n->reads_constant) {
         if (s->constant < 0) s->constant = w->ready + m->constant_first;
-        w->ready = MAX(w->ready, s->constant);
+        w->ready = larger(w->ready, s->constant);
       }
       if (i->unit == BARRIER) {
-        s->barrier = MAX(s->barrier, now) + m->barrier_interval; w->waiting = 1;
+        s->barrier = larger(s->barrier, now) + m->barrier_interval; w->waiting = 1;
         if (++arrived[slot] >= left[slot]) { arrived[slot] = 0; release_barrier(s, slot, s->barrier + m->barrier_latency); }
       }
       w->since = w->ready; w->reason = NOT_SELECTED;
-      if (!w->waiting) soonest = MIN(soonest, w->ready);
+      if (!w->waiting) soonest = smaller(soonest, w->ready);
     }
     if (issued_any) now += 1;
     else if (soonest > 1e299) break;  // nobody can go on: the trace ends at a barrier that not all reach
-    else now = MAX(now + 1, (double)(int64_t)(soonest + 0.999999));
+    else now = larger(now + 1, (double)(int64_t)(soonest + 0.999999));
   }
-  r->cycles = MAX(MAX(end, s->drain), s->dram); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
+  r->cycles = larger(larger(end, s->drain), s->dram); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
   for (int w = 0; w < t->total; ++w) free(next[w]);
   free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.mask); free(s->first_sectors); free(s->again);
   free(s->code); free(s->code_used); free(s); free(left); free(arrived); free(inside);
