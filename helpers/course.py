@@ -25,7 +25,7 @@ from IPython.core.error import UsageError
 from IPython.display import display
 
 import gemm_kernels
-from gemm_kernels import OwnKernel, launch_of
+from gemm_kernels import Launch, OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
 from helpers import compiler, plan, run
 from helpers.analysis import memories
@@ -45,6 +45,8 @@ from helpers.explore.own import taken
 from helpers.explore.widgets import Explorer
 from helpers.measure.measurement import Measurement
 from helpers.measure.performance import performance
+from helpers.profile import Page
+from helpers.profile import profile as profile_of
 from helpers.simulator import Recording
 
 OPTIONS = ("-std=c++17",)
@@ -187,6 +189,14 @@ def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
     launch = launch.in_blocks(*block) if block else launch
     title = f"{name}, block {theme.index((*launch.block[:2], 0))}: warp 0, k = 0"
     return sectors_figure(gemm_accesses(run.record(launch)), title)
+
+
+def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
+    """One page about a launch, without a GPU: its predicted time, what limits it, what its warps wait for, hot lines.
+
+    launch: `kernel.launch(M, N, K)`, or the recording of any kernel.  cold: whether L2 holds nothing of it at first.
+    """
+    return Page(profile_of(launch, cold=cold))
 
 
 def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:

@@ -3,6 +3,7 @@
 import pytest
 
 from helpers import course, devices
+from helpers.draw import theme
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress, rungs
 from helpers.measure import recordings
@@ -51,13 +52,16 @@ def test_an_open_blank_shows_the_courses_kernel_and_its_recorded_speed():
     assert first.sectors == pytest.approx(4.5, abs=4.0) and first.loads == 0
 
 
-def test_an_accepted_kernel_is_counted_itself_and_has_no_speed_without_a_gpu():
+def test_an_accepted_kernel_is_counted_itself_and_its_speed_is_predicted_without_a_gpu():
     slower = get("coalesced").solved.replace("B[k * N + col];", "B[k * N + col] + 0.0f * A[row * K];")
     assert get("coalesced").check(slower.replace("sum", "total")).passed is True
     rung = next(one for one in rungs.my_rungs() if one.blank.name == "coalesced")
     assert rung.written and rung.speed is None
     row = next(row for row in course.my_ladder().rows if row[1] == "coalesced")
-    assert row[2] == "yours" and row[5:] == ("–", "timed where a GPU is")
+    assert row[2] == "yours" and row[6].startswith("predicted for NVIDIA H200, ")
+    predicted = 2 * rungs.SHOWN**3 / rung.predicted.ms / 1e6
+    assert predicted == pytest.approx(course.speed("coalesced").gflops, rel=0.35)
+    assert row[5] == theme.thousands(predicted)
 
 
 def test_a_speed_that_was_not_recorded_is_answered_by_what_was():

@@ -1,7 +1,7 @@
 """The learner's own ladder: every multiplication that they wrote, what it asks of memory, and how fast it is.
 
 Counters are those of the learner's kernel, from the simulator. Speeds of the course's plain kernels, which are the
-solutions, were recorded on a GPU; the learner's own is timed where there is one.
+solutions, were recorded on a GPU; the learner's own is timed where there is one, and elsewhere predicted.
 
     python -m helpers.exercises --record     on a GPU: time the solutions, and write recordings/<gpu>/plain.json
 """
@@ -16,7 +16,7 @@ from functools import cache, partial
 import numpy as np
 
 from gemm_kernels import Launch, OwnKernel
-from helpers import devices, gpu, run
+from helpers import cycles, devices, gpu, run
 from helpers.analysis.block_shapes import sectors_per_request
 from helpers.draw import theme
 from helpers.draw.tables import Table
@@ -30,6 +30,8 @@ from helpers.measure.measurement import MEASURED, Measurement, Timing
 from helpers.measure.problem import Reference, problem
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
+from helpers.native import NoLibrary
+from helpers.simulator import SimulatorError
 
 SUITE = "plain"
 SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
@@ -61,6 +63,7 @@ class Rung:
 
     blank: which.  written: whether the learner wrote it.  sectors: per load request to global memory.  loads: requests
     to shared memory per FMA of a warp, 0 without shared memory.  speed: measured here or recorded, None if neither.
+    predicted: for a kernel of the learner's where there is no GPU, None if its time cannot be predicted.
     """
 
     blank: Blank
@@ -68,6 +71,7 @@ class Rung:
     sectors: float
     loads: float
     speed: Measurement | None
+    predicted: cycles.Prediction | None = None
 
 
 def my_rungs(size: int = SHOWN, until: str = LAST) -> tuple[Rung, ...]:
@@ -82,8 +86,17 @@ def my_rungs(size: int = SHOWN, until: str = LAST) -> tuple[Rung, ...]:
         recording = run.record(kernel_of(blank, written.source).launch(*COUNTED))
         fmas = max(1, recording.instructions("FFMA"))
         loads = recording.total("requests", "shared", "ld") / fmas
-        found.append(Rung(blank, own, sectors_per_request(recording), loads, _speed(blank, written.source, own, size)))
+        speed = _speed(blank, written.source, own, size)
+        predicted = _predicted(blank, written.source, size) if own and speed is None else None
+        found.append(Rung(blank, own, sectors_per_request(recording), loads, speed, predicted))
     return tuple(found)
+
+
+def _predicted(blank: Blank, source: str, size: int) -> cycles.Prediction | None:
+    try:
+        return cycles.predict(kernel_of(blank, source).launch(size, size, size))
+    except (cycles.NoConstants, NoLibrary, SimulatorError):
+        return None
 
 
 def _speed(blank: Blank, source: str, own: bool, size: int) -> Measurement | None:
@@ -109,8 +122,13 @@ def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
     """The learner's ladder as a table: whose each kernel is, what it asks for, and its speed with its label."""
     rows = []
     for rung in my_rungs(size, until):
-        speed = f"{theme.thousands(rung.speed.gflops)}" if rung.speed else "–"
-        label = rung.speed.label if rung.speed else "timed where a GPU is"
+        speed, label = "–", "timed where a GPU is"
+        if rung.speed is not None:
+            speed, label = theme.thousands(rung.speed.gflops), rung.speed.label
+        elif rung.predicted is not None:
+            flops = 2 * size**3 / 1e6
+            slow, fast = (theme.thousands(flops / ms) for ms in reversed(rung.predicted.range_ms))
+            speed, label = theme.thousands(flops / rung.predicted.ms), f"{rung.predicted.label}, {slow} to {fast}"
         rows.append(
             (
                 rung.blank.notebook, rung.blank.name, "yours" if rung.written else "the course's",

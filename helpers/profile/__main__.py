@@ -1,0 +1,103 @@
+"""`python -m helpers.profile kernel.cu "name<32>" --grid 64 64 --block 32 8 --args …`: what limits any kernel.
+
+Each of --args stands for one parameter: a number for a scalar; for a pointer the size of its array, 1048576 or
+1024x1024, which is filled with random numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from helpers import devices, run, simulator
+from helpers.compiler import CompilerError
+from helpers.cycles import NoConstants
+from helpers.native import NoLibrary
+from helpers.profile import Profile, compared, page, profile, text
+from helpers.simulator import SimulatorError
+from helpers.simulator.cuda.arguments import SCALARS
+
+
+class BadArgument(ValueError):
+    """An argument of the command does not fit the kernel; the message says which."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    options = _parser().parse_args(arguments)
+    try:
+        first = _profiled(options.file, options)
+        second = _profiled(options.compare, options) if options.compare else None
+    except (BadArgument, CompilerError, NoConstants, NoLibrary, OSError, SimulatorError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if options.html:
+        options.html.write_text(f"<!doctype html><meta charset=utf-8>{page(first)}", encoding="utf-8")
+    if options.json:
+        found = [one.as_json() for one in (first, second) if one is not None]
+        print(json.dumps(found if second else found[0], indent=1))
+    else:
+        print(text(first) if second is None else compared(first, second))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, help="CUDA C++")
+    parser.add_argument("kernel", help="its name, or a template instantiation")
+    parser.add_argument("--grid", type=int, nargs="+", required=True, help="blocks along x, y, z")
+    parser.add_argument("--block", type=int, nargs="+", required=True, help="threads along x, y, z")
+    parser.add_argument("--args", nargs="*", default=[], help="one for each parameter: a number, or an array's size")
+    parser.add_argument("--shared", type=int, default=0, help="bytes of dynamic shared memory of a block")
+    parser.add_argument("--gpu", default=devices.DEFAULT.name, help="as its driver calls it")
+    parser.add_argument("--warm", action="store_true", help="with a warm L2")
+    parser.add_argument("--compare", type=Path, metavar="OTHER.cu", help="the same launch of another file's kernel")
+    parser.add_argument("--html", type=Path, help="also write the page there")
+    parser.add_argument("--json", action="store_true", help="plain values instead of the page")
+    return parser
+
+
+def _profiled(file: Path, options: argparse.Namespace) -> Profile:
+    kernel = run.simulated(file.read_text(encoding="utf-8"), options.kernel)
+    parameters = kernel.compiled.parameters
+    if len(parameters) != len(options.args):
+        wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
+        raise BadArgument(
+            f"{options.kernel} has {len(parameters)} parameters ({wanted}), but --args names {len(options.args)}."
+        )
+    args = [_argument(one, given) for one, given in zip(parameters, options.args, strict=True)]
+    with simulator.capture() as caught:
+        run.call(kernel, tuple(options.grid), tuple(options.block), args, options.shared)
+    return profile(caught[0], options.gpu, cold=not options.warm)
+
+
+def _argument(parameter, given: str):
+    """A scalar, or an array of random numbers."""
+    name = parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip()
+    dtype = np.dtype(SCALARS.get(name, np.uint8 if parameter.is_pointer else np.int32))
+    try:
+        if not parameter.is_pointer:
+            return dtype.type(float(given) if dtype.kind == "f" else int(given, 0))
+        size = int(np.prod([int(part) for part in given.lower().replace("×", "x").split("x")]))
+    except ValueError:
+        raise BadArgument(
+            f"{given!r} is no value for {parameter.type} {parameter.name}: {__doc__.splitlines()[2]}"
+        ) from None
+    random = np.random.default_rng(size)
+    if name not in SCALARS and parameter.is_pointer:
+        lanes = {"float2": 8, "float4": 16, "int2": 8, "int4": 16, "double2": 16}.get(name, 4)
+        return random.integers(0, 60, size * lanes, np.uint8)
+    if dtype.kind == "f":
+        return random.random(size).astype(dtype)
+    return random.integers(0, 100, size).astype(dtype)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""What one page says about a launch: its predicted time and limiter, stalls, occupancy, memory, hot lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gemm_kernels import Launch
+from helpers import cycles, devices
+from helpers.cycles import STALLS, WAITS, Prediction
+from helpers.devices import SECTOR_BYTES
+from helpers.simulator import Captured, Recording
+from helpers.simulator.engine.memory import product
+from helpers.simulator.engine.observers import together
+from helpers.simulator.recording.recorded import LaunchFacts
+from helpers.simulator.recording.recorder import LaunchRecorder
+from helpers.simulator.recording.sampling import Untouched
+
+HOT = 8  # lines that are shown
+REGION = {"global": "sectors", "shared": "wavefronts"}  # what a request costs there
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the first block asks one space for: warp requests, what they cost, what they would cost at best."""
+
+    space: str
+    op: str
+    requests: int
+    unit: str
+    cost: int
+    ideal: int
+
+
+@dataclass(frozen=True)
+class HotLine:
+    """A source line: its share of the warps' time, what its instructions wait for most, its machine code."""
+
+    line: int
+    text: str
+    share: float
+    waits_for: str
+    sass: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Roof:
+    """Operations and bytes of the whole launch as the model counts them, and the roof over their ratio."""
+
+    gflops: float
+    intensity: float
+    roof_gflops: float
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """One launch on one page. times in milliseconds; stalls: warps that wait, per issued instruction."""
+
+    name: str
+    prediction: Prediction
+    occupancy: str
+    accesses: tuple[Access, ...]
+    hot: tuple[HotLine, ...]
+    roof: Roof | None
+
+    @property
+    def stalls(self) -> dict[str, float]:
+        """Largest first."""
+        found = self.prediction.stalls
+        return {name: found[name] for name in sorted(STALLS, key=lambda one: -found[one]) if name != "selected"}
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for scripts."""
+        p = self.prediction
+        return {
+            "kernel": self.name, "label": p.label, "cache": "cold" if p.cold else "warm", "ms": p.ms,
+            "range_ms": list(p.range_ms), "cycles": p.cycles, "limiter": p.limiter, "limited_by": p.kind,
+            "stalls": dict(p.stalls), "occupancy": self.occupancy, "memory": [asdict(one) for one in self.accesses],
+            "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
+        }  # fmt: skip
+
+
+def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT.name, *, cold: bool = True) -> Profile:
+    """The page of a launch. Raises what `cycles.predict` does."""
+    prediction = cycles.predict(launch, device, cold=cold)
+    captured = cycles.captured(launch)
+    counted = _first_block(captured)
+    return Profile(
+        captured.run.program.name, prediction, _occupancy(prediction), _accesses(counted), _hot(prediction),
+        _roof(prediction, counted),
+    )  # fmt: skip
+
+
+def _first_block(captured: Captured) -> Recording:
+    """What block 0 does, counted; nothing is stored."""
+    run, compiled = captured.run, captured.compiled
+    facts = LaunchFacts(
+        run.program.name, run.grid, run.block, compiled.shared_bytes + captured.shared_mem, compiled.registers, 1,
+        captured.shared_mem, compiled.arch, compiled.compiler_version, compiled.options,
+    )  # fmt: skip
+    recorder = LaunchRecorder(run.program, facts, frozenset())
+    block = np.zeros(1, np.int64)
+    memory = Untouched(run.global_memory)
+    replace(run, observers=together(recorder), only_blocks=block, global_memory=memory, max_instructions=1 << 26).run()
+    recording = Recording("sass")
+    recording.launches.append(recorder.finish(compiled, None))
+    return recording
+
+
+def _occupancy(prediction: Prediction) -> str:
+    fits = prediction.trace.occupancy
+    blocks = product(prediction.trace.grid)
+    on_one = prediction.trace.blocks
+    text = (
+        f"{fits.blocks} blocks fit on an SM ({fits.fraction:.0%} of its warps); the next one is stopped by "
+        f"{' and '.join(fits.limiters)}."
+    )
+    waves = blocks / (fits.blocks * prediction.machine.device.sms)
+    if on_one < fits.blocks:
+        text += f" The grid has only {blocks:,} blocks, so that an SM holds {on_one}."
+    else:
+        text += f" The grid's {blocks:,} blocks are {waves:.1f} waves."
+    return text
+
+
+def _accesses(recording: Recording) -> tuple[Access, ...]:
+    found = []
+    for space, unit in REGION.items():
+        for op in ("ld", "st", "atom", "red", "ldsm"):
+            requests = recording.total("requests", space, op)
+            if requests:
+                cost, ideal = (recording.total(f"{kind}{unit}", space, op) for kind in ("", "ideal_"))
+                found.append(Access(space, op, requests, unit, cost, ideal))
+    return tuple(found)
+
+
+def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
+    program = prediction.trace.program
+    shares: Mapping[int, Mapping[str, float]] = prediction.by_line()
+    found = []
+    for line in sorted(shares, key=lambda one: -sum(shares[one].values()))[:HOT]:
+        reasons = shares[line]
+        waits = max((name for name in reasons if name != "selected"), key=reasons.__getitem__)
+        text = program.source_lines[line - 1].strip() if 1 <= line <= len(program.source_lines) else "(no source line)"
+        sass = tuple(one.text for one in program.instructions if one.line == line)
+        found.append(HotLine(line, text, sum(reasons.values()), waits, sass))
+    return tuple(found)
+
+
+def _roof(prediction: Prediction, counted: Recording) -> Roof | None:
+    """Of the first block, as if all did the same; None without float32 arithmetic or global memory."""
+    one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
+    operations = 2 * one["FFMA"] + one["FADD"] + one["FMUL"]
+    result = prediction.simulated.result
+    moved = (result.dram_sectors + result.written_sectors) * SECTOR_BYTES / max(result.instructions, 1)
+    instructions = prediction.trace.warp_instructions / prediction.trace.blocks
+    bytes_of_block = moved * instructions
+    if not operations or not bytes_of_block:
+        return None
+    device = prediction.machine.device
+    intensity = operations / bytes_of_block
+    gflops = operations * product(prediction.trace.grid) / prediction.ms / 1e6
+    return Roof(gflops, intensity, min(device.peak_fp32_gflops, intensity * device.memory_gb_per_s))
+
+
+def waits(name: str) -> str:
+    """A stall reason in words."""
+    return WAITS.get(name, name)

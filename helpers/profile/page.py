@@ -1,0 +1,126 @@
+"""A profile as text for a terminal, and as HTML for a browser or a notebook."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from helpers.profile.facts import Profile, waits
+
+BAR = 40  # characters of the longest bar
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A profile that a notebook shows."""
+
+    profile: Profile
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/html": page(self.profile), "text/plain": text(self.profile)}
+
+
+def text(profile: Profile) -> str:
+    """The page for a terminal."""
+    p = profile.prediction
+    low, high = p.range_ms
+    lines = [
+        profile.name,
+        p.limiter,
+        f"Time: {p.ms:.4g} ms, {p.label}; measured times of such launches lie between {low:.4g} and {high:.4g} ms.",
+        f"That is {p.cache}.",
+        f"Occupancy: {profile.occupancy}",
+    ]
+    if (roof := profile.roof) is not None:
+        lines.append(
+            f"Roofline: {roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
+            f"{roof.roof_gflops:,.0f}."
+        )
+    lines += ["", "Where the warps' time goes, warps per issued instruction:"]
+    longest = max(*profile.stalls.values(), 1.0)
+    for name, value in {"selected": 1.0, **profile.stalls}.items():
+        if value >= 0.005:
+            lines.append(f"  {name:20}{value:8.2f} {'█' * max(1, round(value / longest * BAR))}  {_meaning(name)}")
+    if profile.accesses:
+        lines += ["", "Memory requests of the first block:"]
+        for one in profile.accesses:
+            factor = one.cost / one.ideal if one.ideal else 1
+            lines.append(
+                f"  {one.space:8}{one.op:5}{one.requests:9,} requests {one.cost:10,} {one.unit}, at best {one.ideal:,} "
+                f"({factor:.2f} ×)"
+            )
+    lines += ["", "Hot lines, with their share of the warps' time:"]
+    for one in profile.hot:
+        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for}]")
+    return "\n".join(lines)
+
+
+def _meaning(name: str) -> str:
+    return "an instruction is issued" if name == "selected" else waits(name)
+
+
+_STYLE = """<style>
+.profile { font-family: sans-serif; max-width: 60rem; margin: 1rem auto; }
+.profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; }
+.profile .bar { background: #46566B; height: 0.9em; display: inline-block; }
+.profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; }
+</style>"""
+
+
+def page(profile: Profile) -> str:
+    """The page as HTML: no script, nothing that is fetched."""
+    p = profile.prediction
+    low, high = p.range_ms
+    out = [_STYLE, '<div class="profile">', f"<h2>{html.escape(profile.name)}</h2>"]
+    out.append(f"<p><b>{html.escape(p.limiter)}</b></p>")
+    out.append(
+        f"<p><b>{p.ms:.4g} ms</b>, <i>{html.escape(p.label)}</i>: measured times of such launches lie between "
+        f"{low:.4g} and {high:.4g} ms, {html.escape(p.cache)}.</p><p>{html.escape(profile.occupancy)}</p>"
+    )
+    if (roof := profile.roof) is not None:
+        out.append(
+            f"<p>{roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
+            f"{roof.roof_gflops:,.0f}.</p>"
+        )
+    longest = max(*profile.stalls.values(), 1.0)
+    out.append("<h3>Where the warps' time goes (warps per issued instruction)</h3><table>")
+    for name, value in {"selected": 1.0, **profile.stalls}.items():
+        if value >= 0.005:
+            bar = f'<span class="bar" style="width:{value / longest * 20:.2f}em"></span>'
+            words = f'<td class="words">{bar} {html.escape(_meaning(name))}</td>'
+            out.append(f'<tr><td class="words">{name}</td><td>{value:.2f}</td>{words}</tr>')
+    out.append("</table>")
+    if profile.accesses:
+        out.append("<h3>Memory requests of the first block</h3><table>")
+        out.append("<tr><td>space</td><td>operation</td><td>requests</td><td>cost</td><td>at best</td></tr>")
+        for one in profile.accesses:
+            cells = (one.space, one.op, f"{one.requests:,}", f"{one.cost:,} {one.unit}", f"{one.ideal:,}")
+            out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        out.append("</table>")
+    out.append("<h3>Hot lines</h3>")
+    for one in profile.hot:
+        code = html.escape("\n".join(one.sass[:40]))
+        heat = f"background: rgba(205, 64, 34, {min(one.share, 1.0):.2f})"
+        out.append(
+            f'<details><summary><span class="heat" style="{heat}">{one.share:.1%}</span> line {one.line}: '
+            f"<code>{html.escape(one.text)}</code> ({one.waits_for})</summary><pre>{code}</pre></details>"
+        )
+    return "\n".join([*out, "</div>"])
+
+
+def compared(one: Profile, other: Profile) -> str:
+    """Two launches side by side, for a terminal."""
+    a, b = one.prediction, other.prediction
+    faster, slower = (one, other) if a.ms <= b.ms else (other, one)
+    ratio = slower.prediction.ms / faster.prediction.ms
+    lines = [
+        f"{faster.name} takes {faster.prediction.ms:.4g} ms and {slower.name} {slower.prediction.ms:.4g} ms: "
+        f"{ratio:.2f} times as long, {a.label}.",
+        f"  {one.name}: {a.limiter}",
+        f"  {other.name}: {b.limiter}",
+        f"{'warps per issued instruction':32}{'first':>10}{'second':>10}",
+    ]
+    for name in sorted(a.stalls, key=lambda name: -abs(a.stalls[name] - b.stalls[name])):
+        if max(a.stalls[name], b.stalls[name]) >= 0.05:
+            lines.append(f"  {name:30}{a.stalls[name]:10.2f}{b.stalls[name]:10.2f}")
+    return "\n".join(lines)

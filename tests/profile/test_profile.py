@@ -1,0 +1,92 @@
+"""One page about any launch: what it says is what the model and the simulator found, from the command line too."""
+
+import json
+
+import pytest
+
+from gemm_kernels import get
+from helpers import course, profile, run
+from helpers.profile.__main__ import main
+
+TRANSPOSE = """
+__global__ void transpose(const float *from, float *to, int rows, int columns) {
+    __shared__ float tile[32][PITCH];
+    const int x = threadIdx.x, y = threadIdx.y, column = blockIdx.x * 32 + x, row = blockIdx.y * 32 + y;
+    tile[y][x] = from[row * columns + column];
+    __syncthreads();
+    to[(blockIdx.x * 32 + y) * rows + blockIdx.y * 32 + x] = tile[x][y];
+}
+"""
+LAUNCH = ("--grid", "32", "32", "--block", "32", "32", "--args", "1024x1024", "1048576", "1024", "1024")
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = []
+    for pitch in (32, 33):
+        paths.append(tmp_path / f"pitch_{pitch}.cu")
+        paths[-1].write_text(f"#define PITCH {pitch}\n{TRANSPOSE}")
+    return [str(path) for path in paths]
+
+
+def test_the_page_opens_with_the_limiter_and_labels_the_time_as_predicted():
+    found = profile.profile(get("coalesced").launch(128, 128, 128))
+    lines = profile.text(found).splitlines()
+    assert lines[1] == found.prediction.limiter
+    assert "predicted for NVIDIA H200" in lines[2]
+    assert f"{found.prediction.ms:.4g} ms" in profile.page(found)
+
+
+def test_a_notebook_shows_the_same_page():
+    launch = get("naive").launch(64, 64, 64)
+    shown = course.profile(launch)._repr_mimebundle_()
+    assert shown["text/plain"] == profile.text(profile.profile(launch))
+    assert shown["text/html"].count("<details>") == len(profile.profile(launch).hot)
+
+
+def test_memory_requests_are_those_that_the_simulator_counts():
+    launch = get("coalesced").launch(32, 32, 32)
+    (loads, *_) = profile.profile(launch).accesses
+    counters = run.record(launch).counters
+    assert loads.cost == counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    assert loads.requests == counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
+
+
+def test_hot_lines_are_sorted_and_carry_their_machine_code():
+    found = profile.profile(get("shared_memory").launch(64, 64, 64)).hot
+    assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
+    assert sum(one.share for one in found) <= 1.0001
+    assert any("LDS" in text for one in found for text in one.sass)
+
+
+def test_the_command_says_that_a_padded_transposition_is_faster_and_why(files, capsys):
+    conflicting, padded = files
+    assert main([conflicting, "transpose", *LAUNCH, "--compare", padded]) == 0
+    assert "times as long" in capsys.readouterr().out
+    assert main([conflicting, "transpose", *LAUNCH, "--compare", padded, "--json"]) == 0
+    slow, fast = json.loads(capsys.readouterr().out)
+    assert fast["ms"] < slow["ms"]
+    (bad,), (good,) = (
+        [row for row in one["memory"] if (row["space"], row["op"]) == ("shared", "ld")] for one in (slow, fast)
+    )
+    assert (bad["cost"], bad["ideal"]) == (32 * good["cost"], good["ideal"])
+
+
+def test_the_command_writes_a_page_that_fetches_nothing(files, tmp_path, capsys):
+    target = tmp_path / "page.html"
+    assert main([files[0], "transpose", *LAUNCH, "--html", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert "<b>The limit is" in text
+    assert "http" not in text
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (("1024", "1024"), "has 4 parameters"),
+        (("1024x", "1", "1", "1"), "is no value for"),
+    ],
+)
+def test_wrong_arguments_are_answered_with_a_sentence(files, capsys, args, sentence):
+    assert main([files[0], "transpose", "--grid", "1", "--block", "32", "--args", *args]) == 1
+    assert sentence in capsys.readouterr().err
