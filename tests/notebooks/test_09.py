@@ -1,31 +1,22 @@
 """Notebook 09: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gemm_kernels import get
 from helpers import course, exercises, run
-from helpers.exercises import n09
 from helpers.measure import recordings
+from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
 from helpers.occupancy import occupancy
-from tests.notebooks.support import H200, SIZES, answered, counters, gain, linked_terms, prose, said
+from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, said
 from tests.simulator.sass_goldens import goldens
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
     terms = {"latency", "double buffering", "stages", "asynchronous copy", "spills"}
     assert terms <= linked_terms("09")
-
-
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("two_buffers", "load(buffer, k0 + T);", "load(1 - buffer, k0 + T);"),
-        ("async_wait", "wait<2>();", "wait<1>();"),
-    ],
-)
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
-    assert answered("09", f"{name}.check", before, after).passed
 
 
 def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
@@ -52,10 +43,22 @@ def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_w
     assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
 
 
-def test_the_sizes_in_the_question_are_those_of_the_kernel():
+def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
+    double = get("double_buffered")
     side, depth, unused = said("09", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
-    assert [n09.TILE.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
-    assert unused == n09.PADDING
+    assert [double.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
+    floats, one, two = said("09", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
+    assert floats == depth * (side + unused + side) and (one, two) == (4 * floats, 8 * floats)
+    assert run.compiled(double).shared_bytes == two
+
+
+def test_four_stages_are_the_fewest_with_which_the_warp_of_the_folded_question_never_waits():
+    copy, multiply, latency = said(
+        "09", r"issues copies for (\d+) cycles and multiplies for (\d+); the latency is (\d+)"
+    )
+    (fewest,) = said("09", r"so that it never waits\?</summary>(\w+)\.")
+    work = Pipeline(Work(copy=copy, store=0, multiply=multiply), latency=latency)
+    assert steady_state(replace(work, stages=fewest)).idle == 0 < steady_state(replace(work, stages=fewest - 1)).idle
 
 
 def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
@@ -85,11 +88,12 @@ def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_severa
 
 
 def test_the_timelines_of_four_tiles_are_as_long_as_they_say():
-    assert said("09", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)") == (4, 3)
-    one, two = said("09", r"333 (\d+) units .*? 333 (\d+) units")
-    assert one == 4 * (4 + 3) and two == 4 + 3 * max(4, 3) + 3
-    assert "0000 1111 2222 3333" in prose("09") and "0000111122223333" in prose("09")
-    assert said("09", r"(\d+) units with one buffer, and (\d+) with two") == (4 * (4 + 6), 4 + 4 * 6)
+    load, multiply = said("09", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)")
+    two, one = said("09", r"(\d+) units instead of (\d+)\.")
+    assert (one, two) == tuple(ByHand(4, load, multiply, buffers).end for buffers in (1, 2))
+    (longer,) = said("09", r"multiplying takes (\d) units instead of 3")
+    told = said("09", r"(\d+) units with one buffer, and (\d+) with two")
+    assert told == tuple(ByHand(4, load, longer, buffers).end for buffers in (1, 2))
 
 
 @pytest.mark.parametrize("name", ["next_tile", "three_stages"])

@@ -271,6 +271,11 @@ PICTURES: tuple[Picture, ...] = (
         ("two buffers", small_pictures.order("double_buffered")),
         ("asynchronous copies", small_pictures.order("async_copy")),
     )),
+    Picture("09-time-lines", "What happens at the same time?", (
+        ("one buffer and two", small_pictures.by_hand(3, 1, 2)),
+        ("long products", small_pictures.by_hand(6, 1, 2)),
+        ("three buffers", small_pictures.by_hand(3, 2, 3)),
+    )),
     Picture("10-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
         ("lanes row by row", _levels(0, "row by row", 5, 9)),

@@ -26,10 +26,12 @@ from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
 from helpers.draw.patch_places import Block, patch_places_figure
 from helpers.draw.schedule import schedules_figure
+from helpers.draw.time_lines import time_lines_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.explore import cpu_loops, first_launch, scheduler
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
+from helpers.models.pipeline import ByHand
 from helpers.occupancy import occupancy
 
 LANES = 32
@@ -53,6 +55,11 @@ def strip(grid: int, block: int, elements: int) -> Draw:
 def strips() -> theme.Figure:
     """Several of them."""
     return first_launch.small_multiples(SCALE)
+
+
+def by_hand(multiply: int, *buffers: int) -> Draw:
+    """Four tiles that take 4 units to load, with these numbers of buffers."""
+    return lambda: time_lines_figure([ByHand(4, 4, multiply, count) for count in buffers], "Four tiles by hand")
 
 
 def drawn_by(blank: str, version: str = "solution") -> Draw:
