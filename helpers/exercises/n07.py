@@ -215,6 +215,8 @@ TURNED = Blank(
     goals=(goals.shared_loads_per_fma(0.14),),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     wrong=(
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
         Wrong("not_turned", "As is filled as if it were not transposed: the first index is k, the second the row."),
         Wrong("turned_twice", "The place in As is right, but the element of A is another one: element i is in row "
               "i / BK of the tile, at k = i % BK."),

@@ -15,40 +15,58 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
 
     float sums[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // 1. Load the A tile, 512 elements by 256 threads: element i is in row i / BK of A's tile, at k = i % BK.
+        // 1. Load both tiles, 512 elements each by 256 threads. Element i of A's tile is in row i / BK, at k = i % BK.
+        // 2. Wait.
         // <solution>
         for (int i = thread; i < BM * BK; i += 256) As[i % BK][i / BK] = A[(tile_row + i / BK) * K + k0 + i % BK];
+        for (int i = thread; i < BK * BN; i += 256) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN];
+        __syncthreads();
         // <starter>
         // <not_turned>
         for (int i = thread; i < BM * BK; i += 256) As[i / BM][i % BM] = A[(tile_row + i / BK) * K + k0 + i % BK];
-        // <turned_twice>
-        for (int i = thread; i < BM * BK; i += 256) As[i % BK][i / BK] = A[(tile_row + i % BM) * K + k0 + i / BM];
-        // <half>
-        As[thread % BK][thread / BK] = A[(tile_row + thread / BK) * K + k0 + thread % BK];
-        // <end>
         for (int i = thread; i < BK * BN; i += 256) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN];
         __syncthreads();
+        // <turned_twice>
+        for (int i = thread; i < BM * BK; i += 256) As[i % BK][i / BK] = A[(tile_row + i % BM) * K + k0 + i / BM];
+        for (int i = thread; i < BK * BN; i += 256) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN];
+        __syncthreads();
+        // <half>
+        As[thread % BK][thread / BK] = A[(tile_row + thread / BK) * K + k0 + thread % BK];
+        for (int i = thread; i < BK * BN; i += 256) Bs[i / BN][i % BN] = B[(k0 + i / BN) * N + tile_col + i % BN];
+        __syncthreads();
+        // <end>
         for (int k = 0; k < BK; ++k) {
             float a[TM] = {}, b[TN] = {};
-            // 2. Load the fragments: four neighbours of As[k] into a, four of Bs[k] into b.
+            // 3. Load the fragments: four neighbours of As[k] into a, four of Bs[k] into b. Then 16 products.
             // <solution>
             for (int i = 0; i < TM; ++i) a[i] = As[k][row + i];
             for (int j = 0; j < TN; ++j) b[j] = Bs[k][col + j];
+            for (int i = 0; i < TM; ++i)
+                for (int j = 0; j < TN; ++j) sums[i][j] += a[i] * b[j];
             // <starter>
             // <wrong_column>
             for (int i = 0; i < TM; ++i) a[i] = As[k][col + i];
             for (int j = 0; j < TN; ++j) b[j] = Bs[k][col + j];
+            for (int i = 0; i < TM; ++i)
+                for (int j = 0; j < TN; ++j) sums[i][j] += a[i] * b[j];
             // <same_element>
             for (int i = 0; i < TM; ++i) a[i] = As[k][row];
             for (int j = 0; j < TN; ++j) b[j] = Bs[k][col + j];
+            for (int i = 0; i < TM; ++i)
+                for (int j = 0; j < TN; ++j) sums[i][j] += a[i] * b[j];
             // <rows_apart>
             for (int i = 0; i < TM; ++i) a[i] = As[k][threadIdx.y + 16 * i];
             for (int j = 0; j < TN; ++j) b[j] = Bs[k][col + j];
-            // <end>
             for (int i = 0; i < TM; ++i)
                 for (int j = 0; j < TN; ++j) sums[i][j] += a[i] * b[j];
+            // <end>
         }
+        // 4. Wait again. For whom?
+        // <solution>
         __syncthreads();
+        // <starter>
+        // <no_second_barrier>
+        // <end>
     }
 
     for (int i = 0; i < TM; ++i)
