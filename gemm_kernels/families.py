@@ -93,5 +93,22 @@ def _parties(p: Params, tiles: int) -> int:
 
 
 STREAM_K = Family(tile=_block_tile, buffers=_stages, shared_bytes=_stages_or_sums_bytes, blocks=_equal_parts)
+
+
+def _stages_or_strip_bytes(p: Params) -> int:
+    """For the stages, and afterwards for a strip of sums in their place, which is as high as it can be there, and at
+    least one row of each thread: 16 unused floats end each row if a warp has several."""
+    warps, lanes_y = p["BM"] // p["WM"] * (p["BN"] // p["WN"]), p["WM"] // p["TM"]
+    row = FLOAT_BYTES * p["SLICES"] * warps * lanes_y * (p["WN"] + (16 if lanes_y > 1 else 0))
+    return max(_stages_bytes(p), row)
+
+
+PERSISTENT = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_strip_bytes,
+    blocks=_equal_parts,
+    workspace_bytes=lambda p: 2 * p["WORKERS"] * FLOAT_BYTES * (p["BM"] * p["BN"] + 1),  # two parts each, with counters
+)
 VECTOR_MATRIX = Family(tile=lambda p: (1, p["BN"]), blocks=_parties, **_WITHOUT_TILES)
 MATRIX_VECTOR = Family(tile=lambda p: (p["BM"], 1), blocks=_parties, **_WITHOUT_TILES)

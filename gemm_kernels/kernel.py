@@ -37,6 +37,8 @@ class Family:
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
     rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
     blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
+    workspace_bytes: for kernels whose blocks leave each other parts of C: global memory for them, which a launch finds
+        and leaves full of zeros where it counts; None for kernels without that ninth argument.
     template: True if the parameters are template parameters, in this order; False if they are chosen at the launch.
     block: (x, y, z) threads of a block; None: as many along x as the source's `__launch_bounds__` says.
     rules: of parameters that are chosen at the launch; those of template parameters stand in the source.
@@ -49,6 +51,7 @@ class Family:
     shared_bytes: Callable[[Params], int] = lambda p: 0
     rows_along: str = "y"
     blocks: Callable[[Params, int], int] | None = None
+    workspace_bytes: Callable[[Params], int] | None = None
     template: bool = True
     block: Callable[[Params], tuple[int, int, int]] | None = None
     rules: tuple[Rule, ...] = ()
@@ -155,6 +158,15 @@ class Kernel:
         (CuPy: `function.max_dynamic_shared_size_bytes = kernel.shared_bytes`)."""
         return self.family.shared_bytes(self.params)
 
+    @property
+    def workspace_bytes(self) -> int | None:
+        """Bytes of global memory for what blocks leave each other, 0 if these parameters leave nothing.
+
+        None for a kernel that takes no workspace. It is all zeros before the first launch, and launches that may run at
+        the same time need one each.
+        """
+        return self.family.workspace_bytes(self.params) if self.family.workspace_bytes else None
+
     def grid(self, M: int, N: int) -> tuple[int, int, int]:
         """Blocks along x, y, z that cover a C of shape (M, N). ValueError if the GPU cannot launch so many.
 
@@ -181,8 +193,36 @@ class Kernel:
         """A launch on matrices of this shape. ValueError if the GPU cannot launch so many blocks."""
         return Launch(
             self.name, self.source, self.entry, self.block, self.grid(M, N), self.shared_bytes, (M, N, K), self.tile,
-            self.depth, self.buffers, self.family.rows_along,
+            self.depth, self.buffers, self.family.rows_along, workspace_bytes=self.workspace_bytes,
         )  # fmt: skip
+
+    def within(self, shared_bytes: int) -> Kernel:
+        """The same kernel with parameters that need at most so much dynamic shared memory: itself, if it does, or else
+        with fewer stages and then with tiles of half the rows or columns, as often as it takes.
+
+        A block of an H200 has up to 232 448 bytes, one of compute capability 8.6, 8.9 or 12.0 has 101 376. ValueError,
+        with a sentence, if nothing fits.
+        """
+        if self.shared_bytes <= shared_bytes:
+            return self
+        tried = [self.params]
+        for params in tried:  # grows: the nearest change first
+            for name, pair in (("STAGES", None), ("BM", "WM"), ("BN", "WN")):
+                if name not in params:
+                    continue
+                smaller = dict(params, **{name: params[name] - 1 if pair is None else params[name] // 2})
+                if pair and pair in params and smaller[name] % params[pair]:
+                    smaller[pair] = smaller[name]
+                if smaller in tried or broken(self.rules, smaller):
+                    continue
+                found = self.replace(**smaller)
+                if found.shared_bytes <= shared_bytes:
+                    return found
+                tried.append(smaller)
+        raise ValueError(
+            f"{self.name} needs {self.shared_bytes:,} bytes of shared memory for each block, and there are "
+            f"{shared_bytes:,}; fewer stages and smaller tiles do not fit either. Choose other parameters by replace."
+        )
 
     def replace(self, **params: int) -> Kernel:
         """The same kernel with other parameters: `get("shared_memory").replace(T=16)`.

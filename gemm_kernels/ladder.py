@@ -142,13 +142,34 @@ VECTORS: tuple[Kernel, ...] = (
     ),
 )  # fmt: skip
 
+# What comes after the ladder: steps that its last kernel takes at once, each by itself, and a faster one. They are
+# right for any shape; their speeds are in the log (cuda/stream_k.md).
+UNMERGED_TILE = LONG_TILE | {"SLICES": 1, "STAGES": 4, "BLOCKS": 1}
+BEYOND: tuple[Kernel, ...] = (
+    Kernel(
+        "pinned", "Pinned loads",
+        "Fragments are loaded where the code says, and warps meet in the middle of a tile, not at its end.",
+        after="split_k", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "unmerged", "Unmerged lanes",
+        "No two neighbouring lanes read the same address, so that loads return to the registers one at a time.",
+        after="pinned", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "persistent", "Persistent",
+        "A scheduler deals out the k of all tiles evenly, and sums are staged in strips where the tiles were.",
+        after="unmerged", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+)  # fmt: skip
+
 
 def get(name: str, **params: int) -> Kernel:
     """The kernel with this name, its parameters the defaults but for those given: `get("shared_memory", T=16)`.
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    every = LADDER + VECTORS
+    every = LADDER + VECTORS + BEYOND
     for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)

@@ -39,6 +39,7 @@ class Launch:
     scaled: whether the kernel takes alpha and beta; without them C = A * B.
     options: of the compiler.
     arguments: of a kernel that is no such multiplication; None for one that is.
+    workspace_bytes: of global memory, zeros, that the kernel takes as its last argument; None if it takes none.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Launch:
     scaled: bool = True
     options: tuple[str, ...] = OPTIONS
     arguments: Arguments | None = None
+    workspace_bytes: int | None = None
 
     @property
     def threads(self) -> int:

@@ -143,6 +143,18 @@ def device() -> Device | None:
     return devices.DEVICES.get(name())
 
 
+def current_stream() -> int:
+    """A number for the stream that launches go to now: two launches on one stream follow each other."""
+    return _cupy().cuda.get_current_stream().ptr if backend() == "gpu" else 0
+
+
+def shared_bytes_per_block() -> int | None:
+    """The most shared memory, in bytes, that a block of the GPU can ask for; None without a GPU."""
+    if backend() != "gpu":
+        return None
+    return _cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+
+
 def synchronize() -> None:
     """Wait until the device has finished all launches; on the GPU this is where a fault inside a kernel is reported."""
     if backend() == "gpu":

@@ -12,7 +12,8 @@ arguments. Kernels that are no multiplication are compiled by `simulated` and re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -61,12 +62,45 @@ def load(kernel: Kernel) -> Callable[..., None]:
 def launcher(kernel: Kernel, compiled: Any) -> Callable[..., None]:
     """`launch(M, N, K, alpha, A, B, beta, C)` of an already compiled function, with the geometry of `kernel`."""
     block, shared_bytes = kernel.block, kernel.shared_bytes
-    _allow(compiled, shared_bytes)
+    _allow(compiled, shared_bytes, kernel.name)
+    workspaces = Workspaces(kernel.workspace_bytes)
 
     def launch(M: int, N: int, K: int, alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
-        compiled(kernel.grid(M, N), block, _arguments((M, N, K), alpha, A, B, beta, C), shared_mem=shared_bytes)
+        with workspaces.current(C) as workspace:
+            arguments = (*_arguments((M, N, K), alpha, A, B, beta, C), *workspace)
+            compiled(kernel.grid(M, N), block, arguments, shared_mem=shared_bytes)
 
     return launch
+
+
+class Workspaces:
+    """The workspaces of a kernel whose blocks leave each other parts of C: one for each stream.
+
+    Launches on one stream follow each other and find the zeros that the one before has left; launches on two streams
+    may run at the same time and must not share a counter. A launch that failed may have left any numbers, so that its
+    workspace is dropped. A captured graph keeps the workspace of the stream that it was captured on: replay it on one
+    stream at a time.
+    """
+
+    def __init__(self, size: int | None) -> None:
+        self._size = size
+        self._of_stream: dict[int, Any] = {}
+
+    @contextlib.contextmanager
+    def current(self, C: Any) -> Iterator[tuple[Any, ...]]:
+        """The arguments that follow a launch's others: the workspace of the current stream, where C is, or none."""
+        if self._size is None:
+            yield ()
+            return
+        stream = gpu.current_stream()
+        if stream not in self._of_stream:
+            zeros = np.zeros if isinstance(C, np.ndarray) else gpu.zeros
+            self._of_stream[stream] = zeros(max(self._size // 4, 1), np.float32)
+        try:
+            yield (self._of_stream[stream],)
+        except BaseException:
+            del self._of_stream[stream]
+            raise
 
 
 def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
@@ -74,7 +108,9 @@ def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 
     if not launch.scaled and (alpha, beta) != (1.0, 0.0):
         raise ValueError(f"{launch.name} computes A · B alone: it takes no alpha ({alpha:g}) and no beta ({beta:g}).")
     arguments = _arguments(launch.shape, alpha, A, B, beta, C, launch.scaled)
-    call(compiled, launch.grid, launch.block, arguments, launch.shared_bytes)
+    _allow(compiled, launch.shared_bytes, launch.name)
+    with Workspaces(launch.workspace_bytes).current(C) as workspace:
+        call(compiled, launch.grid, launch.block, (*arguments, *workspace), launch.shared_bytes)
 
 
 def run(launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
@@ -123,9 +159,15 @@ def _arguments(shape: Dims, alpha: float, A: Any, B: Any, beta: float, C: Any, s
     return (*sizes, np.float32(alpha), A, B, np.float32(beta), C) if scaled else (*sizes, A, B, C)
 
 
-def _allow(compiled: Any, shared_bytes: int) -> None:
+def _allow(compiled: Any, shared_bytes: int, name: str = "This kernel") -> None:
     """More than 48 KB is refused unless the function is allowed it first (CUDA C++ Programming Guide, "Shared
-    Memory")."""
+    Memory"). LaunchFailed, with a sentence, if a block of this GPU cannot have so much."""
+    most = None if isinstance(compiled, simulator.Kernel) else gpu.shared_bytes_per_block()  # it checks by itself
+    if most is not None and shared_bytes > most:
+        raise LaunchFailed(
+            f"{name} needs {shared_bytes:,} bytes of shared memory for each block, and a block of this GPU has at most "
+            f"{most:,}. Take smaller tiles or fewer stages: Kernel.within({most}) finds them for the course's kernels."
+        )
     if shared_bytes and shared_bytes > compiled.max_dynamic_shared_size_bytes:
         compiled.max_dynamic_shared_size_bytes = shared_bytes
 
@@ -243,6 +285,10 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
         typed = [_typed(one, value) for one, value in zip(parameters, copies, strict=False)]
         call(kernel, launch.grid, launch.block, [*typed, *copies[len(typed) :]], launch.shared_bytes)
         return
+    workspace: tuple[Any, ...] = ()
+    if launch.workspace_bytes is not None:
+        parameters = parameters[:-1]
+        workspace = (np.zeros(max(launch.workspace_bytes // 4, 1), np.float32),)
     found, (M, N, K) = roles(parameters), launch.shape
     if found is None:
         wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)
@@ -258,8 +304,9 @@ def _start(kernel: simulator.Kernel, launch: Launch, A: np.ndarray, B: np.ndarra
     values = {"M": M, "N": N, "K": K, "alpha": 1.0, "beta": 0.0, "A": A, "B": B, "C": C}
     renamed = tuple(replace(one, name=role) for one, role in zip(parameters, found, strict=True))
     if renamed != tuple(parameters):
-        kernel = simulator.Kernel(replace(kernel.compiled, parameters=renamed), kernel.variables)
-    arguments = [_typed(one, values[one.name]) for one in renamed]
+        others = kernel.compiled.parameters[len(renamed) :]
+        kernel = simulator.Kernel(replace(kernel.compiled, parameters=(*renamed, *others)), kernel.variables)
+    arguments = [*(_typed(one, values[one.name]) for one in renamed), *workspace]
     call(kernel, launch.grid, launch.block, arguments, launch.shared_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Which FMAs find two of their operands in the same bank of registers, read from a kernel's machine code.
+"""How many cycles FMAs lose because they find their operands in the same bank of registers, read from machine code.
 
 A scheduler of Volta and all GPUs since keeps the registers of a thread in two banks: the even ones and the odd ones
 (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018). On a GPU that starts an FMA
@@ -6,28 +6,41 @@ every cycle, as Hopper does, a bank delivers one operand in that time. An operan
 `.reuse` in the same position is still at hand and asks no bank. So of an FMA's three operands two can be read, one from
 each bank, and one must be at hand.
 
-The count is a hint and not a time. If every conflict cost a cycle, nine conflicts in ten FMAs would cost far more than
-the eleven per cent that gemm_kernels/cuda/stream_k.md has for them: an FMA can fall behind, and a later one that asks
-the other bank makes it good. What costs is one bank that is asked more often than the other over many FMAs.
+An FMA that asks one bank twice has not lost a cycle yet: it may fall behind by one, and a later one that asks that bank
+less makes it good. Only a bank that is two behind stops the scheduler. `lost_cycles` counts those stops; measured on an
+H200 they are what FMAs in such patterns take longer (tests/models/test_register_banks.py has the table). `banks` counts
+the FMAs that ask a bank twice, which is not what costs: if all do, but of banks in turn, hardly anything is lost.
+
+The banks are written to, too. A load of 128 bits that neighbouring lanes have in common returns two registers in a
+cycle, one into each bank, and no FMA can write its sum then: 1.5 to 1.9 cycles for each such load, by which this model
+falls short of kernels whose lanes share addresses in pairs (gemm_kernels/cuda/unmerged.cu says which do not).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from helpers.compiler import sass
 
+SLACK = 1  # cycles that a bank may be behind
 _FMA = re.compile(r"FFMA(?:\.\w+)* R\d+, (\w+)(\.reuse)?, (\w+)(\.reuse)?, (\w+)(\.reuse)?$")
 _REGISTER = re.compile(r"R(\d+)$")
+
+Asked = tuple[int, int]  # operands that an instruction asks the even and the odd bank for
 
 
 @dataclass(frozen=True)
 class Banks:
-    """How many FMAs there are in the machine code, and how many of them ask one bank for two or three operands."""
+    """How many FMAs there are in the machine code, and how many of them ask one bank for two or three operands.
+
+    lost: cycles in which the scheduler waits for a bank, if nothing else does.
+    """
 
     fmas: int
     conflicts: int
+    lost: int = 0
 
     @property
     def share(self) -> float:
@@ -37,12 +50,36 @@ class Banks:
 
 def banks(text: str) -> Banks:
     """Count them in what `helpers.compiler.disassemble` gives. Other instructions are taken to leave nothing behind."""
+    found = list(_asked(row.text for row in sass.rows(text, filename="")[0]))
+    fmas = [asked for asked in found if asked is not None]
+    conflicts = sum(max(asked) > 1 for asked in fmas)
+    return Banks(len(fmas), conflicts, lost_cycles(asked or (0, 0) for asked in found))
+
+
+def lost_cycles(asked: Iterable[Asked], slack: int = SLACK) -> int:
+    """Cycles that instructions started one after the other, a cycle each, lose to the banks.
+
+    asked: what each of them asks of the even and the odd bank. A bank serves one of its requests in a cycle; the
+    scheduler stops, for as long as it takes, when one is more than `slack` behind.
+    """
+    behind = [0, 0]
+    lost = 0
+    for requests in asked:
+        behind = [max(waiting + new - 1, 0) for waiting, new in zip(behind, requests, strict=True)]
+        stop = max(max(behind) - slack, 0)
+        behind = [max(waiting - stop, 0) for waiting in behind]
+        lost += stop
+    return lost
+
+
+def _asked(instructions: Iterable[str]) -> Iterator[Asked | None]:
+    """What each instruction asks of the banks; None for one that is no FMA."""
     at_hand: dict[int, str] = {}
-    fmas = conflicts = 0
-    for row in sass.rows(text, filename="")[0]:
-        fma = _FMA.match(row.text)
+    for text in instructions:
+        fma = _FMA.match(text)
         if fma is None:
             at_hand = {}
+            yield None
             continue
         operands = [(fma[1], fma[2]), (fma[3], fma[4]), (fma[5], fma[6])]
         asked = [
@@ -51,6 +88,4 @@ def banks(text: str) -> Banks:
             if (register := _REGISTER.match(name)) and at_hand.get(position) != name
         ]
         at_hand = {position: name for position, (name, reuse) in enumerate(operands) if reuse}
-        fmas += 1
-        conflicts += max(asked.count(0), asked.count(1)) > 1
-    return Banks(fmas, conflicts)
+        yield asked.count(0), asked.count(1)

@@ -1,0 +1,404 @@
+// Persistent: stream-K by a scheduler, which says what a block multiplies next: a tile, and which part of its k. Parts of a
+// tile go to the workspace, and the block that brings the last one adds them all. The sums pass through shared memory in
+// strips, which need no more of it than the tiles did. Everything exists twice: for rows of B and C that start at 16 bytes,
+// and for others.
+
+// The four neighbours in memory that start at `first`, as one float4
+__device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
+
+// Whether every row of a matrix with `columns` columns starts at a multiple of 16 bytes
+__device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
+    return reinterpret_cast<size_t>(matrix) % 16 == 0 && columns % 4 == 0;
+}
+
+__device__ __forceinline__ unsigned shared_address(const float &element) {
+    return unsigned(__cvta_generic_to_shared(&element));
+}
+
+// Start the copy of WIDTH neighbours from global to shared memory, or of zeros if the matrix has no such elements.
+// cg: past the L1 cache, where no other thread would look for them
+template <int WIDTH>
+__device__ __forceinline__ void copy_async(float &shared, const float *global, bool valid) {
+    const int bytes = valid ? 4 * WIDTH : 0;   // to read
+    if constexpr (WIDTH == 4)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
+}
+
+// WIDTH neighbours, in global or in shared memory
+template <int WIDTH>
+__device__ __forceinline__ void load(float (&to)[WIDTH], const float *from) {
+    if constexpr (WIDTH == 4) as_float4(to[0]) = *reinterpret_cast<const float4 *>(from);
+    else to[0] = *from;
+}
+
+// The same from the L2 cache: another SM wrote them
+template <int WIDTH>
+__device__ __forceinline__ void load_fresh(float (&to)[WIDTH], const float *from) {
+    if constexpr (WIDTH == 4) as_float4(to[0]) = __ldcg(reinterpret_cast<const float4 *>(from));
+    else to[0] = __ldcg(from);
+}
+
+template <int WIDTH>
+__device__ __forceinline__ void store(float *to, float (&from)[WIDTH]) {
+    if constexpr (WIDTH == 4) *reinterpret_cast<float4 *>(to) = as_float4(from[0]);
+    else *to = from[0];
+}
+
+// Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
+// could move the load across a barrier
+__device__ __forceinline__ void load_now(float *fragment, unsigned address) {
+    asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(fragment[0]), "=f"(fragment[1]), "=f"(fragment[2]), "=f"(fragment[3])
+                 : "r"(address)
+                 : "memory");
+}
+
+// Which thread of its block this is, asked again: what follows from it need not stay in registers since it was last asked
+__device__ __forceinline__ unsigned thread_again() {
+    unsigned thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
+// A part of a product that one block computes: the tile, and which of its rounds of BK
+struct Work {
+    unsigned tile, first, count;
+};
+
+// Deals out the work. Whole tiles go to the blocks in turns. Of the tiles that would make an incomplete last turn, and of a
+// turn more if they are few, every block gets an equal share of all rounds, wherever in a tile it begins and ends
+template <bool SHARES>
+struct Scheduler {
+    unsigned rounds, tiles, blocks;   // of a tile; of C; of the launch
+    unsigned share, larger;           // rounds of a block's share; so many of the first blocks have one more
+    unsigned next_round, end_round;   // of my share
+    unsigned next_tile;               // of mine that are whole
+
+    __device__ __forceinline__ Scheduler(unsigned tiles, unsigned rounds)
+        : rounds(rounds), tiles(tiles), blocks(gridDim.x) {
+        unsigned shared_tiles = SHARES ? tiles % blocks : 0;
+        if (0 < shared_tiles && 2 * shared_tiles < blocks && blocks < tiles) shared_tiles += blocks;
+        const unsigned shared_rounds = shared_tiles * rounds, sharers = min(blocks, max(shared_rounds, 1));
+        share = shared_rounds / sharers, larger = shared_rounds % sharers;
+        next_round = first_round(min(blockIdx.x, sharers)), end_round = first_round(min(blockIdx.x + 1, sharers));
+        next_tile = shared_tiles + blockIdx.x;
+    }
+
+    // The first round of a block's share, counted through all shared tiles
+    __device__ __forceinline__ unsigned first_round(unsigned block) const { return block * share + min(block, larger); }
+
+    // The block in whose share a round is
+    __device__ __forceinline__ unsigned owner(unsigned round) const {
+        return round < larger * (share + 1) ? round / (share + 1) : larger + (round - larger * (share + 1)) / share;
+    }
+
+    // Whether there is more to do for this block, and what
+    __device__ __forceinline__ bool next(Work &work) {
+        if (SHARES && next_round < end_round) {
+            work.tile = next_round / rounds, work.first = next_round % rounds;
+            work.count = min(rounds - work.first, end_round - next_round);
+            next_round += work.count;
+            return true;
+        }
+        work.tile = next_tile, work.first = 0, work.count = rounds;
+        next_tile = SHARES ? next_tile + blocks : tiles;
+        return work.tile < tiles;
+    }
+};
+
+// The largest power of two that divides n and is not above `most`, or 1
+constexpr int rows_of(int n, int most) { return most < 2 || n % 2 != 0 ? 1 : 2 * rows_of(n / 2, most / 2); }
+
+// The largest power of two that divides n and is not above `most`, which is one itself
+constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
+
+// How many k of a tile there are to copy: all of them, which the compiler then knows, or some
+template <int BK>
+struct All {
+    static constexpr bool every = true;
+    static constexpr unsigned count = BK;
+};
+struct Some {
+    static constexpr bool every = false;
+    unsigned count;
+};
+
+// The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 if every row
+// starts at a multiple of 16 bytes, else 1
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int WORKERS, int WIDTH>
+__device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
+                                     float *C, float *workspace) {
+    constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
+    constexpr int THREADS = 32 * WARPS * SLICES;
+    constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
+    constexpr int AHEAD = STAGES - 2;             // tiles that the copies run ahead
+    constexpr int PAD = 4;                        // floats
+    constexpr int LANES_Y = WM / TM;              // lanes of a warp down its tile
+    constexpr int LANES_X = WN / TN;              // lanes of a warp along its tile
+    constexpr int ROW_STRIDE = 4 * LANES_Y;       // rows from one group of four to the thread's next
+    constexpr int COL_STRIDE = 4 * LANES_X;       // columns from one group of four to the thread's next
+    constexpr int TEAMS = power_in(BK / 8, power_in(THREADS / 32, 32));   // of warps, along the k of the A tile
+    constexpr int A_ROWS = THREADS / 8 / TEAMS;   // rows of the A tile that the block loads in one pass
+    constexpr int B_LANES = power_in(BN / WIDTH, 32);   // lanes along a row of the B tile
+    constexpr int B_ROWS = THREADS / B_LANES;     // rows of the B tile that the block loads in one pass
+    constexpr int STRIP_PAD = LANES_Y > 1 ? 16 : 0;   // floats: half of the banks from one lane's row to the next one's
+    constexpr int LANE_ROW = SLICES * WARPS * LANES_Y * (WN + STRIP_PAD);   // floats, if each thread stages a row
+    constexpr int STRIP = rows_of(TM, STAGES * BK * (BM + PAD + BN) / LANE_ROW);   // rows that it does stage at a time
+    constexpr int STRIP_ROWS = STRIP * LANES_Y;   // rows of a warp that are
+    constexpr int PIECES = (STRIP * TN + WIDTH * SLICES - 1) / (WIDTH * SLICES);   // of WIDTH floats, for each thread
+    constexpr int MOST = TM * TN > 128 ? 4 : WIDTH == 4 ? 8 : 16;   // of which it loads so many at a time; more do not fit
+    constexpr int BATCH = PIECES < MOST ? PIECES : MOST;            // into the registers beside the sums
+    constexpr unsigned GROUP = 8;                 // rows of tiles that blocks take together, tile column by tile column
+
+    struct Stage {
+        float As[BK][BM + PAD];   // A tile, transposed: (k, row)
+        float Bs[BK][BN];         // B tile: (k, col)
+    };
+    extern __shared__ float4 shared[];   // dynamic, because STAGES tiles may need more than 48 KB
+    auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
+    auto strips = reinterpret_cast<float (*)[WARPS][STRIP_ROWS][WN + STRIP_PAD]>(shared);   // (slice, warp, row, col)
+    // For tiles that blocks share: a block's first and second part, and how many parts of a tile are there, which is 0
+    // between launches
+    auto parts = reinterpret_cast<float (*)[BM * BN]>(workspace);
+    auto arrived = reinterpret_cast<unsigned *>(&parts[2 * WORKERS]);
+    __shared__ bool last;   // Is the block the last to bring its part of a tile?
+
+    // 1. Which TM x TN elements of a tile are mine to compute, and which elements of As and Bs to load?
+    __builtin_assume(threadIdx.x < THREADS);   // the compiler then drops the guards that no thread needs
+    const unsigned slice = threadIdx.x / 32 / WARPS, warp = threadIdx.x / 32 % WARPS, lane = threadIdx.x % 32;
+    const unsigned lane_y = lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y, lane_x = lane % 4 + lane / 4 / LANES_Y * 4;
+    const unsigned row = warp / (BN / WN) * WM + lane_y * 4, col = warp % (BN / WN) * WN + lane_x * 4;
+    const unsigned a_row = threadIdx.x / 32 / TEAMS * 4 + lane / 8, a_k = threadIdx.x / 32 % TEAMS * 8 + lane % 8;
+    const unsigned b_k = threadIdx.x / B_LANES, b_col = threadIdx.x % B_LANES * WIDTH;
+
+    // 2. A tile is `rounds` rounds of BK. What is next?
+    const unsigned tiles_x = (N - 1) / BN + 1, tiles_y = (M - 1) / BM + 1, rounds = (K - 1) / BK + 1;
+    Scheduler<(WORKERS > 0)> scheduler(tiles_x * tiles_y, rounds);
+    Work mine;
+    while (scheduler.next(mine)) {
+        // The last group of rows of tiles may have fewer than GROUP
+        const unsigned group = mine.tile / (GROUP * tiles_x) * GROUP, group_rows = min(GROUP, tiles_y - group);
+        const unsigned in_group = mine.tile - group * tiles_x;
+        const unsigned tile_row = (group + in_group % group_rows) * BM, tile_col = in_group / group_rows * BN;
+
+        // 3. The parts: copy the next tiles, of which all k exist or the first few; what lies outside becomes 0
+        const unsigned k_first = mine.first == 0 ? 0 : K - (rounds - mine.first) * BK;   // a tile's short round is its first
+        const float *a = A + size_t(tile_row + a_row) * K + k_first + a_k;   // size_t: there may be more than 2^31
+        const float *b = B + size_t(k_first + b_k) * N + tile_col + b_col;
+        auto copy_tiles = [&](Stage &to, auto depth) {
+            #pragma unroll
+            for (int y = 0; y < BM; y += A_ROWS)
+                for (int k = 0; k < BK; k += 8 * TEAMS) {
+                    if (BM % A_ROWS != 0 && a_row + y >= BM) continue;   // there are more threads than elements
+                    copy_async<1>(to.As[a_k + k][a_row + y], &a[size_t(y) * K + k],
+                                  tile_row + a_row + y < M && (decltype(depth)::every || a_k + k < depth.count));
+                }
+            #pragma unroll
+            for (int k = 0; k < BK; k += B_ROWS)
+                for (int x = 0; x < BN; x += B_LANES * WIDTH) {
+                    if (BK % B_ROWS != 0 && b_k + k >= BK) continue;
+                    copy_async<WIDTH>(to.Bs[b_k + k][b_col + x], &b[size_t(k) * N + x],
+                                      tile_col + b_col + x < N && (decltype(depth)::every || b_k + k < depth.count));
+                }
+            a += depth.count;
+            b += size_t(depth.count) * N;
+        };
+        unsigned a_now = shared_address(stages[0].As[slice * SLICE_K][row]);   // where the fragments come from: bytes
+        unsigned b_now = shared_address(stages[0].Bs[slice * SLICE_K][col]);
+        float a_frag[2][TM], b_frag[2][TN];   // (k % 2, row or col)
+        auto load_fragments = [&](int k) {    // b first: in the other order FMAs wait for their registers a sixth longer
+            for (int x = 0; x < TN; x += 4) load_now(&b_frag[k % 2][x], b_now + 4 * (k * BN + x / 4 * COL_STRIDE));
+            for (int y = 0; y < TM; y += 4)
+                load_now(&a_frag[k % 2][y], a_now + 4 * (k * (BM + PAD) + y / 4 * ROW_STRIDE));
+        };
+        float acc[TM][TN] = {};   // (row, col)
+        auto multiply_fragments = [&](int k) {
+            for (int y = 0; y < TM; ++y)
+                for (int i = 0; i < TN; ++i) {
+                    const int x = y % 2 == 0 ? i : TN - 1 - i;
+                    acc[y][x] += a_frag[k % 2][y] * b_frag[k % 2][x];
+                }
+        };
+        unsigned stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
+        int to_next = 0;                      // bytes from that stage to the next one
+        auto round = [&](unsigned depth) {    // of the tiles to copy, 0 if there are no more
+            if constexpr (WIDTH == 1) copy_tiles(stages[vacant], Some{depth});
+            else if (depth > 0) copy_tiles(stages[vacant], All<BK>());
+            asm volatile("cp.async.commit_group;");
+            #pragma unroll
+            for (int k = 0; k < SLICE_K; ++k) {
+                if (k == SLICE_K / 2) {
+                    // The next tiles are whole, and every thread has read those before these: they may be overwritten
+                    asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+                    __syncthreads();
+                    vacant = vacant + 1 < STAGES ? vacant + 1 : 0;
+                    to_next = stage + 1 < STAGES ? int(sizeof(Stage)) : -int(sizeof(Stage)) * (STAGES - 1);
+                    stage = stage + 1 < STAGES ? stage + 1 : 0;
+                }
+                if (k + 1 == SLICE_K) a_now += to_next, b_now += to_next;
+                load_fragments((k + 1) % SLICE_K);   // of the last tiles the last loads serve nobody
+                multiply_fragments(k);
+            }
+        };
+
+        // 4. The pipeline runs AHEAD tiles ahead. Every round commits a group, maybe empty: waiting counts groups
+        copy_tiles(stages[0], Some{mine.first == 0 ? K - (rounds - 1) * BK : BK});
+        asm volatile("cp.async.commit_group;");
+        #pragma unroll 1
+        for (unsigned i = 1; i < AHEAD; ++i) {
+            if (i < mine.count) copy_tiles(stages[i], All<BK>());
+            asm volatile("cp.async.commit_group;");
+        }
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");   // all but the newest AHEAD - 1 groups
+        __syncthreads();   // the first tiles are whole before any thread reads what others copied
+        load_fragments(0);
+        unsigned done = 0;   // rounds
+        if (WIDTH == 4) {    // a loop that need not ask, and a short one without copies, whose code must be fetched, too
+            #pragma unroll 1
+            for (; done + AHEAD < mine.count; ++done) round(BK);
+        }
+        #pragma unroll 1
+        for (; done < mine.count; ++done) round(WIDTH == 1 && done + AHEAD < mine.count ? BK : 0);
+
+        // 5. Stage: the sums pass, strip by strip, through the place where the tiles were, and come back row by row, on
+        // their way to C or, of a part, to the workspace
+        const unsigned thread = thread_again(), own_slice = thread / 32 / WARPS, own_warp = thread / 32 % WARPS;
+        const unsigned own_lane = thread % 32, own_x = own_lane % 4 + own_lane / 4 / LANES_Y * 4;
+        const unsigned own_y = own_lane / 4 % LANES_Y ^ (own_lane ^ own_lane / 2) % 2 % LANES_Y;
+        __builtin_assume(thread < THREADS);
+        const unsigned warp_row = own_warp / (BN / WN) * WM, warp_col = own_warp % (BN / WN) * WN;
+        auto strip_row = [&](unsigned y) { return warp_row + y / 4 * ROW_STRIDE + y % 4; };   // of a thread's row y
+        const bool partial = WORKERS && mine.count < rounds;
+        const unsigned slot = 2 * blockIdx.x + (scheduler.next_round - mine.count > scheduler.first_round(blockIdx.x));
+        float *to = partial ? parts[slot] : C + size_t(tile_row) * N + tile_col;
+        const unsigned row_length = partial ? BN : N;
+        const unsigned rows = partial ? BM : min(BM, M - tile_row), cols = partial ? BN : min(BN, N - tile_col);
+        const float scale = partial ? 1.0f : alpha, keep = partial ? 0.0f : beta;
+        asm volatile("cp.async.wait_group 0;" ::: "memory");   // copies of what is not there write zeros
+        __syncthreads();   // every thread has read the last tiles before any thread stores its sums over them
+        #pragma unroll
+        for (int strip = 0; strip < TM / STRIP; ++strip) {
+            // Neighbours change places: a float4 is four registers in a row, of which even and odd ones lie in two banks.
+            // The sum at x then lies in the other bank than the b at x, and an FMA reads both at once.
+            for (int y = 0; y < STRIP; ++y)
+                for (int x = 0; x < TN; x += 4) {
+                    const float(&sum)[TN] = acc[strip * STRIP + y];
+                    as_float4(strips[own_slice][own_warp][own_y * STRIP + y][own_x * 4 + x / 4 * COL_STRIDE]) =
+                        {sum[x + 1], sum[x], sum[x + 3], sum[x + 2]};
+                }
+            if (SLICES > 1) __syncthreads();   // the sums are whole before any thread reads what others stored
+            else __syncwarp();                 // a warp reads its own
+            #pragma unroll 1
+            for (int first = 0; first < PIECES; first += BATCH) {
+                float old[BATCH][WIDTH];   // (piece, col). beta == 0: C may hold NaN or nothing yet, so it is not read
+                #pragma unroll
+                for (int piece = 0; piece < BATCH; ++piece) {
+                    const unsigned i = ((own_slice * PIECES + first + piece) * 32 + own_lane) * WIDTH, y = i / WN;
+                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4, c = warp_col + i % WN;
+                    for (int x = 0; x < WIDTH; ++x) old[piece][x] = 0.0f;
+                    if (keep != 0.0f && y < STRIP_ROWS && r < rows && c < cols)
+                        load(old[piece], &to[size_t(r) * row_length + c]);
+                }
+                #pragma unroll
+                for (int piece = 0; piece < BATCH; ++piece) {
+                    const unsigned i = ((own_slice * PIECES + first + piece) * 32 + own_lane) * WIDTH, y = i / WN;
+                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4, c = warp_col + i % WN;
+                    if (y >= STRIP_ROWS || r >= rows || c >= cols) continue;   // with many slices some have none
+                    float sum[WIDTH];
+                    for (int s = 0; s < SLICES; ++s) {   // always in this order: the same bits every time
+                        float part[WIDTH];
+                        load(part, &strips[s][own_warp][y][WIDTH == 4 ? i % WN : i % WN ^ 1]);
+                        for (int x = 0; x < WIDTH; ++x) {   // and back to its place
+                            const float own = part[WIDTH == 4 ? x ^ 1 : x];
+                            sum[x] = s == 0 ? own : sum[x] + own;
+                        }
+                    }
+                    for (int x = 0; x < WIDTH; ++x) sum[x] = scale * sum[x] + keep * old[piece][x];
+                    store(&to[size_t(r) * row_length + c], sum);
+                }
+            }
+            if (SLICES > 1) __syncthreads();   // the strip is read before any thread stores the next one over it
+            else __syncwarp();
+        }
+        if (!WORKERS) return;
+
+        // 6. Of a tile that blocks share, the one that brings the last part adds them all, in their order
+        if (partial) {
+            const unsigned first_block = scheduler.owner(mine.tile * rounds);
+            const unsigned last_block = scheduler.owner(mine.tile * rounds + rounds - 1);
+            __threadfence();   // my sums are there for all before I count as arrived
+            __syncthreads();
+            if (threadIdx.x == 0) {
+                last = atomicAdd(&arrived[mine.tile], 1) == last_block - first_block;
+                if (last) arrived[mine.tile] = 0;
+            }
+            __syncthreads();
+            __threadfence();   // and theirs for me
+            constexpr unsigned AT_ONCE = 4, STEP = WIDTH * THREADS;   // loads under way; floats that the block adds in one
+            #pragma unroll 1
+            for (unsigned first = WIDTH * thread; last && first < BM * BN; first += AT_ONCE * STEP) {
+                float sum[AT_ONCE][WIDTH] = {}, old[AT_ONCE][WIDTH] = {};
+                auto inside = [&](unsigned i) { return i < BM * BN && tile_row + i / BN < M && tile_col + i % BN < N; };
+                auto place = [&](unsigned i) { return &C[size_t(tile_row + i / BN) * N + tile_col + i % BN]; };
+                #pragma unroll
+                for (int j = 0; j < AT_ONCE; ++j)
+                    if (beta != 0.0f && inside(first + j * STEP)) load(old[j], place(first + j * STEP));
+                for (unsigned block = first_block; block <= last_block; ++block) {
+                    const bool second = scheduler.first_round(block) < mine.tile * rounds;   // it began in the tile before
+                    #pragma unroll
+                    for (int j = 0; j < AT_ONCE; ++j) {
+                        float part[WIDTH];
+                        if (!inside(first + j * STEP)) continue;
+                        load_fresh(part, &parts[2 * block + second][first + j * STEP]);
+                        for (int x = 0; x < WIDTH; ++x) sum[j][x] += part[x];
+                    }
+                }
+                #pragma unroll
+                for (int j = 0; j < AT_ONCE; ++j) {
+                    for (int x = 0; x < WIDTH; ++x) sum[j][x] = alpha * sum[j][x] + beta * old[j][x];
+                    if (inside(first + j * STEP)) store(place(first + j * STEP), sum[j]);
+                }
+            }
+        }
+        __syncthreads();   // every thread has read the sums before the next tiles are copied over them
+    }
+}
+
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS>
+__global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
+sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
+                 const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
+                 float *workspace) {                                 // 2 * WORKERS * (BM * BN + 1) floats, 0 at first
+    constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
+    constexpr int PAD = 4;                        // floats
+    static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
+                  "BM, BN, BK, WM, WN, TM, TN and SLICES must be at least 1");
+    static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
+    static_assert(WM % TM == 0 && WN % TN == 0, "WM must be a multiple of TM, and WN of TN");
+    static_assert(WM / TM * (WN / TN) == 32, "(WM / TM) * (WN / TN) must be 32, the lanes of a warp");
+    static_assert(WM / TM <= 8, "WM / TM must be at most 8, so that neighbouring lanes differ in their columns");
+    static_assert(TM % 4 == 0 && TN % 4 == 0, "TM and TN must be multiples of 4, the floats of a float4");
+    static_assert(BK % 8 == 0, "BK must be a multiple of 8, the floats of a sector, so that lanes can share one");
+    static_assert(BK % (2 * SLICES) == 0,
+                  "BK must be a multiple of 2 * SLICES: in a slice, too, the fragments of even and odd k take turns");
+    static_assert(STAGES >= 3, "STAGES must be at least 3: to multiply, for those who still read, to copy into");
+    static_assert(THREADS <= 1024,
+                  "THREADS = 32 * (BM / WM) * (BN / WN) * SLICES must be at most 1024, the most a block can have");
+    static_assert(BLOCKS >= 1 && BLOCKS * THREADS <= 2048,
+                  "BLOCKS must be at least 1, and BLOCKS * THREADS at most 2048, the most an SM can hold");
+    static_assert(WORKERS >= 0, "WORKERS must be at least 0, which is a block for every tile");
+    static_assert(STAGES * 4 * BK * (BM + PAD + BN) <= 232432,
+                  "As and Bs must fit in 232432 bytes, the most shared memory a block of any GPU can have, less 16");
+    static_assert(4 * SLICES * (BM / WM) * (BN / WN) * (WM / TM) * (WN + 16) <= 232432,
+                  "a row of sums of each thread must fit in 232432 bytes, too");
+
+    // Two versions of everything, so that no loop has to ask how rows are aligned
+    if (rows_aligned(B, N) && rows_aligned(C, N))
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+    else
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
+}

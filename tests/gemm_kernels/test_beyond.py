@@ -1,0 +1,139 @@
+"""The kernels after the ladder: right at every shape, with parts of tiles or without, and what their code promises."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gemm_kernels
+from gemm_kernels import BEYOND, get
+from gemm_kernels.rules import broken
+from helpers import compiler, devices, gpu, run
+from helpers.measure import recordings
+from helpers.measure.problem import ALPHA, BETA, problem, verify
+from helpers.measure.provenance import code_sha256
+
+SMALL = {"BM": 32, "BN": 64, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
+SHAPES = ((36, 68, 20), (35, 69, 51), (1, 1, 1))  # rows at 16 bytes, odd ones, next to nothing
+SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a row of lanes, no workers and a k of 40
+    "parts": SMALL | {"WORKERS": 6},
+    "24 x 8": SMALL | {"BM": 96, "BN": 64, "BK": 8, "WM": 48, "WN": 128 // 2, "TM": 12, "SLICES": 1, "WORKERS": 5},
+    "one lane down": {"BM": 8, "BN": 128, "BK": 64, "WM": 8, "WN": 128, "TM": 8, "TN": 4, "SLICES": 8, "STAGES": 3,
+                      "BLOCKS": 1, "WORKERS": 3},
+    "a block for every tile, k by 40": SMALL | {"BK": 40, "SLICES": 4, "STAGES": 3, "WORKERS": 0},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+
+
+def kernels():
+    small = [get(name, **SMALL) for name in ("pinned", "unmerged")]
+    return small + [get("persistent", **params) for params in SETS.values()]
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=["pinned", "unmerged", *SETS])
+def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
+    for shape in SHAPES:
+        A, B, C = problem(*shape)
+        verify(run.multiply(kernel, A, B, C.copy(), ALPHA, BETA), A, B, C, ALPHA, BETA)
+        verify(run.multiply(kernel, A, B, None, ALPHA, 0.0), A, B, None, ALPHA)
+
+
+def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it():
+    launch = run.load(get("persistent", **SETS["parts"]))
+    A, B, C = problem(35, 69, 51)
+    results = []
+    for _ in range(3):
+        results.append(C.copy())
+        launch(35, 69, 51, ALPHA, A, B, BETA, results[-1])
+    assert np.array_equal(results[0], results[1]) and np.array_equal(results[0], results[2])
+
+
+def test_two_streams_have_workspaces_of_their_own_and_a_failed_launch_leaves_none(monkeypatch):
+    workspaces, C = run.Workspaces(64), np.zeros(1, np.float32)
+    found = {}
+    for stream in (1, 2, 1):
+        monkeypatch.setattr(gpu, "current_stream", lambda stream=stream: stream)
+        with workspaces.current(C) as (one,):
+            assert found.setdefault(stream, one) is one and one.size == 16
+    assert found[1] is not found[2]
+    with pytest.raises(RuntimeError), workspaces.current(C) as (one,):
+        one[:] = 7  # what a launch leaves that is aborted
+        raise RuntimeError
+    with workspaces.current(C) as (one,):
+        assert not one.any()
+
+
+def test_a_kernel_without_a_workspace_is_given_none():
+    with run.Workspaces(None).current(np.zeros(1, np.float32)) as workspace:
+        assert workspace == ()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"BM": 192, "WM": 48, "TM": 24},
+        {"BM": 96, "WM": 48, "TM": 24, "BLOCKS": 2, "WORKERS": 264},
+    ],
+    ids=["16 x 8", "24 x 8", "24 x 8, two blocks"],
+)
+def test_the_large_tiles_spill_nothing(params):
+    """Eight bytes in the loop cost a tenth of the speed: the log."""
+    kernel = get("persistent", **params)
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    assert built.local_bytes == 0 and built.registers <= 255
+
+
+@pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
+def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
+    since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
+    least = min(one.shared_bytes_per_block_optin for one in since_ampere)
+    assert least == 101_376
+    smaller = kernel.within(least)
+    assert smaller.shared_bytes <= least and (smaller == kernel) == (kernel.shared_bytes <= least)
+
+
+def test_smaller_tiles_keep_the_kernels_rules_and_say_what_does_not_fit():
+    for name in ("staged_epilogue", "rasterized", "autotuned", "stream_k"):
+        smaller = get(name).within(101_376)
+        assert smaller.shared_bytes <= 101_376 < get(name).shared_bytes and not broken(smaller.rules, smaller.params)
+    assert get("rasterized").within(10**6) == get("rasterized")
+    with pytest.raises(ValueError, match=r"split_k needs 38,400 bytes .* there are 100; .* Choose other parameters"):
+        get("split_k").within(100)
+
+
+def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(gpu, "shared_bytes_per_block", lambda: 101_376)
+    with pytest.raises(run.LaunchFailed, match=r"unmerged needs 131,072 bytes .* at most 101,376\. .*within\(101376\)"):
+        run.launcher(get("unmerged"), object())
+
+
+def test_what_was_measured_is_this_code():
+    content = recordings.raw(devices.DEFAULT.name, "beyond")
+    assert content["provenance"]["code_sha256"] == {"persistent": code_sha256(get("persistent"))}
+    for row in content["rows"]:
+        assert get("persistent", **row["params"]).params == row["params"]
+
+
+def test_squares_are_faster_than_cublas_and_large_ones_near_the_peak():
+    peak = devices.DEFAULT.peak_fp32_gflops
+    rows = [row for row in recordings.raw(devices.DEFAULT.name, "beyond")["rows"] if row["group"] == "squares"]
+    share = {row["M"]: 2 * row["M"] ** 3 / row["runs"][0][0] / 1e6 / peak for row in rows}
+    assert all(row["runs"][0][1] / row["runs"][0][0] > 1.08 for row in rows)
+    assert share[4096] > 0.83 and share[6144] > 0.86 and share[8192] > 0.86
+
+
+def test_the_logs_table_says_what_was_recorded():
+    rows = recordings.raw(devices.DEFAULT.name, "variants")["rows"]
+    text = (Path(gemm_kernels.__file__).parent / "cuda/stream_k.md").read_text(encoding="utf-8")
+    columns = ("stream_k", "stream_k, unmerged lanes", "stream_k, unmerged lanes, 24 x 8 sums for each thread")
+    for size in (2048, 4096, 6144, 8192):
+        cells = [cell.strip(" *") for cell in re.search(rf"^\| {size} \|(.* / .*)\|$", text, re.M)[1].split("|")]
+        for what, cell in zip(columns, cells, strict=False):
+            speeds = [f"{2 * size**3 / row['ms'] / 1e9:.1f}" for row in rows if (row["what"], row["N"]) == (what, size)]
+            assert cell == " / ".join(speeds)
