@@ -148,3 +148,26 @@ def test_the_course_s_own_multiplications_are_recorded_and_explored():
     naive = course.kernel("naive", shape=(64, 32, 16))
     assert course.record(naive).total("lanes", "global", "st", "C") == 64 * 32
     assert course.explore(naive).stage.sentence.layout.display == "none"
+
+
+SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what is typed, what the screen says)
+    ("naive", "threadIdx.x;", "threadIdx.x", "Look at the end of the line before"),
+    ("naive", "float sum = 0.0f;", "float sum;", "sum, declared in line 8, is never set."),
+    ("naive", "k < K", "k <= K", "read 4 bytes outside the arrays: index 1152 of B"),
+    ("naive", "sum += A", "sum = A", "each k replaces the sum (=) instead of adding to it (+=)"),
+    ("naive", "C[row * N + col]", "C[row][col]", "element (row, col) is C[row * N + col]"),
+    ("naive", "sgemm(", "my_sgemm(", "no kernel called sgemm in this source; it has: my_sgemm"),
+    ("naive", "++k)", ")", "Does the loop end?"),
+    ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 22 and 19"),
+    ("tiled", "#define T 16", "#define T 32", "The exercise launches blocks of 16 × 16 threads."),
+    ("tiled", "As[y][k] * Bs", "As[k][y] * Bs", "store As[y][x], and read As[y][k]"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "typed", "words"), SLIPS)
+def test_a_slip_is_answered_by_its_line_and_its_reason(shown, name, right, typed, words):
+    assert cell(name).count(right) >= 1
+    course.cuda(name, cell(name).replace(right, typed, 1))
+    verdict = shown[0]
+    assert verdict.passed is False and words in verdict.sentence
+    assert typed != "k <= K" or "Why:" not in verdict.sentence  # many slips read outside of the arrays everywhere

@@ -21,6 +21,8 @@ _HOST_CODE = re.compile(
 _OWN_HEADER = re.compile(
     r"(?!cu[bd]|mma|cooperative_groups|thrust|nv/|crt/|sm_|device_|vector_|math|nvtx|std)[\w./-]+\.\w+$"
 )
+_END_OF_LINE_BEFORE = re.compile(r'expected a ";"')
+_TWO_INDICES = "expression must have pointer-to-object type but it has type"
 _MANGLED = re.compile(r"'_Z\w+'")
 _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
@@ -94,6 +96,13 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             f"    The __shared__ arrays take {used} bytes; arrays of fixed size may take {most} bytes a block. "
             "Use smaller tiles, or dynamic shared memory (extern __shared__) for more."
         ]
+    if _END_OF_LINE_BEFORE.search(error.message) and _begins_its_line(error):
+        return ["    Look at the end of the line before: the ; is missing there."]
+    if _TWO_INDICES in error.message:
+        return [
+            "    What stands before the [ is one number. An array that the kernel was given has one index: row by row, "
+            "element (row, col) is C[row * N + col]."
+        ]
     if _UNDEFINED_FUNCTION.search(error.message):
         return ["    The source declares this function and calls it, but never defines it."]
     if (host := _HOST_CODE.search(error.message)) or "device-side kernel launch" in error.message:
@@ -116,6 +125,11 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "cuda_fp16.h and mma.h, come with the course: if they are missing, `make lab` sets it up again."
         ]
     return []
+
+
+def _begins_its_line(error: Diagnostic) -> bool:
+    """Whether the compiler stumbled over the first word of a line."""
+    return error.column is not None and error.echo is not None and not error.echo[: error.column - 1].strip()
 
 
 def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, str], filename: str, ptx: str) -> str:

@@ -224,3 +224,14 @@ def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
     told = message('#include "utils/common.h"\n' + HOST.split("int main")[0])
     assert "utils/common.h is a file of the project that this source comes from" in told
     assert "NVRTC found no" not in told
+
+
+def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
+    told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
+    assert "Look at the end of the line before: the ; is missing there." in told
+    assert "line before" not in message("__global__ void k(float *C) {\n    int a = 1 int b;\n}")
+
+
+def test_two_indices_of_an_array_with_one_are_told_how_rows_lie():
+    told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
+    assert "element (row, col) is C[row * N + col]" in told

@@ -89,6 +89,9 @@ def _printed(outcome: Outcome, problem: Problem) -> str:
     return "\n".join([f"\nPrinted with {outcome.case.label(problem.scalars)}:", *shown, *rest])
 
 
+UNWRITTEN = "which no thread has written"  # often a tile of another size than the block
+
+
 def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
     right = sum(outcome.passed for outcome in found.outcomes)
     already = ""
@@ -100,7 +103,12 @@ def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
     if failure.report.findings:
         number = len(failure.report.findings)
         more = "" if number == 1 else f"\n({number - 1} more of this kind.)"
-        return f"{launch}:\n{failure.report.findings[0].message}{more}{already}"
+        first = failure.report.findings[0].message
+        block = failure.case.block or problem.block
+        threads = (
+            f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if UNWRITTEN in first else ""
+        )
+        return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
 
