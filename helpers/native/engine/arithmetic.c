@@ -369,7 +369,10 @@ static uint64_t float_extreme(const Instruction *i, const uint64_t s[4], uint32_
     if (i->flags & KEEPS_NAN && (a != a || b != b)) result = as_float(NAN_BITS);
     uint32_t bits = (uint32_t)float_result(i, result);
     /* s[2] and s[3] are the sources as they lie in their registers. */
-    if (i->flags & XORS_SIGN) bits = (bits & 0x7fffffffu) | ((uint32_t)(s[2] ^ s[3]) & 0x80000000u);
+    if (i->flags & XORS_SIGN) {
+        bits &= 0x7fffffffu;
+        if (bits <= 0x7f800000u) bits |= (uint32_t)(s[2] ^ s[3]) & 0x80000000u; /* a NaN stays what it is */
+    }
     return bits;
 }
 
