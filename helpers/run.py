@@ -136,6 +136,8 @@ def multiply(
     try:
         start(compiled_function, launch, gpu.asarray(A), gpu.asarray(B), device_C, alpha, beta)
         gpu.synchronize()
+    except LaunchFailed:
+        raise
     except Exception as error:
         if gpu.backend() == "simulator":
             raise  # the simulator's own sentence names the line and the thread
@@ -162,14 +164,15 @@ def _arguments(shape: Dims, alpha: float, A: Any, B: Any, beta: float, C: Any, s
 def _allow(compiled: Any, shared_bytes: int, name: str = "This kernel") -> None:
     """More than 48 KB is refused unless the function is allowed it first (CUDA C++ Programming Guide, "Shared
     Memory"). LaunchFailed, with a sentence, if a block of this GPU cannot have so much."""
+    if not shared_bytes or shared_bytes <= compiled.max_dynamic_shared_size_bytes:
+        return
     most = None if isinstance(compiled, simulator.Kernel) else gpu.shared_bytes_per_block()  # it checks by itself
     if most is not None and shared_bytes > most:
         raise LaunchFailed(
             f"{name} needs {shared_bytes:,} bytes of shared memory for each block, and a block of this GPU has at most "
             f"{most:,}. Take smaller tiles or fewer stages: Kernel.within({most}) finds them for the course's kernels."
         )
-    if shared_bytes and shared_bytes > compiled.max_dynamic_shared_size_bytes:
-        compiled.max_dynamic_shared_size_bytes = shared_bytes
+    compiled.max_dynamic_shared_size_bytes = shared_bytes
 
 
 def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> Dims:

@@ -136,9 +136,10 @@ def test_a_kernel_with_more_than_48_kb_of_shared_memory_is_allowed_it():
                 __syncthreads();
                 C[threadIdx.x] = tile[15000 + threadIdx.x];
             }"""
-        entry = "big"
+        name = entry = "big"
         block = (4, 1, 1)
         shared_bytes = 60016
+        workspace_bytes = None
 
         def grid(self, M, N):
             return (1, 1, 1)

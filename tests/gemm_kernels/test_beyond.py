@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_smaller_tiles_keep_the_kernels_rules_and_say_what_does_not_fit():
 def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_sentence(monkeypatch):
     monkeypatch.setattr(gpu, "shared_bytes_per_block", lambda: 101_376)
     with pytest.raises(run.LaunchFailed, match=r"unmerged needs 131,072 bytes .* at most 101,376\. .*within\(101376\)"):
-        run.launcher(get("unmerged"), object())
+        run.launcher(get("unmerged"), SimpleNamespace(max_dynamic_shared_size_bytes=49_152))
 
 
 def test_what_was_measured_is_this_code():
