@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from helpers.analysis.schedule import Schedule
 from helpers.draw import page, theme
 
-TINTS = ("#009E73", "#7FCEB9", "#00694C", "#B5E2D6")  # C's green in four shades: neighbours in time differ
+TINTS = ("#018264", "#B5E2D6", "#005A41", "#8FD6C2")  # C's green in four shades: neighbours in time differ
 
 # CSS pixels
 LEFT, RIGHT, TOP = 84.0, page.WIDTH - 96.0, 76.0

@@ -11,12 +11,14 @@ from typing import Any
 
 from gemm_kernels import LADDER, get
 from helpers import devices
+from helpers.analysis import memories
 from helpers.analysis.banks import places
 from helpers.analysis.resources import resources_of
 from helpers.analysis.tile_store import Tile
 from helpers.analysis.vector_width import WIDTHS, Copy, lines_of
 from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
+from helpers.draw.machine import machine_figure
 from helpers.explore import (
     bank_board,
     barriers,
@@ -270,6 +272,11 @@ PICTURES: tuple[Picture, ...] = (
         ("one buffer", small_pictures.order("shared_memory")),
         ("two buffers", small_pictures.order("double_buffered")),
         ("asynchronous copies", small_pictures.order("async_copy")),
+    )),
+    Picture("gpu", "What does a GPU look like, and where is a kernel limited?", (
+        ("all of it", lambda: machine_figure(memories.machine())),
+        ("notebook 04", small_pictures.here("04")),
+        ("notebook 09", small_pictures.here("09")),
     )),
     Picture("09-time-lines", "What happens at the same time?", (
         ("one buffer and two", small_pictures.by_hand(3, 1, 2)),

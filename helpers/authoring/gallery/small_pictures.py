@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
-from helpers import devices, exercises, run
-from helpers.analysis import schedule
+from helpers import devices, exercises, plan, run
+from helpers.analysis import memories, schedule
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
@@ -21,6 +21,7 @@ from helpers.draw.bars import Bar, gflops_figure
 from helpers.draw.block_shapes import scatter_figure
 from helpers.draw.error_map import ErrorMap, error_map_figure
 from helpers.draw.layouts import layout_figure
+from helpers.draw.machine import here_figure
 from helpers.draw.numbering import numbering_figure
 from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
@@ -55,6 +56,12 @@ def strip(grid: int, block: int, elements: int) -> Draw:
 def strips() -> theme.Figure:
     """Several of them."""
     return first_launch.small_multiples(SCALE)
+
+
+def here(number: str) -> Draw:
+    """Where the kernel of a notebook is limited."""
+    notebook = plan.course().notebook(number)
+    return lambda: here_figure(memories.machine(), notebook.now, notebook.then)
 
 
 def by_hand(multiply: int, *buffers: int) -> Draw:
