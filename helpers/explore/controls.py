@@ -16,7 +16,7 @@ import traitlets
 from helpers.explore.widgets import number_slider
 
 PLAY_MS = 400  # from a step to the next
-PLAY_WIDTH = 108
+PLAY_WIDTH = 72
 
 
 def range_slider(label: str, smallest: int, largest: int, value: int, step: int = 1) -> ipywidgets.IntSlider:
