@@ -51,7 +51,7 @@ def rewritten(source: str) -> str:
         ("row", "my_row"),
         ("col", "my_col"),
     ):
-        source = re.sub(rf"\b{name}\b", other, source)
+        source = re.sub(rf"(?<!\.)\b{name}\b", other, source)  # not the modifiers of PTX, .row and .col
     return "// my own attempt\n\n" + source.replace(";\n", " ;\n\n")
 
 

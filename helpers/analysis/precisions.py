@@ -1,0 +1,185 @@
+"""What a number keeps in a shorter format, what a tensor core does to a sum, and what the recordings say of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from gemm_kernels import tensor
+from helpers import simulator
+from helpers.measure.recordings import FOLDER
+from helpers.simulator.arithmetic import float8, float32, tensor_core
+
+# Names of formats: as the recordings' rivals call them, and as a table does.
+_CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float16", "f16", "cublas"),
+           ("bfloat16", "bf16", "cublas"))  # fmt: skip
+_LDSM = "smsp__sass_l1tex_data_{}_mem_shared_op_ldsm.sum"
+
+
+def formats_of(number: float) -> list[tuple[str, str, float]]:
+    """(format, its bits as sign, exponent and fraction, the number that they stand for) of the nearest numbers."""
+    single = np.float32(number)
+    half, brain = single.astype(np.float16), float32.to_bfloat16(single)
+    eight = float8.from_float(single[None], "e4m3")
+    tf32 = float32.to_tf32(single).view(np.uint32) >> np.uint32(13)
+    rows = (
+        ("FP32", int(single.view(np.uint32)), 8, 23, float(single)),
+        ("TF32", int(tf32), 8, 10, float(float32.to_tf32(single))),
+        ("FP16", int(half.view(np.uint16)), 5, 10, float(half)),
+        ("BF16", int(brain), 8, 7, float(float32.from_bfloat16(brain))),
+        ("E4M3", int(eight[0]), 4, 3, float(float8.to_float32(eight, "e4m3")[0])),
+    )
+    found = []
+    for name, bits, exponent, fraction, value in rows:
+        text = f"{bits:0{1 + exponent + fraction}b}"
+        found.append((name, f"{text[0]} {text[1 : 1 + exponent]} {text[1 + exponent :]}", value))
+    return found
+
+
+# ---- what the hardware's instruction does, by the simulator's rules
+
+
+def product_with_identity(element: Callable[[int, int], int]) -> np.ndarray:
+    """(16, 8): A times the identity by one m16n8k8 product of TF32, of which lane and register hold `element`'s number.
+
+    If the function is right, each element of the result is its own number.
+    """
+    form = tensor_core.form(16, 8, "tf32", "tf32", "f32")
+    lanes = np.arange(32)
+    a = [np.float32([element(lane, register) for lane in range(32)]).view(np.uint32) for register in range(4)]
+    b = [np.float32(lanes % 4 + 4 * register == lanes // 4).view(np.uint32) for register in range(2)]
+    zero = [np.zeros(32, np.uint32)] * 4
+    sums = tensor_core.multiply(form, a, b, zero, tensor_core.terms_at_once("sm_90", form))
+    result = np.empty((16, 8), np.float32)
+    for register, values in enumerate(sums):
+        result[lanes // 4 + register // 2 * 8, lanes % 4 * 2 + register % 2] = values
+    return result
+
+
+def sums_of_four(start: float, product: float) -> tuple[float, float, float]:
+    """What four equal products add to a sum: exactly, in float32 one after the other, and by an H200's tensor core."""
+    single = np.float32(start)
+    for _ in range(4):
+        single = np.float32(single + np.float32(product))
+    form = tensor_core.form(16, 8, "f16", "f16", "f32")
+    one = np.float16([1, 1]).view(np.uint32)[0]
+    factor = np.float16([product, product]).view(np.uint32)[0]
+    place = np.arange(32) % 4 < 2  # k = 0 to 3 of every row and column
+    a = [np.where(place, one, 0).astype(np.uint32)] * 2
+    total = [np.full(32, np.float32(start)).view(np.uint32)] * 4
+    b = [np.where(place, factor, 0).astype(np.uint32)]
+    core = tensor_core.multiply(form, a, b, total, tensor_core.terms_at_once("sm_90", form))[0][0]
+    return 4 * product, float(single) - start, float(core) - start
+
+
+def counted(names: Sequence[str], size: int = 128) -> tuple[tuple[str, ...], ...]:
+    """A row of counters for each kernel of the ladder of tensor cores, simulated."""
+    rows = []
+    for name in names:
+        kernel = tensor.get(name)
+        module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+        numbers = np.random.default_rng(0).uniform(-1, 1, (2, size, size)).astype(np.float32)
+        A, B = float32.to_bfloat16(numbers)
+        C = np.zeros((size, size), np.float32)
+        sizes = (np.int32(size),) * 3
+        arguments = (*sizes, np.float32(1), A, B, np.float32(0), C)
+        with simulator.record() as recording:
+            module.get_function(kernel.entry)(kernel.grid(size, size), kernel.block, arguments)
+        counters = recording.counters
+        numbers_of = [
+            counters["smsp__sass_inst_executed_op_shared_ld.sum"],
+            counters["smsp__sass_inst_executed_op_ldsm.sum"],
+            counters[_LDSM.format("pipe_lsu_wavefronts")],
+            counters[_LDSM.format("bank_conflicts_pipe_lsu")],
+            counters["smsp__inst_executed_pipe_tensor_op_hmma.sum"],
+        ]
+        rows.append((kernel.name, *(f"{number:,}".replace(",", " ") for number in numbers_of)))
+    return tuple(rows)
+
+
+# ---- recordings
+
+
+@dataclass(frozen=True)
+class Roof:
+    """cuBLAS with one format of A and B.  cublas: GFLOPS.  ratio: to float32's."""
+
+    format: str
+    cublas: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The recording of the kernels for tensor cores. rows, errors: as `helpers.measure.tensor` writes them."""
+
+    rows: tuple[dict, ...]
+    error_rows: tuple[dict, ...]
+    source: str
+
+    def _row(self, size: int, operands: str, kernel: str, params: dict | None = None) -> dict:
+        return next(
+            row for row in self.rows
+            if (row["size"], row["operands"], row["kernel"]) == (size, operands, kernel)
+            and (params is None or row["params"] == params)
+        )  # fmt: skip
+
+    def cublas_at(self, size: int) -> list[Roof]:
+        """cuBLAS at one size in every format."""
+        speeds = {name: self._row(size, operands, rival)["gflops"] for name, operands, rival in _CUBLAS}
+        return [Roof(name, speed, speed / speeds["float32"]) for name, speed in speeds.items()]
+
+    def ladder(self, kernels: Sequence[tensor.TensorKernel], sizes: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+        """A row for each kernel in bfloat16: its TFLOPS at each size, and the share of cuBLAS; – where not measured."""
+        rows = []
+        for kernel in kernels:
+            cells = [kernel.name, kernel.idea]
+            for size in sizes:
+                found = [
+                    row for row in self.rows
+                    if row["size"] == size and row["operands"] == "bf16" and row["params"] == dict(kernel.params)
+                    and row["kernel"] in (kernel.name, kernel.file.replace("tensor/", "mma_"))
+                ]  # fmt: skip
+                if not found:
+                    cells += ["–", "–"]
+                    continue
+                speed = found[0]["gflops"]
+                cells += [f"{speed / 1e3:.0f}", f"{speed / self._row(size, 'bf16', 'cublas')['gflops']:.0%}"]
+            rows.append(tuple(cells))
+        return tuple(rows)
+
+    def single(self, kernels: Sequence[tensor.TensorKernel], size: int) -> tuple[tuple[str, ...], ...]:
+        """A row for each kernel that takes float32, and for cuBLAS."""
+        rival = self._row(size, "f32", "cublas")
+        rows = [(kernel.title, self._row(size, "f32", kernel.name, dict(kernel.params))) for kernel in kernels]
+        rows += [("cuBLAS TF32", self._row(size, "f32", "cublas TF32")), ("cuBLAS FP32", rival)]
+        return tuple(
+            (name, f"{row['gflops'] / 1e3:.1f}", f"{row['gflops'] / rival['gflops']:.2f}", f"{row['error']:.1e}")
+            for name, row in rows
+        )
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """The K at which errors were recorded."""
+        return tuple(dict.fromkeys(row["K"] for row in self.error_rows))
+
+    def errors(self, size: int) -> tuple[tuple[str, ...], ...]:
+        """A row for each format: its error at each K, for C of (size, size)."""
+        rows: dict[str, list[str]] = {}
+        for row in self.error_rows:
+            if row["rows"] == size:
+                rows.setdefault(row["way"], []).append(f"{row['error']:.1e}")
+        return tuple((name, *cells) for name, cells in rows.items())
+
+
+@cache
+def recorded() -> Recorded:
+    """What was recorded on an NVIDIA H200."""
+    document = json.loads((FOLDER / "nvidia-h200" / "tensor.json").read_text(encoding="utf-8"))
+    provenance = document["provenance"]
+    source = f"recorded on {provenance['gpu']}, {provenance['date'][:10]}"
+    return Recorded(tuple(document["rows"]), tuple(document["errors"]), source)
