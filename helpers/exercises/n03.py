@@ -181,7 +181,8 @@ COLUMN_MAJOR = Blank(
     difficulty=2,
     task="Fortran, MATLAB and cuBLAS store matrices column-major: the elements of a column are neighbours. Write "
     "C = alpha · A · B + beta · C for such matrices of every size, so that its loads cost at most 2.6 sectors per "
-    "request. Blocks have 32 × 8 threads, and the grid covers C whichever index x is.",
+    "request. Blocks have 32 × 8 threads. Make x the row index or the column index, as you decide: the grid is large "
+    "enough for both, so guard both.",
     hints=(
         "The rule is not that x is the column index. It is that neighbours in x are neighbours in memory. Which of row "
         "and col must grow by one from lane to lane?",

@@ -104,10 +104,9 @@ def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
         number = len(failure.report.findings)
         more = "" if number == 1 else f"\n({number - 1} more of this kind.)"
         first = failure.report.findings[0].message
-        block = failure.case.block or problem.block
-        threads = (
-            f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if UNWRITTEN in first else ""
-        )
+        block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
+        told = block and UNWRITTEN in first
+        threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
 
