@@ -223,6 +223,9 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "helpers/explore/vector_width.py": "a stride of 132 floats",
     "helpers/authoring/bench/explorers.py": "a stride of 132 floats",
     "helpers/measure/correctness.py": "a shape of 132 columns",
+    "helpers/measure/calibrate.py": "the blocks of launches that were recorded, whose names have them",
+    "helpers/measure/workloads/__init__.py": "the blocks of launches that were recorded",
+    "helpers/cycles/machine.py": "the blocks of those launches, which their times are divided by",
 }
 
 

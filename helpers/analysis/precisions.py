@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from gemm_kernels import tensor
-from helpers import simulator
+from helpers import devices, simulator
 from helpers.measure.recordings import FOLDER
 from helpers.simulator.arithmetic import float8, float32, tensor_core
 
@@ -53,7 +53,7 @@ def product_with_identity(element: Callable[[int, int], int]) -> np.ndarray:
     a = [np.float32([element(lane, register) for lane in range(32)]).view(np.uint32) for register in range(4)]
     b = [np.float32(lanes % 4 + 4 * register == lanes // 4).view(np.uint32) for register in range(2)]
     zero = [np.zeros(32, np.uint32)] * 4
-    sums = tensor_core.multiply(form, a, b, zero, tensor_core.terms_at_once("sm_90", form))
+    sums = tensor_core.multiply(form, a, b, zero, tensor_core.terms_at_once(devices.DEFAULT.arch, form))
     result = np.empty((16, 8), np.float32)
     for register, values in enumerate(sums):
         result[lanes // 4 + register // 2 * 8, lanes % 4 * 2 + register % 2] = values
@@ -72,7 +72,7 @@ def sums_of_four(start: float, product: float) -> tuple[float, float, float]:
     a = [np.where(place, one, 0).astype(np.uint32)] * 2
     total = [np.full(32, np.float32(start)).view(np.uint32)] * 4
     b = [np.where(place, factor, 0).astype(np.uint32)]
-    core = tensor_core.multiply(form, a, b, total, tensor_core.terms_at_once("sm_90", form))[0][0]
+    core = tensor_core.multiply(form, a, b, total, tensor_core.terms_at_once(devices.DEFAULT.arch, form))[0][0]
     return 4 * product, float(single) - start, float(core) - start
 
 

@@ -45,7 +45,7 @@ def machine_figure(data: Machine) -> theme.Figure:
     lanes = device.fp32_lanes_per_sm
     title = f"One of the {device.sms} SMs of an {device.short}, and what all of them share"
     far, near = (data.floats_per_cycle(data.memory(place)) for place in ("hbm", "shared"))
-    told = f"While one float comes from HBM, {near / far:.0f} can come from shared memory, and the multiply-adds could use "
+    told = f"While one float comes from HBM, {near / far:.0f} can come from shared memory, and multiply-adds could use "
     told += f"{2 * lanes / far:.0f}: so keep what you fetched ({data.source})."
     drawn, axes = page.page(HEIGHT, title, told, 2)
     with theme.style():

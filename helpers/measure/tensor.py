@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from gemm_kernels.tensor import SINGLE, TENSOR, TensorKernel, get
+from helpers import devices
 from helpers.measure.problem import ALPHA, BETA
 
-ARCH = "sm_90"
+ARCH = devices.DEFAULT.arch
 SIZES = (1024, 2048, 4096, 8192)
 ODD_SIZES = (1023, 4095)
 SLOW = ("wmma", "mma")  # not measured at 8192

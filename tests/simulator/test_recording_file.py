@@ -119,11 +119,11 @@ def test_findings_of_the_sanitizer_are_kept(tmp_path):
 
 
 def test_machine_code_that_could_not_be_saved_is_missed_in_a_sentence(tmp_path, monkeypatch):
-    def missing():
+    def missing(kernel):
         raise NvdisasmMissing("nvdisasm is not installed")
 
     recording = record("naive", "ptx")
-    monkeypatch.setattr("helpers.compiler.disassembly.find_nvdisasm", missing)
+    monkeypatch.setattr("helpers.compiler.disassembly.module_text", missing)
     recording.launches[-1].listings.clear()
     loaded = simulator.load(recording.save(tmp_path / "no_sass.npz"))
     assert loaded.listing("ptx") and loaded.listing() == loaded.listing("ptx")

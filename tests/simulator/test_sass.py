@@ -17,7 +17,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
 # What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
 SINCE_AMPERE = frozenset(("products", "reduction"))
 # What only the SASS level knows: tensor cores, MATCH, calls of functions.
-SASS_ONLY = frozenset(("mma_half", "mma_bfloat", "mma_tf32", "calls"))
+SASS_ONLY = frozenset(("calls",))
 # The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
 APPROXIMATE = frozenset(("softmax", "fast_math"))
 
@@ -473,11 +473,11 @@ def test_an_unknown_architecture_is_refused_with_a_way_out_and_ptx_goes_on():
 
 
 def test_an_unknown_instruction_is_named_with_its_line():
-    source = """extern "C" __global__ void kernel(long long *out) {
-        out[0] = clock64();
+    source = """extern "C" __global__ void kernel(int *out) {
+        asm volatile("mov.u32 %0, %%pm0;" : "=r"(out[0]));
     }"""
     with pytest.raises(simulator.UnsupportedInstruction, match=r"CS2R.*line 2 of your source"):
-        run(source, np.zeros(1, np.int64))
+        run(source, np.zeros(1, np.int32))
 
 
 def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
