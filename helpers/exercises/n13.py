@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from helpers.analysis.banks import SharedAccess
+from helpers.draw.bank_board import bank_board_figure
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
@@ -15,7 +17,6 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import WrongValue
-from helpers.simulator.recording import counting
 
 # --- who holds which element
 
@@ -108,6 +109,9 @@ WARP_PRODUCT = Blank(
     judged=Case({"M": 16, "N": 16, "K": 32}),
     wrong=(
         Wrong("no_first_barrier", "Lanes load fragments of what other lanes have stored: wait for them first."),
+        Wrong("bytes", "The length of a row is counted in elements, 16, not in their 32 bytes."),
+        Wrong("swapped", "The fragments have changed places: a is loaded from the tile of B and b from the tile of A, "
+              "and a product of matrices depends on the order."),
         Wrong("restarts", "The sums begin again in every phase: what is left is the product of the last tiles."),
         Wrong("rows_of_16", "A row of C is N floats long, and you store rows of 16 one after the other."),
         Wrong("transposed", "The sums are stored column by column. C is row-major: wmma::mem_row_major."),
@@ -135,6 +139,9 @@ FRAGMENTS = Blank(
         Wrong("rows_last", "Registers 1 and 2 of A have changed places: register 1 is in row group + 8, the same k."),
         Wrong("neighbours", "A lane's elements of A in a row are four k apart, not neighbours."),
         Wrong("b_turned", "In B a lane's group is its column and its place its k; you have them the other way round."),
+        Wrong("b_neighbours", "A lane's two elements of B are four k apart, as its elements of A are, not neighbours."),
+        Wrong("rows_first", "Sums 1 and 2 have changed places: sum 1 is the next column in row group, and sum 2 begins "
+              "row group + 8."),
         Wrong("stored_like_a", "The sums are not held as A is: a lane has two neighbours in row group, and two in row "
               "group + 8."),
     ),
@@ -142,8 +149,8 @@ FRAGMENTS = Blank(
 
 
 ROW_BYTES = 64  # of a tile with 32 k of float16
-_ROWS = np.arange(32)[None, :].astype(np.int64) * ROW_BYTES
-CONFLICTS = int(counting.wavefronts(_ROWS, np.arange(32)[None, :] < 8, 16)[0])
+_LANES = np.arange(32, dtype=np.int64)
+ONE_MATRIX = SharedAccess("load of one matrix by ldmatrix", "ld", 16, _LANES * ROW_BYTES, _LANES < 8, "A")
 
 
 def predict_conflicts() -> Prediction:
@@ -156,7 +163,8 @@ def predict_conflicts() -> Prediction:
             4: "Rows 0, 2, 4 and 6 begin in bank 0, the others in bank 16: four rows wait for each other.",
             8: "That is one wavefront for each row. Rows 0 and 1 lie in different banks, though.",
         },
-        answer=CONFLICTS,
+        answer=ONE_MATRIX.wavefronts,
+        picture=lambda: bank_board_figure(ONE_MATRIX, "One matrix from rows of 64 bytes"),
     )
 
 

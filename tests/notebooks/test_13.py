@@ -43,4 +43,4 @@ def test_the_error_of_3xtf32_is_below_that_of_float32_and_that_of_short_formats_
 
 
 def test_the_prediction_is_what_the_rule_of_wavefronts_gives():
-    assert n13.CONFLICTS == 4
+    assert n13.ONE_MATRIX.wavefronts == 4

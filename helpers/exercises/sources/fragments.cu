@@ -39,6 +39,8 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
         // <starter>
         // <b_turned>
         for (int n = 0; n < 2; ++n) b[n] = B[(k0 + group) * N + tile_col + place + n * 4];
+        // <b_neighbours>
+        for (int n = 0; n < 2; ++n) b[n] = B[(k0 + place * 2 + n) * N + tile_col + group];
         // <end>
         multiply(sums, a, b);
     }
@@ -49,6 +51,11 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
         C[row * N + col] = sums[n];
     }
     // <starter>
+    // <rows_first>
+    for (int n = 0; n < 4; ++n) {
+        const int row = tile_row + group + n % 2 * 8, col = tile_col + place * 2 + n / 2;
+        C[row * N + col] = sums[n];
+    }
     // <stored_like_a>
     for (int n = 0; n < 4; ++n) {
         const int row = tile_row + group + n % 2 * 8, col = tile_col + place + n / 2 * 4;

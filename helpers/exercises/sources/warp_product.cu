@@ -36,6 +36,18 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
         wmma::fill_fragment(sums, 0.0f);
         wmma::mma_sync(sums, a, b, sums);
         __syncthreads();
+        // <bytes>
+        __syncthreads();
+        wmma::load_matrix_sync(a, &As[0][0], 32);
+        wmma::load_matrix_sync(b, &Bs[0][0], 32);
+        wmma::mma_sync(sums, a, b, sums);
+        __syncthreads();
+        // <swapped>
+        __syncthreads();
+        wmma::load_matrix_sync(a, &Bs[0][0], 16);
+        wmma::load_matrix_sync(b, &As[0][0], 16);
+        wmma::mma_sync(sums, a, b, sums);
+        __syncthreads();
         // <end>
     }
     // 2. Store the sums to the tile's place in C, whose rows are N floats long.
