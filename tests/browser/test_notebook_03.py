@@ -1,8 +1,8 @@
-"""Notebook 03 in JupyterLab in a real browser, as a learner goes through it, and as a teacher shows it.
+"""Notebook 03 in JupyterLab in a real browser, as a learner goes through it.
 
-It runs to its end; sliders redraw when keys are pressed; a wrong answer is diagnosed and a right one accepted; the deck
-goes forward with a live slider in it; and after a restart of the kernel it is remembered what was solved. The tests
-share one page and build on each other, in their order.
+It runs to its end; sliders redraw when keys are pressed; a wrong answer is diagnosed and a right one accepted; and
+after a restart of the kernel it is remembered what was solved. The tests share one page and build on each other, in
+their order. Slides have tests of their own, in test_live_slides.py.
 """
 
 import re
@@ -87,7 +87,7 @@ def test_a_prediction_is_answered_after_commit_by_keyboard(page):
     cell = page.locator(".jp-CodeCell", has_text="predict_naive_load")
     cell.get_by_role("radio").nth(1).focus()
     page.keyboard.press("Space")
-    commit, picture = cell.get_by_role("button", name="Commit"), cell.locator("img.widget-image")
+    commit, picture = cell.get_by_role("button", name="Commit"), cell.locator(".widget-html img")
     expect(commit).to_be_enabled()
     expect(picture).to_be_hidden()
     commit.focus()
@@ -131,34 +131,6 @@ def test_a_wrong_kernel_is_diagnosed_and_a_right_one_accepted(page):
     cell = answer(page, "%%cuda column_major", f"%%cuda column_major{exercise.solved}")
     expect(cell.locator(".jp-OutputArea")).to_contain_text("✔")
     assert page.locator(STDERR).count() == page.locator(ERROR).count() == 0
-
-
-@pytest.mark.browser
-def test_the_deck_is_entered_goes_forward_and_its_slider_is_alive(page):
-    page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollTo(0, 0)")
-    page.locator(".jp-Notebook h1").click()  # a deck begins at the selected cell
-    page.get_by_title("Toggle Deck").first.click()
-    visible = page.locator(".jp-Notebook-cell.jp-deck-mod-visible")
-    expect(visible).to_have_count(1)
-    expect(visible).to_contain_text("memory coalescing")
-    cell = visible.filter(has_text="coalescing.explore_steps")
-    for _ in range(30):
-        if cell.count():
-            break
-        shown = visible.all_inner_texts()
-        page.keyboard.press("Space")
-        page.wait_for_function(
-            "shown => { const cells = document.querySelectorAll('.jp-Notebook-cell.jp-deck-mod-visible');"
-            " return cells.length !== shown.length || cells[0].innerText !== shown[0]; }",
-            arg=shown,
-        )
-    expect(cell).to_have_count(1)
-    press_and_expect_a_new_picture(page, cell, cell.get_by_role("slider"), "ArrowRight")
-    box, window = cell.locator("img.widget-image").bounding_box(), page.viewport_size
-    assert box and window and box["x"] >= 0 and box["y"] >= 0
-    assert box["x"] + box["width"] <= window["width"] and box["y"] + box["height"] <= window["height"]
-    page.keyboard.press("Escape")
-    expect(page.locator(".jp-Deck-Remote")).to_be_hidden()
 
 
 @pytest.mark.browser
