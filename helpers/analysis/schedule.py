@@ -1,6 +1,6 @@
 """Who multiplies what, and when: tiles of C dealt out to SMs whole, cut along k, or cut into equal shares.
 
-Time is counted in iterations of the main loop, and nothing else takes any: it is the arithmetic of notebook 12, no
+Time is counted in iterations of the main loop, and nothing else takes any: it is the arithmetic of notebook 14, no
 measurement.
 """
 

@@ -1,4 +1,4 @@
-"""The four wrong clocks of notebook 11: what does each of them say of a kernel? The recording answers."""
+"""The four wrong clocks of notebook 13: what does each of them say of a kernel? The recording answers."""
 
 from __future__ import annotations
 

@@ -1,214 +1,294 @@
-"""Exercises of notebook 08, vectorization: four floats by one instruction, and where alignment forbids it."""
+"""Exercises of notebook 08, bank conflicts: wavefronts by hand, padding, a transposition, a swizzle."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from helpers.analysis.vector_width import WIDTHS, Copy, way_of
-from helpers.exercises.framework import goals
+from gemm_kernels import OwnKernel
+from helpers.analysis.banks import places
+from helpers.exercises.framework import goals, slips
+from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap
-from helpers.exercises.framework.pictures import SectorsOf
+from helpers.exercises.framework.maps import MapInputs, MatrixMap
+from helpers.exercises.framework.pictures import BankBoardOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import vector_width
+from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.explore import bank_board
+from helpers.simulator.recording import counting
 
-SCALAR, AT_ONCE = WIDTHS[0], WIDTHS[-1]
+# --- wavefronts by hand: lane i stores one float to row i % DOWN, column i // DOWN of a tile with rows of PITCH floats
+
+DOWN, PITCH = 8, 72
+_WORDS = np.arange(32) % DOWN * PITCH + np.arange(32) // DOWN
+WAVEFRONTS = int(counting.wavefronts(4 * _WORDS[None, :].astype(np.int64), np.ones((1, 32), bool), 4)[0])
+BECAUSE_WAVEFRONTS = (
+    f"Row r begins in bank {PITCH} · r % 32, which is {PITCH % 32} · r % 32: the rows r and r + {32 // (PITCH % 32)} "
+    "begin in the same bank, and no third one does."
+)
+WAVEFRONT_SLIPS = (
+    Slip(1, "That needs 32 lanes in 32 different banks. In which banks do rows 0 and 4 begin?"),
+    Slip(8, "All rows would begin in the same bank if their length were a multiple of 32; 72 is not."),
+    Slip(4, "The four columns of a row lie in neighbouring banks; they do not wait for each other."),
+    Slip(32, "That is one wavefront for each lane, as if all words were in one bank."),
+    Slip(3, "Count the lanes of the busiest bank: how many rows begin there?"),
+)
+
+WAVEFRONTS_BY_HAND = ValueExercise(
+    name="wavefronts_by_hand",
+    notebook="08",
+    title="Wavefronts by hand",
+    difficulty=1,
+    task="A warp stores a tile: lane i writes one float to row i % 8 and column i / 8 of a shared array whose rows are "
+    "72 floats long. How many wavefronts does the store take?",
+    hints=(
+        "Word w lies in bank w % 32. Lane i writes word 72 · (i % 8) + i / 8.",
+        "In which banks do the eight rows begin? 72 % 32 is 8.",
+        "Rows 0 and 4 both begin in bank 0, rows 1 and 5 in bank 8, and so on.",
+    ),
+    variable="my_answer",
+    starter=None,
+    solved=WAVEFRONTS,
+    because=BECAUSE_WAVEFRONTS,
+    judge=lambda answer: check_number(
+        answer, WAVEFRONTS, unit="wavefronts", because=BECAUSE_WAVEFRONTS, slips=WAVEFRONT_SLIPS
+    ),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in WAVEFRONT_SLIPS),
+)  # fmt: skip
 
 
-def predict_sectors() -> Prediction:
-    """Sectors of a warp's copy of 128 floats with float4, where four passes of float take 16. From a recording."""
-    copy = Copy()
-    before, after = (way_of(width, copy) for width in (SCALAR, AT_ONCE))
+# --- padding
+
+BM, BN, BK = 64, 32, 8
+ONE_TILE = Case({"M": BM, "N": BN, "K": BK})
+
+NOT_A_MULTIPLE_OF_FOUR = (
+    "A row must be a multiple of four floats long: the 128-bit load of a fragment needs an address that is a multiple "
+    "of 16 bytes, in every row."
+)
+
+PADDING = KernelExercise(
+    name="padding",
+    notebook="08",
+    title="How many unused floats?",
+    difficulty=1,
+    task="The A tile is stored transposed, and its store has bank conflicts. Choose PAD so that there are none, and "
+    "the block needs at most 3 200 bytes of shared memory. Fragments are loaded 128 bits at a time.",
+    hints=(
+        "A warp stores eight rows of As at four columns. In which banks do the rows begin if a row has 64 + PAD "
+        "floats?",
+        "The four columns of a row take four neighbouring banks, so rows should begin four banks apart.",
+        "A 128-bit load needs an address that is a multiple of 16 bytes: a row must be a multiple of four floats long.",
+    ),
+    problem=Gemm("sgemm_padding", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
+    picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
+    goals=(goals.conflicts("st"), goals.shared_bytes(3200)),
+    judged=ONE_TILE,
+    wrong=(
+        Wrong("starter", "A row of 64 floats is twice the 32 banks, so that all eight rows begin in bank 0."),
+        Wrong("one", NOT_A_MULTIPLE_OF_FOUR),
+        Wrong("two", NOT_A_MULTIPLE_OF_FOUR),
+        Wrong("eight", "With eight floats the rows begin 8 banks apart: rows 0 and 4 meet in bank 0."),
+        Wrong("whole_row_of_banks", "32 floats are one whole row of banks: every row still begins in bank 0."),
+    ),
+)  # fmt: skip
+
+
+# --- a transposition
+
+TRANSPOSE_CASE = Case({"M": 64, "N": 96})
+
+
+def _transposed(i: MapInputs) -> np.ndarray:
+    return i.source.T
+
+
+ROWS_OF_32 = (
+    "Rows of 32 floats: lane x and lane x + 1 read words that are 32 apart, all of them in one bank. (Another row at "
+    "the end changes nothing: it is the length of a row that decides where the next one begins.)"
+)
+
+TRANSPOSE_TILE = KernelExercise(
+    name="transpose_tile",
+    notebook="08",
+    title="A transposition without waiting",
+    difficulty=2,
+    task="B is the transpose of A. The kernel reads and writes global memory in whole sectors, and its lanes queue up "
+    "at one bank when they read the tile. Remove all bank conflicts, and keep stores coalesced: at most 192 requests "
+    "and 768 sectors for 64 × 96 elements.",
+    hints=(
+        "Lane x reads tile[x][y]: how many floats lie between the words of neighbouring lanes?",
+        "Rows of 32 floats put a column into a single bank. Which row length gives neighbouring rows neighbouring "
+        "banks?",
+        "One unused float at the end of each row: tile[T][T + 1].",
+    ),
+    problem=MatrixMap(
+        "transpose",
+        tuple(Case({"M": M, "N": N}) for M, N in ((32, 64), (64, 32), (35, 70), (70, 35), (1, 40), (33, 1), (1, 1))),
+        _transposed,
+        block=(32, 8),
+        block_tile=(32, 32),
+        transposed=True,
+    ),
+    picture=BankBoardOf(TRANSPOSE_CASE, "your kernel", op="ld"),
+    goals=(goals.conflicts(), goals.store_sectors(768)),
+    judged=TRANSPOSE_CASE,
+    wrong=(
+        Wrong("starter", ROWS_OF_32),
+        Wrong("wrong_end", ROWS_OF_32),
+        Wrong("even_pad", "Two unused floats put neighbouring rows two banks apart: lanes x and x + 16 meet."),
+        Wrong("uncoalesced", "The conflicts are gone because the lanes now read along the tile's rows, but they store "
+              "down a column of B: every lane touches a sector of its own."),
+        Wrong("no_barrier", "Lanes read what other warps have loaded: wait for them with __syncthreads()."),
+        Wrong("not_transposed", "The tile is stored as it was loaded, tile[y][x]: tiles trade places, their elements "
+              "do not. Lane x of row y must store tile[x][y]."),
+        Wrong("pitch_N", "A row of B is M elements long: B[row * M + col]."),
+        Wrong("block_not_transposed", "The tile at blockIdx (x, y) of A belongs to row blockIdx.x and column "
+              "blockIdx.y of the tiles of B."),
+    ),
+)  # fmt: skip
+
+
+# --- a swizzle
+
+SAME_PLACE = (
+    "A row has the same place for all eight k, and these places are whole rows of As apart, so in the same bank. Each "
+    "k needs another place."
+)
+
+SWIZZLE = KernelExercise(
+    name="swizzle",
+    notebook="08",
+    title="A challenge: no conflict, and no byte more",
+    difficulty=3,
+    task="The store of the transposed A tile has bank conflicts, and padding would cost memory. Change place(k, row) "
+    "instead, so that the store has no conflict. The block may use no more than the 3 072 bytes of its tiles.",
+    hints=(
+        "place must be a permutation of the rows, another one for each k, and loads go through it, too.",
+        "In a store of a warp k runs from 0 to 7 and row over four neighbours: they take four banks. Where should the "
+        "four of the next k go?",
+        "An exclusive or with 4 · k moves groups of four: row ^ (4 * k).",
+    ),
+    problem=Gemm("sgemm_swizzle", (128,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=4)),
+    picture=BankBoardOf(ONE_TILE, "your kernel", op="st"),
+    goals=(goals.conflicts("st"), goals.shared_bytes(3072)),
+    judged=ONE_TILE,
+    wrong=(
+        Wrong("starter", SAME_PLACE),
+        Wrong("same_for_all_k", SAME_PLACE),
+        Wrong("by_one", "An exclusive or with k alone shuffles eight neighbours among themselves: they share eight "
+              "banks where 32 are free."),
+        Wrong("by_eight", "8 · k runs through 0, 8, … 56, of which the bank is 0, 8, 16, 24, 0, …: two k meet in a "
+              "bank."),
+        Wrong("folded", "row & ~(4 * k) keeps several rows at one place: they overwrite each other. An exclusive or "
+              "with 4 * k gives every row a place of its own."),
+        Wrong("added", "row + 4 * k leaves the row of As where row is large: the last rows of one k overwrite the "
+              "first of the next."),
+        Wrong("store_only", "The store goes through place, the load does not: it reads other rows than were stored."),
+        Wrong("padded", "Padding cures the conflicts, too, but costs 128 bytes that the swizzle does not need."),
+    ),
+)  # fmt: skip
+
+
+TURNED = Blank(
+    name="turned",
+    notebook="08",
+    title="Write it: the A tile transposed",
+    difficulty=1,
+    task="The kernel of notebook 06 reads the four elements of A from four rows of its tile. Keep the tile "
+    "transposed, so "
+    "that they are neighbours, and let the compiler load them by one instruction: at most 0.14 shared loads per FMA. M "
+    "and N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "As has BK rows now, one for each k. Element i of the tile comes from row i / BK and k = i % BK: which of the "
+        "two is the first index of As?",
+        "The fragment a of a thread is As[k][row], As[k][row + 1], As[k][row + 2] and As[k][row + 3].",
+        "As[i % BK][i / BK] = A[(tile_row + i / BK) * K + k0 + i % BK], for i = thread and i = thread + 256; then "
+        "a[i] = As[k][row + i] and b[j] = Bs[k][col + j].",
+    ),
+    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="st"),
+    goals=(goals.shared_loads_per_fma(0.14),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("not_turned", "As is filled as if it were not transposed: the first index is k, the second the row."),
+        Wrong("turned_twice", "The place in As is right, but the element of A is another one: element i is in row "
+              "i / BK of the tile, at k = i % BK."),
+        Wrong("half", "256 threads load 256 elements, and the tile has 512: each thread must load two."),
+        Wrong("wrong_column", "The fragment a is taken from As[k][col …]; the patch's rows begin at `row`."),
+        Wrong("same_element", slips.sentence("one_row_of_A")),
+        Wrong("rows_apart", "The patch has four rows that are neighbours, row … row + 3; these are 16 apart."),
+    ),
+)  # fmt: skip
+
+
+TWO_GROUPS = Blank(
+    name="two_groups",
+    notebook="08",
+    title="Write it: two groups of columns",
+    difficulty=2,
+    task="A block of 8 × 8 threads computes a 64 × 64 tile in patches of 8 × 8. With 8 neighbouring columns each, "
+    "lanes 0 and 4 meet in the banks of Bs. Give each thread two groups of four columns, half a tile apart, so that no "
+    "load has a bank conflict. M and N are multiples of 64, K is a multiple of 8.",
+    hints=(
+        "Eight threads along x, and each group has four columns: the left groups of all eight fill one half of the "
+        "tile, the right groups the other half.",
+        "left = threadIdx.x * 4, and right is half a tile further. b[0] to b[3] come from the left group, b[4] to b[7] "
+        "from the right one; the columns of sums are in the same order.",
+        "const int left = threadIdx.x * 4, right = left + BN / 2; then, for j from 0 to 3: b[j] = Bs[k][left + j] and "
+        "b[4 + j] = Bs[k][right + j]. The products are those of notebook 06. The store is a loop over i and j that "
+        "writes sums[i][j] to column left + j, and one thing more.",
+    ),
+    problem=Gemm("sgemm", (8, 8), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=8), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=BankBoardOf(Case({"M": 64, "N": 64, "K": 8}), "your kernel", op="ld"),
+    goals=(goals.conflicts("ld"),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("neighbours", "The two groups of a thread lie side by side, so lanes begin eight floats apart, and lane "
+              "4 is back at the banks of lane 0."),
+        Wrong("groups_overlap", "The right group of a thread is the left group of its neighbour: half of the columns "
+              "are computed twice, the others never. It begins half a tile further, at left + BN / 2."),
+        Wrong("halves", "A group has four columns: the left group of thread x begins at column x * 4."),
+        Wrong("left_twice", "The floats b[4] to b[7] are taken from the left group again."),
+        Wrong("b_side_by_side", "The floats b[4] to b[7] are those beside the left group; they must come from the "
+              "right one, where the thread stores."),
+        Wrong("a_at_column", "The floats of A are taken at the columns of the patch; its rows begin at `row`."),
+        Wrong("replaced", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=)."),
+        Wrong("stored_side_by_side", "The right group is computed for columns that begin at `right`, but stored beside "
+              "the left one."),
+        Wrong("groups_traded", "The left group is stored at the columns of the right one, and the other way round."),
+    ),
+)  # fmt: skip
+
+
+def predict_store() -> Prediction:
+    """Wavefronts that a warp's store to the transposed A tile takes. The answer comes from a recording."""
+    problem = TURNED.problem
+    launch = bank_board.shown(
+        OwnKernel(TURNED.solved, problem.entry, problem.block, problem.tile, problem.tiles.BK or 1, scaled=False)
+    )
+    found = places(launch)
+    store = next(place for place in found if place.name == "store to As")
     return predict(
-        f"Sectors for one request of float4, where {before.requests} requests of float cost {before.cost} together:",
+        "Wavefronts for one store of a warp to the transposed A tile:",
         reasons={
-            4: "That is one request of float. But this request moves four times as many bytes.",
-            8: "That would be half of the bytes. All 512 are needed.",
-            16: "512 bytes are 16 times 32, in how many requests they may be asked for.",
-            64: "That would be four times the bytes: a sector would be delivered for every two floats.",
+            1: "That needs all 32 words to lie in different banks. In which banks do the 8 rows of As begin?",
+            4: "That is the number of neighbouring floats in each row of As. They lie in neighbouring banks.",
+            8: "All rows begin in bank 0, because 64 is a multiple of 32: each of four banks has 8 words to store.",
+            32: "That needs all words to lie in one bank, but the four floats of a row lie in four banks.",
         },
-        answer=after.cost,
-        picture=lambda: vector_width.picture_of(AT_ONCE, copy),
+        answer=found[store][0].wavefronts,
+        picture=lambda: bank_board.picture_of(launch, store),
     )
 
 
-# --- scaling a vector
-
-LONG = Case({"N": 4099}, alpha=1.25)
-
-
-def _scaled(i: MapInputs) -> np.ndarray:
-    return i.case.alpha * i.source
-
-
-FOUR_AT_ONCE = KernelExercise(
-    name="four_at_once",
-    notebook="08",
-    title="Four floats at once",
-    difficulty=1,
-    task="y = alpha · x for N floats; x and y begin at multiples of 256 bytes. Each thread takes care of four floats, "
-    "one by one. Move four neighbours by one instruction: at most 36 load requests and 36 store requests for 4 099 "
-    "floats. N need not be a multiple of four.",
-    hints=(
-        "Which four floats should a thread take, so that they are neighbours?",
-        "Floats first + 4 · threadIdx.x and the three behind it. What if fewer than four of them are left?",
-        "if (i + 3 < N) *reinterpret_cast<float4 *>(&y[i]) = {alpha * v.x, …}; else one by one, up to N.",
-    ),
-    problem=MatrixMap(
-        "scale",
-        tuple(Case({"N": N}, alpha=1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
-        _scaled,
-        (
-            MapSlip("alpha is missing.", lambda i: i.source),
-        ),
-        output="y",
-        block=(128, 1),
-        block_tile=(1, 512),
-        scaled=True,
-    ),
-    picture=SectorsOf(((2, "ld"), (3, "st")), LONG, "your kernel"),
-    goals=(goals.load_requests(36), goals.store_requests(36)),
-    judged=LONG,
-    wrong=(
-        Wrong("starter", "Each request moves one float for each lane: four times as many requests as with float4."),
-        Wrong("tail_dropped", "The last one to three floats are not written where N is no multiple of four: what "
-              "happens to a group that is not whole?"),
-        Wrong("beyond_the_end", "The last group is not whole, and a float4 reaches beyond the end: all four floats "
-              "must exist, i + 3 < N."),
-        Wrong("next_float", "Neighbouring threads begin one float apart: their groups overlap, and most of them do "
-              "not begin at a multiple of 16 bytes. Begin four floats apart."),
-        Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
-              "groups."),
-        Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
-        Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
-    ),
-)  # fmt: skip
-
-
-# --- rows of A
-
-ALIGNED = Case({"M": 16, "N": 32, "K": 64})
-
-ALIGNED_ROWS = KernelExercise(
-    name="aligned_rows",
-    notebook="08",
-    title="When a row may be read by fours",
-    difficulty=2,
-    task="The kernel reads its row of A four floats at a time, whatever K is. Make it right for every K, and keep the "
-    "128-bit loads where they are allowed: at most 256 load requests to A for M = 16, N = 32, K = 64.",
-    hints=(
-        "A 128-bit load needs an address that is a multiple of 16 bytes. At which byte does row 1 begin if K is 10?",
-        "All rows begin at a multiple of 16 bytes only if K is a multiple of four. Which loop works for any K?",
-        "if (K % 4 == 0) the loop with float4; then a loop over what is left, one by one: all of K, or nothing.",
-    ),
-    problem=Gemm(
-        "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
-        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
-    ),
-    picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
-    goals=(goals.load_requests(256, 4, "A"),),
-    judged=ALIGNED,
-    wrong=(
-        Wrong("starter", "If K is no multiple of four, rows of A begin in the middle of 16 bytes, and a float4 may "
-              "not be read there."),
-        Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
-              "also where rows do not begin at a multiple of 16 bytes."),
-        Wrong("scalar_only", "Everything is right, and every float is a request of its own: where K is a multiple of "
-              "four, one request could bring four."),
-        Wrong("whole_groups_only", "The last K % 4 products are missing: the loop over what is left must run to K."),
-        Wrong("same_component", "All four products take v.x: the others are v.y, v.z and v.w."),
-        Wrong("same_row_of_B", "All four products take row k of B: the others belong to rows k + 1, k + 2 and k + 3."),
-        Wrong("counted_twice", "The loop over what is left begins at 0 again: where K is a multiple of four, "
-              "everything is counted twice."),
-    ),
-)  # fmt: skip
-
-
-# --- the store of C
-
-STORED = Case({"M": 32, "N": 64, "K": 4}, 1.25, -0.5)
-
-VECTOR_STORE = KernelExercise(
-    name="vector_store",
-    notebook="08",
-    title="Stretch: four results in one store",
-    difficulty=3,
-    task="Each thread computes four neighbouring elements of C and stores them one by one. Store them by one "
-    "instruction where that is allowed: at most 16 store requests for M = 32 and N = 64. Any N, any beta; with beta = "
-    "0 C is not read.",
-    hints=(
-        "The thread's first column is a multiple of four. When does its address begin at a multiple of 16 bytes?",
-        "If N is a multiple of four, every row begins at one, and no group sticks out at its end.",
-        "if (N % 4 == 0) one float4 made of alpha * acc[x] + beta * old, with old read only if beta != 0; else as "
-        "before.",
-    ),
-    problem=Gemm(
-        "sgemm_store", (8, 16), (16, 32), Tiles(BM=16, BN=32, TN=4),
-        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (32, 31, 8), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
-                (1, 1, 1)),
-    ),
-    picture=SectorsOf(((7, "st"),), STORED, "your kernel"),
-    goals=(goals.store_requests(16),),
-    judged=STORED,
-    wrong=(
-        Wrong("starter", "Four stores of one float each: four requests, where one could move all four."),
-        Wrong("always", "If N is no multiple of four, rows of C begin in the middle of 16 bytes, and a float4 may not "
-              "be stored there."),
-        Wrong("whole_groups", "col + 3 < N says that the group is whole, not that it begins at a multiple of 16 "
-              "bytes: rows do so only if N is a multiple of four."),
-        Wrong("only_if_aligned", "If N is no multiple of four, nothing is stored at all."),
-        Wrong("reads_always", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN."),
-        Wrong("beta_forgotten", "beta · C is missing where four results are stored at once."),
-        Wrong("backwards", "The four components are stored in reverse: x is the first column."),
-    ),
-)  # fmt: skip
-
-
-WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
-
-WIDE = Blank(
-    name="wide",
-    notebook="08",
-    title="Write it: four floats at a time, and what odd rows need",
-    difficulty=1,
-    task="The kernel of notebook 06 shall load B and store C by float4 where every row begins at a multiple of 16 "
-    "bytes, "
-    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for N = 128: at "
-    "most 16 load requests to B and 64 store requests.",
-    hints=(
-        "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
-        "16?",
-        "*reinterpret_cast<float4 *>(&Bs[k][c]) is four floats of shared memory; the same cast of a const float4 * "
-        "reads four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
-        "if (N % 4 == 0 && tile_col + c < N) one assignment of float4, else four of b_at(…). The store: the same "
-        "condition, {sums[i][0], …, sums[i][3]}, else up to four floats that are inside.",
-    ),
-    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
-    picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
-    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64)),
-    judged=WIDE_SHAPE,
-    wrong=(
-        Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
-              "float4 may not be read there."),
-        Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
-              "moves four."),
-        Wrong("one_of_four", "Where N is no multiple of 4, only the first of the four floats is loaded."),
-        Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
-        Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
-              "about K."),
-        Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
-              "moves four."),
-        Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "
-              "question."),
-        Wrong("tail_dropped", "A group of four that is not whole is not stored at all: store those that are inside C."),
-    ),
-)  # fmt: skip
-
-PREDICTIONS = (predict_sectors,)
+PREDICTIONS = (predict_store,)
 QUESTIONS = ()
-EXERCISES = (WIDE, FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)
+EXERCISES = (TURNED, WAVEFRONTS_BY_HAND, PADDING, SWIZZLE, TWO_GROUPS, TRANSPOSE_TILE)

@@ -1,222 +1,214 @@
-"""Exercises of notebook 09, double buffering: what a second buffer hides, and copies that nobody waits for."""
+"""Exercises of notebook 09, vectorization: four floats by one instruction, and where alignment forbids it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import numpy as np
 
-from helpers.exercises.framework import goals, slips
+from helpers.analysis.vector_width import WIDTHS, Copy, way_of
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import OrderOf
+from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap
+from helpers.exercises.framework.pictures import SectorsOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore.pipeline import DEFAULT, picture_of
-from helpers.models.pipeline import steady_state
+from helpers.explore import vector_width
+
+SCALAR, AT_ONCE = WIDTHS[0], WIDTHS[-1]
 
 
-def predict_idle() -> Prediction:
-    """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
-    work, latency = DEFAULT.work, DEFAULT.latency
+def predict_sectors() -> Prediction:
+    """Sectors of a warp's copy of 128 floats with float4, where four passes of float take 16. From a recording."""
+    copy = Copy()
+    before, after = (way_of(width, copy) for width in (SCALAR, AT_ONCE))
     return predict(
-        "Cycles in which the warp still waits at each K-block, with two buffers:",
+        f"Sectors for one request of float4, where {before.requests} requests of float cost {before.cost} together:",
         reasons={
-            0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
-            work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",
-            latency - work.multiply: "The copy is on its way while the warp multiplies; then the warp waits for the "
-            "rest.",
-            latency: "That is the single buffer, where nothing happens while the copy is on its way.",
+            4: "That is one request of float. But this request moves four times as many bytes.",
+            8: "That would be half of the bytes. All 512 are needed.",
+            16: "512 bytes are 16 times 32, in how many requests they may be asked for.",
+            64: "That would be four times the bytes: a sector would be delivered for every two floats.",
         },
-        answer=round(steady_state(replace(DEFAULT, stages=2)).idle),
-        picture=lambda: picture_of(replace(DEFAULT, stages=2)),
+        answer=after.cost,
+        picture=lambda: vector_width.picture_of(AT_ONCE, copy),
     )
 
 
-T = 16
-TILE_BYTES = 4 * T * T
-WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
-TILES = Tiles(BM=T, BN=T, BK=T)
-NEXT_LOAD = "Nobody waits between the last read of a tile and the next load over it."
+# --- scaling a vector
 
-TWO_BUFFERS = KernelExercise(
-    name="two_buffers",
+LONG = Case({"N": 4099}, alpha=1.25)
+
+
+def _scaled(i: MapInputs) -> np.ndarray:
+    return i.case.alpha * i.source
+
+
+FOUR_AT_ONCE = KernelExercise(
+    name="four_at_once",
     notebook="09",
-    title="Bug hunt: two buffers and one barrier",
+    title="Four floats at once",
     difficulty=1,
-    task="With two buffers one barrier per iteration is enough: while one pair of tiles is multiplied, the next is "
-    "loaded into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
+    task="y = alpha · x for N floats; x and y begin at multiples of 256 bytes. Each thread takes care of four floats, "
+    "one by one. Move four neighbours by one instruction: at most 36 load requests and 36 store requests for 4 099 "
+    "floats. N need not be a multiple of four.",
     hints=(
-        "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
-        "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
-        "The next tiles go to 1 - buffer, which becomes buffer at the end of the iteration.",
+        "Which four floats should a thread take, so that they are neighbours?",
+        "Floats first + 4 · threadIdx.x and the three behind it. What if fewer than four of them are left?",
+        "if (i + 3 < N) *reinterpret_cast<float4 *>(&y[i]) = {alpha * v.x, …}; else one by one, up to N.",
     ),
-    problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(16),),
-    judged=WHOLE_TILES,
+    problem=MatrixMap(
+        "scale",
+        tuple(Case({"N": N}, alpha=1.25) for N in (512, 2048, 515, 1021, 1022, 7, 3, 1)),
+        _scaled,
+        (
+            MapSlip("alpha is missing.", lambda i: i.source),
+        ),
+        output="y",
+        block=(128, 1),
+        block_tile=(1, 512),
+        scaled=True,
+    ),
+    picture=SectorsOf(((2, "ld"), (3, "st")), LONG, "your kernel"),
+    goals=(goals.load_requests(36), goals.store_requests(36)),
+    judged=LONG,
     wrong=(
-        Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong into "
-              "the other buffer."),
-        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
-              "happens to be in the buffer."),
-        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first iteration reads what other "
-              "threads have not stored yet."),
-        Wrong("same_tile_again", "Each iteration loads the tiles that it is just multiplying: the next ones begin at "
-              "k0 + T."),
-        Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles, "
-              "or what is left in the other one."),
-        Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
-              "multiply."),
-        Wrong("two_barriers", "Right, but one of the two barriers in each iteration is not needed: with two buffers "
-              "nobody loads where others still read."),
+        Wrong("starter", "Each request moves one float for each lane: four times as many requests as with float4."),
+        Wrong("tail_dropped", "The last one to three floats are not written where N is no multiple of four: what "
+              "happens to a group that is not whole?"),
+        Wrong("beyond_the_end", "The last group is not whole, and a float4 reaches beyond the end: all four floats "
+              "must exist, i + 3 < N."),
+        Wrong("next_float", "Neighbouring threads begin one float apart: their groups overlap, and most of them do "
+              "not begin at a multiple of 16 bytes. Begin four floats apart."),
+        Wrong("counted_in_float4", "An index into a pointer to float4 counts groups of four: i floats are i / 4 "
+              "groups."),
+        Wrong("one_component", "All four floats are made from v.x: the others are v.y, v.z and v.w."),
+        Wrong("tail_not_scaled", "alpha is missing in the last group, the one that is not whole."),
     ),
 )  # fmt: skip
 
-NO_WAIT = (
-    "Nothing waits for the copies of these tiles: with two groups allowed to be under way, both tiles' copies may "
-    "still be on their way when they are read. (A barrier makes threads meet, it does not make copies arrive.)"
-)
 
-ASYNC_WAIT = KernelExercise(
-    name="async_wait",
+# --- rows of A
+
+ALIGNED = Case({"M": 16, "N": 32, "K": 64})
+
+ALIGNED_ROWS = KernelExercise(
+    name="aligned_rows",
     notebook="09",
-    title="Bug hunt: who has arrived?",
+    title="When a row may be read by fours",
     difficulty=2,
-    task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
-    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied?",
+    task="The kernel reads its row of A four floats at a time, whatever K is. Make it right for every K, and keep the "
+    "128-bit loads where they are allowed: at most 256 load requests to A for M = 16, N = 32, K = 64.",
     hints=(
-        "When step 1 is done, two groups have been started that matter: these tiles' and the next tiles'.",
-        "The older of the two must have arrived, the newer one may be under way.",
-        "wait<1>().",
+        "A 128-bit load needs an address that is a multiple of 16 bytes. At which byte does row 1 begin if K is 10?",
+        "All rows begin at a multiple of 16 bytes only if K is a multiple of four. Which loop works for any K?",
+        "if (K % 4 == 0) the loop with float4; then a loop over what is left, one by one: all of K, or nothing.",
     ),
-    problem=Gemm("sgemm_async", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    problem=Gemm(
+        "sgemm_rows", (16, 8), (8, 16), Tiles(BM=8, BN=16),
+        shapes=((8, 32, 12), (23, 17, 8), (11, 37, 6), (12, 36, 10), (1, 17, 7), (9, 1, 3), (7, 18, 1), (1, 1, 1)),
+    ),
+    picture=SectorsOf(((4, "ld"), (5, "ld")), ALIGNED, "your kernel"),
+    goals=(goals.load_requests(256, 4, "A"),),
+    judged=ALIGNED,
     wrong=(
-        Wrong("starter", NO_WAIT),
-        Wrong("never_waits", NO_WAIT),
-        Wrong("never_committed", "Copies that are not committed belong to no group, and waiting for groups does not "
-              "wait for them."),
-        Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
-              "barrier, too."),
-        Wrong("overwritten", "Nobody waits between the last read of a tile and the start of the copies over it."),
-        Wrong("left_over", "The copies of the iteration after the last are still under way when the block ends."),
-        Wrong("reads_beyond", "At the edges no bytes may be read: what is copied there belongs to another element."),
+        Wrong("starter", "If K is no multiple of four, rows of A begin in the middle of 16 bytes, and a float4 may "
+              "not be read there."),
+        Wrong("unaligned_groups", "The k that are left are right, but the groups before them are still read as float4, "
+              "also where rows do not begin at a multiple of 16 bytes."),
+        Wrong("scalar_only", "Everything is right, and every float is a request of its own: where K is a multiple of "
+              "four, one request could bring four."),
+        Wrong("whole_groups_only", "The last K % 4 products are missing: the loop over what is left must run to K."),
+        Wrong("same_component", "All four products take v.x: the others are v.y, v.z and v.w."),
+        Wrong("same_row_of_B", "All four products take row k of B: the others belong to rows k + 1, k + 2 and k + 3."),
+        Wrong("counted_twice", "The loop over what is left begins at 0 again: where K is a multiple of four, "
+              "everything is counted twice."),
     ),
 )  # fmt: skip
 
-# Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
-READS = 10
-NOT_IN_FLIGHT = (
-    "No load is under way during the products: it is stored, and waited for, before them, or begins only after the "
-    "barrier that follows them."
-)
 
-LOADS_IN_FLIGHT = KernelExercise(
-    name="loads_in_flight",
+# --- the store of C
+
+STORED = Case({"M": 32, "N": 64, "K": 4}, 1.25, -0.5)
+
+VECTOR_STORE = KernelExercise(
+    name="vector_store",
     notebook="09",
-    title="Stretch: multiply while the loads are under way",
+    title="Stretch: four results in one store",
     difficulty=3,
-    task="Each iteration loads its tiles and stores them at once, so that every warp stands and waits for global "
-    "memory. Start the loads of the next tiles before the products of this iteration, and store them after: at least "
-    f"{READS} loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
+    task="Each thread computes four neighbouring elements of C and stores them one by one. Store them by one "
+    "instruction where that is allowed: at most 16 store requests for M = 32 and N = 64. Any N, any beta; with beta = "
+    "0 C is not read.",
     hints=(
-        "A load into a register does not wait; the first instruction that uses the register does.",
-        "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
-        "Before the loop: a_at(0), b_at(0). In it: store, barrier, load for k0 + T, multiply, barrier.",
+        "The thread's first column is a multiple of four. When does its address begin at a multiple of 16 bytes?",
+        "If N is a multiple of four, every row begins at one, and no group sticks out at its end.",
+        "if (N % 4 == 0) one float4 made of alpha * acc[x] + beta * old, with old read only if beta != 0; else as "
+        "before.",
     ),
-    problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.reads_before_store(READS, TILE_BYTES),),
-    judged=WHOLE_TILES,
+    problem=Gemm(
+        "sgemm_store", (8, 16), (16, 32), Tiles(BM=16, BN=32, TN=4),
+        shapes=((16, 64, 5), (48, 32, 4), (19, 69, 6), (32, 31, 8), (17, 36, 9), (1, 33, 3), (17, 1, 2), (15, 34, 1),
+                (1, 1, 1)),
+    ),
+    picture=SectorsOf(((7, "st"),), STORED, "your kernel"),
+    goals=(goals.store_requests(16),),
+    judged=STORED,
     wrong=(
-        Wrong("starter", NOT_IN_FLIGHT),
-        Wrong("after_multiplying", NOT_IN_FLIGHT),
-        Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
-              "follows them."),
-        Wrong("same_tile_again", "Each iteration loads its own tiles again: the next ones begin at k0 + T."),
-        Wrong("B_forgotten", slips.sentence("B_stands_still")),
-        Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
-        Wrong("one_barrier", NEXT_LOAD),
+        Wrong("starter", "Four stores of one float each: four requests, where one could move all four."),
+        Wrong("always", "If N is no multiple of four, rows of C begin in the middle of 16 bytes, and a float4 may not "
+              "be stored there."),
+        Wrong("whole_groups", "col + 3 < N says that the group is whole, not that it begins at a multiple of 16 "
+              "bytes: rows do so only if N is a multiple of four."),
+        Wrong("only_if_aligned", "If N is no multiple of four, nothing is stored at all."),
+        Wrong("reads_always", "With beta = 0 the old C must not be read: it may hold NaN, and 0 · NaN is NaN."),
+        Wrong("beta_forgotten", "beta · C is missing where four results are stored at once."),
+        Wrong("backwards", "The four components are stored in reverse: x is the first column."),
     ),
 )  # fmt: skip
 
 
-NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
+WIDE_SHAPE = Case({"M": 64, "N": 128, "K": 16})
 
-NEXT_TILE = Blank(
-    name="next_tile",
+WIDE = Blank(
+    name="wide",
     notebook="09",
-    title="Write it: fetch the next tile while this one is multiplied",
+    title="Write it: four floats at a time, and what odd rows need",
     difficulty=1,
-    task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
-    "registers before the products, and store it after them. One barrier per tile is enough: the goal is at most "
-    "16 barriers for M = N = 32 and K = 48.",
+    task="The kernel of notebook 06 shall load B and store C by float4 where every row begins at a multiple of 16 "
+    "bytes, "
+    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for N = 128: at "
+    "most 16 load requests to B and 64 store requests.",
     hints=(
-        "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
-        "meanwhile?",
-        "The loads into the two registers come first, the products second, the stores into 1 - now third. One barrier "
-        "at the end serves both: the new tile is whole, and the old one has been read by everybody.",
-        "if (k0 + T < K) load a and b from k0 + T; products with As[now] and Bs[now]; if (k0 + T < K) store a and b "
-        "into [1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
+        "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
+        "16?",
+        "*reinterpret_cast<float4 *>(&Bs[k][c]) is four floats of shared memory; the same cast of a const float4 * "
+        "reads four of B. If N is a multiple of 4, a group of four is inside the row or outside as a whole.",
+        "if (N % 4 == 0 && tile_col + c < N) one assignment of float4, else four of b_at(…). The store: the same "
+        "condition, {sums[i][0], …, sums[i][3]}, else up to four floats that are inside.",
     ),
-    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
-                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(16),),
-    judged=WHOLE_TILES,
+    problem=Gemm("sgemm", (16, 16), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 16), (64, 100, 8), (128, 67, 24), (64, 130, 8), (64, 1, 16))),
+    picture=SectorsOf(((4, "ld"), (5, "st")), WIDE_SHAPE, "your kernel"),
+    goals=(goals.load_requests(16, 4, "B"), goals.store_requests(64)),
+    judged=WIDE_SHAPE,
     wrong=(
-        Wrong("first_not_awaited", NOT_AWAITED),
-        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
-              "happens to be in it."),
-        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs into "
-              "the other pair."),
-        Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
-        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),
-        Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
-              "whether k0 + T < K."),
-        Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
-              "storing."),
-        Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
-              "that is stored to."),
+        Wrong("always_wide", "Where N is no multiple of 4, rows of B do not begin at multiples of 16 bytes, and a "
+              "float4 may not be read there."),
+        Wrong("never_wide", "Right, but every float of B is loaded by an instruction of its own: where N % 4 == 0, one "
+              "moves four."),
+        Wrong("one_of_four", "Where N is no multiple of 4, only the first of the four floats is loaded."),
+        Wrong("same_float", "All four floats are the same one: float i is at column tile_col + c + i."),
+        Wrong("rows_of_K", "Rows of B are N floats long, and so are those of C: the condition is about N, not "
+              "about K."),
+        Wrong("store_never_wide", "Right, but every sum is stored by an instruction of its own: where N % 4 == 0, one "
+              "moves four."),
+        Wrong("store_unguarded", "In the last tile some of the four columns lie outside C: each float needs its own "
+              "question."),
+        Wrong("tail_dropped", "A group of four that is not whole is not stored at all: store those that are inside C."),
     ),
 )  # fmt: skip
 
-ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
-
-THREE_STAGES = Blank(
-    name="three_stages",
-    notebook="09",
-    title="Write it: three stages of asynchronous copies",
-    difficulty=2,
-    task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
-    "tile is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
-    hints=(
-        "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
-        "works. How many groups may be under way when tile 0 is multiplied?",
-        "wait<1>() is about a thread's own copies; a barrier makes the tile whole for everybody. The same barrier says "
-        "that everybody has read the tile before: its stage is free for tile + 2.",
-        "start(0); start(1); then in the loop: wait<1>(); __syncthreads(); start(tile + 2); the products.",
-    ),
-    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
-                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
-    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(12),),
-    judged=WHOLE_TILES,
-    wrong=(
-        Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
-        Wrong("waits_too_little", ARRIVED),
-        Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "
-              "arrive."),
-        Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
-        Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
-        Wrong("barrier_first", "The barrier comes before the wait: then nobody knows of the copies of the others."),
-        Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
-        Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
-              "after it."),
-    ),
-)  # fmt: skip
-
-PREDICTIONS = (predict_idle,)
+PREDICTIONS = (predict_sectors,)
 QUESTIONS = ()
-EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)
+EXERCISES = (WIDE, FOUR_AT_ONCE, ALIGNED_ROWS, VECTOR_STORE)

@@ -1,319 +1,222 @@
-"""Exercises of notebook 10, warptiling: what a warp's tile saves, and which lanes merge their loads."""
+"""Exercises of notebook 10, double buffering: what a second buffer hides, and copies that nobody waits for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-import numpy as np
-
-from gemm_kernels import Kernel, Launch
-from helpers import measure, run
-from helpers.analysis import CannotTell
-from helpers.analysis.hierarchy import Loads, levels_of
-from helpers.compiler import CompileError
-from helpers.draw import theme
-from helpers.draw.lane_maps import NOBODY, LaneMap, warp_maps_figure
-from helpers.exercises.framework import goals, trial
-from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
+from helpers.exercises.framework.pictures import OrderOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case, Guess, Setup
-from helpers.exercises.framework.questions import question
+from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
-from helpers.explore import hierarchy
-from helpers.measure.problem import WrongResult
-from helpers.simulator import Kernel as Compiled
-from helpers.simulator.errors import SimulatorError
-
-TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
-SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds against NumPy
+from helpers.explore.pipeline import DEFAULT, picture_of
+from helpers.models.pipeline import steady_state
 
 
-def predict_floats() -> Prediction:
-    """Different floats that a warp of TILE needs at one k. The answer comes from a recording."""
-    data = levels_of(hierarchy.shown(TILE))
+def predict_idle() -> Prediction:
+    """Cycles in which a double-buffered warp waits at each K-block. The answer comes from the pipeline model."""
+    work, latency = DEFAULT.work, DEFAULT.latency
     return predict(
-        "Different floats of A and B that the warp needs at one k, with its threads in 8 rows of 4:",
+        "Cycles in which the warp still waits at each K-block, with two buffers:",
         reasons={
-            512: "16 floats for each of 32 lanes. But lanes of one row need the same floats of A.",
-            144: "That is the long strip of 2 × 16 threads: 16 rows and 128 columns. Now the warp has 8 · 8 rows.",
-            96: "8 · 8 = 64 rows, so 64 floats of A; 4 · 8 = 32 columns, so 32 floats of B.",
-            64: "That is the floats of A, one for each row of the warp's tile. And B?",
+            0: f"That needs {latency} cycles of work while the copy is on its way. How long does it multiply?",
+            work.multiply: "That is how long it multiplies: these cycles are hidden. Which are left?",
+            latency - work.multiply: "The copy is on its way while the warp multiplies; then the warp waits for the "
+            "rest.",
+            latency: "That is the single buffer, where nothing happens while the copy is on its way.",
         },
-        answer=sum(data.needs(0)),
-        picture=lambda: hierarchy.picture_of(hierarchy.shown(TILE)),
+        answer=round(steady_state(replace(DEFAULT, stages=2)).idle),
+        picture=lambda: picture_of(replace(DEFAULT, stages=2)),
     )
 
 
-@question("cheapest_warp_tile", "The cheapest warp tile")
-def check_floats(WM: int | None, WN: int | None) -> Verdict:
-    """The warp tile for patches of 8 x 8 that needs the fewest different floats at one k; two of them are best."""
-    if WM is None or WN is None:
-        return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
-    for name, value in (("WM", WM), ("WN", WN)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 8 or value % 8:
-            return Verdict(False, f"{name} = {value!r}, but a warp's tile consists of whole patches of 8 × 8: try 8.")
-    lanes = WM // 8 * (WN // 8)
-    if lanes != 32:
-        return Verdict(False, f"({WM} / 8) · ({WN} / 8) = {lanes} threads, but a warp has 32 lanes.")
-    fewest = min(8 * (down + 32 // down) for down in (1, 2, 4, 8, 16, 32))
-    told = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
-    if fewest == WM + WN:
-        return Verdict(True, f"{told} No warp tile with patches of 8 × 8 needs fewer.")
-    return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
+T = 16
+TILE_BYTES = 4 * T * T
+WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
+TILES = Tiles(BM=T, BN=T, BK=T)
+NEXT_LOAD = "Nobody waits between the last read of a tile and the next load over it."
 
-
-@question("own_lane_map", "A lane map of your own")
-def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
-    """A learner's formulas for a lane's place in its warp's tile: compiled, run, compared, counted.
-
-    They are C++ expressions of `lane`, LANES_Y and LANES_X.
-    """
-    if not isinstance(lane_y, str) or not isinstance(lane_x, str):
-        return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
-    line = f"lane_y = {lane_y}, lane_x = {lane_x}"
-    launch = hierarchy.shown(kernel)
-    launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
-    try:
-        wrong = _wrong(kernel.launch(*SIZES).with_source(launch.source))
-        if wrong:
-            return Verdict(False, wrong)
-        data = levels_of(launch)
-    except (CompileError, SimulatorError, CannotTell) as error:
-        return Verdict(False, str(error).split("\n\n")[0])
-    loads = data.loads[0]
-    told = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
-    if loads["As"].each == loads["Bs"].each == 2:
-        return Verdict(True, f"{told} Both are merged.")
-    which = "Lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to be merged."
-    return Verdict(None if line == _ROW_BY_ROW else False, f"{told} {which}")
-
-
-_ROW_BY_ROW = hierarchy.LANE_MAPS["row by row"]
-
-
-def _each(loads: Loads) -> str:
-    return f"{loads.each:g}"
-
-
-def _wrong(launch: Launch) -> str:
-    """What is wrong with the C of a launch, or nothing."""
-    A, B, C = measure.problem(*launch.shape)
-    C.fill(np.nan)
-    run.start(run.simulated(launch.source, launch.entry), launch, A, B, C)
-    try:
-        measure.verify(C, A, B)
-    except WrongResult as error:
-        missing = int(np.isnan(C).sum())
-        if missing:
-            return f"{missing} elements of C are computed by nobody: each of the 32 lanes needs a place of its own."
-        return str(error)
-    return ""
-
-
-# --- where a warp's tile lies
-
-BM, BN, BK = 64, 32, 8
-
-WARP_PLACE = KernelExercise(
-    name="warp_place",
+TWO_BUFFERS = KernelExercise(
+    name="two_buffers",
     notebook="10",
-    title="Bug hunt: where does my warp live?",
-    difficulty=2,
-    task="The block's tile of 64 × 32 is cut into warp tiles of 16 × 16. The kernel was tested with square blocks "
-    "only. Find the line that is wrong for this one.",
-    hints=(
-        "Look at the picture: which warp tiles does nobody compute, and which do two warps compute?",
-        "The warp tiles of a block are numbered along its rows, like the elements of a matrix. How many stand in a "
-        "row?",
-        "BN / WN of them: warp / (BN / WN) is the row, warp % (BN / WN) the column.",
-    ),
-    problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
-    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=100),
-    wrong=(
-        Wrong("starter", "Row and column are both remainders, so that two warps have the same tile, and half of the "
-              "tiles have no warp."),
-        Wrong("rows_of_four", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4: warps reach beyond the "
-              "block's tile, and its lower half has no warp."),
-        Wrong("lanes_by_rows", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
-        Wrong("warp_not_scaled", "Warp tiles begin WM rows and WN columns apart, not one."),
-        Wrong("lane_not_scaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
-        Wrong("sizes_traded", "TM and TN trade places: a patch has TM rows and TN columns."),
-    ),
-)  # fmt: skip
-
-
-# --- which lanes merge their loads
-
-ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
-
-LANE_MAP = KernelExercise(
-    name="lane_map",
-    notebook="10",
-    title="A challenge: two loads in four wavefronts",
-    difficulty=3,
-    task="For each k a lane makes two 128-bit loads from shared memory. Lanes of one row read the same floats of As, "
-    "lanes of one column the same floats of Bs, and still the two loads cost 6 wavefronts. Renumber the lanes so that "
-    "they cost 4: at most 32 wavefronts for the 8 steps.",
-    hints=(
-        "A 128-bit load is served in four phases of 8 lanes. Phases are merged if every lane i reads what lane i ^ 1 "
-        "reads, or every lane i what lane i ^ 2 reads.",
-        "Let lanes i and i ^ 1 share their row, and lanes i and i ^ 2 their column: blocks of 2 × 2 lanes.",
-        "lane_x takes the lowest bit of lane, lane_y the two above it: lane_y = lane / 2 % 4.",
-    ),
-    problem=Gemm("sgemm_lane_map", (32,), (16, 32), Tiles(BM=16, BN=32, BK=8, TM=4, TN=4)),
-    picture=BankBoardOf(ONE_TILE, "your kernel", op="ld"),
-    goals=(goals.load_wavefronts(32),),
-    judged=ONE_TILE,
-    wrong=(
-        Wrong("starter", "Eight neighbouring lanes lie in one row: A is shared by neighbours, but no lane shares its "
-              "column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
-        Wrong("by_columns", "Four neighbouring lanes lie in one column: B is shared by neighbours, but no lane shares "
-              "its row with lane i ^ 1 or i ^ 2, and so A needs all four phases."),
-        Wrong("rotated", "Each row of lanes is turned, but its eight lanes are still eight neighbours: no lane shares "
-              "its column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
-        Wrong("four_rows", "Four neighbouring lanes share their row, and the next four are one row lower: no lane "
-              "shares its column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
-        Wrong("not_all", "lane_x must run from 0 to 7: lane / 8 counts pairs of columns, so it is taken twice."),
-        Wrong("traded", "The warp is 4 lanes down and 8 across: lane_y must stay below 4, lane_x below 8."),
-    ),
-)  # fmt: skip
-
-
-# --- three maps of a warp
-
-LANES = (8, 4)  # rows and columns of lanes
-MAP_NAMES = ("row by row", "column by column", "zigzag")
-
-
-@dataclass(frozen=True)
-class ThreeMaps:
-    """One warp writes each lane's number where the lane stands, in three maps side by side."""
-
-    entry: str = "three_maps"
-    output: str = field(default="P", init=False)
-    scalars: tuple[str, ...] = field(default=(), init=False)
-    tile: tuple[int, int] = field(default=(LANES[0], len(MAP_NAMES) * LANES[1]), init=False)
-    cases: tuple[Case, ...] = (Case({"rows": LANES[0], "columns": len(MAP_NAMES) * LANES[1]}),)
-
-    def prepare(self, case: Case) -> Setup:
-        down, across = LANES
-        lane = np.arange(down * across)
-        places = (
-            (lane // across, lane % across),
-            (lane % down, lane // down),
-            (lane // 2 % down, lane // 2 // down * 2 + lane % 2),
-        )
-        expected = np.empty(self.tile, np.float32)
-        for number, (row, column) in enumerate(places):
-            expected[row, number * across + column] = lane
-        P = np.full(self.tile, np.nan, np.float32)
-        return Setup((1, 1), (down * across,), 0, (P,), P, expected)
-
-    def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        return index
-
-    def as_matrix(self, output: np.ndarray) -> np.ndarray:
-        return output
-
-    def guesses(self) -> Iterator[Guess]:
-        return iter(())
-
-
-def _drawn_maps(kernel: Compiled, problem: ThreeMaps) -> theme.Figure:
-    """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
-    setup = problem.prepare(problem.cases[0])
-    trial.launch(kernel, setup)
-    maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
-    parts = np.split(maps, len(MAP_NAMES), axis=1)
-    return warp_maps_figure(tuple(map(LaneMap, MAP_NAMES, parts)), "Your warp draws itself: where each lane stands")
-
-
-THREE_MAPS = Blank(
-    name="three_maps",
-    notebook="10",
-    title="Write it: three maps of a warp",
+    title="Bug hunt: two buffers and one barrier",
     difficulty=1,
-    task="The 32 lanes of a warp stand in 8 rows of 4. Let every lane write its number where it stands, in three "
-    "maps side by side: row by row, column by column, and in a zigzag.",
+    task="With two buffers one barrier per iteration is enough: while one pair of tiles is multiplied, the next is "
+    "loaded into the other. Something here does not take turns. Keep it at 16 barriers for M = N = 32 and K = 48.",
     hints=(
-        "Row by row is the way of a book: the quotient by the length of a row is the row, the remainder the column. "
-        "Column by column is the same with a column's length.",
-        "In the zigzag, number the pairs first: pair lane / 2 goes down two columns at a time. Inside the pair, "
-        "lane % 2 says whether a lane stands on the left or on the right.",
-        "The zigzag's row is lane / 2 % LANES_Y, its column lane / 2 / LANES_Y * 2 + lane % 2. A place of the third "
-        "map is P[row * 3 * LANES_X + 2 * LANES_X + column].",
+        "In one iteration, which buffer is read in step 2, and which one is written in step 1?",
+        "A fast warp may be loading while a slow one still multiplies: they must not touch the same buffer.",
+        "The next tiles go to 1 - buffer, which becomes buffer at the end of the iteration.",
     ),
-    problem=ThreeMaps(),
-    picture=_drawn_maps,
+    problem=Gemm("sgemm_two_buffers", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(16),),
+    judged=WHOLE_TILES,
     wrong=(
-        Wrong("rows_of_eight", "Row by row, a row has LANES_X = 4 lanes, not LANES_Y = 8."),
-        Wrong("row_and_column_traded", "Row by row, the quotient is the row and the remainder the column; here they "
-              "trade places."),
-        Wrong("columns_of_four", "Column by column, a column has LANES_Y = 8 lanes, not LANES_X = 4."),
-        Wrong("over_the_first", "The second map begins at column LANES_X of P; here it is drawn over the first one."),
-        Wrong("pairs_below", "That is a zigzag, but one whose pairs stand below each other: lanes 0 and 1 should share "
-              "their row."),
-        Wrong("pairs_in_one_place", "Both lanes of a pair stand in the same place: lane % 2 is missing in the column."),
-        Wrong("columns_not_doubled", "A pair takes two columns: the quotient by LANES_Y must be doubled."),
-        Wrong("lanes_for_pairs", "The pairs go down the rows, so that the row is lane / 2 % LANES_Y; here every lane "
-              "goes one row further."),
-        Wrong("by_columns_again", "The third map is column by column once more: in the zigzag lanes 0 and 1 share "
-              "their row."),
+        Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong into "
+              "the other buffer."),
+        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
+              "happens to be in the buffer."),
+        Wrong("first_not_awaited", "Nobody waits for the first pair of tiles: the first iteration reads what other "
+              "threads have not stored yet."),
+        Wrong("same_tile_again", "Each iteration loads the tiles that it is just multiplying: the next ones begin at "
+              "k0 + T."),
+        Wrong("never_changed", "The buffers never change places: every iteration multiplies the first pair of tiles, "
+              "or what is left in the other one."),
+        Wrong("nobody_waits", "Without the barrier a fast warp changes buffers and loads over tiles that others still "
+              "multiply."),
+        Wrong("two_barriers", "Right, but one of the two barriers in each iteration is not needed: with two buffers "
+              "nobody loads where others still read."),
     ),
 )  # fmt: skip
 
+NO_WAIT = (
+    "Nothing waits for the copies of these tiles: with two groups allowed to be under way, both tiles' copies may "
+    "still be on their way when they are read. (A barrier makes threads meet, it does not make copies arrive.)"
+)
 
-# --- the whole warp tile
-
-WARP_TILE = Blank(
-    name="warp_tile",
+ASYNC_WAIT = KernelExercise(
+    name="async_wait",
     notebook="10",
-    title="Write it: a tile for each warp",
+    title="Bug hunt: who has arrived?",
     difficulty=2,
-    task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
-    "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
-    "16 + 32 different floats at each k: the goal is at most 48. M and N are multiples of 64, K of 8.",
+    task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
+    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied?",
     hints=(
-        "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
-        "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 07, with A's "
-        "tile transposed.",
-        "A row of warp tiles has BN / WN = 2 of them, a row of patches WN / TN = 8. The quotient is the row, the "
-        "remainder the column; then multiply by the size of what you counted. In the loop, "
-        "*reinterpret_cast<const float4 *>(&As[k][row]) is four floats of A at once.",
-        "warp = thread / 32, lane = thread % 32; row = warp / (BN / WN) * WM + lane / (WN / TN) * TM. The column is "
-        "made of the remainders, times WN and TN. Element i of A's tile is in row i / BK at k = i % BK, and belongs "
-        "into As[i % BK][i / BK].",
+        "When step 1 is done, two groups have been started that matter: these tiles' and the next tiles'.",
+        "The older of the two must have arrived, the newer one may be under way.",
+        "wait<1>().",
     ),
-    problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
-                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
-    picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
-    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48),),
-    judged=Case({"M": 64, "N": 64, "K": 16}),
+    problem=Gemm("sgemm_async", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
     wrong=(
-        Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
-              "rows of patches, and reads more of B than it needs."),
-        Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
-        Wrong("lanes_down", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
-        Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
-        Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
-        Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
-        Wrong("warp_forgotten", "All warps compute the same warp tile: the warp's own place is missing."),
-        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
-              "belongs at the end of the loop, too."),
-        Wrong("not_transposed", "Element i of A's tile is in row i / BK, at k = i % BK; a row of the tile of A in "
-              "memory has BK floats, not BM."),
-        Wrong("fragments_traded", "The rows of my patch choose the floats of A, its columns those of B: row belongs to "
-              "As, col to Bs."),
-        Wrong("first_k_alone", "Each k of the tile has floats of its own: As[k] and Bs[k], not As[0] and Bs[0]."),
+        Wrong("starter", NO_WAIT),
+        Wrong("never_waits", NO_WAIT),
+        Wrong("never_committed", "Copies that are not committed belong to no group, and waiting for groups does not "
+              "wait for them."),
+        Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
+              "barrier, too."),
+        Wrong("overwritten", "Nobody waits between the last read of a tile and the start of the copies over it."),
+        Wrong("left_over", "The copies of the iteration after the last are still under way when the block ends."),
+        Wrong("reads_beyond", "At the edges no bytes may be read: what is copied there belongs to another element."),
+    ),
+)  # fmt: skip
+
+# Of the 20 loads of a round's products (16 of Bs, 4 of four neighbours of As each), which the compiler orders anew.
+READS = 10
+NOT_IN_FLIGHT = (
+    "No load is under way during the products: it is stored, and waited for, before them, or begins only after the "
+    "barrier that follows them."
+)
+
+LOADS_IN_FLIGHT = KernelExercise(
+    name="loads_in_flight",
+    notebook="10",
+    title="Stretch: multiply while the loads are under way",
+    difficulty=3,
+    task="Each iteration loads its tiles and stores them at once, so that every warp stands and waits for global "
+    "memory. Start the loads of the next tiles before the products of this iteration, and store them after: at least "
+    f"{READS} loads from shared memory between a load and its store in the machine code. One pair of tiles is enough.",
+    hints=(
+        "A load into a register does not wait; the first instruction that uses the register does.",
+        "Keep the next two floats in registers, a_next and b_next: load them before the products, store them after.",
+        "Before the loop: a_at(0), b_at(0). In it: store, barrier, load for k0 + T, multiply, barrier.",
+    ),
+    problem=Gemm("sgemm_in_flight", (T, T), (T, T), TILES),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.reads_before_store(READS, TILE_BYTES),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("starter", NOT_IN_FLIGHT),
+        Wrong("after_multiplying", NOT_IN_FLIGHT),
+        Wrong("only_A", "Only the load of A is under way during the products; that of B begins after the barrier that "
+              "follows them."),
+        Wrong("same_tile_again", "Each iteration loads its own tiles again: the next ones begin at k0 + T."),
+        Wrong("B_forgotten", slips.sentence("B_stands_still")),
+        Wrong("no_first_barrier", "Nobody waits between the stores of the tiles and their first read."),
+        Wrong("one_barrier", NEXT_LOAD),
     ),
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_floats,)
-QUESTIONS = (check_floats, check_lane_map)
-EXERCISES = (THREE_MAPS, WARP_TILE, WARP_PLACE, LANE_MAP)
+NOT_AWAITED = "The first pair of tiles is read before it is whole: nobody waits for it."
+
+NEXT_TILE = Blank(
+    name="next_tile",
+    notebook="10",
+    title="Write it: fetch the next tile while this one is multiplied",
+    difficulty=1,
+    task="Write the loop with two pairs of tiles. M, N and K are multiples of T = 16. Load the next tile into "
+    "registers before the products, and store it after them. One barrier per tile is enough: the goal is at most "
+    "16 barriers for M = N = 32 and K = 48.",
+    hints=(
+        "There are two buffers, now and 1 - now. Which of them is read in this iteration, and which one may be written "
+        "meanwhile?",
+        "The loads into the two registers come first, the products second, the stores into 1 - now third. One barrier "
+        "at the end serves both: the new tile is whole, and the old one has been read by everybody.",
+        "if (k0 + T < K) load a and b from k0 + T; products with As[now] and Bs[now]; if (k0 + T < K) store a and b "
+        "into [1 - now]; __syncthreads(); now = 1 - now. Before the loop the first pair is loaded, and awaited.",
+    ),
+    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
+                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(16),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("first_not_awaited", NOT_AWAITED),
+        Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
+              "happens to be in it."),
+        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs into "
+              "the other pair."),
+        Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
+        Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),
+        Wrong("beyond_the_end", "In the last iteration there is no next tile, and its loads leave the arrays: ask "
+              "whether k0 + T < K."),
+        Wrong("nobody_waits", "Nobody waits at the end of an iteration: a warp reads a tile that others are still "
+              "storing."),
+        Wrong("two_barriers", "Right, but one of the two barriers per tile is not needed: nobody reads the pair "
+              "that is stored to."),
+    ),
+)  # fmt: skip
+
+ARRIVED = "wait<N>() lets the N newest groups be under way: of two groups the older one must have arrived, so N is 1."
+
+THREE_STAGES = Blank(
+    name="three_stages",
+    notebook="10",
+    title="Write it: three stages of asynchronous copies",
+    difficulty=2,
+    task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
+    "tile is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
+    hints=(
+        "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
+        "works. How many groups may be under way when tile 0 is multiplied?",
+        "wait<1>() is about a thread's own copies; a barrier makes the tile whole for everybody. The same barrier says "
+        "that everybody has read the tile before: its stage is free for tile + 2.",
+        "start(0); start(1); then in the loop: wait<1>(); __syncthreads(); start(tile + 2); the products.",
+    ),
+    problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
+                 shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
+    picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.barriers(12),),
+    judged=WHOLE_TILES,
+    wrong=(
+        Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
+        Wrong("waits_too_little", ARRIVED),
+        Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "
+              "arrive."),
+        Wrong("no_barrier", "wait<1>() is about a thread's own copies; those of the other threads need a barrier."),
+        Wrong("starts_too_early", "The new copies begin before the barrier: a slow warp still reads that stage."),
+        Wrong("barrier_first", "The barrier comes before the wait: then nobody knows of the copies of the others."),
+        Wrong("one_ahead", "The next tile is started again instead of the one after it: two tiles ahead is tile + 2."),
+        Wrong("two_barriers", "Right, but with three stages one barrier per tile is enough: start the copies "
+              "after it."),
+    ),
+)  # fmt: skip
+
+PREDICTIONS = (predict_idle,)
+QUESTIONS = ()
+EXERCISES = (NEXT_TILE, THREE_STAGES, TWO_BUFFERS, ASYNC_WAIT, LOADS_IN_FLIGHT)

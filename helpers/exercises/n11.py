@@ -1,420 +1,319 @@
-"""Exercises of notebook 11, autotuning: what the rules allow, good configurations, rounds of blocks."""
+"""Exercises of notebook 11, warptiling: what a warp's tile saves, and which lanes merge their loads."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from itertools import product
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from gemm_kernels import get
-from helpers import devices
-from helpers.analysis import landscape
+import numpy as np
+
+from gemm_kernels import Kernel, Launch
+from helpers import measure, run
+from helpers.analysis import CannotTell
+from helpers.analysis.hierarchy import Loads, levels_of
+from helpers.compiler import CompileError
 from helpers.draw import theme
-from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
-from helpers.exercises.framework import goals
-from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.draw.lane_maps import NOBODY, LaneMap, warp_maps_figure
+from helpers.exercises.framework import goals, trial
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import ThreadMapOf
+from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
-from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.problems import Case, Guess, Setup
 from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.framework.values import ValueExercise, WrongValue, written
-from helpers.models.traffic import shared_loads_per_fma
-from helpers.models.tuning import predict as predicted
+from helpers.explore import hierarchy
+from helpers.measure.problem import WrongResult
+from helpers.simulator import Kernel as Compiled
+from helpers.simulator.errors import SimulatorError
 
-DEVICE = devices.DEFAULT
-OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
-
-
-def predict_legal() -> Prediction:
-    """How much of the space obeys the kernel's rules. The answer is counted."""
-    share = sum(not one.broken for one in landscape.space()) / len(landscape.space())
-    options = {
-        "nearly all": "The rules are many, and most of them say that one number divides another.",
-        "about a half": "A single rule, 32 lanes in a warp's tile, already forbids more than a half.",
-        "about a quarter": "That is what is left after one or two of the rules. There are more.",
-        "less than a tenth": "Each rule halves what is left, or worse: a warp has 32 lanes, tiles must divide tiles, "
-        "and all threads must have something to load.",
-    }
-    answer = next(name for name, least in zip(options, (0.75, 0.375, 0.1, 0.0), strict=True) if share >= least)
-    return predict("How much of the space is legal?", options, answer)
+TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
+SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds against NumPy
 
 
-@question("legal_configuration", "A configuration that keeps the rules")
-def check_configuration(**params: int) -> Verdict:
-    """Parameters that obey the rules and are predicted to reach both goals."""
+def predict_floats() -> Prediction:
+    """Different floats that a warp of TILE needs at one k. The answer comes from a recording."""
+    data = levels_of(hierarchy.shown(TILE))
+    return predict(
+        "Different floats of A and B that the warp needs at one k, with its threads in 8 rows of 4:",
+        reasons={
+            512: "16 floats for each of 32 lanes. But lanes of one row need the same floats of A.",
+            144: "That is the long strip of 2 × 16 threads: 16 rows and 128 columns. Now the warp has 8 · 8 rows.",
+            96: "8 · 8 = 64 rows, so 64 floats of A; 4 · 8 = 32 columns, so 32 floats of B.",
+            64: "That is the floats of A, one for each row of the warp's tile. And B?",
+        },
+        answer=sum(data.needs(0)),
+        picture=lambda: hierarchy.picture_of(hierarchy.shown(TILE)),
+    )
+
+
+@question("cheapest_warp_tile", "The cheapest warp tile")
+def check_floats(WM: int | None, WN: int | None) -> Verdict:
+    """The warp tile for patches of 8 x 8 that needs the fewest different floats at one k; two of them are best."""
+    if WM is None or WN is None:
+        return Verdict(None, "Not answered yet: put your numbers in place of None and run the cell again.")
+    for name, value in (("WM", WM), ("WN", WN)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 8 or value % 8:
+            return Verdict(False, f"{name} = {value!r}, but a warp's tile consists of whole patches of 8 × 8: try 8.")
+    lanes = WM // 8 * (WN // 8)
+    if lanes != 32:
+        return Verdict(False, f"({WM} / 8) · ({WN} / 8) = {lanes} threads, but a warp has 32 lanes.")
+    fewest = min(8 * (down + 32 // down) for down in (1, 2, 4, 8, 16, 32))
+    told = f"{WM} × {WN}: {WM} + {WN} = {WM + WN} floats for {WM * WN} FMAs."
+    if fewest == WM + WN:
+        return Verdict(True, f"{told} No warp tile with patches of 8 × 8 needs fewer.")
+    return Verdict(False, f"{told} Another one needs fewer: the nearer to a square, the shorter its edges.")
+
+
+@question("own_lane_map", "A lane map of your own")
+def check_lane_map(lane_y: str, lane_x: str, kernel: Kernel = TILE) -> Verdict:
+    """A learner's formulas for a lane's place in its warp's tile: compiled, run, compared, counted.
+
+    They are C++ expressions of `lane`, LANES_Y and LANES_X.
+    """
+    if not isinstance(lane_y, str) or not isinstance(lane_x, str):
+        return Verdict(False, 'Give both formulas as text, such as "lane / LANES_X".')
+    line = f"lane_y = {lane_y}, lane_x = {lane_x}"
+    launch = hierarchy.shown(kernel)
+    launch = launch.with_source(launch.source.replace(hierarchy.LANE_MAP, line))
     try:
-        kernel = get(landscape.KERNEL).replace(**params)
-    except ValueError as error:
-        return Verdict(None if params == START else False, str(error))
-    found = predicted(DEVICE, kernel)
-    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats per FMA, "
-    told += f"limited by {found.limiter}."
-    if found.spills:
-        return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
-    if found.occupancy < OCCUPANCY:
-        return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
-    if found.floats_a_fma > FLOATS:
-        return Verdict(False, f"{told} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less.")
-    return Verdict(True, told)
+        wrong = _wrong(kernel.launch(*SIZES).with_source(launch.source))
+        if wrong:
+            return Verdict(False, wrong)
+        data = levels_of(launch)
+    except (CompileError, SimulatorError, CannotTell) as error:
+        return Verdict(False, str(error).split("\n\n")[0])
+    loads = data.loads[0]
+    told = f"C is right. The loads of A take {_each(loads['As'])} wavefronts each, those of B {_each(loads['Bs'])}."
+    if loads["As"].each == loads["Bs"].each == 2:
+        return Verdict(True, f"{told} Both are merged.")
+    which = "Lanes i and i ^ 1, or else i and i ^ 2, must all read the same floats for a load to be merged."
+    return Verdict(None if line == _ROW_BY_ROW else False, f"{told} {which}")
 
 
-START = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 8, "TN": 8, "SLICES": 1, "STAGES": 2, "BLOCKS": 1}
+_ROW_BY_ROW = hierarchy.LANE_MAPS["row by row"]
 
 
-KERNEL = "block_tile_2d"
-
-# --- what the rules allow
-
-SIDES = (32, 64, 128, 256)
+def _each(loads: Loads) -> str:
+    return f"{loads.each:g}"
 
 
-def _legal() -> tuple[tuple[int, int], ...]:
-    """The (BM, BN) of SIDES that the kernel accepts with BK = TM = TN = 8."""
-    found = []
-    for BM, BN in product(SIDES, SIDES):
-        try:
-            get(KERNEL, BM=BM, BN=BN, BK=8, TM=8, TN=8)
-        except ValueError:
-            continue
-        found.append((BM, BN))
-    return tuple(found)
-
-
-LEGAL = len(_legal())
-BECAUSE_LEGAL = (
-    f"THREADS is BM / 8 · BN / 8, and must be a multiple of BN, the length of a row of Bs: so BM must be at least 64. "
-    f"That leaves {LEGAL} of {len(SIDES) ** 2}; none has more than 1024 threads, and all tiles fit."
-)
-LEGAL_SLIPS = (
-    Slip(16, "Not all: count the threads of 32 × 32, and how many elements a row of Bs has. Can they load it in whole "
-         "passes?"),
-    Slip(9, "That rules out BN = 32, too. What must the number of threads be a multiple of?"),
-    Slip(15, "32 × 32 is out, but it is not alone: the rule that forbids it does not depend on BN."),
-    Slip(3, "That is how many values of BM are left. With how many of BN?"),
-    Slip(8, "Two values of BM are too few for four of them: which one does the rule forbid?"),
-)  # fmt: skip
-
-LEGAL_TILES = ValueExercise(
-    name="legal_tiles",
-    notebook="11",
-    title="What do the rules leave?",
-    difficulty=1,
-    task="BM and BN are each one of 32, 64, 128 and 256, with BK = TM = TN = 8. How many of the 16 pairs does "
-    "block_tile_2d accept? Its rules are in the source, as static_asserts; a short loop may count for you.",
-    hints=(
-        "get(\"block_tile_2d\", BM=…, BN=…, BK=8, TM=8, TN=8) raises a ValueError for a pair that is not allowed.",
-        "Two rules matter here: at most 1024 threads, and whole passes over both tiles.",
-        "THREADS = BM / 8 · BN / 8 must be a multiple of BN, so BM / 64 must be a whole number.",
-    ),
-    variable="my_answer",
-    starter=None,
-    solved=LEGAL,
-    because=BECAUSE_LEGAL,
-    judge=lambda answer: check_number(answer, LEGAL, unit="pairs", because=BECAUSE_LEGAL, slips=LEGAL_SLIPS),
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in LEGAL_SLIPS),
-)  # fmt: skip
-
-
-# --- rounds of blocks
-
-SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
-BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
-ROUNDS = math.ceil(BLOCKS / DEVICE.sms)
-BECAUSE_ROUNDS = (
-    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
-    f"{ROUNDS * DEVICE.sms - BLOCKS} SMs have nothing to do."
-)
-ROUNDS_SLIPS = (
-    Slip(BLOCKS // DEVICE.sms, "That many rounds are full. Who computes the blocks that are left?"),
-    Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
-    Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
-    Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
-    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one round."),
-)
-
-ROUNDS_OF_BLOCKS = ValueExercise(
-    name="rounds_of_blocks",
-    notebook="11",
-    title="How many turns?",
-    difficulty=2,
-    task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
-    f"rounds of blocks does an {DEVICE.short} with its {DEVICE.sms} SMs need?",
-    hints=(
-        "How many tiles cover C: how many along its rows, how many along its columns?",
-        f"32 · 16 = 512 blocks, of which {DEVICE.sms} run at a time.",
-        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a round.",
-    ),
-    variable="my_answer",
-    starter=None,
-    solved=ROUNDS,
-    because=BECAUSE_ROUNDS,
-    judge=lambda answer: check_number(answer, ROUNDS, unit="rounds", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
-    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ROUNDS_SLIPS),
-)
-
-
-# --- tiles for a small matrix
-
-SMALL, MOST_LOADS = 512, 0.5
-GUESS = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
-
-
-def _judge_small(params: Any) -> Verdict:
-    """A block for every SM, and still enough use of what is loaded."""
-    if not isinstance(params, Mapping) or not params or any(not isinstance(name, str) for name in params):
-        return Verdict(False, f"The tile sizes are a dict such as {written(GUESS)}, not {params!r}.")
-    kernel = get(KERNEL, **params)
-    x, y, _ = kernel.grid(SMALL, SMALL)
-    loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
-    text = (
-        f"{theme.plural(x * y, 'block')} for {DEVICE.sms} SMs (at least as many), {loads:.2f} loads per FMA "
-        f"(at most {MOST_LOADS:g})"
-    )
-    if x * y < DEVICE.sms:
-        return Verdict(False, f"{text}: {DEVICE.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
-    if loads > MOST_LOADS:
-        return Verdict(False, f"{text}: the patch of a thread is too small, shared memory becomes the limit.")
-    return Verdict(True, f"{text}: done.")
-
-
-SMALL_MATRIX = ValueExercise(
-    name="small_matrix",
-    notebook="11",
-    title="A challenge: the best for 4096 is not the best for 512",
-    difficulty=3,
-    task=f"The tiles that are good at 4096 leave most of an {DEVICE.short} idle when C is 512 × 512. Choose tile sizes "
-    f"of block_tile_2d so that all {DEVICE.sms} SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
-    hints=(
-        "512 · 512 elements in tiles of BM × BN: how many blocks are that, and how large may a tile be?",
-        f"A tile may have at most 512 · 512 / {DEVICE.sms} = {512 * 512 // DEVICE.sms} elements, so 32 × 32 will do. "
-        "Which patch costs 0.5 loads?",
-        "TM = TN = 4: 8 loads for 16 FMAs, and 64 threads a block.",
-    ),
-    variable="tiles",
-    starter=GUESS,
-    solved={"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4},
-    because="256 blocks of 64 threads: nearly two for every SM, and a patch of 4 × 4 needs 0.5 loads for an FMA.",
-    judge=_judge_small,
-    wrong=(
-        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "68 SMs have nothing to do"),
-        WrongValue({"BM": 32, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "4 SMs have nothing to do"),
-        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 loads per FMA"),
-        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 8, "TN": 8}, "to load Bs in whole passes"),
-        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 3}, "BN of TN"),
-    ),
-)
-
-
-# --- to write: what is worth measuring, and the search
-
-Params = Mapping[str, int]
-Keep = Callable[[Params, int, int], bool]
-Search = Callable[[Sequence[Any], Callable[[Any], float | None], int], Any]
-WARPS, SUMS, BUSY = (2, 16), 128, 0.6  # warps of a block, sums of a thread, used share of the places in its turns
-BY_HAND: tuple[dict[str, int], ...] = tuple(
-    dict(zip(("BM", "BN", "WM", "WN", "TM", "TN"), sizes, strict=True))
-    for sizes in (
-        (128, 256, 64, 64, 16, 8),
-        (64, 128, 32, 32, 8, 4),
-        (64, 64, 32, 32, 8, 4),
-        (32, 32, 32, 32, 8, 4),
-        (128, 128, 64, 128, 16, 16),
-        (128, 64, 16, 16, 4, 2),
-    )
-)
-HAND_SIZE = 1024
-
-
-def why_dropped(params: Params, size: int, sms: int) -> str:
-    """The first of the three rules that a configuration breaks, "" if it is worth measuring."""
-    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
-    down, across = -(-size // params["BM"]), -(-size // params["BN"])
-    tiles = down * across
-    if not WARPS[0] <= warps <= WARPS[1]:
-        return f"its block has {theme.plural(warps, 'warp')}"
-    if params["TM"] * params["TN"] > SUMS:
-        return f"a thread has {params['TM'] * params['TN']} sums"
-    places = -(-tiles // sms) * sms
-    if tiles < BUSY * places:
-        return f"its {down} · {across} tiles (round up) fill only {tiles / places:.0%} of {places} places"
+def _wrong(launch: Launch) -> str:
+    """What is wrong with the C of a launch, or nothing."""
+    A, B, C = measure.problem(*launch.shape)
+    C.fill(np.nan)
+    run.start(run.simulated(launch.source, launch.entry), launch, A, B, C)
+    try:
+        measure.verify(C, A, B)
+    except WrongResult as error:
+        missing = int(np.isnan(C).sum())
+        if missing:
+            return f"{missing} elements of C are computed by nobody: each of the 32 lanes needs a place of its own."
+        return str(error)
     return ""
 
 
-EMPTY = Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+# --- where a warp's tile lies
 
+BM, BN, BK = 64, 32, 8
 
-def keep(params: Params, size: int, sms: int) -> bool:
-    """The course's solution to `check_keep`."""
-    return not why_dropped(params, size, sms)
-
-
-@question("keep", "Write it: what is worth measuring")
-def check_keep(keep: Keep) -> Verdict:
-    """A function of (params, size, sms) that says whether a configuration is worth measuring."""
-    cases = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
-    legal = [one.params for one in landscape.space() if not one.broken]
-    cases += [(one, size, sms) for size, sms in ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108)) for one in legal]
-    kept = 0
-    for params, size, sms in cases:
-        try:
-            found = keep(dict(params), size, sms)
-        except Exception as error:
-            return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(params))}.")
-        if found is None:
-            return EMPTY
-        reason = why_dropped(params, size, sms)
-        if bool(found) == bool(reason):
-            told = f"{written(_short(params))} at M = N = K = {size} with {sms} SMs"
-            why = f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}"
-            return Verdict(False, f"{told}: your function {'keeps' if found else 'drops'} it, but {why}")
-        kept += bool(found)
-    return Verdict(True, f"Right for {len(cases)} configurations, {kept} of which are worth measuring.")
-
-
-def _short(params: Params) -> dict[str, int]:
-    return {name: params[name] for name in BY_HAND[0]}
-
-
-def _kept(params: Params, size: int) -> str:
-    """The three numbers of a configuration that is worth measuring."""
-    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
-    down, across = -(-size // params["BM"]), -(-size // params["BN"])
-    return (
-        f"Its block has {theme.plural(warps, 'warp')}, a thread {params['TM'] * params['TN']} sums, and "
-        f"{down} · {across} tiles cover C (round up: a tile at the edge is a tile)."
-    )
-
-
-def search(candidates: Sequence[Any], measure: Callable[[Any], float | None], budget: int) -> Any:
-    """The course's solution to `check_search`."""
-    cache: dict[Any, float | None] = {}
-    for candidate in candidates:
-        if candidate in cache:
-            continue
-        if len(cache) == budget:
-            break
-        cache[candidate] = measure(candidate)
-    right = {candidate: speed for candidate, speed in cache.items() if speed is not None}
-    return max(right, key=right.__getitem__, default=None)
-
-
-SEARCHES: tuple[tuple[tuple[str, ...], Mapping[str, float | None], int, str | None, str], ...] = (
-    # candidates, their speeds, the budget, what must be found, and what the case is about
-    (("a", "b", "c"), {"a": 3.0, "b": 9.0, "c": 5.0}, 3, "b", "the fastest of three"),
-    (("a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a budget that ends before the candidates do"),
-    (("a", "a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a candidate that comes twice and is measured once"),
-    (("a", "b", "c"), {"a": None, "b": 2.0, "c": 1.0}, 3, "b", "a candidate with a wrong result, which gives None"),
-    (("a", "b"), {"a": None, "b": None}, 2, None, "no candidate with a right result: the answer is None"),
-    (("a", "b"), {"a": 1.0, "b": 2.0}, 5, "b", "a budget that is larger than needed"),
-)
-
-
-@question("search", "Write it: a search with a budget")
-def check_search(search: Search) -> Verdict:
-    """A function of (candidates, measure, budget) that gives the fastest candidate of those it measured."""
-    for candidates, speeds, budget, best, about in SEARCHES:
-        asked: list[str] = []
-
-        def measure(candidate: str, asked: list[str] = asked, speeds: Mapping[str, float | None] = speeds) -> Any:
-            asked.append(candidate)
-            return speeds[candidate]
-
-        try:
-            found = search(list(candidates), measure, budget)
-        except Exception as error:
-            return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.")
-        if not asked:
-            return EMPTY
-        case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
-        if len(asked) > budget:
-            return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
-        if len(asked) > len(set(asked)):
-            return Verdict(False, f"A candidate is measured twice: keep what is known. {case}")
-        if asked != list(dict.fromkeys(candidates))[: len(asked)]:
-            return Verdict(
-                False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
-            )
-        if found != best:
-            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}")
-    return Verdict(
-        True, f"Right in {len(SEARCHES)} cases: budget, order, repeated candidates and wrong results included."
-    )
-
-
-def yours(search: Search) -> Search:
-    """The learner's search, if it passes; the course's otherwise, so that the notebook goes on."""
-    return search if check_search(search).passed else globals()["search"]
-
-
-# --- a kernel with parameters of its own
-
-PARAMS = ("BM", "BN", "BK", "TM", "TN")
-Setting = tuple[int, int, int, int, int]
-
-
-def entry_of(setting: Setting) -> str:
-    """'sgemm<64, 32, 8, 8, 4>'"""
-    return f"sgemm<{', '.join(map(str, setting))}>"
-
-
-def _problem(setting: Setting) -> Gemm:
-    BM, BN, BK, TM, TN = setting
-    return Gemm(
-        entry_of(setting), (BM // TM * (BN // TN),), (BM, BN), Tiles(BM, BN, BK, TM, TN), scaled=False,
-        shapes=((BM, 2 * BN, 2 * BK), (2 * BM, BN, 3 * BK)),
-    )  # fmt: skip
-
-
-FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
-# Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
-OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
-IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
-
-TUNABLE = Blank(
-    name="tunable",
+WARP_PLACE = KernelExercise(
+    name="warp_place",
     notebook="11",
-    title="Write it: a kernel with five parameters",
+    title="Bug hunt: where does my warp live?",
     difficulty=2,
-    task="Make a template of your kernel with a patch for each thread: tile, depth and patch are parameters, and the "
-    "number of threads follows from them. State the rules that they must obey, so that the compiler refuses what "
-    f"cannot work. It is judged as {entry_of(FIRST)} first, then with {len(OTHERS)} other settings and with "
-    f"{len(IMPOSSIBLE)} impossible ones.",
+    task="The block's tile of 64 × 32 is cut into warp tiles of 16 × 16. The kernel was tested with square blocks "
+    "only. Find the line that is wrong for this one.",
     hints=(
-        "Every number of notebook 06 that came from 64, 8, 4 or 256 is an expression of the parameters now. Which "
-        "ones were hidden in threadIdx.y and blockDim.x?",
-        "constexpr int THREADS = (BM / TM) * (BN / TN). The block is one line of threads: thread / (BN / TN) is the "
-        "row of a patch, thread % (BN / TN) its column, and loading goes on by THREADS.",
-        'The rules: static_assert(BM % TM == 0, "BM must be a multiple of TM"), the same for BN and TN, and '
-        'static_assert(THREADS <= 1024, "a block has at most 1024 threads").',
+        "Look at the picture: which warp tiles does nobody compute, and which do two warps compute?",
+        "The warp tiles of a block are numbered along its rows, like the elements of a matrix. How many stand in a "
+        "row?",
+        "BN / WN of them: warp / (BN / WN) is the row, warp % (BN / WN) the column.",
     ),
-    problem=_problem(FIRST),
-    picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
-    goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),
-    judged=Case({"M": 32, "N": 64, "K": 16}),
+    problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
+    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=100),
     wrong=(
-        Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "
-              "patches fill the tile, BM % TM == 0 and BN % TN == 0, a third one that a block has at most 1024 "
-              "threads."),
-        Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
-              "block has at most 1024."),
-        Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
-              "(BM / TM) * (BN / TN)."),
-        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only."),
-        Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
-        Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
-        Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
-              "belongs at the end of the loop, too."),
-        Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is."),
-        Wrong("four_by_four", "The patch has TM × TN elements, and all of them must be stored, not 4 × 4."),
+        Wrong("starter", "Row and column are both remainders, so that two warps have the same tile, and half of the "
+              "tiles have no warp."),
+        Wrong("rows_of_four", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4: warps reach beyond the "
+              "block's tile, and its lower half has no warp."),
+        Wrong("lanes_by_rows", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
+        Wrong("warp_not_scaled", "Warp tiles begin WM rows and WN columns apart, not one."),
+        Wrong("lane_not_scaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
+        Wrong("sizes_traded", "TM and TN trade places: a patch has TM rows and TN columns."),
     ),
 )  # fmt: skip
 
 
-PREDICTIONS = (predict_legal, predict_unsynchronised, predict_cold, predict_warm, predict_zeros)
-QUESTIONS = (check_keep, check_search, check_configuration)
-EXERCISES = (TUNABLE, LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)
+# --- which lanes merge their loads
+
+ONE_TILE = Case({"M": 16, "N": 32, "K": 8})
+
+LANE_MAP = KernelExercise(
+    name="lane_map",
+    notebook="11",
+    title="A challenge: two loads in four wavefronts",
+    difficulty=3,
+    task="For each k a lane makes two 128-bit loads from shared memory. Lanes of one row read the same floats of As, "
+    "lanes of one column the same floats of Bs, and still the two loads cost 6 wavefronts. Renumber the lanes so that "
+    "they cost 4: at most 32 wavefronts for the 8 steps.",
+    hints=(
+        "A 128-bit load is served in four phases of 8 lanes. Phases are merged if every lane i reads what lane i ^ 1 "
+        "reads, or every lane i what lane i ^ 2 reads.",
+        "Let lanes i and i ^ 1 share their row, and lanes i and i ^ 2 their column: blocks of 2 × 2 lanes.",
+        "lane_x takes the lowest bit of lane, lane_y the two above it: lane_y = lane / 2 % 4.",
+    ),
+    problem=Gemm("sgemm_lane_map", (32,), (16, 32), Tiles(BM=16, BN=32, BK=8, TM=4, TN=4)),
+    picture=BankBoardOf(ONE_TILE, "your kernel", op="ld"),
+    goals=(goals.load_wavefronts(32),),
+    judged=ONE_TILE,
+    wrong=(
+        Wrong("starter", "Eight neighbouring lanes lie in one row: A is shared by neighbours, but no lane shares its "
+              "column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
+        Wrong("by_columns", "Four neighbouring lanes lie in one column: B is shared by neighbours, but no lane shares "
+              "its row with lane i ^ 1 or i ^ 2, and so A needs all four phases."),
+        Wrong("rotated", "Each row of lanes is turned, but its eight lanes are still eight neighbours: no lane shares "
+              "its column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
+        Wrong("four_rows", "Four neighbouring lanes share their row, and the next four are one row lower: no lane "
+              "shares its column with lane i ^ 1 or i ^ 2, and so B needs all four phases."),
+        Wrong("not_all", "lane_x must run from 0 to 7: lane / 8 counts pairs of columns, so it is taken twice."),
+        Wrong("traded", "The warp is 4 lanes down and 8 across: lane_y must stay below 4, lane_x below 8."),
+    ),
+)  # fmt: skip
+
+
+# --- three maps of a warp
+
+LANES = (8, 4)  # rows and columns of lanes
+MAP_NAMES = ("row by row", "column by column", "zigzag")
+
+
+@dataclass(frozen=True)
+class ThreeMaps:
+    """One warp writes each lane's number where the lane stands, in three maps side by side."""
+
+    entry: str = "three_maps"
+    output: str = field(default="P", init=False)
+    scalars: tuple[str, ...] = field(default=(), init=False)
+    tile: tuple[int, int] = field(default=(LANES[0], len(MAP_NAMES) * LANES[1]), init=False)
+    cases: tuple[Case, ...] = (Case({"rows": LANES[0], "columns": len(MAP_NAMES) * LANES[1]}),)
+
+    def prepare(self, case: Case) -> Setup:
+        down, across = LANES
+        lane = np.arange(down * across)
+        places = (
+            (lane // across, lane % across),
+            (lane % down, lane // down),
+            (lane // 2 % down, lane // 2 // down * 2 + lane % 2),
+        )
+        expected = np.empty(self.tile, np.float32)
+        for number, (row, column) in enumerate(places):
+            expected[row, number * across + column] = lane
+        P = np.full(self.tile, np.nan, np.float32)
+        return Setup((1, 1), (down * across,), 0, (P,), P, expected)
+
+    def index(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        return index
+
+    def as_matrix(self, output: np.ndarray) -> np.ndarray:
+        return output
+
+    def guesses(self) -> Iterator[Guess]:
+        return iter(())
+
+
+def _drawn_maps(kernel: Compiled, problem: ThreeMaps) -> theme.Figure:
+    """The maps as the learner's lanes have drawn them; a lane that stands nowhere is missing."""
+    setup = problem.prepare(problem.cases[0])
+    trial.launch(kernel, setup)
+    maps = np.where(np.isnan(setup.output), NOBODY, setup.output).astype(int)
+    parts = np.split(maps, len(MAP_NAMES), axis=1)
+    return warp_maps_figure(tuple(map(LaneMap, MAP_NAMES, parts)), "Your warp draws itself: where each lane stands")
+
+
+THREE_MAPS = Blank(
+    name="three_maps",
+    notebook="11",
+    title="Write it: three maps of a warp",
+    difficulty=1,
+    task="The 32 lanes of a warp stand in 8 rows of 4. Let every lane write its number where it stands, in three "
+    "maps side by side: row by row, column by column, and in a zigzag.",
+    hints=(
+        "Row by row is the way of a book: the quotient by the length of a row is the row, the remainder the column. "
+        "Column by column is the same with a column's length.",
+        "In the zigzag, number the pairs first: pair lane / 2 goes down two columns at a time. Inside the pair, "
+        "lane % 2 says whether a lane stands on the left or on the right.",
+        "The zigzag's row is lane / 2 % LANES_Y, its column lane / 2 / LANES_Y * 2 + lane % 2. A place of the third "
+        "map is P[row * 3 * LANES_X + 2 * LANES_X + column].",
+    ),
+    problem=ThreeMaps(),
+    picture=_drawn_maps,
+    wrong=(
+        Wrong("rows_of_eight", "Row by row, a row has LANES_X = 4 lanes, not LANES_Y = 8."),
+        Wrong("row_and_column_traded", "Row by row, the quotient is the row and the remainder the column; here they "
+              "trade places."),
+        Wrong("columns_of_four", "Column by column, a column has LANES_Y = 8 lanes, not LANES_X = 4."),
+        Wrong("over_the_first", "The second map begins at column LANES_X of P; here it is drawn over the first one."),
+        Wrong("pairs_below", "That is a zigzag, but one whose pairs stand below each other: lanes 0 and 1 should share "
+              "their row."),
+        Wrong("pairs_in_one_place", "Both lanes of a pair stand in the same place: lane % 2 is missing in the column."),
+        Wrong("columns_not_doubled", "A pair takes two columns: the quotient by LANES_Y must be doubled."),
+        Wrong("lanes_for_pairs", "The pairs go down the rows, so that the row is lane / 2 % LANES_Y; here every lane "
+              "goes one row further."),
+        Wrong("by_columns_again", "The third map is column by column once more: in the zigzag lanes 0 and 1 share "
+              "their row."),
+    ),
+)  # fmt: skip
+
+
+# --- the whole warp tile
+
+WARP_TILE = Blank(
+    name="warp_tile",
+    notebook="11",
+    title="Write it: a tile for each warp",
+    difficulty=2,
+    task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
+    "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
+    "16 + 32 different floats at each k: the goal is at most 48. M and N are multiples of 64, K of 8.",
+    hints=(
+        "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
+        "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 08, with A's "
+        "tile transposed.",
+        "A row of warp tiles has BN / WN = 2 of them, a row of patches WN / TN = 8. The quotient is the row, the "
+        "remainder the column; then multiply by the size of what you counted. In the loop, "
+        "*reinterpret_cast<const float4 *>(&As[k][row]) is four floats of A at once.",
+        "warp = thread / 32, lane = thread % 32; row = warp / (BN / WN) * WM + lane / (WN / TN) * TM. The column is "
+        "made of the remainders, times WN and TN. Element i of A's tile is in row i / BK at k = i % BK, and belongs "
+        "into As[i % BK][i / BK].",
+    ),
+    problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
+                 shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
+    picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
+    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48),),
+    judged=Case({"M": 64, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
+              "rows of patches, and reads more of B than it needs."),
+        Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
+        Wrong("lanes_down", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
+        Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
+        Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
+        Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
+        Wrong("warp_forgotten", "All warps compute the same warp tile: the warp's own place is missing."),
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("not_transposed", "Element i of A's tile is in row i / BK, at k = i % BK; a row of the tile of A in "
+              "memory has BK floats, not BM."),
+        Wrong("fragments_traded", "The rows of my patch choose the floats of A, its columns those of B: row belongs to "
+              "As, col to Bs."),
+        Wrong("first_k_alone", "Each k of the tile has floats of its own: As[k] and Bs[k], not As[0] and Bs[0]."),
+    ),
+)  # fmt: skip
+
+
+PREDICTIONS = (predict_floats,)
+QUESTIONS = (check_floats, check_lane_map)
+EXERCISES = (THREE_MAPS, WARP_TILE, WARP_PLACE, LANE_MAP)

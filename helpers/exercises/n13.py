@@ -1,173 +1,420 @@
-"""Exercises of notebook 13, tensor cores: who holds which element, a product by WMMA, and one by fragments."""
+"""Exercises of notebook 13, autotuning: what the rules allow, good configurations, rounds of blocks."""
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Any
 
-from helpers.analysis.banks import SharedAccess
-from helpers.draw.bank_board import bank_board_figure
-from helpers.exercises.framework.answers import Verdict
+from gemm_kernels import get
+from helpers import devices
+from helpers.analysis import landscape
+from helpers.draw import theme
+from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
-from helpers.exercises.framework.functions import Case as Call
-from helpers.exercises.framework.functions import FunctionExercise, Version, judged
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.slips import Tiles
-from helpers.exercises.framework.values import WrongValue
+from helpers.exercises.framework.values import ValueExercise, WrongValue, written
+from helpers.models.traffic import shared_loads_per_fma
+from helpers.models.tuning import predict as predicted
 
-# --- who holds which element
+DEVICE = devices.DEFAULT
+OCCUPANCY, FLOATS = 0.25, 0.10  # goals of `check_configuration`
 
-_SIGNATURE = "def element_of_a(lane, register):"
-EMPTY = Version(
-    "starter",
-    f"""{_SIGNATURE}
-    # 1. Eight groups of four lanes: which group is the lane in, and which place has it there?
-    # 2. Registers 0 and 1 are in rows group and group + 8; so are registers 2 and 3.
-    # 3. Registers 0 and 1 are at k = place, registers 2 and 3 at k = place + 4.
-    # 4. The number of the element: row * 8 + k.
-    return None""",
+
+def predict_legal() -> Prediction:
+    """How much of the space obeys the kernel's rules. The answer is counted."""
+    share = sum(not one.broken for one in landscape.space()) / len(landscape.space())
+    options = {
+        "nearly all": "The rules are many, and most of them say that one number divides another.",
+        "about a half": "A single rule, 32 lanes in a warp's tile, already forbids more than a half.",
+        "about a quarter": "That is what is left after one or two of the rules. There are more.",
+        "less than a tenth": "Each rule halves what is left, or worse: a warp has 32 lanes, tiles must divide tiles, "
+        "and all threads must have something to load.",
+    }
+    answer = next(name for name, least in zip(options, (0.75, 0.375, 0.1, 0.0), strict=True) if share >= least)
+    return predict("How much of the space is legal?", options, answer)
+
+
+@question("legal_configuration", "A configuration that keeps the rules")
+def check_configuration(**params: int) -> Verdict:
+    """Parameters that obey the rules and are predicted to reach both goals."""
+    try:
+        kernel = get(landscape.KERNEL).replace(**params)
+    except ValueError as error:
+        return Verdict(None if params == START else False, str(error))
+    found = predicted(DEVICE, kernel)
+    told = f"Legal. Predicted: {found.occupancy:.1%} of the warps, {found.floats_a_fma:.3f} floats per FMA, "
+    told += f"limited by {found.limiter}."
+    if found.spills:
+        return Verdict(False, f"{told} Registers spill: smaller patches need fewer.")
+    if found.occupancy < OCCUPANCY:
+        return Verdict(False, f"{told} At least {OCCUPANCY:.0%} of the warps are wanted.")
+    if found.floats_a_fma > FLOATS:
+        return Verdict(False, f"{told} At most {FLOATS:.2f} floats per FMA are wanted: larger warp tiles read less.")
+    return Verdict(True, told)
+
+
+START = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 8, "TN": 8, "SLICES": 1, "STAGES": 2, "BLOCKS": 1}
+
+
+KERNEL = "block_tile_2d"
+
+# --- what the rules allow
+
+SIDES = (32, 64, 128, 256)
+
+
+def _legal() -> tuple[tuple[int, int], ...]:
+    """The (BM, BN) of SIDES that the kernel accepts with BK = TM = TN = 8."""
+    found = []
+    for BM, BN in product(SIDES, SIDES):
+        try:
+            get(KERNEL, BM=BM, BN=BN, BK=8, TM=8, TN=8)
+        except ValueError:
+            continue
+        found.append((BM, BN))
+    return tuple(found)
+
+
+LEGAL = len(_legal())
+BECAUSE_LEGAL = (
+    f"THREADS is BM / 8 · BN / 8, and must be a multiple of BN, the length of a row of Bs: so BM must be at least 64. "
+    f"That leaves {LEGAL} of {len(SIDES) ** 2}; none has more than 1024 threads, and all tiles fit."
 )
-WRITTEN = Version(
-    "solution",
-    f"""{_SIGNATURE}
-    group, place = lane // 4, lane % 4
-    row = group + register % 2 * 8
-    k = place + register // 2 * 4
-    return row * 8 + k""",
-)
-MISTAKES: tuple[tuple[Version, str], ...] = tuple(
-    (WRITTEN.replace(name, *changes), because)
-    for name, changes, because in (
-        ("rows_last", [("register % 2 * 8", "register // 2 * 8"), ("register // 2 * 4", "register % 2 * 4")],
-         "You go through k first and through the rows last: register 1 is in row group + 8, at the same k."),
-        ("groups_of_eight", [("lane // 4, lane % 4", "lane // 8, lane % 8")],
-         "A group has four lanes: lane 4 begins the next row."),
-        ("turned", [("lane // 4, lane % 4", "lane % 8, lane // 8")],
-         "Neighbouring lanes are neighbours in k; you let them go down the rows."),
-        ("neighbours", [("place + register // 2 * 4", "2 * place + register // 2")],
-         "A lane's elements in a row are four k apart. Neighbours in a row belong to neighbouring lanes."),
-        ("rows_together", [("group + register % 2 * 8", "2 * group + register % 2")],
-         "A lane's rows are 8 apart: group and group + 8."),
-        ("columns_first", [("row * 8 + k", "k * 16 + row")], "The elements are numbered row by row, 8 to a row."),
-    )
+LEGAL_SLIPS = (
+    Slip(16, "Not all: count the threads of 32 × 32, and how many elements a row of Bs has. Can they load it in whole "
+         "passes?"),
+    Slip(9, "That rules out BN = 32, too. What must the number of threads be a multiple of?"),
+    Slip(15, "32 × 32 is out, but it is not alone: the rule that forbids it does not depend on BN."),
+    Slip(3, "That is how many values of BM are left. With how many of BN?"),
+    Slip(8, "Two values of BM are too few for four of them: which one does the rule forbid?"),
 )  # fmt: skip
 
-
-def judge_map(function) -> Verdict:
-    """The function against all 32 lanes and 4 registers."""
-    cases = [
-        Call((lane, register), WRITTEN(lane, register), f"lane {lane}, register a{register}",
-             f"it holds row {WRITTEN(lane, register) // 8}, k = {WRITTEN(lane, register) % 8}, "
-             f"which is number {WRITTEN(lane, register)}")
-        for register in range(4) for lane in range(32)
-    ]  # fmt: skip
-    return judged(function, cases, MISTAKES, "All 32 lanes and all 128 elements: each element is held exactly once.")
-
-
-FRAGMENT_MAP = FunctionExercise(
-    name="fragment_map",
+LEGAL_TILES = ValueExercise(
+    name="legal_tiles",
     notebook="13",
-    title="Who holds which element?",
-    difficulty=2,
-    task="In mma.m16n8k8 for TF32 each lane holds four of the 16 × 8 elements of A, in the registers a0 to a3. Write "
-    "the function that says which: it returns the element's number, row · 8 + k.",
-    hints=(
-        "Lanes 0 to 3 are the first group and hold a part of row 0; lanes 4 to 7 hold a part of row 1.",
-        "Four places at four k apart are 8 k; eight groups at eight rows apart are 16 rows.",
-        "row = lane // 4 + register % 2 * 8, and k = lane % 4 + register // 2 * 4.",
-    ),
-    variable="element_of_a",
-    starter=EMPTY,
-    solved=WRITTEN,
-    because="A lane's group is its row and its place is its k; the first bit of the register adds 8 rows, the second "
-    "one 4 to k.",
-    judge=judge_map,
-    wrong=tuple(WrongValue(wrong, because) for wrong, because in MISTAKES),
-)  # fmt: skip
-
-# --- a product by WMMA, and one by fragments
-
-WARP_PRODUCT = Blank(
-    name="warp_product",
-    notebook="13",
-    title="Write it: one call, 16 × 16 × 16",
+    title="What do the rules leave?",
     difficulty=1,
-    task="A warp loads a 16 × 16 tile of A and of B as float16. Let the tensor core multiply them by the four calls of "
-    "WMMA, with the barriers that they need, and store the sums. M, N and K are multiples of 16.",
+    task="BM and BN are each one of 32, 64, 128 and 256, with BK = TM = TN = 8. How many of the 16 pairs does "
+    "block_tile_2d accept? Its rules are in the source, as static_asserts; a short loop may count for you.",
     hints=(
-        "A fragment belongs to all 32 lanes. Before it is loaded, all lanes must have stored their part of the tiles.",
-        "wmma::load_matrix_sync(a, &As[0][0], 16) reads a tile whose rows are 16 elements long.",
-        "__syncthreads(); two loads; wmma::mma_sync(sums, a, b, sums); __syncthreads(). At the end "
-        "wmma::store_matrix_sync(&C[tile_row * N + tile_col], sums, N, …), of which the last argument is the order.",
+        "get(\"block_tile_2d\", BM=…, BN=…, BK=8, TM=8, TN=8) raises a ValueError for a pair that is not allowed.",
+        "Two rules matter here: at most 1024 threads, and whole passes over both tiles.",
+        "THREADS = BM / 8 · BN / 8 must be a multiple of BN, so BM / 64 must be a whole number.",
     ),
-    problem=Gemm("sgemm", (32,), (16, 16), Tiles(BM=16, BN=16, BK=16), scaled=False,
-                 shapes=((16, 32, 48), (48, 16, 32), (32, 48, 16))),
-    picture=ThreadMapOf("C", Case({"M": 16, "N": 16, "K": 16}), "Who stores which element of C"),
-    judged=Case({"M": 16, "N": 16, "K": 32}),
-    wrong=(
-        Wrong("no_first_barrier", "Lanes load fragments of what other lanes have stored: wait for them first."),
-        Wrong("bytes", "The length of a row is counted in elements, 16, not in their 32 bytes."),
-        Wrong("swapped", "The fragments have changed places: a is loaded from the tile of B and b from the tile of A, "
-              "and a product of matrices depends on the order."),
-        Wrong("restarts", "The sums begin again in every phase: what is left is the product of the last tiles."),
-        Wrong("rows_of_16", "A row of C is N floats long, and you store rows of 16 one after the other."),
-        Wrong("transposed", "The sums are stored column by column. C is row-major: wmma::mem_row_major."),
-    ),
+    variable="my_answer",
+    starter=None,
+    solved=LEGAL,
+    because=BECAUSE_LEGAL,
+    judge=lambda answer: check_number(answer, LEGAL, unit="pairs", because=BECAUSE_LEGAL, slips=LEGAL_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in LEGAL_SLIPS),
 )  # fmt: skip
 
-FRAGMENTS = Blank(
-    name="fragments",
+
+# --- rounds of blocks
+
+SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
+BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
+ROUNDS = math.ceil(BLOCKS / DEVICE.sms)
+BECAUSE_ROUNDS = (
+    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
+    f"{ROUNDS * DEVICE.sms - BLOCKS} SMs have nothing to do."
+)
+ROUNDS_SLIPS = (
+    Slip(BLOCKS // DEVICE.sms, "That many rounds are full. Who computes the blocks that are left?"),
+    Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
+    Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
+    Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
+    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one round."),
+)
+
+ROUNDS_OF_BLOCKS = ValueExercise(
+    name="rounds_of_blocks",
     notebook="13",
-    title="Write it: every lane its own elements",
+    title="How many turns?",
     difficulty=2,
-    task="The same without WMMA: mma.sync multiplies 16 × 8 by 8 × 8, and you say which lane brings which element of A "
-    "and B, and which sums it holds. M is a multiple of 16, N and K are multiples of 8.",
+    task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
+    f"rounds of blocks does an {DEVICE.short} with its {DEVICE.sms} SMs need?",
     hints=(
-        "Your function of step 3 says which element of A register n of a lane holds.",
-        "B is like one row of A for each of its columns: column group, at k = place and place + 4.",
-        "a[n] = A[(tile_row + group + n % 2 * 8) * K + k0 + place + n / 2 * 4] and "
-        "b[n] = B[(k0 + place + n * 4) * N + tile_col + group]. Sums come in pairs: columns 2 * place and the next.",
+        "How many tiles cover C: how many along its rows, how many along its columns?",
+        f"32 · 16 = 512 blocks, of which {DEVICE.sms} run at a time.",
+        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a round.",
     ),
-    problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=8), scaled=False,
-                 shapes=((16, 24, 8), (32, 8, 24), (48, 16, 32))),
-    picture=ThreadMapOf("C", Case({"M": 16, "N": 8, "K": 8}), "Who stores which element of C"),
-    judged=Case({"M": 16, "N": 8, "K": 16}),
+    variable="my_answer",
+    starter=None,
+    solved=ROUNDS,
+    because=BECAUSE_ROUNDS,
+    judge=lambda answer: check_number(answer, ROUNDS, unit="rounds", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
+    wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ROUNDS_SLIPS),
+)
+
+
+# --- tiles for a small matrix
+
+SMALL, MOST_LOADS = 512, 0.5
+GUESS = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
+
+
+def _judge_small(params: Any) -> Verdict:
+    """A block for every SM, and still enough use of what is loaded."""
+    if not isinstance(params, Mapping) or not params or any(not isinstance(name, str) for name in params):
+        return Verdict(False, f"The tile sizes are a dict such as {written(GUESS)}, not {params!r}.")
+    kernel = get(KERNEL, **params)
+    x, y, _ = kernel.grid(SMALL, SMALL)
+    loads = shared_loads_per_fma(kernel.params["TM"], kernel.params["TN"])
+    text = (
+        f"{theme.plural(x * y, 'block')} for {DEVICE.sms} SMs (at least as many), {loads:.2f} loads per FMA "
+        f"(at most {MOST_LOADS:g})"
+    )
+    if x * y < DEVICE.sms:
+        return Verdict(False, f"{text}: {DEVICE.sms - x * y} SMs have nothing to do. Smaller tiles make more blocks.")
+    if loads > MOST_LOADS:
+        return Verdict(False, f"{text}: the patch of a thread is too small, shared memory becomes the limit.")
+    return Verdict(True, f"{text}: done.")
+
+
+SMALL_MATRIX = ValueExercise(
+    name="small_matrix",
+    notebook="13",
+    title="A challenge: the best for 4096 is not the best for 512",
+    difficulty=3,
+    task=f"The tiles that are good at 4096 leave most of an {DEVICE.short} idle when C is 512 × 512. Choose tile sizes "
+    f"of block_tile_2d so that all {DEVICE.sms} SMs get a block, with at most 0.5 loads from shared memory for an FMA.",
+    hints=(
+        "512 · 512 elements in tiles of BM × BN: how many blocks are that, and how large may a tile be?",
+        f"A tile may have at most 512 · 512 / {DEVICE.sms} = {512 * 512 // DEVICE.sms} elements, so 32 × 32 will do. "
+        "Which patch costs 0.5 loads?",
+        "TM = TN = 4: 8 loads for 16 FMAs, and 64 threads a block.",
+    ),
+    variable="tiles",
+    starter=GUESS,
+    solved={"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 4},
+    because="256 blocks of 64 threads: nearly two for every SM, and a patch of 4 × 4 needs 0.5 loads for an FMA.",
+    judge=_judge_small,
     wrong=(
-        Wrong("rows_last", "Registers 1 and 2 of A have changed places: register 1 is in row group + 8, the same k."),
-        Wrong("neighbours", "A lane's elements of A in a row are four k apart, not neighbours."),
-        Wrong("b_turned", "In B a lane's group is its column and its place its k; you have them the other way round."),
-        Wrong("b_neighbours", "A lane's two elements of B are four k apart, as its elements of A are, not neighbours."),
-        Wrong("rows_first", "Sums 1 and 2 have changed places: sum 1 is the next column in row group, and sum 2 begins "
-              "row group + 8."),
-        Wrong("stored_like_a", "The sums are not held as A is: a lane has two neighbours in row group, and two in row "
-              "group + 8."),
+        WrongValue({"BM": 64, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "68 SMs have nothing to do"),
+        WrongValue({"BM": 32, "BN": 64, "BK": 8, "TM": 4, "TN": 4}, "4 SMs have nothing to do"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 2, "TN": 2}, "1.00 loads per FMA"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 8, "TN": 8}, "to load Bs in whole passes"),
+        WrongValue({"BM": 32, "BN": 32, "BK": 8, "TM": 4, "TN": 3}, "BN of TN"),
     ),
-)  # fmt: skip
+)
 
 
-ROW_BYTES = 64  # of a tile with 32 k of float16
-_LANES = np.arange(32, dtype=np.int64)
-ONE_MATRIX = SharedAccess("load of one matrix by ldmatrix", "ld", 16, _LANES * ROW_BYTES, _LANES < 8, "A")
+# --- to write: what is worth measuring, and the search
+
+Params = Mapping[str, int]
+Keep = Callable[[Params, int, int], bool]
+Search = Callable[[Sequence[Any], Callable[[Any], float | None], int], Any]
+WARPS, SUMS, BUSY = (2, 16), 128, 0.6  # warps of a block, sums of a thread, used share of the places in its turns
+BY_HAND: tuple[dict[str, int], ...] = tuple(
+    dict(zip(("BM", "BN", "WM", "WN", "TM", "TN"), sizes, strict=True))
+    for sizes in (
+        (128, 256, 64, 64, 16, 8),
+        (64, 128, 32, 32, 8, 4),
+        (64, 64, 32, 32, 8, 4),
+        (32, 32, 32, 32, 8, 4),
+        (128, 128, 64, 128, 16, 16),
+        (128, 64, 16, 16, 4, 2),
+    )
+)
+HAND_SIZE = 1024
 
 
-def predict_conflicts() -> Prediction:
-    """Wavefronts of one matrix of ldmatrix from rows of 64 bytes. The answer is the rule's that the counters follow."""
-    return predict(
-        "Wavefronts for one matrix, 8 rows of 16 bytes, from a tile whose rows are 64 bytes long:",
-        reasons={
-            1: "Then the eight chunks would lie in different banks. Two rows fill all 32: where does row 2 begin?",
-            2: "Only rows 0 and 1 begin in different banks. There are eight rows.",
-            4: "Rows 0, 2, 4 and 6 begin in bank 0, the others in bank 16: four rows wait for each other.",
-            8: "That is one wavefront for each row. Rows 0 and 1 lie in different banks, though.",
-        },
-        answer=ONE_MATRIX.wavefronts,
-        picture=lambda: bank_board_figure(ONE_MATRIX, "One matrix from rows of 64 bytes"),
+def why_dropped(params: Params, size: int, sms: int) -> str:
+    """The first of the three rules that a configuration breaks, "" if it is worth measuring."""
+    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = -(-size // params["BM"]), -(-size // params["BN"])
+    tiles = down * across
+    if not WARPS[0] <= warps <= WARPS[1]:
+        return f"its block has {theme.plural(warps, 'warp')}"
+    if params["TM"] * params["TN"] > SUMS:
+        return f"a thread has {params['TM'] * params['TN']} sums"
+    places = -(-tiles // sms) * sms
+    if tiles < BUSY * places:
+        return f"its {down} · {across} tiles (round up) fill only {tiles / places:.0%} of {places} places"
+    return ""
+
+
+EMPTY = Verdict(None, "The body is still empty: write it below the comments, and run the cell again.")
+
+
+def keep(params: Params, size: int, sms: int) -> bool:
+    """The course's solution to `check_keep`."""
+    return not why_dropped(params, size, sms)
+
+
+@question("keep", "Write it: what is worth measuring")
+def check_keep(keep: Keep) -> Verdict:
+    """A function of (params, size, sms) that says whether a configuration is worth measuring."""
+    cases = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
+    legal = [one.params for one in landscape.space() if not one.broken]
+    cases += [(one, size, sms) for size, sms in ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108)) for one in legal]
+    kept = 0
+    for params, size, sms in cases:
+        try:
+            found = keep(dict(params), size, sms)
+        except Exception as error:
+            return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(params))}.")
+        if found is None:
+            return EMPTY
+        reason = why_dropped(params, size, sms)
+        if bool(found) == bool(reason):
+            told = f"{written(_short(params))} at M = N = K = {size} with {sms} SMs"
+            why = f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}"
+            return Verdict(False, f"{told}: your function {'keeps' if found else 'drops'} it, but {why}")
+        kept += bool(found)
+    return Verdict(True, f"Right for {len(cases)} configurations, {kept} of which are worth measuring.")
+
+
+def _short(params: Params) -> dict[str, int]:
+    return {name: params[name] for name in BY_HAND[0]}
+
+
+def _kept(params: Params, size: int) -> str:
+    """The three numbers of a configuration that is worth measuring."""
+    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = -(-size // params["BM"]), -(-size // params["BN"])
+    return (
+        f"Its block has {theme.plural(warps, 'warp')}, a thread {params['TM'] * params['TN']} sums, and "
+        f"{down} · {across} tiles cover C (round up: a tile at the edge is a tile)."
     )
 
 
-PREDICTIONS = (predict_conflicts,)
-QUESTIONS = ()
-EXERCISES = (FRAGMENT_MAP, WARP_PRODUCT, FRAGMENTS)
+def search(candidates: Sequence[Any], measure: Callable[[Any], float | None], budget: int) -> Any:
+    """The course's solution to `check_search`."""
+    cache: dict[Any, float | None] = {}
+    for candidate in candidates:
+        if candidate in cache:
+            continue
+        if len(cache) == budget:
+            break
+        cache[candidate] = measure(candidate)
+    right = {candidate: speed for candidate, speed in cache.items() if speed is not None}
+    return max(right, key=right.__getitem__, default=None)
+
+
+SEARCHES: tuple[tuple[tuple[str, ...], Mapping[str, float | None], int, str | None, str], ...] = (
+    # candidates, their speeds, the budget, what must be found, and what the case is about
+    (("a", "b", "c"), {"a": 3.0, "b": 9.0, "c": 5.0}, 3, "b", "the fastest of three"),
+    (("a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a budget that ends before the candidates do"),
+    (("a", "a", "b", "c"), {"a": 3.0, "b": 5.0, "c": 9.0}, 2, "b", "a candidate that comes twice and is measured once"),
+    (("a", "b", "c"), {"a": None, "b": 2.0, "c": 1.0}, 3, "b", "a candidate with a wrong result, which gives None"),
+    (("a", "b"), {"a": None, "b": None}, 2, None, "no candidate with a right result: the answer is None"),
+    (("a", "b"), {"a": 1.0, "b": 2.0}, 5, "b", "a budget that is larger than needed"),
+)
+
+
+@question("search", "Write it: a search with a budget")
+def check_search(search: Search) -> Verdict:
+    """A function of (candidates, measure, budget) that gives the fastest candidate of those it measured."""
+    for candidates, speeds, budget, best, about in SEARCHES:
+        asked: list[str] = []
+
+        def measure(candidate: str, asked: list[str] = asked, speeds: Mapping[str, float | None] = speeds) -> Any:
+            asked.append(candidate)
+            return speeds[candidate]
+
+        try:
+            found = search(list(candidates), measure, budget)
+        except Exception as error:
+            return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.")
+        if not asked:
+            return EMPTY
+        case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
+        if len(asked) > budget:
+            return Verdict(False, f"{len(asked)} measurements, but the budget is {budget}. {case}")
+        if len(asked) > len(set(asked)):
+            return Verdict(False, f"A candidate is measured twice: keep what is known. {case}")
+        if asked != list(dict.fromkeys(candidates))[: len(asked)]:
+            return Verdict(
+                False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
+            )
+        if found != best:
+            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}")
+    return Verdict(
+        True, f"Right in {len(SEARCHES)} cases: budget, order, repeated candidates and wrong results included."
+    )
+
+
+def yours(search: Search) -> Search:
+    """The learner's search, if it passes; the course's otherwise, so that the notebook goes on."""
+    return search if check_search(search).passed else globals()["search"]
+
+
+# --- a kernel with parameters of its own
+
+PARAMS = ("BM", "BN", "BK", "TM", "TN")
+Setting = tuple[int, int, int, int, int]
+
+
+def entry_of(setting: Setting) -> str:
+    """'sgemm<64, 32, 8, 8, 4>'"""
+    return f"sgemm<{', '.join(map(str, setting))}>"
+
+
+def _problem(setting: Setting) -> Gemm:
+    BM, BN, BK, TM, TN = setting
+    return Gemm(
+        entry_of(setting), (BM // TM * (BN // TN),), (BM, BN), Tiles(BM, BN, BK, TM, TN), scaled=False,
+        shapes=((BM, 2 * BN, 2 * BK), (2 * BM, BN, 3 * BK)),
+    )  # fmt: skip
+
+
+FIRST: Setting = (32, 64, 8, 8, 4)  # 4 rows of 16 patches, so 64 threads
+# Each of these differs in one thing: 48 threads; 8 patches in a row; tiles of 16 k.
+OTHERS: tuple[Setting, ...] = ((24, 64, 8, 8, 4), (64, 32, 8, 8, 4), (32, 64, 16, 8, 4))
+IMPOSSIBLE: tuple[Setting, ...] = ((32, 64, 8, 6, 4), (32, 64, 8, 8, 5), (256, 256, 8, 4, 4))
+
+TUNABLE = Blank(
+    name="tunable",
+    notebook="13",
+    title="Write it: a kernel with five parameters",
+    difficulty=2,
+    task="Make a template of your kernel with a patch for each thread: tile, depth and patch are parameters, and the "
+    "number of threads follows from them. State the rules that they must obey, so that the compiler refuses what "
+    f"cannot work. It is judged as {entry_of(FIRST)} first, then with {len(OTHERS)} other settings and with "
+    f"{len(IMPOSSIBLE)} impossible ones.",
+    hints=(
+        "Every number of notebook 06 that came from 64, 8, 4 or 256 is an expression of the parameters now. Which "
+        "ones were hidden in threadIdx.y and blockDim.x?",
+        "constexpr int THREADS = (BM / TM) * (BN / TN). The block is one line of threads: thread / (BN / TN) is the "
+        "row of a patch, thread % (BN / TN) its column, and loading goes on by THREADS.",
+        'The rules: static_assert(BM % TM == 0, "BM must be a multiple of TM"), the same for BN and TN, and '
+        'static_assert(THREADS <= 1024, "a block has at most 1024 threads").',
+    ),
+    problem=_problem(FIRST),
+    picture=ThreadMapOf("C", Case({"M": 32, "N": 64, "K": 8}), "your kernel", thread=9),
+    goals=(goals.refused(tuple(map(entry_of, IMPOSSIBLE))), *(goals.right_with(_problem(one)) for one in OTHERS)),
+    judged=Case({"M": 32, "N": 64, "K": 16}),
+    wrong=(
+        Wrong("no_rules", "Right where the sizes fit, but nothing refuses those that do not: two rules say that "
+              "patches fill the tile, BM % TM == 0 and BN % TN == 0, a third one that a block has at most 1024 "
+              "threads."),
+        Wrong("no_limit", "A third rule is missing: a tile of 256 × 256 in patches of 4 × 4 has 4096 threads, and a "
+              "block has at most 1024."),
+        Wrong("sixty_four", "The number of threads is still that of one setting: it follows from the parameters, "
+              "(BM / TM) * (BN / TN)."),
+        Wrong("rows_of_sixteen", "A row of patches has BN / TN of them; 16 is right for some settings only."),
+        Wrong("patches_down", "A row of patches has BN / TN of them, not BM / TM."),
+        Wrong("not_scaled", "Patches begin TM rows and TN columns apart, not one."),
+        Wrong("one_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("depth_of_eight", "The tile has BK steps of k; here 8 of them are multiplied, whatever BK is."),
+        Wrong("four_by_four", "The patch has TM × TN elements, and all of them must be stored, not 4 × 4."),
+    ),
+)  # fmt: skip
+
+
+PREDICTIONS = (predict_legal, predict_unsynchronised, predict_cold, predict_warm, predict_zeros)
+QUESTIONS = (check_keep, check_search, check_configuration)
+EXERCISES = (TUNABLE, LEGAL_TILES, ROUNDS_OF_BLOCKS, SMALL_MATRIX)

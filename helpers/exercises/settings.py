@@ -1,4 +1,4 @@
-"""The speeds of notebook 11's template with many settings, which the learner's own search looks up.
+"""The speeds of notebook 13's template with many settings, which the learner's own search looks up.
 
 python -m helpers.exercises --record     on a GPU: time the solutions, and these, and write the recordings
 """
@@ -11,7 +11,7 @@ from itertools import product
 from gemm_kernels import OwnKernel
 from helpers import devices, gpu
 from helpers.exercises.framework import rungs
-from helpers.exercises.n11 import PARAMS, TUNABLE, Setting, entry_of
+from helpers.exercises.n13 import PARAMS, TUNABLE, Setting, entry_of
 from helpers.measure import recordings
 from helpers.measure.provenance import provenance
 

@@ -1,4 +1,4 @@
-"""The explorer of notebook 07: stride, padding, width, swizzle, or a line of a kernel → lanes and banks, wavefronts.
+"""The explorer of notebook 08: stride, padding, width, swizzle, or a line of a kernel → lanes and banks, wavefronts.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

@@ -1,4 +1,4 @@
-"""The explorer of notebook 10: warp tile, thread tile and lane map → the three levels drawn together.
+"""The explorer of notebook 11: warp tile, thread tile and lane map → the three levels drawn together.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

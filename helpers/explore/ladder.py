@@ -1,4 +1,4 @@
-"""The explorer of notebook 12: size and kernel → what each idea bought, beside cuBLAS and the peak.
+"""The explorer of notebook 14: size and kernel → what each idea bought, beside cuBLAS and the peak.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

@@ -1,4 +1,4 @@
-"""The explorer of notebook 09: stages and latencies → the pipeline's timeline, by the model.
+"""The explorer of notebook 10: stages and latencies → the pipeline's timeline, by the model.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

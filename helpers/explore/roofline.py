@@ -1,4 +1,4 @@
-"""The explorer of notebooks 01 and 12: GPU, M, N, K → the roof, and where each kernel stands under it.
+"""The explorer of notebooks 01 and 14: GPU, M, N, K → the roof, and where each kernel stands under it.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

@@ -1,4 +1,4 @@
-"""The explorer of notebook 11: two parameters → where the good configurations are, and what the rules forbid.
+"""The explorer of notebook 13: two parameters → where the good configurations are, and what the rules forbid.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 Speeds come from a recorded search: rows of the suite "search" in a GPU's recordings. Until a GPU has one, everything

@@ -1,4 +1,4 @@
-"""The explorer of notebook 08: width and leading dimension → the instructions, the requests and the sectors.
+"""The explorer of notebook 09: width and leading dimension → the instructions, the requests and the sectors.
 
 `explore()` is the explorer, `small_multiples()` its static twin, `picture_of(choice)` what both of them are made from.
 """

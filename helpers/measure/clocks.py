@@ -1,7 +1,7 @@
 """Four wrong clocks and the right one: what a kernel's speed seems to be if it is timed as beginners time it.
 
 `python -m helpers.measure record --suite clocks`, on a GPU, times the same launches both ways and keeps the numbers, so
-that notebook 12 can ask for them before it shows them.
+that notebook 14 can ask for them before it shows them.
 """
 
 from __future__ import annotations

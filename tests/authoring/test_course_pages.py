@@ -149,8 +149,8 @@ def test_a_route_through_a_step_without_minutes_or_a_notebook_that_is_not_there_
     folder = written(tmp_path)
     with pytest.raises(ValueError, match=r"00_start\.ipynb: step 3 of a route has no note for the speaker"):
         steps.stop_minutes(Stop("00", (1, 3), ""), COURSE, folder)
-    with pytest.raises(BrokenPlan, match="no notebook 07"):
-        steps.stop_minutes(Stop("07", (1,), ""), COURSE, folder)
+    with pytest.raises(BrokenPlan, match="no notebook 08"):
+        steps.stop_minutes(Stop("08", (1,), ""), COURSE, folder)
     with pytest.raises(ValueError, match=r"02_threads\.ipynb is not in .*, but a route of the plan leads through it"):
         steps.stop_minutes(Stop("02", (1,), ""), COURSE, folder)
 

@@ -38,7 +38,7 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path):
 
 def test_the_page_shows_each_setting_beside_its_caption(tmp_path, monkeypatch):
     monkeypatch.setattr(theme.Figure, "png", lambda drawn: b"\x89PNG")  # drawing all of them takes a while
-    chosen = [picture for picture in PICTURES if picture.name in ("05-scheduler", "09-pipeline", "diff")]
+    chosen = [picture for picture in PICTURES if picture.name in ("05-scheduler", "10-pipeline", "diff")]
     page = gallery.render(tmp_path, chosen).read_text()
     images = re.findall(r'<img src="([^"]+)"[^>]*alt="([^"]+)"', page)
     assert sorted(name for name, _ in images) == sorted(path.name for path in tmp_path.glob("*.png"))

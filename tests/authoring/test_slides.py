@@ -171,7 +171,7 @@ PICTURE = deck.Slide(1, "A title", "<p>Words.</p>", "picture", (SHOWN,))
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["04_shared_memory", "09_double_buffering"])
+@pytest.mark.parametrize("name", ["04_shared_memory", "10_double_buffering"])
 def test_every_slide_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, name):
     path = plan.FOLDER / f"{name}.ipynb"
     write([path], tmp_path)

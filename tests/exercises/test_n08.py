@@ -3,7 +3,7 @@
 from helpers.exercises import n08
 
 
-def test_a_request_of_float4_takes_sixteen_sectors_and_every_other_option_is_explained():
-    prediction = n08.predict_sectors()
-    assert prediction.answer == 16
-    assert set(prediction.reasons) == {4, 8, 16, 64}
+def test_a_store_to_the_transposed_tile_takes_eight_wavefronts_and_every_other_option_is_explained():
+    prediction = n08.predict_store()
+    assert prediction.answer == 8
+    assert set(prediction.reasons) == {1, 4, 8, 32}

@@ -1,9 +1,9 @@
-"""The prediction of notebook 09: its answer comes from the model of a pipeline."""
+"""The prediction of notebook 09."""
 
 from helpers.exercises import n09
 
 
-def test_the_prediction_is_answered_by_the_pipeline_model():
-    prediction = n09.predict_idle()
-    assert prediction.answer == 240
-    assert len(prediction.reasons) == 4
+def test_a_request_of_float4_takes_sixteen_sectors_and_every_other_option_is_explained():
+    prediction = n09.predict_sectors()
+    assert prediction.answer == 16
+    assert set(prediction.reasons) == {4, 8, 16, 64}

@@ -1,28 +1,42 @@
-"""The questions of notebook 11: the legal share is counted, and a configuration is judged by rules and predictions."""
+"""The questions of notebook 11: answers come from recorded addresses; lane maps are compiled, run and counted."""
 
 import pytest
 
-from helpers.analysis import landscape
 from helpers.exercises import n11
 
+ZIGZAG = ("lane / 2 % LANES_Y", "lane / 2 / LANES_Y * 2 + lane % 2")
+OTHER_ZIGZAG = ("lane / 2 / LANES_X * 2 + lane % 2", "lane / 2 % LANES_X")
+ROW_BY_ROW = ("lane / LANES_X", "lane % LANES_X")
 
-def test_the_predicted_share_is_that_of_the_counted_space():
-    legal = sum(not one.broken for one in landscape.space()) / len(landscape.space())
-    assert legal < 0.1
-    assert n11.predict_legal().answer == "less than a tenth"
+
+def test_the_prediction_s_answer_is_counted_and_every_option_has_a_reason():
+    prediction = n11.predict_floats()
+    assert prediction.answer == 64 + 32
+    assert all(prediction.reasons.values())
+
+
+@pytest.mark.parametrize(("WM", "WN", "passed"), [(None, None, None), (64, 32, True), (32, 64, True), (16, 128, False)])
+def test_the_square_like_warp_tiles_need_the_fewest_floats(WM, WN, passed):
+    assert n11.check_floats(WM, WN).passed is passed
+
+
+@pytest.mark.parametrize(("WM", "WN", "told"), [(64, 64, "32 lanes"), (12, 8, "whole patches"), (True, 8, "WM = True")])
+def test_a_warp_tile_that_cannot_be_is_refused_in_a_sentence(WM, WN, told):
+    verdict = n11.check_floats(WM, WN)
+    assert verdict.passed is False
+    assert told in verdict.sentence
+
+
+@pytest.mark.parametrize(("formulas", "passed"), [(ZIGZAG, True), (OTHER_ZIGZAG, True), (ROW_BY_ROW, None)])
+def test_a_lane_map_passes_if_both_loads_are_merged(formulas, passed):
+    assert n11.check_lane_map(*formulas).passed is passed
 
 
 @pytest.mark.parametrize(
-    ("changed", "passed", "told"),
-    [
-        ({}, None, "32, the lanes of a warp"),
-        ({"WN": 32}, False, "25% of the warps are wanted"),
-        ({"WN": 32, "BLOCKS": 2}, True, "25.0% of the warps"),
-        ({"WM": 48}, False, "multiple of WM"),
-        ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
-    ],
+    ("formulas", "told"),
+    [(("0", "lane % LANES_X"), "by nobody"), (("lan / 4", "lane % 4"), "undefined"), ((1, 2), "as text")],
 )
-def test_a_configuration_is_answered_with_its_broken_rule_or_its_prediction(changed, passed, told):
-    verdict = n11.check_configuration(**{**n11.START, **changed})
-    assert verdict.passed is passed
+def test_a_lane_map_that_does_not_work_is_answered_with_the_reason(formulas, told):
+    verdict = n11.check_lane_map(*formulas)
+    assert verdict.passed is False
     assert told in verdict.sentence

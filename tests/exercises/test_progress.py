@@ -5,7 +5,7 @@ import json
 import pytest
 
 from helpers import exercises, plan
-from helpers.exercises import n12
+from helpers.exercises import n14
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.progress import Row, progress_map
 
@@ -102,11 +102,11 @@ def test_the_courses_map_has_every_exercise(file):
 
 
 def test_a_question_is_remembered_by_its_name_once_it_is_answered(file):
-    assert n12.check_full(None).passed is None
+    assert n14.check_full(None).passed is None
     assert progress.states() == {}
-    n12.check_full(3)
+    n14.check_full(3)
     assert progress.states() == {"block_for_every_sm": "tried"}
-    assert n12.check_full(n12.smallest_full()).passed
+    assert n14.check_full(n14.smallest_full()).passed
     assert progress.states() == {"block_for_every_sm": "solved"}
 
 

@@ -1,11 +1,11 @@
-"""The recorded speeds of notebook 11's template: of the solution as it is shown, at all settings, each verified."""
+"""The recorded speeds of notebook 13's template: of the solution as it is shown, at all settings, each verified."""
 
 import pytest
 
 from helpers import devices
 from helpers.exercises import settings
 from helpers.exercises.framework import rungs
-from helpers.exercises.n11 import TUNABLE
+from helpers.exercises.n13 import TUNABLE
 from helpers.measure import recordings
 from helpers.measure.problem import tolerance
 

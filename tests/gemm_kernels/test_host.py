@@ -69,7 +69,7 @@ def test_the_python_program_says_that_a_wrong_kernel_is_wrong(cupy_of_the_course
 
 
 def test_notebook_12_gives_the_compiler_s_line_as_the_program_does():
-    (line,) = (text for text in sources("12", "markdown") if "nvcc -std" in text)
+    (line,) = (text for text in sources("14", "markdown") if "nvcc -std" in text)
     block = next(part for part in line.split("```") if "nvcc -std" in part)
     head = course.program("multiply.cu").source.split("#include")[0]
     words = [word for word in block.split() if word not in ("./multiply", "4096")]

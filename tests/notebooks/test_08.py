@@ -1,83 +1,93 @@
-"""Notebook 08: what its prose says of float4 is what the counters, the recordings and the alignment say."""
-
-import re
+"""Notebook 08: what its prose says of paddings and swizzles is what the banks do and what was recorded."""
 
 import pytest
 
-from helpers import course, exercises
-from helpers.analysis.vector_width import WIDTHS, Copy, way_of
-from tests.notebooks.support import answered, counters, gain, linked_terms, said
+from gemm_kernels import launch_of
+from helpers import course, exercises, run
+from helpers.analysis.tile_store import Tile, tile_access
+from helpers.simulator import Misaligned
+from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
 
-GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
-        for (; k < K; k += 4) {
-            const float4 v = *reinterpret_cast<const float4 *>(&a[k]);
-            acc += v.x * B[k * N + col] + v.y * B[(k + 1) * N + col];
-            acc += v.z * B[(k + 2) * N + col] + v.w * B[(k + 3) * N + col];
-        }
-    for (; k < K; ++k) acc += a[k] * B[k * N + col];'''
-VECTOR_STORE = """    if (N % 4 == 0) {
-        float4 old = {};
-        if (beta != 0.0f) old = *reinterpret_cast<float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = {alpha * acc[0] + beta * old.x, alpha * acc[1] + beta * old.y,
-                                          alpha * acc[2] + beta * old.z, alpha * acc[3] + beta * old.w};
-    } else
-    for (int x = 0;"""
+FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"vector load", "aligned"}
+    terms = {"wavefront", "banks", "bank conflict", "broadcast", "padding", "swizzle", "exclusive or"}
     assert terms <= linked_terms("08")
+
+
+def test_the_banks_of_the_tables_by_hand_are_those_of_their_words():
+    eight = r" \| (\d+)" * 8
+    for table, words in (("row\\]\\[k", lambda row, k: 4 * row + k), ("k\\]\\[row", lambda row, k: 8 * k + row)):
+        found = said("08", rf"`As\[{table}\]`: word{eight}")
+        assert found == tuple(words(*divmod(lane, 4)) for lane in range(8))
+        assert said("08", rf"`As\[{table}\]`: word{eight} \| \| bank{eight}")[8:] == tuple(one % 8 for one in found)
+
+
+def test_two_floats_of_padding_and_the_exclusive_or_spread_eight_lanes_over_eight_banks():
+    stored = [divmod(lane, 4) for lane in range(8)]
+    two = r"(\d+), (\d+), (\d+) and (\d+)"
+    assert said("08", rf"Lanes 0 to 3 store words {two}") == tuple(10 * k for k in range(4))
+    assert said("08", rf"Lanes 4 to 7 store words {two}") == tuple(10 * k + 1 for k in range(4))
+    assert {(10 * k + row) % 8 for row, k in stored} == {row ^ 2 * k for row, k in stored} == set(range(8))
+    assert (9 * 1 + 0) % 8 == (9 * 0 + 1) % 8 == 1  # rows of 9: lanes 1 and 4
+
+
+def test_the_first_banks_of_eight_neighbours_and_of_two_groups_are_as_the_table_says():
+    row = r"[^|]*\| (\d+) \| (\d+) \| (\d+) \| (\d+) \| … \| (\d+)"
+    threads = (0, 1, 2, 3, 7)
+    assert said("08", rf"first bank of its first four {row}") == tuple(8 * x % 32 for x in threads)
+    assert said("08", rf"first bank of its left four {row}") == tuple(4 * x % 32 for x in threads)
+
+
+def test_transposed_the_loads_stay_wide_without_unrolling():
+    def requests(name):
+        source = exercises.get(name).solved.replace("for (int k = 0;", "\n#pragma unroll 1\nfor (int k = 0;")
+        recording = run.record(launch_of(course.kernel(name), 64, 64, 64).with_source(source))
+        return recording.total("requests", "shared", "ld") / (recording.counters[FFMA] / 32)
+
+    assert requests("turned") == 0.125 < requests("patch")
 
 
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
-        ("aligned_rows", re.compile(r'my_loop = """.*?\n    }', re.DOTALL), GUARDED_LOOP),
-        ("vector_store", re.compile(r"    for \(int x = 0;"), VECTOR_STORE),
+        ("padding", "PAD = 0", "PAD = 4"),
+        ("transpose_tile", 'declaration = "tile[T][T]"', 'declaration = "tile[T][T + 1]"'),
+        ("swizzle", 'place_of_row = "row"', 'place_of_row = "row ^ (4 * k)"'),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
     assert answered("08", f"{name}.check", before, after).passed
 
 
-def test_float4_pays_at_every_aligned_size_and_less_or_not_beside_it():
-    for aligned, beside in ((1024, 1023), (2048, 2049), (4096, 4095)):
-        assert gain("vectorized", "interleaved", aligned) > max(0, gain("vectorized", "interleaved", beside))
+def test_transposing_loses_at_most_sizes_and_the_swizzle_is_ahead_of_padding_at_all():
+    assert sum(gain("transposed", "block_tile_2d", size) < 0 for size in SIZES) > len(SIZES) / 2
+    assert all(gain("swizzled", "padded", size) > 0 for size in SIZES)
+    instructions = {name: counters(name)["smsp__inst_executed.sum"] for name in ("padded", "swizzled")}
+    assert 1 < instructions["swizzled"] / instructions["padded"] < 1.1
 
 
-def test_only_sectors_of_c_fall():
-    before, after = counters("interleaved"), counters("vectorized")
-    requests, sectors = (f"l1tex__t_{what}_pipe_lsu_mem_global_op_st.sum" for what in ("requests", "sectors"))
-    assert before[requests] == 4 * after[requests] and before[sectors] == 4 * after[sectors]
+def test_padding_wins_most_where_matrices_are_large():
+    gains = [gain("padded", "transposed", size) for size in SIZES]
+    assert min(gains[3:]) > max(gains[:3])
 
 
-def test_float4_and_float2_are_refused_where_the_answers_say():
-    four, two = WIDTHS[3], WIDTHS[2]
-    for stride in (128, 129, 130, 132):
-        refused = {row: bool(way_of(four, Copy(stride, row)).refused) for row in (1, 2)}
-        assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
-        assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)
+def test_the_answers_of_the_bank_board_s_questions_are_right():
+    free = [pad for pad in range(9) if tile_access(Tile(32, pad, down=32)).wavefronts == 1]
+    assert tuple(free) == said("08", r"The odd ones: (\d), (\d), (\d) and (\d)")
+    free = [pad for pad in range(9) if tile_access(Tile(32, pad, down=8)).wavefronts == 1]
+    assert free == [4]
+    fewest, refused = [], []
+    for pad in range(9):
+        try:
+            fewest.append(tile_access(Tile(32, pad, down=8, bits=128)).wavefronts)
+        except Misaligned:
+            refused.append(pad)
+    assert min(fewest) == 4 and refused == [pad for pad in range(9) if pad % 4]
 
 
-def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them():
-    (columns,) = said("08", r"whose rows have (\d+) floats")
-    groups, tail = said("08", r"(\w+) groups and a tail of (\w+):")
-    assert divmod(columns, 4) == (groups, tail)
-    assert said("08", r"(\d+) instructions instead of (\d+)") == (groups + tail, columns)
-    assert said("08", r"It begins at float (\d+), which is byte (\d+)") == (columns, 4 * columns)
-    assert 4 * columns % 16 != 0
-
-
-def test_the_blanks_cell_takes_its_solution_which_gains_what_the_prose_says():
-    wide = exercises.get("wide")
-    assert wide.check(wide.solved).passed
-    (least,) = said("08", r"gains more than (\d+) per cent")
-    for size in (1024, 2048, 4096):
-        assert 100 * (course.speed("wide", size).gflops / course.speed("patch", size).gflops - 1) > least
-
-
-def test_the_two_changes_of_the_kernel_in_ptx_gain_together_where_rows_are_aligned_and_move_no_counter_of_traffic():
-    assert all(gain("vectorized_ptx", "vectorized", size) > 0 for size in (1024, 2048, 4096))
-    before, after = counters("vectorized"), counters("vectorized_ptx")
-    traffic = [name for name in before if "requests" in name or "sectors" in name or "wavefronts" in name]
-    assert traffic and all(before[name] == after[name] for name in traffic)
+def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
+    (least,) = said("08", r"(\d): the two columns")
+    found = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
+    assert found[least] == 1 and min(found[:least]) > 1

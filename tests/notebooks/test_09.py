@@ -1,138 +1,83 @@
-"""Notebook 09: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
+"""Notebook 09: what its prose says of float4 is what the counters, the recordings and the alignment say."""
 
-from dataclasses import replace
+import re
 
-import numpy as np
 import pytest
 
-from gemm_kernels import get
-from helpers import course, exercises, run
-from helpers.measure import recordings
-from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
-from helpers.occupancy import occupancy
-from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, said
-from tests.simulator.sass_goldens import goldens
+from helpers import course, exercises
+from helpers.analysis.vector_width import WIDTHS, Copy, way_of
+from tests.notebooks.support import answered, counters, gain, linked_terms, said
+
+GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
+        for (; k < K; k += 4) {
+            const float4 v = *reinterpret_cast<const float4 *>(&a[k]);
+            acc += v.x * B[k * N + col] + v.y * B[(k + 1) * N + col];
+            acc += v.z * B[(k + 2) * N + col] + v.w * B[(k + 3) * N + col];
+        }
+    for (; k < K; ++k) acc += a[k] * B[k * N + col];'''
+VECTOR_STORE = """    if (N % 4 == 0) {
+        float4 old = {};
+        if (beta != 0.0f) old = *reinterpret_cast<float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = {alpha * acc[0] + beta * old.x, alpha * acc[1] + beta * old.y,
+                                          alpha * acc[2] + beta * old.z, alpha * acc[3] + beta * old.w};
+    } else
+    for (int x = 0;"""
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"latency", "double buffering", "stages", "asynchronous copy", "spills"}
+    terms = {"vector load", "aligned"}
     assert terms <= linked_terms("09")
 
 
-def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
-    shapes = [*SIZES, 128, 2049, 4095, (4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
-    gains = {shape: gain("double_buffered", "vectorized", *np.atleast_1d(shape).tolist()) for shape in shapes}
-    assert min(gains.values()) > 0 and min(gains, key=gains.get) == (4096, 4096, 128)
-    grids = {size: np.prod(get("vectorized").grid(size, size)) for size in SIZES}
-    alone = [size for size in SIZES if grids[size] < H200.sms]
-    assert alone == [256, 512, 1024]
-    assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("aligned_rows", re.compile(r'my_loop = """.*?\n    }', re.DOTALL), GUARDED_LOOP),
+        ("vector_store", re.compile(r"    for \(int x = 0;"), VECTOR_STORE),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(name, before, after):
+    assert answered("09", f"{name}.check", before, after).passed
 
 
-def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
-    size, other = said("09", r"At (\d+) it gains about three quarters of what it gains at (\d+)")
-    left = np.prod(get("vectorized").grid(size, size)) - 2 * H200.sms
-    assert 0 < left < H200.sms / 4
-    here, there = (gain("double_buffered", "vectorized", size) for size in (size, other))
-    assert 0.7 < here / there < 0.8
+def test_float4_pays_at_every_aligned_size_and_less_or_not_beside_it():
+    for aligned, beside in ((1024, 1023), (2048, 2049), (4096, 4095)):
+        assert gain("vectorized", "interleaved", aligned) > max(0, gain("vectorized", "interleaved", beside))
 
 
-def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
-    large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
-    assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
-    assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
+def test_only_sectors_of_c_fall():
+    before, after = counters("interleaved"), counters("vectorized")
+    requests, sectors = (f"l1tex__t_{what}_pipe_lsu_mem_global_op_st.sum" for what in ("requests", "sectors"))
+    assert before[requests] == 4 * after[requests] and before[sectors] == 4 * after[sectors]
 
 
-def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
-    double = get("double_buffered")
-    side, depth, unused = said("09", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
-    assert [double.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
-    floats, one, two = said("09", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
-    assert floats == depth * (side + unused + side) and (one, two) == (4 * floats, 8 * floats)
-    assert run.compiled(double).shared_bytes == two
+def test_float4_and_float2_are_refused_where_the_answers_say():
+    four, two = WIDTHS[3], WIDTHS[2]
+    for stride in (128, 129, 130, 132):
+        refused = {row: bool(way_of(four, Copy(stride, row)).refused) for row in (1, 2)}
+        assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
+        assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)
 
 
-def test_four_stages_are_the_fewest_with_which_the_warp_of_the_folded_question_never_waits():
-    copy, multiply, latency = said(
-        "09", r"issues copies for (\d+) cycles and multiplies for (\d+); the latency is (\d+)"
-    )
-    (fewest,) = said("09", r"so that it never waits\?</summary>(\w+)\.")
-    work = Pipeline(Work(copy=copy, store=0, multiply=multiply), latency=latency)
-    assert steady_state(replace(work, stages=fewest)).idle == 0 < steady_state(replace(work, stages=fewest - 1)).idle
+def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them():
+    (columns,) = said("09", r"whose rows have (\d+) floats")
+    groups, tail = said("09", r"(\w+) groups and a tail of (\w+):")
+    assert divmod(columns, 4) == (groups, tail)
+    assert said("09", r"(\d+) instructions instead of (\d+)") == (groups + tail, columns)
+    assert said("09", r"It begins at float (\d+), which is byte (\d+)") == (columns, 4 * columns)
+    assert 4 * columns % 16 != 0
 
 
-def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
-    double = get("double_buffered")
-    one, two = (
-        {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
-        for blocks in (1, 2)
-    )
-    assert double.params["BLOCKS"] == 2 and one[4096] < 0.98 * two[4096] and one[1024] > 1.02 * two[1024]
-    assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
-
-
-def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
-    registers = said("09", r"is (\d+) for two blocks, (\d+) for three and (\d+) for four")
-    assert registers == tuple(H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4))
-    assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
-
-
-def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_several_times_the_requests():
-    before, after = counters("ping_pong"), counters("async_copy")
-    moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
-    assert after[moved.format("sectors")] == before[moved.format("sectors")]
-    assert after[moved.format("requests")] > 2 * before[moved.format("requests")]
-    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "makes no store to shared memory"
-    more = after["smsp__inst_executed.sum"] / before["smsp__inst_executed.sum"] - 1
-    assert 0 < more < 1 / (1 + gain("async_copy", "ping_pong", 4096)) - 1, "They explain a part of the lost cycles."
-
-
-def test_the_timelines_of_four_tiles_are_as_long_as_they_say():
-    load, multiply = said("09", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)")
-    two, one = said("09", r"(\d+) units instead of (\d+)\.")
-    assert (one, two) == tuple(ByHand(4, load, multiply, buffers).end for buffers in (1, 2))
-    (longer,) = said("09", r"multiplying takes (\d) units instead of 3")
-    told = said("09", r"(\d+) units with one buffer, and (\d+) with two")
-    assert told == tuple(ByHand(4, load, longer, buffers).end for buffers in (1, 2))
-
-
-@pytest.mark.parametrize("name", ["next_tile", "three_stages"])
-def test_the_cell_of_a_blank_takes_its_solution(name):
-    blank = exercises.get(name)
-    assert blank.check(blank.solved).passed
-
-
-def test_ping_pong_gains_as_much_as_the_prose_says_at_the_squares_from_256_on():
-    low, high = said("09", r"gains (\d+) to (\d+) per cent at the squares from 256 on")
-    gains = [round(100 * gain("ping_pong", "double_buffered", size)) for size in SIZES]
-    assert (min(gains), max(gains)) == (low, high)
-
-
-def test_copies_write_to_shared_memory_and_take_more_wavefronts_than_stores_as_nsight_compute_counts_them():
-    name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-    simulated = {
-        kernel: run.record_whole(get(kernel).launch(256, 256, 256)).counters for kernel in ("ping_pong", "async_copy")
-    }
-    for kernel, found in simulated.items():
-        recorded = goldens()[f"{kernel} 256x256x256"]["counters"]
-        assert all(found[name.format(way)] == recorded[name.format(way)] for way in ("ld", "st", "ldgsts"))
-    assert simulated["ping_pong"][name.format("st")] < simulated["async_copy"][name.format("ldgsts")]
-    copies = simulated["async_copy"]["smsp__sass_inst_executed_op_ldgsts.sum"]
-    half = copies / 2  # of A, the others of B
-    assert simulated["async_copy"][name.format("ldgsts")] == 4 * half + half  # "each copy of A takes four wavefronts"
-
-
-def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
-    gained, lost = said("09", r"gains about (\d+) per cent, and three stages \*lose\* about (\d+) per cent")
+def test_the_blanks_cell_takes_its_solution_which_gains_what_the_prose_says():
+    wide = exercises.get("wide")
+    assert wide.check(wide.solved).passed
+    (least,) = said("09", r"gains more than (\d+) per cent")
     for size in (1024, 2048, 4096):
-        tiled, two, three = (course.speed(name, size).gflops for name in ("tiled", "next_tile", "three_stages"))
-        assert two / tiled - 1 == pytest.approx(gained / 100, abs=0.01)
-        assert 1 - three / tiled == pytest.approx(lost / 100, abs=0.015)
+        assert 100 * (course.speed("wide", size).gflops / course.speed("patch", size).gflops - 1) > least
 
 
-def test_eight_blocks_of_each_plain_kernel_are_on_an_sm():
-    for name in ("tiled", "next_tile", "three_stages"):
-        kernel = course.kernel(name)
-        taken = run.compiled(kernel, H200.arch)
-        blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
-        assert (blocks, blocks * kernel.threads // 32) == (8, 64)
+def test_the_two_changes_of_the_kernel_in_ptx_gain_together_where_rows_are_aligned_and_move_no_counter_of_traffic():
+    assert all(gain("vectorized_ptx", "vectorized", size) > 0 for size in (1024, 2048, 4096))
+    before, after = counters("vectorized"), counters("vectorized_ptx")
+    traffic = [name for name in before if "requests" in name or "sectors" in name or "wavefronts" in name]
+    assert traffic and all(before[name] == after[name] for name in traffic)

@@ -1,143 +1,138 @@
-"""Notebook 10: what its prose says of lanes, wavefronts and speeds is what was counted and recorded."""
+"""Notebook 10: the numbers in its prose are those of the kernels, its claims those of recordings and counters."""
 
-import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import course
-from helpers.analysis.hierarchy import levels_of
-from helpers.exercises import n10
-from helpers.explore import hierarchy
-from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
-
-LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
-WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
-FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
-MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+from helpers import course, exercises, run
+from helpers.measure import recordings
+from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
+from helpers.occupancy import occupancy
+from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, said
+from tests.simulator.sass_goldens import goldens
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"warp tile", "lane map"}
+    terms = {"latency", "double buffering", "stages", "asynchronous copy", "spills"}
     assert terms <= linked_terms("10")
 
 
-@pytest.mark.parametrize(
-    ("call", "before", "after"),
-    [
-        ("n10.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
-    ],
-)
-def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
-    assert answered("10", call, before, after).passed
+def test_double_buffering_helps_most_where_a_block_is_alone_and_never_loses():
+    shapes = [*SIZES, 128, 2049, 4095, (4096, 4096, 128), (128, 4096, 4096), (8192, 1024, 4096)]
+    gains = {shape: gain("double_buffered", "vectorized", *np.atleast_1d(shape).tolist()) for shape in shapes}
+    assert min(gains.values()) > 0 and min(gains, key=gains.get) == (4096, 4096, 128)
+    grids = {size: np.prod(get("vectorized").grid(size, size)) for size in SIZES}
+    alone = [size for size in SIZES if grids[size] < H200.sms]
+    assert alone == [256, 512, 1024]
+    assert min(gains[size] for size in alone) > 2 * max(gains[size] for size in SIZES if size not in alone)
 
 
-@pytest.fixture(scope="module")
-def wavefronts():
-    """(lane map or kernel) -> wavefronts of a load of As and of Bs, counted in the machine code."""
-    tile = hierarchy.shown(n10.TILE)
-    kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
-    kernels["strip"] = hierarchy.shown(get("async_copy"))
-    return {name: tuple(levels_of(one).loads[0][tile].each for tile in ("As", "Bs")) for name, one in kernels.items()}
+def test_at_2049_a_few_blocks_are_left_over_and_double_buffering_gains_three_quarters_of_what_it_gains_at_1024():
+    size, other = said("10", r"At (\d+) it gains about three quarters of what it gains at (\d+)")
+    left = np.prod(get("vectorized").grid(size, size)) - 2 * H200.sms
+    assert 0 < left < H200.sms / 4
+    here, there = (gain("double_buffered", "vectorized", size) for size in (size, other))
+    assert 0.7 < here / there < 0.8
 
 
-def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
-    mean, *each = said("10", r"(\w+) on average: (\w+) for each load of A, (\w+) for each load of B")
-    assert wavefronts["strip"] == tuple(each) and sum(each) == 2 * mean
-    assert wavefronts["row by row"] == (2, 4) and wavefronts["column by column"] == (4, 2)
-    assert wavefronts[ZIGZAG] == (2, 2)
+def test_asynchronous_copies_lose_to_ping_pong_where_the_prose_says_so_and_win_where_rows_are_not_aligned():
+    large = [(2048,), (4096,), (8192,), (8192, 1024, 4096), (4096, 4096, 128)]
+    assert sum(gain("async_copy", "ping_pong", *shape) < 0 for shape in large) > len(large) / 2
+    assert all(gain("async_copy", "ping_pong", size) > 0 for size in (2049, 4095))
 
 
-def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
-    rows = 8  # LANES_Y of the tile of the notebook
-    place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
-    assert len(set(place)) == 32 and place[5] == said("10", r"\*\((\d) and (\d)\.\)\*")
-    lane, in_row, same, in_column = said("10", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
-    assert lane == same and place[lane][0] == place[in_row][0] and place[lane][1] == place[in_column][1]
-    assert all(place[i][0] == place[i ^ 1][0] and place[i][1] == place[i ^ 2][1] for i in range(32))
+def test_the_bytes_of_both_buffers_are_those_that_the_compiler_counts():
+    double = get("double_buffered")
+    side, depth, unused = said("10", r"BM = BN = (\d+), BK = (\d+), and (\w+) unused floats")
+    assert [double.params[name] for name in ("BM", "BN", "BK")] == [side, side, depth]
+    floats, one, two = said("10", r"together (\d+) floats, (\d+) bytes\. Two buffers take (\d+) bytes")
+    assert floats == depth * (side + unused + side) and (one, two) == (4 * floats, 8 * floats)
+    assert run.compiled(double).shared_bytes == two
 
 
-def test_the_other_lane_map_that_the_notebook_gives_away_passes():
-    assert n10.TILE.params["WM"] // n10.TILE.params["TM"] == 8
-    told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("10"))
-    assert told and n10.check_lane_map(*told.groups()).passed
-
-
-def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain_a_few_per_cent():
-    for size in (256, 512, 1024, 2048, 4096, 8192):
-        won = gain("warptiled", "async_copy", size)
-        few = np.prod(get("warptiled").grid(size, size)) < 0.9 * H200.sms
-        assert won < -0.3 if few else 0 < won < 0.06, (size, won)
-    assert counters("warptiled")[WAVES.format("ld")] * 2 == counters("async_copy")[WAVES.format("ld")]
-
-
-def test_loads_from_shared_memory_need_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
-    share = {}
-    for name in ("block_tile_2d", "padded", "interleaved", "async_copy", "warptiled"):
-        share[name] = counters(name)[WAVES.format("ld")] / (counters(name)[FMAS] / 32 / 4)
-    assert min(share["block_tile_2d"], share["padded"]) > 1 > max(share["async_copy"], share["warptiled"])
-    assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
-
-
-def test_serpentine_moves_what_warptiled_moves_and_is_faster():
-    one, other = counters("serpentine"), counters("warptiled")
-    names = (
-        LOADS,
-        *(WAVES.format(op) for op in ("ld", "st")),
-        *(MOVED.format(what) for what in ("requests", "sectors")),
+def test_four_stages_are_the_fewest_with_which_the_warp_of_the_folded_question_never_waits():
+    copy, multiply, latency = said(
+        "10", r"issues copies for (\d+) cycles and multiplies for (\d+); the latency is (\d+)"
     )
-    assert all(one[name] == other[name] for name in names)
-    assert gain("serpentine", "warptiled", 4096) > 0.01
+    (fewest,) = said("10", r"so that it never waits\?</summary>(\w+)\.")
+    work = Pipeline(Work(copy=copy, store=0, multiply=multiply), latency=latency)
+    assert steady_state(replace(work, stages=fewest)).idle == 0 < steady_state(replace(work, stages=fewest - 1)).idle
 
 
-def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for_an_fma():
-    sides = said("10", r"\((\d+) \+ (\d+)\) / \(64 · 64\) for the warp; \((\d+) \+ (\d+)\) / \(16 · 8\) for the thread")
-    p = get("warptiled").params
-    thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
-    assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp
+def test_the_block_that_is_lost_for_lack_of_registers_costs_at_4096_and_not_at_1024():
+    double = get("double_buffered")
+    one, two = (
+        {size: recordings.gflops(double.replace(BLOCKS=blocks), size, size, size).gflops for size in (1024, 4096)}
+        for blocks in (1, 2)
+    )
+    assert double.params["BLOCKS"] == 2 and one[4096] < 0.98 * two[4096] and one[1024] > 1.02 * two[1024]
+    assert np.prod(double.grid(1024, 1024)) == 64 < H200.sms == 132
 
 
-def test_the_asynchronous_copies_are_in_no_counter_that_was_recorded():
-    assert all(counters(name)[WAVES.format("st")] == 0 for name in ("async_copy", "warptiled"))
+def test_the_registers_for_two_three_and_four_blocks_are_what_the_prose_says():
+    registers = said("10", r"is (\d+) for two blocks, (\d+) for three and (\d+) for four")
+    assert registers == tuple(H200.registers_per_sm // (256 * blocks) for blocks in (2, 3, 4))
+    assert 85 // 8 * 8 == 80 and H200.register_allocation_unit == 256
 
 
-def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
-    rows = re.findall(r"\| (\d) × (\d) \| (\d+) × (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", prose("10"))
-    assert len(rows) == 3
-    for down, across, *told in (tuple(map(int, row)) for row in rows):
-        height, width = 2 * down, 2 * across
-        assert down * across == 8 and told == [height, width, height, width, height + width, height * width]
-    before, after = (int(row[6]) for row in rows[:2])
-    assert before - after == before / 3
+def test_asynchronous_copies_move_the_same_bytes_by_more_instructions_and_several_times_the_requests():
+    before, after = counters("ping_pong"), counters("async_copy")
+    moved = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
+    assert after[moved.format("sectors")] == before[moved.format("sectors")]
+    assert after[moved.format("requests")] > 2 * before[moved.format("requests")]
+    assert after["smsp__sass_inst_executed_op_shared_st.sum"] == 0  # "makes no store to shared memory"
+    more = after["smsp__inst_executed.sum"] / before["smsp__inst_executed.sum"] - 1
+    assert 0 < more < 1 / (1 + gain("async_copy", "ping_pong", 4096)) - 1, "They explain a part of the lost cycles."
 
 
-def test_lane_6_of_warp_3_by_hand_begins_where_the_two_numberings_say():
-    lane, warp = said("10", r"patch of lane (\d) of warp (\d) begin")
-    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
-    assert row == said("10", r"row \d \+ \d = (\d+), column \d \+ \d = (\d+)")
-    lane, warp = said("10", r"lane (\d) of warp (\d)\? \*\(Row")
-    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
-    assert row == said("10", r"\*\(Row (\d+), column (\d+)\.\)\*")
+def test_the_timelines_of_four_tiles_are_as_long_as_they_say():
+    load, multiply = said("10", r"Loading a tile takes (\d) units of time, multiplying it takes (\d)")
+    two, one = said("10", r"(\d+) units instead of (\d+)\.")
+    assert (one, two) == tuple(ByHand(4, load, multiply, buffers).end for buffers in (1, 2))
+    (longer,) = said("10", r"multiplying takes (\d) units instead of 3")
+    told = said("10", r"(\d+) units with one buffer, and (\d+) with two")
+    assert told == tuple(ByHand(4, load, longer, buffers).end for buffers in (1, 2))
 
 
-def test_the_learner_s_kernel_has_wavefronts_row_by_row():
-    loads = levels_of(hierarchy.shown(course.kernel("warp_tile"))).loads[0]
-    assert (loads["As"].each, loads["Bs"].each) == (2, 4)
+@pytest.mark.parametrize("name", ["next_tile", "three_stages"])
+def test_the_cell_of_a_blank_takes_its_solution(name):
+    blank = exercises.get(name)
+    assert blank.check(blank.solved).passed
 
 
-def test_the_two_loads_of_the_learner_s_kernel_take_six_wavefronts_as_the_folded_question_says():
-    (told,) = said("10", r"two loads take together at each k\?</summary>(\w+)\.")
-    mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
-    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6
+def test_ping_pong_gains_as_much_as_the_prose_says_at_the_squares_from_256_on():
+    low, high = said("10", r"gains (\d+) to (\d+) per cent at the squares from 256 on")
+    gains = [round(100 * gain("ping_pong", "double_buffered", size)) for size in SIZES]
+    assert (min(gains), max(gains)) == (low, high)
 
 
-def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them():
-    (told,) = (block for block in re.findall(r"```(.*?)```", prose("10")) if "zigzag" in block)
-    digits = [int(one) for one in re.findall(r"\d", told)]
-    maps = [digits[4 * n : 4 * n + 4] + digits[12 + 4 * n : 16 + 4 * n] for n in range(3)]
-    lane = np.arange(8)
-    places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
-    for (row, column), drawn in zip(places, maps, strict=True):
-        assert [drawn.index(number) for number in lane] == (4 * row + column).tolist()
+def test_copies_write_to_shared_memory_and_take_more_wavefronts_than_stores_as_nsight_compute_counts_them():
+    name = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+    simulated = {
+        kernel: run.record_whole(get(kernel).launch(256, 256, 256)).counters for kernel in ("ping_pong", "async_copy")
+    }
+    for kernel, found in simulated.items():
+        recorded = goldens()[f"{kernel} 256x256x256"]["counters"]
+        assert all(found[name.format(way)] == recorded[name.format(way)] for way in ("ld", "st", "ldgsts"))
+    assert simulated["ping_pong"][name.format("st")] < simulated["async_copy"][name.format("ldgsts")]
+    copies = simulated["async_copy"]["smsp__sass_inst_executed_op_ldgsts.sum"]
+    half = copies / 2  # of A, the others of B
+    assert simulated["async_copy"][name.format("ldgsts")] == 4 * half + half  # "each copy of A takes four wavefronts"
+
+
+def test_the_second_buffer_of_the_plain_kernel_gains_little_and_three_stages_lose_as_the_prose_says():
+    gained, lost = said("10", r"gains about (\d+) per cent, and three stages \*lose\* about (\d+) per cent")
+    for size in (1024, 2048, 4096):
+        tiled, two, three = (course.speed(name, size).gflops for name in ("tiled", "next_tile", "three_stages"))
+        assert two / tiled - 1 == pytest.approx(gained / 100, abs=0.01)
+        assert 1 - three / tiled == pytest.approx(lost / 100, abs=0.015)
+
+
+def test_eight_blocks_of_each_plain_kernel_are_on_an_sm():
+    for name in ("tiled", "next_tile", "three_stages"):
+        kernel = course.kernel(name)
+        taken = run.compiled(kernel, H200.arch)
+        blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
+        assert (blocks, blocks * kernel.threads // 32) == (8, 64)

@@ -1,223 +1,143 @@
-"""Notebook 11: what its prose says of the space, of predictors and of the search is counted and recorded."""
+"""Notebook 11: what its prose says of lanes, wavefronts and speeds is what was counted and recorded."""
 
-import html
-import random
 import re
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers.analysis import landscape
-from helpers.analysis.block_shapes import rank_correlation
+from helpers import course
+from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n11
-from helpers.measure.tuning import busy, space, suits
-from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds
+from helpers.explore import hierarchy
+from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
+
+LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
+WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
-    terms = {"autotuning", "configuration", "rank correlation"}
+    terms = {"warp tile", "lane map"}
     assert terms <= linked_terms("11")
 
 
 @pytest.mark.parametrize(
     ("call", "before", "after"),
     [
-        ("legal_tiles.check", "my_answer = None", "my_answer = 12"),
-        ("rounds_of_blocks.check", "my_answer = None", "my_answer = 4"),
-        ("small_matrix.check", "BM=128, BN=128, BK=8, TM=8, TN=8", "BM=32, BN=32, BK=8, TM=4, TN=4"),
-        ("check_configuration", '"WM": 64, "WN": 64, "TM": 8, "TN": 8}', '"WM": 32, "WN": 32, "TM": 8, "TN": 4}'),
+        ("n11.check_floats", "WM, WN = None, None", "WM, WN = 32, 64"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
     assert answered("11", call, before, after).passed
 
 
-def test_the_parameters_are_as_many_as_the_prose_says():
-    (nine,) = said("11", r"our kernel has (\w+) parameters")
-    assert len(get("warptiled").params) == nine == said("10", r"A kernel has (\w+) parameters")[0]
-    assert {*get(landscape.KERNEL).params} - {*get("warptiled").params} == {"SLICES"}
-    fewest, most, several = said("11", r"Take (\w+) to (\w+) values for each of (\w+) parameters")
-    found = [len(values) for values in landscape.SPACE.values()]
-    assert len(found) == several and fewest <= min(found) <= max(found) <= most
-    assert all(value & (value - 1) == 0 for values in landscape.SPACE.values() for value in values)
-    assert get(landscape.KERNEL).params["SLICES"] == 1, "Here it is 1."
+@pytest.fixture(scope="module")
+def wavefronts():
+    """(lane map or kernel) -> wavefronts of a load of As and of Bs, counted in the machine code."""
+    tile = hierarchy.shown(n11.TILE)
+    kernels = {name: hierarchy.with_lane_map(tile, name) for name in LANE_MAPS}
+    kernels["strip"] = hierarchy.shown(get("async_copy"))
+    return {name: tuple(levels_of(one).loads[0][tile].each for tile in ("As", "Bs")) for name, one in kernels.items()}
 
 
-def test_most_combinations_fall_to_the_rule_of_the_32_lanes_and_less_than_a_tenth_is_legal():
-    broken = [one.broken for one in landscape.space()]
-    assert sum("the lanes of a warp" in rule for rule in broken) > len(broken) / 2
-    assert broken.count("") < len(broken) / 10
+def test_only_the_zigzag_has_two_wavefronts_for_both_loads(wavefronts):
+    mean, *each = said("11", r"(\w+) on average: (\w+) for each load of A, (\w+) for each load of B")
+    assert wavefronts["strip"] == tuple(each) and sum(each) == 2 * mean
+    assert wavefronts["row by row"] == (2, 4) and wavefronts["column by column"] == (4, 2)
+    assert wavefronts[ZIGZAG] == (2, 2)
 
 
-def test_three_predictors_have_three_winners_and_the_one_with_the_fewest_reads_spills():
-    predicted = landscape.landscape_of(H200)
-    best = {by: predicted.best(by) for by in ("occupancy", "intensity", "floats_a_fma")}
-    assert len({tuple(one.params.values()) for one in best.values()}) == 3
-    assert best["floats_a_fma"].predicted.limiter == "spills"
-    assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
+def test_neighbours_in_the_zigzag_share_their_row_or_their_column():
+    rows = 8  # LANES_Y of the tile of the notebook
+    place = [(lane // 2 % rows, lane // 2 // rows * 2 + lane % 2) for lane in range(32)]
+    assert len(set(place)) == 32 and place[5] == said("11", r"\*\((\d) and (\d)\.\)\*")
+    lane, in_row, same, in_column = said("11", r"\*\((\d) and (\d) the row, (\d) and (\d) the column\.\)\*")
+    assert lane == same and place[lane][0] == place[in_row][0] and place[lane][1] == place[in_column][1]
+    assert all(place[i][0] == place[i ^ 1][0] and place[i][1] == place[i ^ 2][1] for i in range(32))
 
 
-def test_the_large_tile_is_as_bad_at_2304_as_the_speaker_says():
-    shares = {size: busy(128, 256, size, size, H200.sms) for size in (2048, 2304)}
-    assert shares[2304] < 0.65 and shares[2048] > 0.95
+def test_the_other_lane_map_that_the_notebook_gives_away_passes():
+    assert n11.TILE.params["WM"] // n11.TILE.params["TM"] == 8
+    told = re.search(r'lane_y = "([^"]+)" and lane_x = "([^"]+)"', prose("11"))
+    assert told and n11.check_lane_map(*told.groups()).passed
 
 
-def test_no_predictor_orders_every_size_and_at_4096_occupancy_orders_it_the_wrong_way_round():
-    agree = {by: [] for by in ("occupancy", "intensity", "floats_a_fma")}
-    for size in (256, 1024, 4096):
-        run = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
-        for by, found in agree.items():
-            sign = -1 if by == "floats_a_fma" else 1
-            found.append(rank_correlation([sign * one.value(by) for one in run], [one.gflops for one in run]))
-    assert all(min(found) < 0.3 for found in agree.values())
-    assert agree["occupancy"][-1] < -0.3
+def test_small_matrices_lose_where_blocks_are_fewer_than_sms_and_large_ones_gain_a_few_per_cent():
+    for size in (256, 512, 1024, 2048, 4096, 8192):
+        won = gain("warptiled", "async_copy", size)
+        few = np.prod(get("warptiled").grid(size, size)) < 0.9 * H200.sms
+        assert won < -0.3 if few else 0 < won < 0.06, (size, won)
+    assert counters("warptiled")[WAVES.format("ld")] * 2 == counters("async_copy")[WAVES.format("ld")]
 
 
-def test_all_that_was_measured_is_a_candidate_and_not_exactly_what_suits_today():
-    candidates = {tuple(one.items()): one for one in space(H200)}
-    differ = []
-    for size in (256, 1024, 4096):
-        run = {tuple(one.params.items()) for one in landscape.landscape_of(H200, size).legal if one.gflops}
-        assert run <= candidates.keys()
-        differ.append(run != {key for key, one in candidates.items() if suits(one, (size,) * 3, H200.sms)})
-    assert any(differ), "the prose says that *suits* was changed a little after the search"
+def test_loads_from_shared_memory_need_more_cycles_than_the_fmas_only_before_the_conflicts_are_gone():
+    share = {}
+    for name in ("block_tile_2d", "padded", "interleaved", "async_copy", "warptiled"):
+        share[name] = counters(name)[WAVES.format("ld")] / (counters(name)[FMAS] / 32 / 4)
+    assert min(share["block_tile_2d"], share["padded"]) > 1 > max(share["async_copy"], share["warptiled"])
+    assert gain("interleaved", "block_tile_2d", 4096) > 3 * gain("warptiled", "async_copy", 4096)
 
 
-def test_the_search_bought_next_to_nothing_at_large_squares_and_very_much_at_small_ones():
-    gains = {size: gain("autotuned", "rasterized", size) for size in (256, 512, 1024, 2048, 4096)}
-    assert all(abs(gains[size]) < 0.03 for size in (2048, 4096)) and all(gains[size] > 1 for size in (256, 512, 1024))
-
-
-def test_small_tiles_win_at_small_sizes_and_large_ones_at_large_sizes():
-    areas = []
-    for size in (128, 256, 512, 1024, 2048, 4096):
-        by_hand = {name: gflops for name, gflops in speeds(size).items() if not get(name).chosen_by_shape}
-        areas.append(int(np.prod(get(max(by_hand, key=by_hand.get)).tile)))
-    assert areas == sorted(areas) and areas[-1] > 4 * areas[0]
-
-
-def test_the_six_candidates_by_hand_are_those_of_the_check_and_their_numbers_are_right():
-    rows = re.findall(r"\| (\d) \|" + r" (\d+) × (\d+) \|" * 3 + r" (\d+) \|" * 4, prose("11"))
-    numbers = [tuple(map(int, row)) for row in rows]
-    assert len(numbers) == len(n11.BY_HAND) == 6
-    kept = []
-    for params, (number, BM, BN, WM, WN, TM, TN, warps, sums, tiles, places) in zip(n11.BY_HAND, numbers, strict=True):
-        assert params == {"BM": BM, "BN": BN, "WM": WM, "WN": WN, "TM": TM, "TN": TN}
-        assert warps == (BM // WM) * (BN // WN) and sums == TM * TN and 32 * sums == WM * WN
-        assert tiles == -(-n11.HAND_SIZE // BM) * -(-n11.HAND_SIZE // BN)
-        assert places % H200.sms == 0 and 0 <= places - tiles < H200.sms
-        kept += [number] if n11.keep(params, n11.HAND_SIZE, H200.sms) else []
-    assert tuple(kept) == said("11", r"Candidates (\d) and (\d)\. Candidate 1 fills")
-    assert said("11", r"Candidate 1 fills (\d+) %") == (round(100 * numbers[0][9] / numbers[0][10]),)
-
-
-@pytest.mark.parametrize(("name", "check"), [("keep", n11.check_keep), ("search", n11.check_search)])
-def test_the_solution_that_folds_out_passes_and_the_empty_body_is_no_wrong_answer(name, check):
-    (solution,) = re.findall(
-        rf'<pre><code class="{name}">(.*?)</code>', "\n".join(sources("11", "markdown")), re.DOTALL
+def test_serpentine_moves_what_warptiled_moves_and_is_faster():
+    one, other = counters("serpentine"), counters("warptiled")
+    names = (
+        LOADS,
+        *(WAVES.format(op) for op in ("ld", "st")),
+        *(MOVED.format(what) for what in ("requests", "sectors")),
     )
-    known = {}
-    exec(html.unescape(solution), known)
-    assert check(known[name]).passed
-    (starter,) = (source for source in sources("11", "code") if source.startswith(f"def {name}("))
-    empty = {"n11": n11}
-    exec(starter, empty)
-    assert check(empty[name]).passed is None
+    assert all(one[name] == other[name] for name in names)
+    assert gain("serpentine", "warptiled", 4096) > 0.01
 
 
-def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, turns=True):
-    """The rule with a slip in it."""
-    count = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
-    down, across = (-(-size // params[side]) if up else size // params[side] for side in ("BM", "BN"))
-    places = -(-down * across // sms) * sms if turns else sms
-    fits = warps[0] <= count <= warps[1] and params["TM"] * params["TN"] <= sums
-    return fits and down * across >= share * places
+def test_a_thread_of_the_largest_tile_reads_six_times_the_floats_of_its_warp_for_an_fma():
+    sides = said("11", r"\((\d+) \+ (\d+)\) / \(64 · 64\) for the warp; \((\d+) \+ (\d+)\) / \(16 · 8\) for the thread")
+    p = get("warptiled").params
+    thread, warp = ((p[a] + p[b]) / (p[a] * p[b]) for a, b in (("TM", "TN"), ("WM", "WN")))
+    assert (p["WM"], p["WN"], p["TM"], p["TN"]) == sides and thread == 6 * warp
 
 
-@pytest.mark.parametrize(
-    ("slip", "told"),
-    [
-        ({"warps": (1, 16)}, "1 warp"),
-        ({"warps": (2, 32)}, "32 warps"),
-        ({"warps": (3, 16)}, "2 warps"),
-        ({"sums": 256}, "256 sums"),
-        ({"sums": 127}, "128 sums"),
-        ({"up": False}, "round up"),
-        ({"share": 1.0}, "round up"),
-        ({"turns": False}, "places"),
-    ],
-)
-def test_a_slip_in_the_pruning_rule_is_answered_with_a_configuration_and_its_number(slip, told):
-    verdict = n11.check_keep(lambda params, size, sms: worth(params, size, sms, **slip))
-    assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
+def test_the_asynchronous_copies_are_in_no_counter_that_was_recorded():
+    assert all(counters(name)[WAVES.format("st")] == 0 for name in ("async_copy", "warptiled"))
 
 
-def greedy(candidates, measure, budget):
-    return max(candidates, key=lambda one: measure(one) or 0)
+def test_eight_lanes_by_hand_need_the_floats_of_their_edges():
+    rows = re.findall(r"\| (\d) × (\d) \| (\d+) × (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", prose("11"))
+    assert len(rows) == 3
+    for down, across, *told in (tuple(map(int, row)) for row in rows):
+        height, width = 2 * down, 2 * across
+        assert down * across == 8 and told == [height, width, height, width, height + width, height * width]
+    before, after = (int(row[6]) for row in rows[:2])
+    assert before - after == before / 3
 
 
-def forgetful(candidates, measure, budget):
-    found = [(measure(one) or 0, one) for one in candidates[:budget]]
-    return max(found)[1]
+def test_lane_6_of_warp_3_by_hand_begins_where_the_two_numberings_say():
+    lane, warp = said("11", r"patch of lane (\d) of warp (\d) begin")
+    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
+    assert row == said("11", r"row \d \+ \d = (\d+), column \d \+ \d = (\d+)")
+    lane, warp = said("11", r"lane (\d) of warp (\d)\? \*\(Row")
+    row = warp // 2 * 4 + lane // 4 * 2, warp % 2 * 8 + lane % 4 * 2
+    assert row == said("11", r"\*\(Row (\d+), column (\d+)\.\)\*")
 
 
-def trusting(candidates, measure, budget):
-    known = {one: measure(one) or 0 for one in list(dict.fromkeys(candidates))[:budget]}
-    return max(known, key=known.get)
+def test_the_learner_s_kernel_has_wavefronts_row_by_row():
+    loads = levels_of(hierarchy.shown(course.kernel("warp_tile"))).loads[0]
+    assert (loads["As"].each, loads["Bs"].each) == (2, 4)
 
 
-def backwards(candidates, measure, budget):
-    return n11.search(candidates[::-1], measure, budget)
+def test_the_two_loads_of_the_learner_s_kernel_take_six_wavefronts_as_the_folded_question_says():
+    (told,) = said("11", r"two loads take together at each k\?</summary>(\w+)\.")
+    mine = levels_of(hierarchy.shown(course.kernel("warp_tile")))
+    assert sum(loads.wavefronts for loads in mine.loads[0].values()) == told == 6
 
 
-def first(candidates, measure, budget):
-    measure(candidates[0])
-    return candidates[0]
-
-
-def slowest(candidates, measure, budget):
-    return n11.search(candidates, lambda one: -(measure(one) or 0), budget)
-
-
-@pytest.mark.parametrize(
-    ("search", "told"),
-    [
-        (greedy, "but the budget is"),
-        (forgetful, "measured twice"),
-        (trusting, "no candidate with a right result"),
-        (backwards, "in the order of the candidates"),
-        (first, "expected 'b'"),
-        (slowest, "expected 'b'"),
-        (lambda: None, "TypeError"),
-    ],
-)
-def test_a_slip_in_the_search_is_answered_with_the_case_that_shows_it(search, told):
-    verdict = n11.check_search(search)
-    assert verdict.passed is False and told in str(verdict)
-
-
-def test_a_search_that_does_not_pass_is_replaced_by_ours_so_that_the_notebook_goes_on():
-    assert n11.yours(greedy) is n11.search and n11.yours(n11.search) is n11.search
-    other = lambda candidates, measure, budget: n11.search(candidates, measure, budget)  # noqa: E731
-    assert n11.yours(other) is other
-
-
-def found_in_ten(size, by):
-    """The mean share of the best speed that a search of ten measurements finds, in the order of a predictor."""
-    tried = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
-    shares = []
-    for seed in range(20):
-        random.Random(seed).shuffle(tried)
-        values, speeds = [by == "random" or one.value(by) for one in tried], [one.gflops for one in tried]
-        order = sorted(range(len(tried)), key=values.__getitem__, reverse=by in ("occupancy", "intensity"))
-        shares.append(speeds[n11.search(order, speeds.__getitem__, 10)] / max(speeds))
-    return np.mean(shares)
-
-
-def test_an_order_is_better_than_dice_if_it_knows_what_limits_the_kernel_at_this_size():
-    for size in (1024, 4096):
-        found = {by: found_in_ten(size, by) for by in ("random", "occupancy", "intensity", "floats_a_fma")}
-        assert found["random"] > 0.9 and found["occupancy"] < found["random"] < found["floats_a_fma"]
-        extreme = min if size == 1024 else max
-        assert extreme(found, key=found.get) == "intensity"
+def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them():
+    (told,) = (block for block in re.findall(r"```(.*?)```", prose("11")) if "zigzag" in block)
+    digits = [int(one) for one in re.findall(r"\d", told)]
+    maps = [digits[4 * n : 4 * n + 4] + digits[12 + 4 * n : 16 + 4 * n] for n in range(3)]
+    lane = np.arange(8)
+    places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
+    for (row, column), drawn in zip(places, maps, strict=True):
+        assert [drawn.index(number) for number in lane] == (4 * row + column).tolist()

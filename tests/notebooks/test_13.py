@@ -1,46 +1,223 @@
-"""Notebook 13: what its prose says of formats, sums, counters and recorded speeds."""
+"""Notebook 13: what its prose says of the space, of predictors and of the search is counted and recorded."""
+
+import html
+import random
+import re
 
 import numpy as np
 import pytest
 
-from gemm_kernels import tensor
-from helpers.analysis import precisions
+from gemm_kernels import get
+from helpers.analysis import landscape
+from helpers.analysis.block_shapes import rank_correlation
 from helpers.exercises import n13
+from helpers.measure.tuning import busy, space, suits
+from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds
 
 
-@pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
-def test_a_format_keeps_as_many_bits_of_the_fraction_as_the_prose_says(name, kept):
-    found = {one: (bits, value) for one, bits, value in precisions.formats_of(1 / 3)}
-    bits, value = found[name]
-    assert len(bits.split()[2]) == kept
-    assert 0 < abs(value * 3 - 1) < 2.0 ** -(kept + 1) * 1.01
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    terms = {"autotuning", "configuration", "rank correlation"}
+    assert terms <= linked_terms("13")
 
 
-def test_the_map_of_the_solution_is_the_one_of_the_instruction_and_every_mistake_shows():
-    whole = np.arange(128).reshape(16, 8)
-    assert np.array_equal(precisions.product_with_identity(n13.WRITTEN), whole)
-    assert not any(np.array_equal(precisions.product_with_identity(wrong), whole) for wrong, _ in n13.MISTAKES)
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ("legal_tiles.check", "my_answer = None", "my_answer = 12"),
+        ("rounds_of_blocks.check", "my_answer = None", "my_answer = 4"),
+        ("small_matrix.check", "BM=128, BN=128, BK=8, TM=8, TN=8", "BM=32, BN=32, BK=8, TM=4, TN=4"),
+        ("check_configuration", '"WM": 64, "WN": 64, "TM": 8, "TN": 8}', '"WM": 32, "WN": 32, "TM": 8, "TN": 4}'),
+    ],
+)
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
+    assert answered("13", call, before, after).passed
 
 
-def test_the_three_sums_come_out_as_the_prose_says():
-    assert precisions.sums_of_four(2.0**24, 0.5) == (2.0, 0.0, 2.0)
-    assert precisions.sums_of_four(2.0**24, 1.75) == (7.0, 8.0, 6.0)
+def test_the_parameters_are_as_many_as_the_prose_says():
+    (nine,) = said("13", r"our kernel has (\w+) parameters")
+    assert len(get("warptiled").params) == nine == said("11", r"A kernel has (\w+) parameters")[0]
+    assert {*get(landscape.KERNEL).params} - {*get("warptiled").params} == {"SLICES"}
+    fewest, most, several = said("13", r"Take (\w+) to (\w+) values for each of (\w+) parameters")
+    found = [len(values) for values in landscape.SPACE.values()]
+    assert len(found) == several and fewest <= min(found) <= max(found) <= most
+    assert all(value & (value - 1) == 0 for values in landscape.SPACE.values() for value in values)
+    assert get(landscape.KERNEL).params["SLICES"] == 1, "Here it is 1."
 
 
-def test_the_last_kernel_is_at_about_half_of_cublas_and_ldmatrix_without_the_swizzle_is_slower():
-    rows = precisions.recorded().ladder(tensor.TENSOR, (4096, 8192))
-    shares = [int(row[column].rstrip("%")) for row in rows[-1:] for column in (3, 5)]
-    assert all(45 < share < 60 for share in shares)
-    speed = {row[0]: float(row[2]) for row in rows}
-    assert speed["ldmatrix"] < speed["mma_tiled"] < speed["ldmatrix_swizzled"]
+def test_most_combinations_fall_to_the_rule_of_the_32_lanes_and_less_than_a_tenth_is_legal():
+    broken = [one.broken for one in landscape.space()]
+    assert sum("the lanes of a warp" in rule for rule in broken) > len(broken) / 2
+    assert broken.count("") < len(broken) / 10
 
 
-def test_the_error_of_3xtf32_is_below_that_of_float32_and_that_of_short_formats_is_flat():
-    rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
-    assert all(three < single for three, single in zip(rows["3xTF32"], rows["FP32, cuBLAS"], strict=True))
-    for name in ("BF16", "FP16", "TF32, cuBLAS"):
-        assert max(rows[name]) < 1.05 * min(rows[name])
+def test_three_predictors_have_three_winners_and_the_one_with_the_fewest_reads_spills():
+    predicted = landscape.landscape_of(H200)
+    best = {by: predicted.best(by) for by in ("occupancy", "intensity", "floats_a_fma")}
+    assert len({tuple(one.params.values()) for one in best.values()}) == 3
+    assert best["floats_a_fma"].predicted.limiter == "spills"
+    assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
 
 
-def test_the_prediction_is_what_the_rule_of_wavefronts_gives():
-    assert n13.ONE_MATRIX.wavefronts == 4
+def test_the_large_tile_is_as_bad_at_2304_as_the_speaker_says():
+    shares = {size: busy(128, 256, size, size, H200.sms) for size in (2048, 2304)}
+    assert shares[2304] < 0.65 and shares[2048] > 0.95
+
+
+def test_no_predictor_orders_every_size_and_at_4096_occupancy_orders_it_the_wrong_way_round():
+    agree = {by: [] for by in ("occupancy", "intensity", "floats_a_fma")}
+    for size in (256, 1024, 4096):
+        run = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
+        for by, found in agree.items():
+            sign = -1 if by == "floats_a_fma" else 1
+            found.append(rank_correlation([sign * one.value(by) for one in run], [one.gflops for one in run]))
+    assert all(min(found) < 0.3 for found in agree.values())
+    assert agree["occupancy"][-1] < -0.3
+
+
+def test_all_that_was_measured_is_a_candidate_and_not_exactly_what_suits_today():
+    candidates = {tuple(one.items()): one for one in space(H200)}
+    differ = []
+    for size in (256, 1024, 4096):
+        run = {tuple(one.params.items()) for one in landscape.landscape_of(H200, size).legal if one.gflops}
+        assert run <= candidates.keys()
+        differ.append(run != {key for key, one in candidates.items() if suits(one, (size,) * 3, H200.sms)})
+    assert any(differ), "the prose says that *suits* was changed a little after the search"
+
+
+def test_the_search_bought_next_to_nothing_at_large_squares_and_very_much_at_small_ones():
+    gains = {size: gain("autotuned", "rasterized", size) for size in (256, 512, 1024, 2048, 4096)}
+    assert all(abs(gains[size]) < 0.03 for size in (2048, 4096)) and all(gains[size] > 1 for size in (256, 512, 1024))
+
+
+def test_small_tiles_win_at_small_sizes_and_large_ones_at_large_sizes():
+    areas = []
+    for size in (128, 256, 512, 1024, 2048, 4096):
+        by_hand = {name: gflops for name, gflops in speeds(size).items() if not get(name).chosen_by_shape}
+        areas.append(int(np.prod(get(max(by_hand, key=by_hand.get)).tile)))
+    assert areas == sorted(areas) and areas[-1] > 4 * areas[0]
+
+
+def test_the_six_candidates_by_hand_are_those_of_the_check_and_their_numbers_are_right():
+    rows = re.findall(r"\| (\d) \|" + r" (\d+) × (\d+) \|" * 3 + r" (\d+) \|" * 4, prose("13"))
+    numbers = [tuple(map(int, row)) for row in rows]
+    assert len(numbers) == len(n13.BY_HAND) == 6
+    kept = []
+    for params, (number, BM, BN, WM, WN, TM, TN, warps, sums, tiles, places) in zip(n13.BY_HAND, numbers, strict=True):
+        assert params == {"BM": BM, "BN": BN, "WM": WM, "WN": WN, "TM": TM, "TN": TN}
+        assert warps == (BM // WM) * (BN // WN) and sums == TM * TN and 32 * sums == WM * WN
+        assert tiles == -(-n13.HAND_SIZE // BM) * -(-n13.HAND_SIZE // BN)
+        assert places % H200.sms == 0 and 0 <= places - tiles < H200.sms
+        kept += [number] if n13.keep(params, n13.HAND_SIZE, H200.sms) else []
+    assert tuple(kept) == said("13", r"Candidates (\d) and (\d)\. Candidate 1 fills")
+    assert said("13", r"Candidate 1 fills (\d+) %") == (round(100 * numbers[0][9] / numbers[0][10]),)
+
+
+@pytest.mark.parametrize(("name", "check"), [("keep", n13.check_keep), ("search", n13.check_search)])
+def test_the_solution_that_folds_out_passes_and_the_empty_body_is_no_wrong_answer(name, check):
+    (solution,) = re.findall(
+        rf'<pre><code class="{name}">(.*?)</code>', "\n".join(sources("13", "markdown")), re.DOTALL
+    )
+    known = {}
+    exec(html.unescape(solution), known)
+    assert check(known[name]).passed
+    (starter,) = (source for source in sources("13", "code") if source.startswith(f"def {name}("))
+    empty = {"n13": n13}
+    exec(starter, empty)
+    assert check(empty[name]).passed is None
+
+
+def worth(params, size, sms, *, warps=(2, 16), sums=128, up=True, share=0.6, turns=True):
+    """The rule with a slip in it."""
+    count = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    down, across = (-(-size // params[side]) if up else size // params[side] for side in ("BM", "BN"))
+    places = -(-down * across // sms) * sms if turns else sms
+    fits = warps[0] <= count <= warps[1] and params["TM"] * params["TN"] <= sums
+    return fits and down * across >= share * places
+
+
+@pytest.mark.parametrize(
+    ("slip", "told"),
+    [
+        ({"warps": (1, 16)}, "1 warp"),
+        ({"warps": (2, 32)}, "32 warps"),
+        ({"warps": (3, 16)}, "2 warps"),
+        ({"sums": 256}, "256 sums"),
+        ({"sums": 127}, "128 sums"),
+        ({"up": False}, "round up"),
+        ({"share": 1.0}, "round up"),
+        ({"turns": False}, "places"),
+    ],
+)
+def test_a_slip_in_the_pruning_rule_is_answered_with_a_configuration_and_its_number(slip, told):
+    verdict = n13.check_keep(lambda params, size, sms: worth(params, size, sms, **slip))
+    assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
+
+
+def greedy(candidates, measure, budget):
+    return max(candidates, key=lambda one: measure(one) or 0)
+
+
+def forgetful(candidates, measure, budget):
+    found = [(measure(one) or 0, one) for one in candidates[:budget]]
+    return max(found)[1]
+
+
+def trusting(candidates, measure, budget):
+    known = {one: measure(one) or 0 for one in list(dict.fromkeys(candidates))[:budget]}
+    return max(known, key=known.get)
+
+
+def backwards(candidates, measure, budget):
+    return n13.search(candidates[::-1], measure, budget)
+
+
+def first(candidates, measure, budget):
+    measure(candidates[0])
+    return candidates[0]
+
+
+def slowest(candidates, measure, budget):
+    return n13.search(candidates, lambda one: -(measure(one) or 0), budget)
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        (greedy, "but the budget is"),
+        (forgetful, "measured twice"),
+        (trusting, "no candidate with a right result"),
+        (backwards, "in the order of the candidates"),
+        (first, "expected 'b'"),
+        (slowest, "expected 'b'"),
+        (lambda: None, "TypeError"),
+    ],
+)
+def test_a_slip_in_the_search_is_answered_with_the_case_that_shows_it(search, told):
+    verdict = n13.check_search(search)
+    assert verdict.passed is False and told in str(verdict)
+
+
+def test_a_search_that_does_not_pass_is_replaced_by_ours_so_that_the_notebook_goes_on():
+    assert n13.yours(greedy) is n13.search and n13.yours(n13.search) is n13.search
+    other = lambda candidates, measure, budget: n13.search(candidates, measure, budget)  # noqa: E731
+    assert n13.yours(other) is other
+
+
+def found_in_ten(size, by):
+    """The mean share of the best speed that a search of ten measurements finds, in the order of a predictor."""
+    tried = [one for one in landscape.landscape_of(H200, size).legal if one.gflops]
+    shares = []
+    for seed in range(20):
+        random.Random(seed).shuffle(tried)
+        values, speeds = [by == "random" or one.value(by) for one in tried], [one.gflops for one in tried]
+        order = sorted(range(len(tried)), key=values.__getitem__, reverse=by in ("occupancy", "intensity"))
+        shares.append(speeds[n13.search(order, speeds.__getitem__, 10)] / max(speeds))
+    return np.mean(shares)
+
+
+def test_an_order_is_better_than_dice_if_it_knows_what_limits_the_kernel_at_this_size():
+    for size in (1024, 4096):
+        found = {by: found_in_ten(size, by) for by in ("random", "occupancy", "intensity", "floats_a_fma")}
+        assert found["random"] > 0.9 and found["occupancy"] < found["random"] < found["floats_a_fma"]
+        extreme = min if size == 1024 else max
+        assert extreme(found, key=found.get) == "intensity"

@@ -186,7 +186,7 @@ def register_tile_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def roofline_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebooks 01 and 12: a kernel that is shown for the first time is compiled and counted."""
+    """Notebooks 01 and 14: a kernel that is shown for the first time is compiled and counted."""
     run.forget()
     sectors_of_a_block.cache_clear()
     explorer = roofline.explore(kernels=("naive",))
@@ -203,7 +203,7 @@ def roofline_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 07: a tile is stored by one warp; a kernel is compiled when it is chosen."""
+    """Notebook 08: a tile is stored by one warp; a kernel is compiled when it is chosen."""
     run.forget()
     places.cache_clear()
     tile_access.cache_clear()
@@ -223,7 +223,7 @@ def bank_board_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 08: each width is an instantiation of its own, compiled at its first use."""
+    """Notebook 09: each width is an instantiation of its own, compiled at its first use."""
     run.forget()
     way_of.cache_clear()
     explorer = vector_width.explore()
@@ -239,7 +239,7 @@ def vector_width_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 09: a model; only the work of a kernel has to be compiled and counted."""
+    """Notebook 10: a model; only the work of a kernel has to be compiled and counted."""
     run.forget()
     loop_of.cache_clear()
     explorer = pipeline.explore()
@@ -256,7 +256,7 @@ def pipeline_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def hierarchy_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 10: another shape or lane map is another kernel; warp and lane are not."""
+    """Notebook 11: another shape or lane map is another kernel; warp and lane are not."""
     run.forget()
     levels_of.cache_clear()
     explorer = hierarchy.explore()
@@ -270,7 +270,7 @@ def hierarchy_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def tuning_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 11: rules and predictions; nothing is compiled or launched."""
+    """Notebook 13: rules and predictions; nothing is compiled or launched."""
     explorer = tuning.explore()
     ranges = {
         "across": ("WM", "TM", "BK"),
@@ -302,7 +302,7 @@ def diff_moves(positions: int | None = None) -> Iterator[Move]:
 
 
 def ladder_moves(positions: int | None = None) -> Iterator[Move]:
-    """Notebook 12: recordings only, nothing is launched."""
+    """Notebook 14: recordings only, nothing is launched."""
     explorer = ladder.explore()
     ranges = {
         "kernel": [name for name, _ in explorer.kernel.options[:8]],

@@ -250,25 +250,25 @@ PICTURES: tuple[Picture, ...] = (
         ("another thread", small_pictures.patch_places(8, 13, 3)),
         ("a wide tile", small_pictures.patch_places(4, 5, 0)),
     )),
-    Picture("07-bank-board", "Which lanes wait for each other?", (
+    Picture("08-bank-board", "Which lanes wait for each other?", (
         ("the store of the transposed tile", _board("transposed", "st", "As")),
         ("128 bits per lane, in the order of a zigzag", _board("warptiled", "ld", "Bs")),
         ("a tile of your own, padded by one", _tile(row_length=128, padding=1, down=8)),
         (TWIN, bank_board.small_multiples),
     )),
-    Picture("08-vector-width", "What did the compiler make of my four floats?", (
+    Picture("09-vector-width", "What did the compiler make of my four floats?", (
         ("float4", _copy(3, 128, 0)),
         ("float4 where it may not be used", _copy(3, 130, 1)),
         ("loads that the machine code merges", _line("transposed", "b_frag[x] = Bs")),
         (TWIN, vector_width.small_multiples),
     )),
-    Picture("09-pipeline", "Who waits for whom?", (
+    Picture("10-pipeline", "Who waits for whom?", (
         ("a single buffer", _pipeline(1)),
         ("three stages", _pipeline(3)),
         ("a double buffer and four warps", _pipeline(2, 4)),
         (TWIN, pipeline.small_multiples),
     )),
-    Picture("09-order", "In which order does a warp load, store and read?", (
+    Picture("10-order", "In which order does a warp load, store and read?", (
         ("one buffer", small_pictures.order("shared_memory")),
         ("two buffers", small_pictures.order("double_buffered")),
         ("asynchronous copies", small_pictures.order("async_copy")),
@@ -276,42 +276,42 @@ PICTURES: tuple[Picture, ...] = (
     Picture("gpu", "What does a GPU look like, and where is a kernel limited?", (
         ("all of it", lambda: machine_figure(memories.machine())),
         ("notebook 04", small_pictures.here("04")),
-        ("notebook 09", small_pictures.here("09")),
+        ("notebook 10", small_pictures.here("10")),
     )),
-    Picture("09-time-lines", "What happens at the same time?", (
+    Picture("10-time-lines", "What happens at the same time?", (
         ("one buffer and two", small_pictures.by_hand(3, 1, 2)),
         ("long products", small_pictures.by_hand(6, 1, 2)),
         ("three buffers", small_pictures.by_hand(3, 2, 3)),
     )),
-    Picture("10-hierarchy", "Who owns which part of C?", (
+    Picture("11-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
         ("lanes row by row", _levels(0, "row by row", 5, 9)),
         ("smaller tiles", _levels(3, hierarchy.ZIGZAG, 2, 17)),
         (TWIN, hierarchy.small_multiples),
     )),
-    Picture("10-lane-maps", "Where does each lane of a warp stand?", (
+    Picture("11-lane-maps", "Where does each lane of a warp stand?", (
         ("three maps", small_pictures.drawn_by("three_maps")),
         ("pairs below each other", small_pictures.drawn_by("three_maps", "pairs_below")),
         ("a column too short", small_pictures.drawn_by("three_maps", "columns_of_four")),
     )),
-    Picture("11-tuning", "Where are the good configurations?", (
+    Picture("13-tuning", "Where are the good configurations?", (
         ("tiles of the block", _landscape("BM", "BN", "occupancy")),
         ("tiles of the thread", _landscape("TM", "TN", "floats_a_fma")),
         ("tiles of the warp", _landscape("WM", "WN", "occupancy")),
         (TWIN, tuning.small_multiples),
     )),
-    Picture("12-ladder", "What did each idea buy?", (
+    Picture("14-ladder", "What did each idea buy?", (
         ("4096³", _ladder("ladder", CUBE, "warptiled", "linear")),
         ("small, logarithmic", _ladder("ladder", (256, 256, 256), "block_tile_2d", "log")),
         ("other shapes", _ladder("shapes", (64, 4096, 1024), LADDER[-1].name, "linear")),
         (TWIN, ladder.small_multiples),
     )),
-    Picture("12-raster", "Which panels do the blocks share that run together?", (
+    Picture("14-raster", "Which panels do the blocks share that run together?", (
         ("groups of four rows", small_pictures.drawn_by("raster")),
         ("whole columns", small_pictures.drawn_by("raster", "whole_columns")),
         ("along the rows", small_pictures.drawn_by("raster", "along_rows")),
     )),
-    Picture("12-schedule", "Who multiplies what, and when?", (
+    Picture("14-schedule", "Who multiplies what, and when?", (
         ("equal shares", small_pictures.drawn_by("shares")),
         ("split-K", small_pictures.split_k(2, 8, 4)),
         ("many tiles", small_pictures.split_k(9, 4, 2)),

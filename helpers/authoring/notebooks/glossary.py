@@ -2,7 +2,7 @@
 
     ### bank conflict
 
-    What it is, in a sentence or two. *Also: replay.* *Notebook [07](07_bank_conflicts.ipynb).*
+    What it is, in a sentence or two. *Also: replay.* *Notebook [08](08_bank_conflicts.ipynb).*
 
 JupyterLab and the slides give a heading the id `bank-conflict`, with its capitals; GitHub has small letters only, so
 where a term has capitals the entry begins with an anchor of that name.

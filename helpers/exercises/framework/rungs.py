@@ -37,7 +37,7 @@ SUITE = "plain"
 SIZES = (1024, 2048, 4096)  # M = N = K; every tile divides them
 SHOWN = 2048
 COUNTED = (128, 128, 64)  # M, N, K of the launch whose requests are counted
-LAST = "10"  # the last notebook whose kernel is a rung; those of notebook 12 show one idea on a small kernel
+LAST = "11"  # the last notebook whose kernel is a rung; those of notebook 14 show one idea on a small kernel
 
 
 def rungs() -> tuple[Blank, ...]:

@@ -1,39 +1,39 @@
-"""The questions of notebook 12: shares from the recordings, blocks for SMs, and the order of the tiles."""
+"""The questions of notebook 14: shares from the recordings, blocks for SMs, and the order of the tiles."""
 
 import pytest
 
-from helpers.exercises import n12
+from helpers.exercises import n14
 
 
 def test_the_prediction_s_answer_agrees_with_the_counted_wins():
-    prediction = n12.predict_wins()
-    won = sum(share > 1 for share in n12.shares().values())
+    prediction = n14.predict_wins()
+    won = sum(share > 1 for share in n14.shares().values())
     assert str(won) in prediction.reasons[prediction.answer]
     assert (prediction.answer == "at none") is (won == 0)
 
 
 @pytest.mark.parametrize(("answer", "passed"), [(None, None), (51.4, True), (51, True), (26, False), (103, False)])
 def test_the_share_of_the_peak_is_asked_for_to_within_half_a_per_cent(answer, passed):
-    assert n12.check_share(answer).passed is passed
+    assert n14.check_share(answer).passed is passed
 
 
 def test_one_step_below_the_smallest_full_size_an_sm_is_idle():
-    size = n12.smallest_full()
-    rows, columns = n12.KERNEL.tile
-    assert n12.check_full(size).passed
-    assert n12.check_full(size - 256).passed is False
-    assert (size - 256) // rows * ((size - 256) // columns) < n12.DEVICE.sms
+    size = n14.smallest_full()
+    rows, columns = n14.KERNEL.tile
+    assert n14.check_full(size).passed
+    assert n14.check_full(size - 256).passed is False
+    assert (size - 256) // rows * ((size - 256) // columns) < n14.DEVICE.sms
 
 
 @pytest.mark.parametrize(("rows", "passed"), [(None, None), (1, False), (4, False), (16, True), (65, False)])
 def test_rows_that_make_the_running_blocks_nearly_square_pass(rows, passed):
-    assert n12.check_group(rows).passed is passed
+    assert n14.check_group(rows).passed is passed
 
 
 def test_the_shares_of_all_blocks_are_all_iterations_once_and_equally_long_to_one():
-    for case in n12.SHARES.problem.cases:
+    for case in n14.SHARES.problem.cases:
         tiles, steps, blocks = (case.sizes[name] for name in ("tiles", "steps", "blocks"))
-        shares = [n12._share(tiles, steps, blocks, block) for block in range(blocks)]
+        shares = [n14._share(tiles, steps, blocks, block) for block in range(blocks)]
         found = [(piece.tile, step) for share in shares for piece in share for step in range(piece.first, piece.last)]
         assert found == [(tile, step) for tile in range(tiles) for step in range(steps)]
         lengths = [sum(piece.steps for piece in share) for share in shares]

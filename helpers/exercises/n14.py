@@ -1,4 +1,4 @@
-"""Questions of notebook 12: how often the ladder wins, what a share of the peak is, and in which order blocks run."""
+"""Questions of notebook 14: how often the ladder wins, what a share of the peak is, and in which order blocks run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def shares() -> dict[tuple[int, int, int], float]:
 
 
 def found_by_search() -> dict[tuple[int, int, int], float]:
-    """Shape -> the best share of cuBLAS at the squares that only the search of notebook 11 has timed."""
+    """Shape -> the best share of cuBLAS at the squares that only the search of notebook 13 has timed."""
     known = shares()
     found: dict[tuple[int, int, int], float] = {}
     for one in recordings.load(DEVICE.name, "finals"):
@@ -179,7 +179,7 @@ def _drawn_order(kernel: Kernel, problem: Gemm) -> theme.Figure:
 
 RASTER = Blank(
     name="raster",
-    notebook="12",
+    notebook="14",
     title="Write it: another order of the blocks",
     difficulty=2,
     task="Blocks start in the order of their number, row by row of C. Let them take four rows of tiles together "
@@ -215,7 +215,7 @@ RASTER = Blank(
 
 SLICES = Blank(
     name="slices",
-    notebook="12",
+    notebook="14",
     title="Write it: share out k, and add in a fixed order",
     difficulty=2,
     task="Four groups of 8 × 8 threads compute the same tile of C: each takes a part of k, and the first group adds "
@@ -315,7 +315,7 @@ def _drawn_shares(kernel: Kernel, problem: Shares) -> theme.Figure:
 
 SHARES = Blank(
     name="shares",
-    notebook="12",
+    notebook="14",
     title="Write it: an equal share for every block",
     difficulty=2,
     task="As many blocks as there are SMs stay there and share out all iterations of all tiles equally. Compute a "

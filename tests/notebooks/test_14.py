@@ -1,4 +1,4 @@
-"""Notebook 12: what its prose says of wins, losses and steps is so in the recordings and the counters."""
+"""Notebook 14: what its prose says of wins, losses and steps is so in the recordings and the counters."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 from gemm_kernels import LADDER, autotuned, get
 from helpers.analysis import raster
-from helpers.exercises import n12
+from helpers.exercises import n14
 from helpers.measure import recordings
 from helpers.measure.tuning import busy
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, speeds, suite
@@ -18,31 +18,31 @@ MOVED = "l1tex__t_{}_pipe_lsu_mem_global_op_ld.sum"
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
     terms = {"quartiles", "geometric mean", "split-K", "epilogue", "staged epilogue", "rasterization"}
-    assert terms <= linked_terms("12")
+    assert terms <= linked_terms("14")
 
 
 @pytest.mark.parametrize(
     ("call", "before", "after"),
     [
-        ("n12.check_share", "my_answer = None", "my_answer = 51.4"),
-        ("n12.check_full", "my_answer = None", "my_answer = 2304"),
-        ("n12.check_group", "rows_together = None", "rows_together = 16"),
+        ("n14.check_share", "my_answer = None", "my_answer = 51.4"),
+        ("n14.check_full", "my_answer = None", "my_answer = 2304"),
+        ("n14.check_group", "rows_together = None", "rows_together = 16"),
     ],
 )
 def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check(call, before, after):
-    assert answered("12", call, before, after).passed
+    assert answered("14", call, before, after).passed
 
 
 def shares() -> dict[tuple[int, int, int], float]:
     """Shape -> the ladder's best over cuBLAS, with the squares that only the search has timed."""
-    return n12.shares() | n12.found_by_search()
+    return n14.shares() | n14.found_by_search()
 
 
 def test_the_shapes_that_are_lost_are_the_four_that_the_notebook_explains():
     lost = {shape for shape, share in shares().items() if share < 1}
     assert lost == {(1, 4096, 4096), (1536,) * 3, (2049,) * 3, (128, 4096, 4096)}
-    assert said("12", r"(\w+) shapes are lost even by the best kernel") == (len(lost),)
-    vector, squares = said("12", r"\*\*(\d+) × (\d+) × (\d+)\*\*"), said("12", r"\*\*(\d+)\*\* and \*\*(\d+)\*\*")
+    assert said("14", r"(\w+) shapes are lost even by the best kernel") == (len(lost),)
+    vector, squares = said("14", r"\*\*(\d+) × (\d+) × (\d+)\*\*"), said("14", r"\*\*(\d+)\*\* and \*\*(\d+)\*\*")
     assert {vector, *((size,) * 3 for size in squares)} < lost
     assert not {shape for shape in lost if shape in SQUARES.shapes}
 
@@ -122,7 +122,7 @@ def test_what_the_explorer_s_questions_should_have_found():
 
 
 def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_stream_k_less_than_cublas():
-    (first,) = said("12", r"From (\d+) on: it is the first size at which the larger tile")
+    (first,) = said("14", r"From (\d+) on: it is the first size at which the larger tile")
     assert all(gain("serpentine", "ping_pong", size) < 0 for size in (256, 512, 1024))
     assert all(gain("serpentine", "ping_pong", size) > 0 for size in (first, 2 * first))
     assert np.prod(get("serpentine").grid(first, first)) > 0.9 * H200.sms
@@ -133,42 +133,42 @@ def test_the_larger_tile_is_the_better_one_from_2048_on_and_odd_rows_cost_stream
 
 
 def test_the_sum_by_hand_is_that_of_its_parts():
-    products = said("12", r"products are (\d), (\d), (\d), (\d), (\d), (\d), (\d) and (\d)")
-    rows = re.findall(r"\| (\d) \| (\d) and (\d) \| (\d) \+ (\d) = (\d+) \|", prose("12"))
+    products = said("14", r"products are (\d), (\d), (\d), (\d), (\d), (\d), (\d) and (\d)")
+    rows = re.findall(r"\| (\d) \| (\d) and (\d) \| (\d) \+ (\d) = (\d+) \|", prose("14"))
     for slice, first, last, one, other, part in (tuple(map(int, row)) for row in rows):
         assert (first, last) == (2 * slice, 2 * slice + 1)
         assert (one, other) == (products[first], products[last]) and one + other == part
-    *parts, total = said("12", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+), always")
+    *parts, total = said("14", r"(\d+) \+ (\d+) \+ (\d+) \+ (\d+) = (\d+), always")
     assert parts == [int(row[5]) for row in rows] and total == sum(parts) == sum(products)
 
 
 def test_the_tiles_by_hand_are_numbered_as_the_blank_does_it():
     order = list(raster.in_groups(2, 4, 4))
-    assert order[11] == said("12", r"block 11 has the tile in row \d \+ \d = (\d) and column (\d)")
-    assert order[6] == said("12", r"block 6 in groups of two rows\? \*\(Row (\d), column (\d)")
+    assert order[11] == said("14", r"block 11 has the tile in row \d \+ \d = (\d) and column (\d)")
+    assert order[6] == said("14", r"block 6 in groups of two rows\? \*\(Row (\d), column (\d)")
 
 
 def test_the_panels_by_hand_are_those_of_the_picture():
     panels = said(
-        "12", r"need (\d) panel of A and (\d) of B, (\d) together\. On the right they need (\d) \+ (\d) = (\d)\."
+        "14", r"need (\d) panel of A and (\d) of B, (\d) together\. On the right they need (\d) \+ (\d) = (\d)\."
     )
     by_row, in_groups = (raster.grouped(rows, 4, 4, running=4).panels for rows in (1, 2))
     assert panels == (*by_row, sum(by_row), *in_groups, sum(in_groups))
 
 
 def test_the_shares_by_hand_are_those_of_the_blank():
-    rows = re.findall(r"\| (\d) \| iterations (\d+) to (\d+) \| (.*?) \|", prose("12"))
+    rows = re.findall(r"\| (\d) \| iterations (\d+) to (\d+) \| (.*?) \|", prose("14"))
     assert len(rows) == 3
     for block, first, last, pieces in rows:
-        share = n12._share(2, 6, 3, int(block))
+        share = n14._share(2, 6, 3, int(block))
         assert sum(piece.steps for piece in share) == int(last) - int(first) + 1 == 4
         told = [tuple(map(int, re.findall(r"\d+", piece))) for piece in pieces.split(";")]
         assert told == [(piece.tile, piece.first, piece.last - 1) for piece in share]
 
 
 def test_the_answer_to_the_question_of_rows_is_not_printed_above_it():
-    counted = [n12.floats_a_step(rows) for rows in (1, 2, 4, 8)]
-    assert min(counted) > n12.CLOSE * n12.floats_a_step(16)
+    counted = [n14.floats_a_step(rows) for rows in (1, 2, 4, 8)]
+    assert min(counted) > n14.CLOSE * n14.floats_a_step(16)
 
 
 def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone():

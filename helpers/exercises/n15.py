@@ -1,0 +1,173 @@
+"""Exercises of notebook 15, tensor cores: who holds which element, a product by WMMA, and one by fragments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from helpers.analysis.banks import SharedAccess
+from helpers.draw.bank_board import bank_board_figure
+from helpers.exercises.framework.answers import Verdict
+from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.functions import Case as Call
+from helpers.exercises.framework.functions import FunctionExercise, Version, judged
+from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import ThreadMapOf
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
+from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.values import WrongValue
+
+# --- who holds which element
+
+_SIGNATURE = "def element_of_a(lane, register):"
+EMPTY = Version(
+    "starter",
+    f"""{_SIGNATURE}
+    # 1. Eight groups of four lanes: which group is the lane in, and which place has it there?
+    # 2. Registers 0 and 1 are in rows group and group + 8; so are registers 2 and 3.
+    # 3. Registers 0 and 1 are at k = place, registers 2 and 3 at k = place + 4.
+    # 4. The number of the element: row * 8 + k.
+    return None""",
+)
+WRITTEN = Version(
+    "solution",
+    f"""{_SIGNATURE}
+    group, place = lane // 4, lane % 4
+    row = group + register % 2 * 8
+    k = place + register // 2 * 4
+    return row * 8 + k""",
+)
+MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (WRITTEN.replace(name, *changes), because)
+    for name, changes, because in (
+        ("rows_last", [("register % 2 * 8", "register // 2 * 8"), ("register // 2 * 4", "register % 2 * 4")],
+         "You go through k first and through the rows last: register 1 is in row group + 8, at the same k."),
+        ("groups_of_eight", [("lane // 4, lane % 4", "lane // 8, lane % 8")],
+         "A group has four lanes: lane 4 begins the next row."),
+        ("turned", [("lane // 4, lane % 4", "lane % 8, lane // 8")],
+         "Neighbouring lanes are neighbours in k; you let them go down the rows."),
+        ("neighbours", [("place + register // 2 * 4", "2 * place + register // 2")],
+         "A lane's elements in a row are four k apart. Neighbours in a row belong to neighbouring lanes."),
+        ("rows_together", [("group + register % 2 * 8", "2 * group + register % 2")],
+         "A lane's rows are 8 apart: group and group + 8."),
+        ("columns_first", [("row * 8 + k", "k * 16 + row")], "The elements are numbered row by row, 8 to a row."),
+    )
+)  # fmt: skip
+
+
+def judge_map(function) -> Verdict:
+    """The function against all 32 lanes and 4 registers."""
+    cases = [
+        Call((lane, register), WRITTEN(lane, register), f"lane {lane}, register a{register}",
+             f"it holds row {WRITTEN(lane, register) // 8}, k = {WRITTEN(lane, register) % 8}, "
+             f"which is number {WRITTEN(lane, register)}")
+        for register in range(4) for lane in range(32)
+    ]  # fmt: skip
+    return judged(function, cases, MISTAKES, "All 32 lanes and all 128 elements: each element is held exactly once.")
+
+
+FRAGMENT_MAP = FunctionExercise(
+    name="fragment_map",
+    notebook="15",
+    title="Who holds which element?",
+    difficulty=2,
+    task="In mma.m16n8k8 for TF32 each lane holds four of the 16 × 8 elements of A, in the registers a0 to a3. Write "
+    "the function that says which: it returns the element's number, row · 8 + k.",
+    hints=(
+        "Lanes 0 to 3 are the first group and hold a part of row 0; lanes 4 to 7 hold a part of row 1.",
+        "Four places at four k apart are 8 k; eight groups at eight rows apart are 16 rows.",
+        "row = lane // 4 + register % 2 * 8, and k = lane % 4 + register // 2 * 4.",
+    ),
+    variable="element_of_a",
+    starter=EMPTY,
+    solved=WRITTEN,
+    because="A lane's group is its row and its place is its k; the first bit of the register adds 8 rows, the second "
+    "one 4 to k.",
+    judge=judge_map,
+    wrong=tuple(WrongValue(wrong, because) for wrong, because in MISTAKES),
+)  # fmt: skip
+
+# --- a product by WMMA, and one by fragments
+
+WARP_PRODUCT = Blank(
+    name="warp_product",
+    notebook="15",
+    title="Write it: one call, 16 × 16 × 16",
+    difficulty=1,
+    task="A warp loads a 16 × 16 tile of A and of B as float16. Let the tensor core multiply them by the four calls of "
+    "WMMA, with the barriers that they need, and store the sums. M, N and K are multiples of 16.",
+    hints=(
+        "A fragment belongs to all 32 lanes. Before it is loaded, all lanes must have stored their part of the tiles.",
+        "wmma::load_matrix_sync(a, &As[0][0], 16) reads a tile whose rows are 16 elements long.",
+        "__syncthreads(); two loads; wmma::mma_sync(sums, a, b, sums); __syncthreads(). At the end "
+        "wmma::store_matrix_sync(&C[tile_row * N + tile_col], sums, N, …), of which the last argument is the order.",
+    ),
+    problem=Gemm("sgemm", (32,), (16, 16), Tiles(BM=16, BN=16, BK=16), scaled=False,
+                 shapes=((16, 32, 48), (48, 16, 32), (32, 48, 16))),
+    picture=ThreadMapOf("C", Case({"M": 16, "N": 16, "K": 16}), "Who stores which element of C"),
+    judged=Case({"M": 16, "N": 16, "K": 32}),
+    wrong=(
+        Wrong("no_first_barrier", "Lanes load fragments of what other lanes have stored: wait for them first."),
+        Wrong("bytes", "The length of a row is counted in elements, 16, not in their 32 bytes."),
+        Wrong("swapped", "The fragments have changed places: a is loaded from the tile of B and b from the tile of A, "
+              "and a product of matrices depends on the order."),
+        Wrong("restarts", "The sums begin again in every phase: what is left is the product of the last tiles."),
+        Wrong("rows_of_16", "A row of C is N floats long, and you store rows of 16 one after the other."),
+        Wrong("transposed", "The sums are stored column by column. C is row-major: wmma::mem_row_major."),
+    ),
+)  # fmt: skip
+
+FRAGMENTS = Blank(
+    name="fragments",
+    notebook="15",
+    title="Write it: every lane its own elements",
+    difficulty=2,
+    task="The same without WMMA: mma.sync multiplies 16 × 8 by 8 × 8, and you say which lane brings which element of A "
+    "and B, and which sums it holds. M is a multiple of 16, N and K are multiples of 8.",
+    hints=(
+        "Your function of step 3 says which element of A register n of a lane holds.",
+        "B is like one row of A for each of its columns: column group, at k = place and place + 4.",
+        "a[n] = A[(tile_row + group + n % 2 * 8) * K + k0 + place + n / 2 * 4] and "
+        "b[n] = B[(k0 + place + n * 4) * N + tile_col + group]. Sums come in pairs: columns 2 * place and the next.",
+    ),
+    problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=8), scaled=False,
+                 shapes=((16, 24, 8), (32, 8, 24), (48, 16, 32))),
+    picture=ThreadMapOf("C", Case({"M": 16, "N": 8, "K": 8}), "Who stores which element of C"),
+    judged=Case({"M": 16, "N": 8, "K": 16}),
+    wrong=(
+        Wrong("rows_last", "Registers 1 and 2 of A have changed places: register 1 is in row group + 8, the same k."),
+        Wrong("neighbours", "A lane's elements of A in a row are four k apart, not neighbours."),
+        Wrong("b_turned", "In B a lane's group is its column and its place its k; you have them the other way round."),
+        Wrong("b_neighbours", "A lane's two elements of B are four k apart, as its elements of A are, not neighbours."),
+        Wrong("rows_first", "Sums 1 and 2 have changed places: sum 1 is the next column in row group, and sum 2 begins "
+              "row group + 8."),
+        Wrong("stored_like_a", "The sums are not held as A is: a lane has two neighbours in row group, and two in row "
+              "group + 8."),
+    ),
+)  # fmt: skip
+
+
+ROW_BYTES = 64  # of a tile with 32 k of float16
+_LANES = np.arange(32, dtype=np.int64)
+ONE_MATRIX = SharedAccess("load of one matrix by ldmatrix", "ld", 16, _LANES * ROW_BYTES, _LANES < 8, "A")
+
+
+def predict_conflicts() -> Prediction:
+    """Wavefronts of one matrix of ldmatrix from rows of 64 bytes. The answer is the rule's that the counters follow."""
+    return predict(
+        "Wavefronts for one matrix, 8 rows of 16 bytes, from a tile whose rows are 64 bytes long:",
+        reasons={
+            1: "Then the eight chunks would lie in different banks. Two rows fill all 32: where does row 2 begin?",
+            2: "Only rows 0 and 1 begin in different banks. There are eight rows.",
+            4: "Rows 0, 2, 4 and 6 begin in bank 0, the others in bank 16: four rows wait for each other.",
+            8: "That is one wavefront for each row. Rows 0 and 1 lie in different banks, though.",
+        },
+        answer=ONE_MATRIX.wavefronts,
+        picture=lambda: bank_board_figure(ONE_MATRIX, "One matrix from rows of 64 bytes"),
+    )
+
+
+PREDICTIONS = (predict_conflicts,)
+QUESTIONS = ()
+EXERCISES = (FRAGMENT_MAP, WARP_PRODUCT, FRAGMENTS)

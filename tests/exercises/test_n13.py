@@ -1,0 +1,28 @@
+"""The questions of notebook 13: the legal share is counted, and a configuration is judged by rules and predictions."""
+
+import pytest
+
+from helpers.analysis import landscape
+from helpers.exercises import n13
+
+
+def test_the_predicted_share_is_that_of_the_counted_space():
+    legal = sum(not one.broken for one in landscape.space()) / len(landscape.space())
+    assert legal < 0.1
+    assert n13.predict_legal().answer == "less than a tenth"
+
+
+@pytest.mark.parametrize(
+    ("changed", "passed", "told"),
+    [
+        ({}, None, "32, the lanes of a warp"),
+        ({"WN": 32}, False, "25% of the warps are wanted"),
+        ({"WN": 32, "BLOCKS": 2}, True, "25.0% of the warps"),
+        ({"WM": 48}, False, "multiple of WM"),
+        ({"BM": 64, "BN": 64, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "BLOCKS": 3}, True, "Legal"),
+    ],
+)
+def test_a_configuration_is_answered_with_its_broken_rule_or_its_prediction(changed, passed, told):
+    verdict = n13.check_configuration(**{**n13.START, **changed})
+    assert verdict.passed is passed
+    assert told in verdict.sentence
