@@ -110,20 +110,20 @@ LADDER: tuple[Kernel, ...] = (
         after="staged_epilogue", family=families.STAGED_EPILOGUE, params=LARGE_TILE,
     ),
     Kernel(
-        "split_k", "Split K",
+        "sliced_k", "Sliced K",
         "The warps of a block share out k, too, and add their sums in a fixed order.",
         after="rasterized", family=families.STAGED_EPILOGUE, params=SMALL_TILE,
     ),
     Kernel(
         "autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on this GPU.",
-        after="split_k", family=families.STAGED_EPILOGUE, params=choices.searched(4096, 4096, 4096), file="split_k",
+        after="sliced_k", family=families.STAGED_EPILOGUE, params=choices.searched(4096, 4096, 4096), file="sliced_k",
         chosen_by_shape=True,
     ),
     Kernel(
         "stream_k", "Stream-K",
         "Persistent blocks share out the k of all tiles evenly; registers and loads are placed for the hardware.",
-        after="split_k", family=families.STREAM_K,
+        after="sliced_k", family=families.STREAM_K,
         params=LONG_TILE | {"SLICES": 1, "STAGES": 5, "BLOCKS": 1, "WORKERS": SMS, "LOOPS": 2}, chosen_by_shape=True,
     ),
 )  # fmt: skip
@@ -149,7 +149,7 @@ BEYOND: tuple[Kernel, ...] = (
     Kernel(
         "pinned", "Pinned loads",
         "Fragments are loaded where the code says, and warps meet in the middle of a tile, not at its end.",
-        after="split_k", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+        after="sliced_k", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
     ),
     Kernel(
         "unmerged", "Unmerged lanes",

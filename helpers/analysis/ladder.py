@@ -24,7 +24,7 @@ GROUPS = {
     "vectorized": "float4",
     "double_buffered": "two buffers",
     "warptiled": "warp tiles",
-    "split_k": "for each shape",
+    "sliced_k": "for each shape",
 }
 
 

@@ -116,7 +116,7 @@ class Compared:
 
     @property
     def short(self) -> str:
-        """The kernel and its parameters in their order: "split_k<32, 64, …>"."""
+        """The kernel and its parameters in their order: "sliced_k<32, 64, …>"."""
         return f"{self.kernel}<{', '.join(map(str, self.params.values()))}>"
 
     def only(self, run: int) -> Compared:

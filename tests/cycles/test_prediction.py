@@ -41,7 +41,7 @@ def test_the_timeline_issues_at_most_one_instruction_per_scheduler_and_cycle():
     assert len(np.unique(slots)) == len(slots)
 
 
-@pytest.mark.parametrize(("name", "size"), [("naive", 512), ("vectorized", 1024), ("split_k", 1024)])
+@pytest.mark.parametrize(("name", "size"), [("naive", 512), ("vectorized", 1024), ("sliced_k", 1024)])
 def test_a_kernel_of_the_ladder_takes_what_was_recorded(name, size):
     measured = recordings.gflops(get(name), size, size, size).median_ms
     assert cycles.predict(get(name).launch(size, size, size)).ms == pytest.approx(measured, rel=0.15)

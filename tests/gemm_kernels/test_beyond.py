@@ -104,8 +104,8 @@ def test_smaller_tiles_keep_the_kernels_rules_and_say_what_does_not_fit():
         smaller = get(name).within(101_376)
         assert smaller.shared_bytes <= 101_376 < get(name).shared_bytes and not broken(smaller.rules, smaller.params)
     assert get("rasterized").within(10**6) == get("rasterized")
-    with pytest.raises(ValueError, match=r"split_k needs 38,400 bytes .* there are 100; .* Choose other parameters"):
-        get("split_k").within(100)
+    with pytest.raises(ValueError, match=r"sliced_k needs 38,400 bytes .* there are 100; .* Choose other parameters"):
+        get("sliced_k").within(100)
 
 
 def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_sentence(monkeypatch):

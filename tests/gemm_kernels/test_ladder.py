@@ -98,10 +98,10 @@ def test_replace_gives_a_new_kernel_and_leaves_the_old_one_alone():
 def test_get_takes_parameters_and_the_autotuned_kernel_those_of_a_search():
     assert get("shared_memory", T=8).entry == "sgemm_shared_memory<8>"
     found = get("autotuned", BM=128, BN=128, BK=16, WM=32, WN=64, TM=8, TN=8, SLICES=2, STAGES=2, BLOCKS=1)
-    assert found.entry == "sgemm_split_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
-    assert found.source == get("split_k").source
+    assert found.entry == "sgemm_sliced_k<128, 128, 16, 32, 64, 8, 8, 2, 2, 1>"
+    assert found.source == get("sliced_k").source
     with pytest.raises(ValueError, match="WM / TM"):
-        get("split_k", TM=16)
+        get("sliced_k", TM=16)
 
 
 def test_parameters_cannot_be_changed_in_place():

@@ -24,7 +24,7 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
     "wide_copies": {"BM": 64, "BN": 64, "BK": 8, "WM": 32, "WN": 32, "TM": 4, "TN": 8, "STAGES": 2},
     "staged_epilogue": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 3},
     "rasterized": {"BM": 32, "BN": 32, "BK": 8, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "STAGES": 2},
-    "split_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "SLICES": 2, "STAGES": 3},
+    "sliced_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 16, "WN": 32, "TM": 4, "TN": 4, "SLICES": 2, "STAGES": 3},
     "stream_k": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
               "WORKERS": 6},
     "vector_matrix": {"BN": 32, "WARPS": 4, "LOADS": 2, "WORKERS": 10},
@@ -212,7 +212,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
 @pytest.mark.parametrize(
     "name",
     [
-        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "split_k",
+        "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "sliced_k",
         "stream_k", "vector_matrix", "matrix_vector",
     ],
 )  # fmt: skip

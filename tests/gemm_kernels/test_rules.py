@@ -14,7 +14,7 @@ from gemm_kernels.ladder import LADDER, VECTORS
 from helpers.compiler import nvrtc
 
 TEMPLATES = [kernel for kernel in LADDER + VECTORS if kernel.template]
-OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has split_k's
+OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has sliced_k's
 IDS = [kernel.name for kernel in TEMPLATES]
 VALUES = {
     "T": (0, 1, 7, 16, 32, 33),

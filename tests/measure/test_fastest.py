@@ -537,7 +537,7 @@ on_a_gpu = pytest.mark.skipif(not gpu.probe().found, reason=gpu.probe().reason)
 @pytest.mark.parametrize("shape", [(300, 200, 100), (1100, 1000, 1024)], ids=[GRAPH, EVENTS])
 def test_on_a_gpu_both_ways_give_times_of_the_three_rivals(monkeypatch, shape):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "gpu")
-    run, refused = fastest_suite.measure((get("split_k"), get("warptiled")), shape, budget_s=0.1)
+    run, refused = fastest_suite.measure((get("sliced_k"), get("warptiled")), shape, budget_s=0.1)
     assert not refused and min(run.ms, run.cublas_ms, run.autotuned_ms) > 0
     assert run.repeats >= timing.MIN_ROUNDS and 0 < run.error < 1e-5
 

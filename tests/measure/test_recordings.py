@@ -184,7 +184,7 @@ def test_a_comment_may_change_after_the_recording_and_an_instruction_may_not():
 def test_the_autotuned_kernel_is_found_with_the_parameters_of_the_shape():
     small, large = (recordings.gflops(get("autotuned"), size, size, size) for size in (256, 4096))
     assert dict(small.params) == dict(autotuned(256, 256, 256).params) != dict(large.params)
-    assert recordings.find(get("split_k"), 256, 256, 256).kernel == "split_k"
+    assert recordings.find(get("sliced_k"), 256, 256, 256).kernel == "sliced_k"
 
 
 @pytest.mark.parametrize("name", [kernel.name for kernel in LADDER if kernel.chosen_by_shape])

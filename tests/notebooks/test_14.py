@@ -78,10 +78,10 @@ def test_the_coalesced_kernel_is_the_step_that_bought_most_at_4096():
     assert max(steps, key=steps.get) == "coalesced"
 
 
-def test_split_k_wins_where_rasterized_has_no_block_for_most_sms():
-    assert all(gain("split_k", "rasterized", size) > 1 for size in (128, 256, 512, 1024))
-    assert all(gain("split_k", "rasterized", size) < 0 for size in (2048, 4096))
-    assert 0.9 < np.prod(get("split_k").grid(512, 512)) / H200.sms <= 1
+def test_sliced_k_wins_where_rasterized_has_no_block_for_most_sms():
+    assert all(gain("sliced_k", "rasterized", size) > 1 for size in (128, 256, 512, 1024))
+    assert all(gain("sliced_k", "rasterized", size) < 0 for size in (2048, 4096))
+    assert 0.9 < np.prod(get("sliced_k").grid(512, 512)) / H200.sms <= 1
 
 
 def test_short_sums_turn_the_order_of_the_kernels_around():
@@ -100,7 +100,7 @@ def test_the_counters_of_the_last_kernels_are_what_the_prose_says():
     assert staged["launch__shared_mem_per_block_dynamic"] == 4 * p["BM"] * p["BN"], "for a whole tile of C"
     sectors = MOVED.format("sectors")
     assert counters("rasterized")[sectors] == staged[sectors] == wide[sectors] == before[sectors]
-    assert counters("split_k")[sectors] > 3 * before[sectors], "several times the sectors"
+    assert counters("sliced_k")[sectors] > 3 * before[sectors], "several times the sectors"
 
 
 def test_rasterization_buys_about_a_per_cent():

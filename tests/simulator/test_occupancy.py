@@ -36,7 +36,7 @@ def test_what_is_said_of_a_launch_is_nsight_computes(row):
 def test_the_shared_limit_is_said_only_where_no_carve_out_changes_it():
     said = {row["kernel"] for row in ROWS if "launch__occupancy_limit_shared_mem" in counters.of_launch(facts(row))}
     assert {"staged_epilogue", "rasterized", "autotuned"} <= said
-    assert not {"naive", "block_tile_2d", "split_k"} & said
+    assert not {"naive", "block_tile_2d", "sliced_k"} & said
     turing = occupancy.occupancy(devices.limits_for("sm_75"), 1024, 32)
     assert occupancy.certain_shared_limit(devices.limits_for("sm_75"), turing) == turing.limits["shared"]
 

@@ -15,7 +15,7 @@ from helpers.simulator.recording import sampling
 SMALL = (200, 333, 12)
 PROFILED = (1024, 1024, 1024)
 # Whose machine code the recorded profile and the course's compiler have in common, and which are quick.
-SAME_CODE = ("naive", "coalesced", "split_k")
+SAME_CODE = ("naive", "coalesced", "sliced_k")
 
 
 @functools.cache

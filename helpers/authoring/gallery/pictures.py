@@ -236,7 +236,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("05-occupancy-speed", "Is a fuller SM a faster one?", (
         ("large matrices", small_pictures.occupancy_speed(
             4096, "naive", "block_tile_1d", "block_tile_2d", "ping_pong")),
-        ("small ones", small_pictures.occupancy_speed(512, "naive", "block_tile_2d", "split_k")),
+        ("small ones", small_pictures.occupancy_speed(512, "naive", "block_tile_2d", "sliced_k")),
         ("every name", small_pictures.occupancy_speed(4096)),
     )),
     Picture("06-register-tile", "Why does computing many results in a thread need fewer loads?", (

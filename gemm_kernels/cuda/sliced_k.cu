@@ -1,4 +1,4 @@
-// Split K: the warps of a block share out k, too. SLICES teams of warps each compute the whole tile of C for a part of
+// Sliced K: the warps of a block share out k, too. SLICES teams of warps each compute the whole tile of C for a part of
 // k, and their sums are added in a fixed order. A small C then keeps more warps busy, each with a shorter sum.
 
 // The four neighbours in memory that start at `first`, as one float4
@@ -44,7 +44,7 @@ __device__ __forceinline__ void store4(float *p, float4 v, int valid, bool align
 
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS>
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
-sgemm_split_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
+sgemm_sliced_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
               const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
