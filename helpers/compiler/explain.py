@@ -23,6 +23,13 @@ _OWN_HEADER = re.compile(
 )
 _END_OF_LINE_BEFORE = re.compile(r'expected a ";"')
 _TWO_INDICES = "expression must have pointer-to-object type but it has type"
+_LOOP_OF_PYTHON = re.compile(r"^\s*for\s+(\w+)\s+in\b\s*(?:range\s*\(([^)]*)\))?")
+_BLOCK_OF_PYTHON = re.compile(
+    r"^\s*(?:(?P<elif>elif)\b|(?P<bare>if|while)\s+(?!constexpr\b)[^\s(]|(?P<colon>if|else|while)\b[^?]*:\s*(?://.*)?$)"
+)
+_ASSIGNMENT = re.compile(r"^\s*(?:for\s*\(\s*)?(\w+)\s*=[^=]")
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_WORDS_OF_PYTHON = {"True": "true", "False": "false", "None": "nullptr"}
 _MANGLED = re.compile(r"'_Z\w+'")
 _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
@@ -48,9 +55,12 @@ def failed_compilation(
     if any(_PTX_PLACE.search(group[0].message) for group in about_source):
         return CompileError(_assembler_errors(about_source, texts, filename, ptx()))
     shown, about_source, of_the_host = [], *_host_code_apart(about_source)
+    if about_source and _python_line(about_source[0][0], texts):
+        about_source = about_source[:1]  # the others follow from it
     for error, *notes in about_source[:_MAX_ERRORS_SHOWN]:
         paragraphs = [diagnostics.render(each, texts) for each in (error, *notes)]
-        shown.append("\n".join(paragraphs + _hints(error, headers)))
+        hints = _hints_on_python(error, texts) or _hints(error, headers)
+        shown.append("\n".join(paragraphs + hints))
     left = len(about_source) - len(shown)
     if left > 0:
         shown.append(f"… and {left} more {'error' if left == 1 else 'errors'}; the first one is often their cause")
@@ -67,6 +77,58 @@ def _host_code_apart(groups: Sequence[list[Diagnostic]]) -> tuple[list[list[Diag
     others = [group for group in groups if group is not first and _HOST_CODE.search(group[0].message)]
     lines = {group[0].line for group in others if group[0].line is not None}
     return [group for group in groups if group not in others], sorted(lines)
+
+
+def _python_line(error: Diagnostic, texts: Mapping[str, str]) -> str | None:
+    """What C++ has in place of a line that begins a block in Python; None for other lines."""
+    line = diagnostics.source_line(error, texts) or ""
+    if loop := _LOOP_OF_PYTHON.match(line):
+        first, last, step = _range_of_python(loop[2])
+        name = loop[1]
+        moves = f"++{name}" if step == "1" else f"{name} += {step}"
+        return f"    That is a loop of Python. In C++: for (int {name} = {first}; {name} < {last}; {moves}) {{ … }}"
+    if block := _BLOCK_OF_PYTHON.match(line):
+        word = next(found for found in block.groups() if found)
+        if word == "else":
+            return "    That is an else of Python. In C++ braces hold what belongs to it: else { … }"
+        instead = word.replace("elif", "else if")
+        return f"    In C++ a condition stands in brackets and what depends on it in braces: {instead} (…) {{ … }}"
+    return None
+
+
+def _hints_on_python(error: Diagnostic, texts: Mapping[str, str]) -> list[str]:
+    """What C++ writes instead, for lines that whoever comes from Python writes without thinking."""
+    line = diagnostics.source_line(error, texts) or ""
+    lines = texts.get(error.filename, "").split("\n")
+    before = lines[error.line - 2] if error.line is not None and 1 < error.line <= len(lines) + 1 else ""
+    if begins_a_block := _python_line(error, texts):
+        return [begins_a_block]
+    if re.match(r"^\s*#", line) and "preprocess" in error.message:
+        return ["    In C++ a comment begins with //, not with #."]
+    if _END_OF_LINE_BEFORE.search(error.message) and re.search(r"[\w)\]]\s*//\s*\w+\s*;\s*$", before):
+        return ["    In C++ // begins a comment. Whole numbers are divided with /, which rounds down."]
+    undefined = _UNDEFINED.search(error.message)
+    if undefined is None:
+        return []
+    name = undefined[1]
+    if name in _WORDS_OF_PYTHON:
+        return [f"    {name} is a word of Python. In C++: {_WORDS_OF_PYTHON[name]}."]
+    if (assigned := _ASSIGNMENT.match(line)) and assigned[1] == name:
+        return [
+            f"    In C++ a variable is declared with its type when it gets its first value: int {name} = … for a whole "
+            f"number, float {name} = … for a number with a fraction."
+        ]
+    return []
+
+
+def _range_of_python(arguments: str | None) -> tuple[str, str, str]:
+    """First, end and step of range(…); … for what it does not say."""
+    parts = [part.strip() for part in (arguments or "").split(",") if part.strip()]
+    if len(parts) == 1:
+        return "0", parts[0], "1"
+    if len(parts) in (2, 3):
+        return parts[0], parts[1], (*parts, "1")[2]
+    return "0", "…", "1"
 
 
 def _lines(numbers: Sequence[int]) -> str:

@@ -145,6 +145,13 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("memory_alone", [("max(arithmetic, memory)", "memory")], "How long do the operations take?"),
         ("seconds", [("/ 1e6", "/ 1e9")], "That is in seconds; the function returns milliseconds."),
         ("microseconds", [("/ 1e6", "/ 1e3")], "That is in microseconds; the function returns milliseconds."),
+        ("nanoseconds", [(" / 1e6", "")],
+         "That is 10⁶ times too large: operations divided by 10⁹ operations per second are nanoseconds. The function "
+         "returns milliseconds."),
+        ("units_multiplied", [("/ 1e6", "* 1e6")],
+         "The factor of 10⁶ goes the other way: 10⁹ operations per second are 10⁶ per millisecond, so divide by 10⁶."),
+        ("divided_by_1000_again", [("/ 1e6", "/ 1e12")],
+         "That is 10⁶ times too small. To get milliseconds from seconds you multiply by 1000."),
         ("always_an_h200", [("gpu.peak_fp32_gflops", repr(_GPU.peak_fp32_gflops)),
                             ("gpu.memory_gb_per_s", repr(_GPU.memory_gb_per_s))],
          f"Your function knows the {_GPU.short} only: take peak and bandwidth from gpu."),

@@ -113,8 +113,9 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "The threads that are left over need a warp, too: round the warps of a block up."),
         ("threads_for_warps", [("math.ceil(threads / 32)", "threads")],
          "You divide by the threads of a block where its warps are asked for: a warp is 32 threads."),
-        ("reserved_missing", [("(shared_bytes + 1024)", "max(shared_bytes, 1)")],
-         "The system keeps 1024 bytes of shared memory for itself in each block: add them."),
+        ("reserved_missing", [("(shared_bytes + 1024)", "shared_bytes")],
+         "The system keeps 1024 bytes of shared memory for itself in each block: add them. So a block that asks for "
+         "none takes some."),
         ("shared_as_asked", [("math.ceil((shared_bytes + 1024) / 128) * 128", "shared_bytes + 1024")],
          "Shared memory is handed out in steps of 128 bytes: round up what a block takes."),
         ("slots_missing", [(_LIMITS, "by_warps, by_registers, by_shared")],

@@ -235,3 +235,43 @@ def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
 def test_two_indices_of_an_array_with_one_are_told_how_rows_lie():
     told = message("__global__ void k(float *C, int N) {\n    C[threadIdx.y][threadIdx.x] = 0;\n}")
     assert "element (row, col) is C[row * N + col]" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("for i in range(K): sum += A[i];", "for (int i = 0; i < K; ++i) { … }"),
+        ("for i in range(1, K, 2): sum += A[i];", "for (int i = 1; i < K; i += 2) { … }"),
+        ("if row < K: sum = 1.0f;", "what depends on it in braces: if (…) { … }"),
+        ("if (row < K):", "what depends on it in braces: if (…) { … }"),
+        ("elif (row < K) { sum = 1.0f; }", "what depends on it in braces: else if (…) { … }"),
+        ("else:", "braces hold what belongs to it: else { … }"),
+        ("# load", "a comment begins with //, not with #."),
+        ("int warp = row // 32;", "Whole numbers are divided with /, which rounds down."),
+        ("bool odd = True;", "In C++: true."),
+        ("col = row;", "declared with its type when it gets its first value: int col = …"),
+        ("for (i = 0; i < K; ++i) sum += A[i];", "declared with its type when it gets its first value: int i = …"),
+    ],
+)
+def test_a_line_of_python_is_told_what_it_is_in_cpp(line, hint):
+    source = (
+        "__global__ void k(int K, float *A) {\n    int row = threadIdx.x;\n    float sum = 0.0f;\n"
+        f"    {line}\n    A[row] = sum;\n}}\n"
+    )
+    first = message(source).split("\n\n")[0]
+    assert first.endswith(hint) or hint in first.splitlines()[-1]
+
+
+def test_errors_that_follow_from_a_loop_of_python_are_not_shown():
+    source = "__global__ void k(int K, float *A) {\n    for i in range(K):\n        A[i] = 0;\n}\n"
+    assert message(source).count("error:") == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["if constexpr (true) sum = missing;", "sum = row == 1 ? missing : 2;", "if (row < 1) { sum = missing; }"]
+)
+def test_lines_of_cpp_are_not_taken_for_python(line):
+    source = (
+        f"__global__ void k(float *A) {{\n    int row = 0;\n    float sum = 0;\n    {line}\n    A[row] = sum;\n}}\n"
+    )
+    assert "Python" not in message(source) and "In C++" not in message(source)

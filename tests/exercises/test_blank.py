@@ -5,8 +5,9 @@ import os
 import pytest
 
 from helpers.exercises import EXERCISES, get
-from helpers.exercises.framework import kept, progress
-from helpers.exercises.framework.blank import LEARNER, NEVER_SET, NOBODY, SKIPPED, Blank
+from helpers.exercises.framework import kept, progress, text_slips
+from helpers.exercises.framework.blank import LEARNER, NOBODY, SKIPPED, Blank
+from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
 BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
 NAIVE = get("naive")
@@ -79,6 +80,19 @@ def test_a_sum_that_begins_is_not_called_unset(begins):
     source = NAIVE.solved.replace("float sum = 0.0f;", begins)
     helper = "__device__ void set(float *at) { *at = 0.0f; }\n"
     assert NAIVE.check(helper + source).passed is True
+
+
+@pytest.mark.parametrize(("right", "typed"), [("A[row * K + k]", "A[row, k]"), ("C[row * N + col]", "C[ row , col ]")])
+def test_two_indices_in_one_pair_of_brackets_are_named_with_their_line(right, typed):
+    verdict = NAIVE.check(NAIVE.solved.replace(right, typed))
+    line = next(n for n, text in enumerate(NAIVE.solved.splitlines(), 1) if right in text)
+    assert verdict.passed is False
+    assert verdict.sentence == f"Line {line} has {typed}.\nWhy: {COMMA_IN_INDEX}"
+
+
+@pytest.mark.parametrize("line", ["// A[row, k]", "int two[2] = {0, 1};", "f(A[row], k);", "g(A[min(row, k)]);"])
+def test_other_commas_are_no_second_index(line):
+    assert text_slips.found_in(f"{line}\n{NAIVE.solved}") is None
 
 
 def test_where_no_file_can_be_written_the_kernel_is_kept_in_memory(tmp_path, monkeypatch):

@@ -13,9 +13,10 @@ from helpers.exercises import EXERCISES, QUESTIONS, of_notebook
 from helpers.exercises.__main__ import main as command
 from helpers.exercises.framework import contract, judge, kept, progress
 from helpers.exercises.framework.answers import Verdict
-from helpers.exercises.framework.blank import NEVER_SET, Blank, Plain
+from helpers.exercises.framework.blank import Blank, Plain
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.judge import Examination
+from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 from helpers.exercises.framework.values import ValueExercise
 from helpers.run import simulated
 
@@ -107,7 +108,8 @@ def test_at_least_four_wrong_kernels_are_known_and_every_version_of_the_source_i
 def test_mistakes_that_cannot_be_told_apart_have_the_same_explanation(exercise):
     because = {wrong.version: wrong.because for wrong in exercise.wrong}
     alike = defaultdict(set)
-    unset = {wrong.version for wrong in exercise.wrong if wrong.because == NEVER_SET}  # found in the text alone
+    in_text = (NEVER_SET, COMMA_IN_INDEX)  # found in the text alone
+    unset = {wrong.version for wrong in exercise.wrong if wrong.because in in_text}
     first = {"starter"} if isinstance(exercise, Blank) else set()  # told by its text, before it is run
     for version in set(exercise.marked.versions) - unset - first:
         alike[examined(exercise, version).signature].add(because.get(version, version))

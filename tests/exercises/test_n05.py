@@ -58,7 +58,7 @@ def test_a_mistake_is_told_with_a_block_both_answers_and_its_reason(wrong):
     assert re.match(
         r"\d+ threads, \d+ registers per thread, \d+ bytes .* on the (H200|RTX A6000): \d+ blocks? fit", sentence
     )
-    assert "and your function returns " in sentence and "\nWhy: " in sentence
+    assert re.search(r"and your function (returns \d|ends with a division by zero)", sentence) and "\nWhy: " in sentence
 
 
 def test_an_unknown_mistake_is_told_the_four_limits():
@@ -67,10 +67,25 @@ def test_an_unknown_mistake_is_told_the_four_limits():
 
 
 def test_a_function_that_ends_with_an_error_or_returns_no_number_gets_a_sentence():
-    assert "ends with ZeroDivisionError: " in BLOCKS_THAT_FIT.check(lambda *_: 1 // 0).sentence
+    def zero(*_):
+        return 1 // 0
+
+    assert "your function ends with a division by zero. The four limits" in BLOCKS_THAT_FIT.check(zero).sentence
     assert "ends with TypeError: " in BLOCKS_THAT_FIT.check(lambda: 1).sentence
     assert "returns 'eight', which is no number" in BLOCKS_THAT_FIT.check(lambda *_: "eight").sentence
     assert "without brackets" in BLOCKS_THAT_FIT.check(8).sentence
+
+
+def test_a_function_that_forgets_the_reserved_bytes_is_told_so_however_it_is_written():
+    def mine(gpu, threads, registers, shared_bytes):
+        units = -(-shared_bytes // 128)
+        return min(BLOCKS_THAT_FIT.solved(gpu, threads, registers, 0), gpu.shared_bytes_per_sm // (units * 128))
+
+    sentence = BLOCKS_THAT_FIT.check(mine).sentence
+    assert (
+        "0 bytes of shared memory" in sentence
+        and "ends with a division by zero.\nWhy: The system keeps 1024" in sentence
+    )
 
 
 def test_a_function_without_a_body_waits_and_is_not_remembered():

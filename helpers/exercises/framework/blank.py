@@ -7,19 +7,17 @@ pictures and explorers show the learner's kernel. Nobody gets stuck: `skip()` go
 from __future__ import annotations
 
 import html
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from helpers.exercises.framework import kept, progress, trial
+from helpers.exercises.framework import kept, trial
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Hints
 from helpers.exercises.framework.exercise import KernelExercise, code_of
 from helpers.exercises.framework.judge import Examination
 
-NEVER_SET = "A sum must begin somewhere: the variable is declared without a value, and the loop only adds to it."
 LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to go on with", "the course's solution"
 
 
@@ -62,13 +60,6 @@ class Blank(KernelExercise):
         """Is it right, free of hazards, and are the goals reached? An accepted kernel is kept. None: the starter."""
         if source is None or (isinstance(source, str) and code_of(source) == code_of(self.starter)):
             return Verdict(None, "The body is still empty: write it between the braces, and run the cell again.")
-        unset = _never_set(source) if isinstance(source, str) else None
-        if unset is not None:
-            line, name = unset
-            progress.note(self.name, solved=False)
-            return Verdict(
-                False, f"{name}, declared in line {line}, is never set. Here it may be 0 by luck.\nWhy: {NEVER_SET}"
-            )
         verdict = super().check(source)
         if verdict.passed:
             kept.keep(self.name, source)
@@ -102,13 +93,3 @@ class Blank(KernelExercise):
         if source is None:
             return Written(self.solved, NOBODY)
         return Written(source, SKIPPED if code_of(source) == code_of(self.solved) else LEARNER)
-
-
-def _never_set(source: str) -> tuple[int, str] | None:
-    """(line, name) of a scalar that is declared without a value and then only added to, which no compiler warns of."""
-    text = "\n".join(raw.split("//")[0] for raw in source.splitlines())
-    for found in re.finditer(r"\b(?:float|double|int|unsigned)\s+(\w+)\s*;", text):
-        name = re.escape(found[1])
-        if re.search(rf"\b{name}\s*\+=", text) and not re.search(rf"\b{name}\s*=[^=]|&\s*{name}\b", text):
-            return text.count("\n", 0, found.start()) + 1, found[1]
-    return None

@@ -12,7 +12,7 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress
+from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal
@@ -119,6 +119,10 @@ class KernelExercise(Exercise):
             return problem
         text = self.starter if source is None else source
         untouched = text.strip() == self.starter.strip()
+        slip = text_slips.found_in(text)
+        if slip is not None:
+            progress.note(self.name, solved=False)
+            return Verdict(False, slip)
         found = self.examine(text)
         if not feedback.passed(found, self.goals):
             because: tuple[str, ...] = ()  # the starter is there to be understood by its learner

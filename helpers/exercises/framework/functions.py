@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -66,31 +66,57 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
     """
     if not callable(function):
         return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
-    answers = []
-    for case in cases:
-        try:
-            answers.append(function(*case.arguments))
-        except Exception as error:  # whatever a learner's function raises is told in a sentence
-            return Verdict(False, f"{case.words}: your function ends with {type(error).__name__}: {error}.")
+    answers = answers_of(function, cases)
     if all(answer is None for answer in answers):
         return Verdict(None, "Your function still returns None: write its body, and run the cell again.")
     for case, answer in zip(cases, answers, strict=True):
-        if isinstance(answer, bool) or not isinstance(answer, (int, float)):
-            return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
+        if answer == DIVIDED_BY_ZERO or _is_number(answer):
+            continue
+        if isinstance(answer, Raised):
+            return Verdict(False, f"{case.words}: your function ends with {answer}.")
+        return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
             known = (why for wrong, why in mistakes if all(map(_same, answers, answers_of(wrong, cases))))
             because = next((f"\nWhy: {why}" for why in known), f" {case.help}".rstrip())
-            return Verdict(False, f"{case.words}: {case.right}, and your function returns {answer:.6g}.{because}")
+            does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
+            return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     return Verdict(True, right)
 
 
+@dataclass(frozen=True)
+class Raised:
+    """A function ended with an error. name: of its type.  message: not compared, for two ways to write one mistake."""
+
+    name: str
+    message: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
+
+DIVIDED_BY_ZERO = Raised(ZeroDivisionError.__name__)
+
+
 def answers_of(function: Callable[..., Any], cases: Sequence[Case]) -> tuple[Any, ...]:
-    """What a function returns in each case."""
-    return tuple(function(*case.arguments) for case in cases)
+    """What a function returns in each case, or how it ended."""
+    return tuple(_answer(function, case) for case in cases)
 
 
-def _same(answer: float, expected: float) -> bool:
+def _answer(function: Callable[..., Any], case: Case) -> Any:
+    try:
+        return function(*case.arguments)
+    except Exception as error:  # whatever a learner's function raises is told in a sentence
+        return Raised(type(error).__name__, str(error))
+
+
+def _is_number(answer: Any) -> bool:
+    return isinstance(answer, (int, float)) and not isinstance(answer, bool)
+
+
+def _same(answer: Any, expected: Any) -> bool:
+    if isinstance(answer, Raised) or isinstance(expected, Raised):
+        return answer == expected
     return math.isclose(answer, expected, rel_tol=1e-6)
 
 

@@ -10,6 +10,7 @@ from gemm_kernels import rules
 from helpers import devices
 from helpers.analysis.order import events_of, reads_before_stores
 from helpers.compiler import CompileError
+from helpers.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.problems import Problem
@@ -21,6 +22,7 @@ from helpers.simulator.recording.recorded import RecordedLaunch
 from helpers.simulator.recording.trace import Trace
 
 DEVICE = devices.DEFAULT
+FLOAT_BYTES = 4
 
 
 def sectors_a_load(at_most: float) -> Goal:
@@ -140,6 +142,17 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
         return sum(len(np.unique(np.concatenate(ones))) for ones in zip(*found, strict=True))
 
     return Goal("rows and columns of C for warp 0", measure, at_most)
+
+
+def neighbours_of_a_warp(at_least: int) -> Goal:
+    """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them: the next element of the same row."""
+
+    def measure(j: Judged) -> float:
+        return max(
+            np.count_nonzero(np.diff(trace.addresses[:WARP]) == FLOAT_BYTES) for _, trace in _stores(j.recording, 1)
+        )
+
+    return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)
 
 
 def right_with(problem: Problem) -> Goal:

@@ -6,12 +6,13 @@ from gemm_kernels import OwnKernel, get
 from helpers import run
 from helpers.devices import WARP
 from helpers.exercises.framework import slips
-from helpers.exercises.framework.blank import NEVER_SET, Blank
+from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
 BLOCK = (8, 16)  # rows and columns of C: the two differ, so that a mix-up of x and y shows
 NO_ELEMENT = (
@@ -53,6 +54,7 @@ NAIVE = Blank(
         Wrong("sum_in_int", "The sum is an int: every addition cuts off what stands after the decimal point. Make it "
               "a float."),
         Wrong("never_set", NEVER_SET),
+        Wrong("comma_in_index", COMMA_IN_INDEX),
         Wrong("pitch_of_C", "C is written as if its rows were M elements long; they are N long: C[row * N + col]."),
         Wrong("adds_to_C", slips.sentence("C_added_to_C")),
     ),

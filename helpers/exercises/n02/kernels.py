@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from helpers.exercises.framework import slips
+from helpers.exercises.framework import goals, slips
 from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.maps import MapInputs, MapSlip, MatrixMap, only
@@ -50,7 +50,50 @@ W_SLIPS = {
     "whole_grid": MapSlip("This is a number in the whole grid; warps are counted anew in every block.",
                           lambda i: (_linear(i) + i.block[0] * i.block[1] * _block(i)) // 32),
     "block": MapSlip("This is the block's number in the grid, not the warp's in its block.", lambda i: _block(i)),
+    "fraction": MapSlip("A warp's number is a whole number, and 32.0f makes a fraction of it: divide by 32, which "
+                        "rounds down.",
+                        lambda i: _linear(i) / 32),
+    "fixed_width": MapSlip("A row of the block has blockDim.x threads. A number in its place is right for one width "
+                           "only.",
+                           lambda i: (_thread(i)[0] + 16 * _thread(i)[1]) // 32),
+    "warp_for_row": MapSlip("A step in y skips a row of the block, blockDim.x threads; a warp is 32 threads, which "
+                            "may be more or less than a row.",
+                            lambda i: (_thread(i)[0] + 32 * _thread(i)[1]) // 32),
+    "grid_for_block": MapSlip("A step in y skips a row of the block, blockDim.x threads; gridDim.x is the number of "
+                              "blocks.",
+                              lambda i: (_thread(i)[0] + i.grid[0] * _thread(i)[1]) // 32),
+    "x_and_y_added": MapSlip("x and y are added as they are, but a step in y skips a whole row of the block: "
+                             "blockDim.x threads.",
+                             lambda i: (_thread(i)[0] + _thread(i)[1]) // 32),
+    "x_times_y": MapSlip("x and y are multiplied: all threads with x = 0 or y = 0 get the number 0. Add blockDim.x "
+                         "threads for each row before mine, and x.",
+                         lambda i: _thread(i)[0] * _thread(i)[1] // 32),
+    "width_times_x": MapSlip("blockDim.x belongs to y: a step in x goes to the next thread, a step in y skips a row of "
+                             "blockDim.x threads.",
+                             lambda i: (i.block[0] * _thread(i)[0] + _thread(i)[1]) // 32),
+    "by_row": MapSlip("This is the row of the block that the thread is in. A warp is 32 threads, however long a row "
+                      "is.",
+                      lambda i: _linear(i) // i.block[0]),
+    "x_and_y_apart": MapSlip("x / 32 and y / 32 are rounded down one by one. First number the threads of the whole "
+                             "block, then divide that number by 32.",
+                             lambda i: _thread(i)[0] // 32 + _thread(i)[1] // 32),
+    "no_x": MapSlip("x is missing: threadIdx.y alone says which row of the block a thread is in.",
+                    lambda i: _thread(i)[1] // 32 + 0 * i.col),
+    "width_added": MapSlip("blockDim.x is added once; it must be multiplied by the number of rows before mine, "
+                           "threadIdx.y.",
+                           lambda i: (_thread(i)[0] + i.block[0] + _thread(i)[1]) // 32),
+    "from_1": MapSlip("The threads of a block are numbered from 0.", lambda i: (_linear(i) + 1) // 32),
 }  # fmt: skip
+# Other ways to number a thread in the grid, or its element in W, instead of in its block.
+IN_THE_GRID = tuple(
+    MapSlip(W_SLIPS["whole_grid"].sentence, formula)
+    for formula in (
+        lambda i: (i.row * i.case.sizes["N"] + i.col) // 32,
+        lambda i: (i.col + i.block[0] * i.row) // 32,
+        lambda i: (_linear(i) + i.block[0] * (i.col // i.block[0])) // 32,
+        lambda i: (_linear(i) + i.block[0] * i.block[1] * (i.col // i.block[0])) // 32,
+    )
+)
 
 WARP_NUMBERS = KernelExercise(
     name="warp_numbers",
@@ -77,14 +120,17 @@ WARP_NUMBERS = KernelExercise(
             (7, 1, (5, 7)),
         ),
         lambda i: _linear(i) // 32,
-        tuple(W_SLIPS.values()),
+        (*W_SLIPS.values(), *IN_THE_GRID),
         output="W",
         inputs=0,
     ),
     picture=ThreadMapOf("W", Case({"M": 32, "N": 48}, block=(16, 16)), "your kernel", thread=37),
     wrong=tuple(
         Wrong(name, W_SLIPS[name].sentence)
-        for name in ("lanes", "threads", "y_first", "rows_of_block_y", "rounded_up", "whole_grid")
+        for name in (
+            "lanes", "threads", "y_first", "rows_of_block_y", "rounded_up", "whole_grid", "x_and_y_added",
+            "width_times_x", "by_row",
+        )
     ),
 )  # fmt: skip
 
@@ -152,7 +198,8 @@ FLAT_BLOCK = KernelExercise(
     title="Stretch: a block in one dimension",
     difficulty=3,
     task="The block is now 128 threads in one row, but its tile of C is still 8 rows of 16 columns. Compute each "
-    "thread's row and column in the tile from threadIdx.x alone; neighbouring threads have neighbouring columns.",
+    "thread's row and column in the tile from threadIdx.x alone, so that neighbouring threads have neighbouring "
+    "columns: in warp 0 that is 30 of the 31 pairs of neighbours.",
     hints=(
         "Number the elements of the tile along its rows: 0 to 15 in the first row, 16 to 31 in the second.",
         "Which arithmetic takes the number 37 apart into row 2 and column 5, if a row has 16?",
@@ -160,9 +207,14 @@ FLAT_BLOCK = KernelExercise(
     ),
     problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),
     picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=37),
+    goals=(goals.neighbours_of_a_warp(30),),
+    judged=Case({"M": 16, "N": 32, "K": 8}),
     wrong=(
         Wrong("starter", SIXTEEN_ROWS),
         Wrong("traded", SIXTEEN_ROWS),
+        Wrong("down_columns", "The ids are counted down the columns of the tile: thread 1 is below thread 0. Every "
+              "element is computed, but neighbouring threads shall have neighbouring columns. A row of the tile has "
+              "16 elements: divide by 16."),
         Wrong("mask", "x & 7 keeps three bits, columns 0 to 7: a row of the tile has 16."),
         Wrong("both_remainders", "row and column are both remainders, so that most of the tile has no thread."),
         Wrong("tile_not_scaled", "A block's tile begins at blockIdx.y * 8 and blockIdx.x * 16; here blocks begin one "

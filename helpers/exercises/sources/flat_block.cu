@@ -11,6 +11,9 @@ extern "C" __global__ void sgemm_flat(int M, int N, int K, float alpha, const fl
     // <traded>
     const int y = threadIdx.x % 16;
     const int x = threadIdx.x / 16;
+    // <down_columns>
+    const int y = threadIdx.x % 8;
+    const int x = threadIdx.x / 8;
     // <mask>
     const int y = threadIdx.x / 16;
     const int x = threadIdx.x & 7;

@@ -41,6 +41,9 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
     // <sum_in_int>
     int sum = 0;
     for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+    // <comma_in_index>
+    float sum = 0.0f;
+    for (int k = 0; k < K; ++k) sum += A[row, k] * B[k, col];
     // <never_set>
     float sum;
     for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];

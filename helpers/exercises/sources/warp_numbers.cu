@@ -22,6 +22,12 @@ extern "C" __global__ void warp_numbers(int M, int N, float *W) {   // W: (M, N)
     // <whole_grid>
     const int block = blockIdx.x + gridDim.x * blockIdx.y;
     const int warp = (block * blockDim.x * blockDim.y + threadIdx.x + blockDim.x * threadIdx.y) / 32;
+    // <x_and_y_added>
+    const int warp = (threadIdx.x + threadIdx.y) / 32;
+    // <width_times_x>
+    const int warp = (blockDim.x * threadIdx.x + threadIdx.y) / 32;
+    // <by_row>
+    const int warp = (threadIdx.x + blockDim.x * threadIdx.y) / blockDim.x;
     // <end>
     W[row * N + col] = warp;
 }
