@@ -201,6 +201,23 @@ TWO_TILES = KernelExercise(
         Wrong("one_guard_for_both", "Both loads of B ask whether col is inside: the second one is at col + T."),
         Wrong("one_barrier", "Nobody waits between the last read of the tiles and the next load over them."),
         Wrong("first_acc_twice", "Both halves are added to the same sum, acc[0]."),
+        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
+              "have not stored yet.", (("        __syncthreads();\n        // 2. Multiply\n", ""),)),
+        Wrong("half_by_one", "The second half lies T columns further, in B and in C: col + half * T.",
+              (("col + half * T", "col + half"),)),
+        Wrong("stored_over", "Both halves of B are stored in the same place of Bs, the second over the first: it "
+              "belongs T columns further, Bs[y][x + half * T].", (("Bs[y][x + half * T] =", "Bs[y][x] ="),)),
+        Wrong("interleaved", "The halves are stored in turns, Bs[y][2 * x + half], and read one behind the other, "
+              "Bs[k][x + half * T]: both must be the same place.",
+              (("Bs[y][x + half * T] =", "Bs[y][2 * x + half] ="),)),
+        Wrong("replaced", "Each k replaces the sum (=) instead of adding to it (+=).",
+              (("acc[half] += ", "acc[half] = "),)),
+        Wrong("column_of_As", "The sum reads column y of As, and it needs row y: As[y][k].",
+              (("As[y][k]", "As[k][y]"),)),
+        Wrong("B_unguarded", "Where the tile of B sticks out to the right there is no column: keep the question "
+              "whether c is below N.", (("k0 + y < K && c < N", "k0 + y < K"),)),
+        Wrong("k_unguarded", "The last tile of A may stick out to the right: keep the question whether k0 + x is below "
+              "K.", (("row < M && k0 + x < K", "row < M"),)),
     ),
 )  # fmt: skip
 
@@ -238,6 +255,12 @@ TILED = Blank(
               "and read As[y][k]."),
         Wrong("whole_k", "The loop over k inside a tile runs to K; a tile has only T of them."),
         Wrong("sum_restarts", slips.sentence("only_last_tile_of_k")),
+        Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
+              (("k0 += T", "++k0"),)),
+        Wrong("x_is_the_row", "x is the column index and y the row index: row = blockIdx.y * T + y.",
+              (("blockIdx.y * T + y", "blockIdx.x * T + x"), ("col = blockIdx.x * T + x", "col = blockIdx.y * T + y"))),
+        Wrong("block_x_for_row", "The row takes the block's x, but grid and block have the rows along y: "
+              "row = blockIdx.y * T + y.", (("blockIdx.y * T", "blockIdx.x * T"),)),
         Wrong("from_memory", "The tiles are loaded, but the products still read A and B: read As and Bs instead."),
     ),
 )  # fmt: skip

@@ -235,6 +235,32 @@ PATCH = Blank(
         Wrong("no_fragments", "Every product reads both of its factors from shared memory again: first copy the "
               "floats of one k into a[] and b[]."),
         Wrong("stores_traded", slips.sentence("patch_flipped")),
+        Wrong("stores_without_tile_col", "All blocks of a row store to the same columns of C: tile_col, the column "
+              "where the block's tile begins, is missing in the store.",
+              (("tile_col + col + j]", "col + j]"),)),
+        Wrong("stores_without_tile_row", "All blocks of a column store to the same rows of C: tile_row, the row where "
+              "the block's tile begins, is missing in the store.", (("(tile_row + row + i)", "(row + i)"),)),
+        Wrong("first_columns_alone", "All blocks of a row compute the same tile of C: its first column is tile_col = "
+              "blockIdx.x * BN.", (("tile_col = blockIdx.x * BN", "tile_col = 0"),)),
+        Wrong("first_rows_alone", "All blocks of a column compute the same tile of C: its first row is "
+              "tile_row = blockIdx.y * BM.", (("tile_row = blockIdx.y * BM", "tile_row = 0"),)),
+        Wrong("tile_not_scaled", "The next tile begins BN columns further: tile_col = blockIdx.x * BN.",
+              (("tile_col = blockIdx.x * BN", "tile_col = blockIdx.x"),)),
+        Wrong("loads_my_rows", "The rows of A are counted from the patch of this thread, tile_row + row. All threads "
+              "load for the whole tile: element i is in row tile_row + i / BK.",
+              (("(tile_row + i / BK)", "(tile_row + row + i / BK)"),)),
+        Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by BK, the depth of a tile.",
+              (("k0 += BK", "++k0"),)),
+        Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
+              "have not stored yet.",
+              (("__syncthreads();\n        for (int k = 0;", "for (int k = 0;"),)),
+        Wrong("first_columns_of_Bs", "b[] holds the first columns of the tile for every thread: it begins at column "
+              "col, Bs[k][col + j].", (("Bs[k][col + j]", "Bs[k][j]"),)),
+        Wrong("first_rows_of_As", "a[] holds the first rows of the tile for every thread: it begins at row row, "
+              "As[row + i][k].", (("As[row + i][k]", "As[i][k]"),)),
+        Wrong("numbered_by_x", "The number of a thread counts along x first and then along y: threadIdx.y * blockDim.x "
+              "+ threadIdx.x. With threadIdx.x alone only 16 threads have numbers of their own.",
+              (("threadIdx.y * blockDim.x + threadIdx.x", "threadIdx.x"),)),
     ),
 )  # fmt: skip
 

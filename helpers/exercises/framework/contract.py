@@ -56,7 +56,7 @@ def wrong(exercise: Exercise) -> Iterator[tuple[object, str]]:
     if isinstance(exercise, KernelExercise):
         for one in exercise.wrong:
             if one.version != "starter":
-                yield exercise.marked.version(one.version), one.because
+                yield exercise.wrong_source(one), one.because
     elif isinstance(exercise, ValueExercise):
         for one in exercise.wrong:
             yield one.answer, one.because

@@ -29,11 +29,13 @@ Picture = Callable[[Kernel, Problem], theme.Figure]
 class Wrong:
     """A known wrong solution.
 
-    version: its name in the marked source.  because: what the learner is told about it.
+    version: its name; without changes a version of the marked source.  because: what the learner is told about it.
+    changes: (text, other text), made to the solution.
     """
 
     version: str
     because: str
+    changes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +148,21 @@ class KernelExercise(Exercise):
             return ()
         return (judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()) or self._known(found)
 
+    def wrong_source(self, known: Wrong) -> str:
+        """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""
+        if not known.changes:
+            return self.marked.version(known.version)
+        text = self.solved
+        for before, after in known.changes:
+            if before not in text:
+                raise ValueError(f"{known.version}: the solution of {self.name} has no text {before!r}.")
+            text = text.replace(before, after)
+        return text
+
     def _known(self, found: Examination) -> tuple[str, ...]:
         """The sentence of the known wrong solution that does exactly what was found, if there is one."""
         for known in self.wrong:
-            source = self.marked.version(known.version)
+            source = self.wrong_source(known)
             if judge.does_the_same(source, found, self.problem, self.goals, self.judged):
                 return (known.because,)
         return ()

@@ -137,6 +137,32 @@ def _indexed(a: Callable[..., np.ndarray] | None = None, b: Callable[..., np.nda
     return formula
 
 
+def _in_tile(
+    a: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None,
+    b: Callable[..., tuple[np.ndarray, np.ndarray]] | None = None,
+) -> Product:
+    """The sum over k of two elements of square tiles, one for each thread of a block, in which what lies outside of
+    the matrices is 0. a, b: (row, col, k, side) -> (row, column) of the matrix; None for the right one."""
+
+    def formula(i: Inputs) -> np.ndarray:
+        side = _BK(i)
+        if (side, side) != (i.tiles.BM, i.tiles.BN):
+            raise NotApplicable
+        row, col, _ = _axes(i)
+        k = np.arange(-(-i.K // side) * side)[None, None, :]
+        of_A = (row, k) if a is None else a(row, col, k, side)
+        of_B = (k, col) if b is None else b(row, col, k, side)
+        return (_or_zero(i.A, *of_A) * _or_zero(i.B, *of_B)).sum(axis=2)
+
+    return formula
+
+
+def _or_zero(matrix: np.ndarray, row: np.ndarray, col: np.ndarray) -> np.ndarray:
+    """Elements of a matrix, and 0 for those that lie outside."""
+    inside = (row < matrix.shape[0]) & (col < matrix.shape[1])
+    return np.where(inside, matrix[np.minimum(row, matrix.shape[0] - 1), np.minimum(col, matrix.shape[1] - 1)], 0.0)
+
+
 def _sum_of_elements(i: Inputs) -> np.ndarray:
     return i.A.sum(axis=1)[:, None] + i.B.sum(axis=0)[None, :]
 
@@ -201,6 +227,24 @@ PRODUCTS: tuple[Slip, ...] = (
          _indexed(b=lambda i, row, col, k: k % _BK(i) * i.N + col)),
     Slip("tiles_stand_still", "Every round loads the first tiles of A and B again: k must move on by the tile's depth.",
          _indexed(lambda i, row, col, k: row * i.K + k % _BK(i), lambda i, row, col, k: k % _BK(i) * i.N + col)),
+    Slip("k_moves_by_1", "From tile to tile k moves on by 1, so that most products are counted several times: it must "
+         "move on by the tile's depth.", _some_k(lambda i, k: np.minimum(k + 1, _BK(i)))),
+    Slip("A_of_first_block", "Every block loads its tile of A from the first rows: the row at which the block's tile "
+         "begins is missing.",
+         _indexed(a=lambda i, row, col, k: row % _needs(i.tiles.BM) * i.K + k)),
+    Slip("B_of_first_block", "Every block loads its tile of B from the first columns: the column at which the block's "
+         "tile begins is missing.",
+         _indexed(b=lambda i, row, col, k: k * i.N + col % _needs(i.tiles.BN))),
+    Slip("row_x_of_As", "The sum reads row x of A's tile; the thread's row is y: As[y][k].",
+         _in_tile(a=lambda row, col, k, side: (row - row % side + col % side, k))),
+    Slip("column_y_of_Bs", "The sum reads column y of B's tile; the thread's column is x: Bs[k][x].",
+         _in_tile(b=lambda row, col, k, side: (k, col - col % side + row % side))),
+    Slip("As_read_transposed", "A's tile is stored in one order of its two indices and read in the other: k is the "
+         "second one, As[y][k].",
+         _in_tile(a=lambda row, col, k, side: (row - row % side + k % side, k - k % side + row % side))),
+    Slip("Bs_read_transposed", "B's tile is stored in one order of its two indices and read in the other: k is the "
+         "first one, Bs[k][x].",
+         _in_tile(b=lambda row, col, k, side: (k - k % side + col % side, col - col % side + k % side))),
     Slip("one_row_of_A", "All rows of a thread's patch use its first element of A: the index of A's fragment does not "
          "move with y.",
          _indexed(a=lambda i, row, col, k: (row - row % _needs(i.tiles.TM)) * i.K + k)),
