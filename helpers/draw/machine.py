@@ -82,9 +82,10 @@ def here_figure(data: Machine, now: Mark, then: Mark) -> theme.Figure:
             _box(axes, place, left, HERE_TOP, HERE_WIDTH, HERE_BOX, theme.TROUBLE if place == now.place else theme.INK)
             words = [word for word, mark in (("limits now", now), ("afterwards", then)) if mark.place == place]
             weight = "bold" if place == now.place else "normal"
+            last = place == LANES  # whose words would leave the picture if they stood in the middle
             page.text(
-                axes, left + HERE_WIDTH / 2, HERE_TOP + HERE_BOX + 17, ", and ".join(words),
-                size=theme.TEXT, color=theme.TROUBLE, ha="center", weight=weight,
+                axes, left + HERE_WIDTH / (1 if last else 2), HERE_TOP + HERE_BOX + 17, ", and ".join(words),
+                size=theme.TEXT, color=theme.TROUBLE, ha="right" if last else "center", weight=weight,
             )  # fmt: skip
             if place == then.place != now.place:
                 box = page.boxes(left, HERE_TOP, HERE_WIDTH, HERE_BOX)
