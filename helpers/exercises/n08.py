@@ -263,6 +263,11 @@ TWO_GROUPS = Blank(
         Wrong("replaced", "Only the last product is there: each k replaces the sum (=) instead of adding to it (+=)."),
         Wrong("stored_side_by_side", "The right group is computed for columns that begin at `right`, but stored beside "
               "the left one."),
+        Wrong("right_not_stored", "The right group is computed and never stored: sums[i][4 + j] belongs to column "
+              "right + j.",
+              (("C[(tile_row + row + i) * N + tile_col + right + j] = sums[i][4 + j];", ""),)),
+        Wrong("left_not_stored", "The left group is computed and never stored: sums[i][j] belongs to column left + j.",
+              (("C[(tile_row + row + i) * N + tile_col + left + j] = sums[i][j];", ""),)),
         Wrong("groups_traded", "The left group is stored at the columns of the right one, and the other way round."),
     ),
 )  # fmt: skip

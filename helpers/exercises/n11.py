@@ -277,7 +277,8 @@ WARP_TILE = Blank(
     difficulty=2,
     task="The block's 64 × 64 tile is cut into warp tiles of 16 × 32, and a warp tile into patches of 4 × 4. Compute "
     "where a thread's patch begins, both levels row by row, then load the tiles and multiply. A warp then needs "
-    "16 + 32 different floats at each k: the goal is at most 48. M and N are multiples of 64, K of 8.",
+    "16 + 32 different floats at each k: the goal is at most 48. Its loads need 2 + 4 wavefronts "
+    "at each k: at most 768 for 8 warps and K = 16. M and N are multiples of 64, K of 8.",
     hints=(
         "There are two numberings, one inside the other: which warp tile of the block's tile, and which patch of the "
         "warp tile. Each is a number that is cut into a row and a column. The loop is that of notebook 08, with A's "
@@ -292,13 +293,27 @@ WARP_TILE = Blank(
     problem=Gemm("sgemm", (256,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=4, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
     picture=ThreadMapOf("C", Case({"M": 64, "N": 64, "K": 8}), "your kernel", thread=100),
-    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48),),
+    goals=(goals.rows_and_columns_of_a_warp((64, 64), 48), goals.load_wavefronts(768)),
     judged=Case({"M": 64, "N": 64, "K": 16}),
     wrong=(
         Wrong("no_warp_tiles", "Every patch has its thread, but a warp has no tile of its own: it takes two whole "
               "rows of patches, and reads more of B than it needs."),
         Wrong("warps_down", "A row of warp tiles has BN / WN = 2 of them, not BM / WM = 4."),
+        Wrong("quotient_by_BM", "The row of a warp's tile is the quotient by the warp tiles in a row, BN / WN = 2. "
+              "BM / WM = 4 is how many of them stand below each other.",
+              (("warp / (BN / WN) * WM", "warp / (BM / WM) * WM"),)),
+        Wrong("divided_by_size", "Divide the number of the warp by how many warp tiles stand in a row, BN / WN, not by "
+              "how many elements do.", (("warp / (BN / WN)", "warp / BN"), ("warp % (BN / WN)", "warp % BN"))),
+        Wrong("tiles_turned", "A warp's tile has WM rows and WN columns; here its row is counted in WN and its column "
+              "in WM.", (("warp / (BN / WN) * WM", "warp / (BN / WN) * WN"),
+                         ("warp % (BN / WN) * WN", "warp % (BN / WN) * WM"))),
+        Wrong("strewn", "C is right, but the 32 threads of a warp are neighbours in number: their warp is thread / 32. "
+              "With thread % 8 the threads of each warp are strewn over all eight warp tiles, where their loads meet "
+              "in the same banks.", (("thread / 32, lane = thread % 32", "thread % 8, lane = thread / 8"),)),
         Wrong("lanes_down", "A row of lanes has WN / TN = 8 of them, not WM / TM = 4."),
+        Wrong("lane_remainder_by_WM", "The column of a lane's patch is the remainder by the patches in a row, "
+              "WN / TN = 8. WM / TM = 4 is how many of them stand below each other.",
+              (("lane % (WN / TN)", "lane % (WM / TM)"),)),
         Wrong("warp_unscaled", "Warp tiles begin WM rows and WN columns apart, not one."),
         Wrong("lane_unscaled", "A lane's patch begins TM rows and TN columns after its neighbour's, not one."),
         Wrong("warp_from_lane", "The warp is thread / 32 and the lane is thread % 32; here the two trade places."),
