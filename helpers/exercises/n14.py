@@ -338,12 +338,12 @@ SHARES = Blank(
         Wrong("one_piece", "Only the first piece of each share is multiplied: a share may reach into several tiles."),
         Wrong("tile_not_left", "A piece ends with the tile or with the share, whichever comes first; here it always "
               "goes on to the end of its tile."),
-        Wrong("not_moved", "`next` never moves on, so the loop notes the same piece again and again and never ends: add "
-              "what the piece took, last - first.", (("next += last - first;", ""),)),
+        Wrong("not_moved", "`next` never moves on, so the loop notes the same piece again and again and never ends: "
+              "add what the piece took, last - first.", (("next += last - first;", ""),)),
         Wrong("moved_by_one", "`next` moves on by one iteration, but the piece took last - first of them.",
               (("next += last - first;", "++next;"),)),
-        Wrong("moved_to_last", "`last` is counted inside of its tile, `next` in the long row of all iterations: move on "
-              "by last - first, not to last.", (("next += last - first;", "next = last;"),)),
+        Wrong("moved_to_last", "`last` is counted inside of its tile, `next` in the long row of all iterations: move "
+              "on by last - first, not to last.", (("next += last - first;", "next = last;"),)),
         Wrong("moved_by_a_tile", "`next` moves on by a whole tile, but a piece may be shorter: it took last - first "
               "iterations.", (("next += last - first;", "next += steps;"),)),
         Wrong("first_from_0", "A piece need not begin with its tile: its first iteration is next % steps."),

@@ -98,7 +98,9 @@ WARP_PRODUCT = Blank(
     task="A warp loads a 16 × 16 tile of A and of B as float16. Let the tensor core multiply them by the four calls of "
     "WMMA, with the barriers that they need, and store the sums. M, N and K are multiples of 16.",
     hints=(
-        "A fragment belongs to all 32 lanes. Before it is loaded, all lanes must have stored their part of the tiles.",
+        "A fragment belongs to all 32 lanes. Before it is loaded, all lanes must have stored their part of the tiles. "
+        "(The second barrier is for blocks of several warps. In this one mma_sync waits for all 32 lanes, and when it "
+        "goes on, all of them have read their fragments. So check accepts a kernel without it, too.)",
         "wmma::load_matrix_sync(a, &As[0][0], 16) reads a tile whose rows are 16 elements long.",
         "__syncthreads(); two loads; wmma::mma_sync(sums, a, b, sums); __syncthreads(). At the end "
         "wmma::store_matrix_sync(&C[tile_row * N + tile_col], sums, N, …), of which the last argument is the order.",
