@@ -108,9 +108,7 @@ def is_one_of_many(launch: kernel_launches.Launch) -> bool:
         pytest.param(launch, arch, id=f"{launch.name}-{arch}")
         for arch in ("sm_75", "sm_80", "sm_90")
         for launch in kernel_launches.ordinary()
-        if runs_on(launch, arch)
-        and launch.entry not in SASS_ONLY | APPROXIMATE
-        and not is_one_of_many(launch)
+        if runs_on(launch, arch) and launch.entry not in SASS_ONLY | APPROXIMATE and not is_one_of_many(launch)
     ],
 )
 def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):

@@ -420,7 +420,9 @@ enum { RCP, RSQ, SQRT, EX2, LG2, SIN, COS, TANH, RCP64H, RSQ64H };
 static double special(int function, float x) {
     double turns = (double)x - nearbyint(x);
     switch (function) {
+        case RCP: return 1 / x;
         case RSQ: return 1 / sqrt(x);
+        case SQRT: return sqrtf(x);
         case EX2: return exp2(x);
         case LG2: return log2(x);
         case SIN: return isinf(x) ? NAN : sin(turns * 6.283185307179586);
@@ -437,32 +439,48 @@ static uint64_t special_function(const Instruction *i, const uint64_t s[4], uint
         return bits_of_double(function == RCP64H ? 1 / x : 1 / sqrt(x)) >> 32;
     }
     float x = as_float((uint32_t)s[0]);
-    if (function == TANH) return bits_of(narrow(special(function, x), TO_NEAREST));
-    x = flushed(x);
-    if (function == RCP) return bits_of(flushed(canonical(1 / x)));
-    if (function == SQRT) return bits_of(flushed(canonical(sqrtf(x))));
-    return bits_of(flushed(narrow(special(function, x), TO_NEAREST)));
+    double result = special(function, function == TANH ? x : flushed(x));
+    if (result != result) return NAN_BITS; /* as bits: the compiler may choose those of a number that is NaN */
+    return bits_of(function == TANH ? (float)result : flushed((float)result));
 }
 
-/* ---- float64 */
+/* ---- float64. number: rounding, then the signs of each source */
+
+static double double_source(const Instruction *i, int k, const uint64_t s[4]) {
+    uint64_t bits = s[k];
+    if (i->number[1 + k] & FLOAT_ABSOLUTE) bits &= ~DOUBLE_SIGN;
+    if (i->number[1 + k] & FLOAT_NEGATE) bits ^= DOUBLE_SIGN;
+    return as_double(bits);
+}
+
+/* The bits of a result. A NaN among the sources is handed on as it stands in its register, quiet: b's before c's before
+ * a's; one that arises has its sign set. simulator/arithmetic/float64.py says how that is known. */
+static uint64_t double_result(double result, const uint64_t s[4], int sources) {
+    static const int order[] = {1, 2, 0};
+    if (result == result) return bits_of_double(result);
+    for (int k = 0; k < 3; k++)
+        if (order[k] < sources && is_double_nan(s[order[k]])) return s[order[k]] | DOUBLE_QUIET;
+    return 0xfff8000000000000ull;
+}
 
 static uint64_t double_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    double a = as_double(s[0]), b = as_double(s[1]);
+    double a = double_source(i, 0, s), b = double_source(i, 1, s);
     (void)p, (void)out;
-    return bits_of_double(i->number[0] ? fused_double(a, 1, b, i->number[0]) : a + b);
+    return double_result(i->number[0] ? fused_double(a, 1, b, i->number[0]) : a + b, s, 2);
 }
 
 static uint64_t double_multiply(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    double a = as_double(s[0]), b = as_double(s[1]);
+    double a = double_source(i, 0, s), b = double_source(i, 1, s);
     (void)p, (void)out;
     /* A product of zero keeps its sign: -0 is added to what is negative, +0 to the rest. */
     double zero = signbit(a) != signbit(b) ? -0.0 : 0.0;
-    return bits_of_double(i->number[0] ? fused_double(a, b, zero, i->number[0]) : a * b);
+    return double_result(i->number[0] ? fused_double(a, b, zero, i->number[0]) : a * b, s, 2);
 }
 
 static uint64_t double_fused(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    double a = double_source(i, 0, s), b = double_source(i, 1, s), c = double_source(i, 2, s);
     (void)p, (void)out;
-    return bits_of_double(fused_double(as_double(s[0]), as_double(s[1]), as_double(s[2]), i->number[0]));
+    return double_result(fused_double(a, b, c, i->number[0]), s, 3);
 }
 
 static uint64_t double_compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
@@ -530,14 +548,25 @@ static uint64_t round_to_whole(const Instruction *i, const uint64_t s[4], uint32
     return i->number[0] == F16 ? half_of(whole, TO_NEAREST) : bits_of(canonical((float)whole));
 }
 
+/* A NaN as a float64, quiet, with its sign and its payload. */
+static uint64_t widened_nan(int format, uint64_t bits) {
+    int fraction = format == F16 ? 10 : format == F32 ? 23 : 52, exponent = format == F16 ? 5 : format == F32 ? 8 : 11;
+    uint64_t sign = bits >> (fraction + exponent) & 1;
+    return sign << 63 | 0x7ff0000000000000ull | DOUBLE_QUIET | (bits & ((1ull << fraction) - 1)) << (52 - fraction);
+}
+
 static uint64_t float_to_float(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
     int to = i->number[0], from = i->number[1];
     (void)p, (void)out;
     if (to == BF16) return brain_of(operand(i, s[0]), i->number[2]);
+    if (to == from) return to == F64 ? s[0] : to == F16 ? (uint16_t)s[0] : bits_of(operand(i, s[0]));
     double exact = number_in(i, from, s[0]);
-    if (to == F64) return bits_of_double(exact);
+    if (to == F64) return exact == exact ? bits_of_double(exact) : widened_nan(from, s[0]);
+    if (from == F64 && exact != exact) { /* its sign and as much of its payload as there is room for */
+        uint64_t wide = s[0] | DOUBLE_QUIET;
+        return to == F16 ? (wide >> 48 & 0x8000) | (wide >> 42 & 0x7fff) : (wide >> 32 & 0x80000000) | (wide >> 29 & 0x7fffffff);
+    }
     if (to == F16) return half_of(exact, i->number[2]);
-    if (from == F32) return bits_of((float)exact);
     float result = narrow(exact, i->number[2]);
     return bits_of(i->flags & FLUSHES ? flushed(result) : result);
 }

@@ -183,7 +183,7 @@ static double cut(double x) {
 /* total + the sum of some products, all cut at one place, the sum cut to float32 or rounded to float16. */
 static double added(double total, const double *a, const double *b, int count, int extra_bits, int type, int halves) {
     const int smallest = type == MATRIX_F16 ? -14 : -126;
-    double terms[17], plain = 0, units = -0.0;
+    double terms[17], plain = 0, units = 0; /* an exact zero is +0, whatever the signs of the terms */
     int largest = -126;
     for (int k = 0; k <= count; k++) {
         terms[k] = k < count ? a[k] * b[k] : total;

@@ -17,6 +17,10 @@ static inline uint32_t bits_of(float x) { uint32_t bits; memcpy(&bits, &x, 4); r
 static inline double as_double(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
 static inline uint64_t bits_of_double(double x) { uint64_t bits; memcpy(&bits, &x, 8); return bits; }
 
+static const uint64_t DOUBLE_SIGN = 1ull << 63, DOUBLE_QUIET = 1ull << 51;
+
+static inline int is_double_nan(uint64_t bits) { return (bits & ~DOUBLE_SIGN) > 0x7ff0000000000000ull; }
+
 static inline float canonical(float x) { return x != x ? as_float(NAN_BITS) : x; }
 
 static inline float flushed(float x) {

@@ -45,7 +45,7 @@ def _turns(function):
     def of_turns(a):
         turns = np.float64(a)
         reduced = turns - np.rint(turns)
-        return np.where(np.isinf(a), float32.NAN, function(reduced * (2 * np.pi)).astype(np.float32))[()]
+        return np.where(np.isfinite(a), function(reduced * (2 * np.pi)).astype(np.float32), float32.NAN)[()]
 
     return of_turns
 

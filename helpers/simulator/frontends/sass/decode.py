@@ -219,8 +219,6 @@ class Decoder:
         for part in s.opcode[1:]:
             if known != ["any"] and part not in known:
                 raise NotDecoded(f"the modifier .{part}")
-        if _hands_on_another_nan(s):
-            raise NotDecoded("a form whose NaN or whose zero the C program does not answer as a GPU does")
         try:
             decoded = function(self, s)
         except (Unknown, ValueError) as error:  # operands that the rules do not know either, in another number
@@ -237,18 +235,6 @@ class Decoder:
     def resolve(self, row) -> int:
         """The row of a register, once it is known how many there are."""
         return self.registers + row[1] if isinstance(row, tuple) else row
-
-
-def _hands_on_another_nan(s: sass.Statement) -> bool:
-    """Whether the C program answers other bits than an H200: of a NaN, and in the short products of matrices of a zero.
-
-    The rules in NumPy answer those of the H200 (`tests/simulator/test_instruction_goldens.py`, `test_tensor_core.py`).
-    """
-    if s.base in ("DADD", "DMUL", "DFMA"):
-        return True
-    if s.base == "F2F":
-        return s.has("F64")
-    return s.base == "HMMA" and s.has("1688", "1684")
 
 
 def _number(operand: sass.Operand) -> int:
@@ -684,7 +670,8 @@ def double_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     t.writes(i, destination, 2)
     for place, operand in enumerate(sources):
         t.read(i, place, operand, "d")
-    i.number[0] = _rounding(s)
+    # Neither - nor | | changes a NaN, which is handed on as it stands in its register: the operation carries them out.
+    i.number[0], i.number[1:], i.mode = _rounding(s), i.mode[:3], [0] * 4
     return i
 
 
