@@ -63,8 +63,13 @@ static void check_shared(Warp *warp, const Instruction *i, const Request *reques
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
         return;
     }
+    const uint64_t end = (uint64_t)warp->launch->shared_bytes;
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
+        if (request->address[lane] + (uint64_t)width > end) { /* a row of LDSM that no active lane reads */
+            fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
+            return;
+        }
         uint64_t first = request->address[lane] >> shift, last = (request->address[lane] + (uint64_t)width - 1) >> shift;
         for (uint64_t word = first; word <= last; word++) {
             if (suspicious(warp, &words[word], (uint32_t)(warp->number * WARP + lane), touch)) {
@@ -80,10 +85,12 @@ static void check_shared(Warp *warp, const Instruction *i, const Request *reques
  * only if nobody writes it, or all accesses are atomic or strong. */
 enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu };
 
-static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch) {
+/* The active lanes of a request that lie in one array. */
+static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request, int width,
+                        int touch) {
     const Allocation *one = &warp->launch->allocations[slot];
     if (one->unwritten) {
-        for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
             uint64_t at = request->address[lane] - one->base;
             for (uint64_t item = at / one->item; item <= (at + (uint64_t)width - 1) / one->item; item++) {
@@ -99,7 +106,7 @@ static void check_global(Warp *warp, const Instruction *i, int slot, const Reque
     if (!words) return;
     int shift = warp->launch->global_granule, strong = touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
     uint64_t threads = (uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1;
-    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t who = strong ? (uint32_t)STRONG_ONES : (uint32_t)(threads + (uint64_t)lane);
         uint64_t at = request->address[lane] - one->base;
@@ -112,6 +119,27 @@ static void check_global(Warp *warp, const Instruction *i, int slot, const Reque
             if (touch != READS) w->writer = who;
             else w->reader = w->reader && w->reader != who ? (uint32_t)ANYBODY : who;
         }
+    }
+}
+
+/* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time. */
+static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch) {
+    const Launch *launch = warp->launch;
+    uint32_t elsewhere = request->active;
+    for (int step = 0; elsewhere && !warp->results->fault; step++, slot = step - 1) {
+        if (slot == launch->allocation_count) { /* what no array holds was not accessed, and should not come here */
+            fail(warp, i, HAZARD, __builtin_ctz(elsewhere), (int64_t)request->address[__builtin_ctz(elsewhere)]);
+            return;
+        }
+        const Allocation *one = &launch->allocations[slot];
+        uint32_t inside = 0;
+        for (uint32_t rest = elsewhere; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            if (request->address[lane] >= one->base && request->address[lane] + (uint64_t)width <= one->end)
+                inside |= 1u << lane;
+        }
+        if (inside) check_array(warp, i, slot, inside, request, width, touch);
+        elsewhere &= ~inside;
     }
 }
 

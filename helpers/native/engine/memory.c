@@ -461,6 +461,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
             if (!part.active) continue;
             if (!locate(warp, i, GLOBAL, &part, 4, 0, from, &where)) return;
             if (slot < 0) slot = where;
+            if (warp->launch->checking) check_access(warp, i, GLOBAL, where, &part, 4, READS);
             for (uint32_t rest = part.active; rest; rest &= rest - 1)
                 memcpy(&values[__builtin_ctz(rest)][word], from[__builtin_ctz(rest)], 4);
         }
@@ -481,7 +482,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     origin.active = reads;
     if (warp->launch->checking) {
         check_access(warp, i, SHARED, shared_slot, &to, size, COPIES);
-        if (reads) check_access(warp, i, GLOBAL, slot, &origin, i->flags & FILLS ? 4 : size, READS);
+        if (reads && !(i->flags & FILLS)) check_access(warp, i, GLOBAL, slot, &origin, size, READS);
     }
     if (slot < 0) slot = 0;
     if (warp->launch->counting) {
