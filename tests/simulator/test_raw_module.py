@@ -1,5 +1,8 @@
 """Modules, their kernels and their variables, as `cupy.RawModule` has them."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -81,3 +84,22 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
     kernel = simulator.RawModule(code=FILL).get_function("fill")
     with pytest.raises(simulator.ArgumentError, match=r"bytes are in reverse order.*astype\(numpy.float32\)"):
         kernel((1,), (4,), (np.zeros(4, ">f4"),))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind(level):
+    source = """
+        extern "C" __global__ void turn(float *x) {
+            __shared__ float s[64];
+            s[threadIdx.x] = x[threadIdx.x];
+            if (threadIdx.x < 64) __syncthreads();
+            x[threadIdx.x] = s[63 - threadIdx.x];
+        }"""
+    module = simulator.RawModule(code=source)
+    kernel = module.get_function("turn")
+    with simulator.record(level=level, checks=True):
+        kernel((1,), (64,), (np.zeros(64, np.float32),))
+    prepared = weakref.ref(kernel.prepared(level))
+    del module, kernel
+    gc.collect()
+    assert prepared() is None

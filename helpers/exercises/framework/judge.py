@@ -217,12 +217,12 @@ def does_the_same(
         return False
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def _known_outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
     """What a known wrong kernel does; it is asked for in every check of the same exercise."""
     return trial.run(kernel, problem, case)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def _known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     return measured(kernel, problem, judged)

@@ -1,7 +1,7 @@
 """CuPy's `RawModule` without a GPU: compile CUDA C++, and call its kernels."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 
 from helpers import compiler, devices
 from helpers.compiler import CompiledKernel, cubin
@@ -105,6 +105,7 @@ class Kernel:
         self.forms = Forms(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self.learnt: Learnt | None = None
+        self._shared_names: dict[str, SharedNames] = {}
 
     @property
     def num_regs(self) -> int:
@@ -159,11 +160,12 @@ class Kernel:
         """Which arrays its instructions may touch."""
         return pointers.find(self.compiled)
 
-    @cache  # noqa: B019 (a kernel has two programs at most, and keeps them anyway)
     def shared_names(self, level: str) -> SharedNames:
         """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
-        used = self.pointers.used_by(self.prepared(level).program)
-        return SharedNames(self.pointers.shared_arrays, used, self.compiled.source, self.name)
+        if level not in self._shared_names:
+            used = self.pointers.used_by(self.prepared(level).program)
+            self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, self.compiled.source, self.name)
+        return self._shared_names[level]
 
     def __call__(
         self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None

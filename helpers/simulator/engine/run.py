@@ -10,7 +10,7 @@ Threads that disagree on a branch are followed one group after the other, for wh
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
@@ -320,6 +320,7 @@ class Prepared:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self._reaches: dict[int, np.ndarray] = {}
         self.not_decoded = ""  # why the compiled engine cannot execute it
         self.last: list[Instruction] = []
         block_at = {block.start: block.index for block in program.blocks}
@@ -393,10 +394,12 @@ class Prepared:
         instructions = self.program.instructions
         return [all(i.kind is Kind.EXIT for i in instructions[b.start : b.stop]) for b in self.program.blocks]
 
-    @cache  # noqa: B019 (a program is prepared once and kept)
     def reaches(self, target: int) -> np.ndarray:
         """By basic block (and False for the end): whether `target` may be executed from there on."""
-        return np.array([target in self._after(block, {block}) for block in range(self.end)] + [False])
+        if target not in self._reaches:
+            from_each = [target in self._after(block, {block}) for block in range(self.end)]
+            self._reaches[target] = np.array([*from_each, False])
+        return self._reaches[target]
 
     def _after(self, block: int, known: set[int]) -> set[int]:
         """The block and all that may follow it."""
