@@ -81,9 +81,10 @@ class Stop:
 
 @dataclass(frozen=True)
 class Pause:
-    """A break between two stops. pause: its minutes."""
+    """Minutes of a route in which no step is shown: a start, a break. what: what they are for, a sentence."""
 
-    pause: int
+    minutes: int
+    what: str
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,11 @@ class Route:
     at_most: int
     promise: str
     stops: tuple[Stop | Pause, ...]
+
+    @property
+    def file(self) -> str:
+        """The name of its slides: 'route-90-minutes.html'."""
+        return f"route-{self.name.replace(' ', '-')}.html"
 
 
 @dataclass(frozen=True)
@@ -208,9 +214,11 @@ def _route(number: int, row: Mapping[str, Any]) -> Route:
 
 def _stop(where: str, row: Any) -> Stop | Pause:
     if not isinstance(row, dict):
-        raise BrokenPlan(f"{where} is {row!r}, expected {{ notebook = …, steps = …, why = … }} or {{ pause = … }}.")
-    if "pause" in row:
-        return Pause(**_fields(where, row, {"pause": int}))
+        raise BrokenPlan(
+            f"{where} is {row!r}, expected {{ notebook = …, steps = …, why = … }} or {{ minutes = …, what = … }}."
+        )
+    if "minutes" in row:
+        return Pause(**_fields(where, row, {"minutes": int, "what": str}))
     fields = _fields(where, row, {"notebook": str, "steps": list, "why": str})
     steps = tuple(fields.pop("steps"))
     if not steps or any(type(step) is not int for step in steps):

@@ -19,10 +19,10 @@ ROUTE = f'[[route]]\nname = "an hour"\nat_most = 60\npromise = "All."\n{STOPS}'
 
 
 def test_a_plan_has_its_notebooks_and_routes_in_order():
-    found = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ pause = 5 }, {"))
+    found = plan.read(ROW + OTHER + ROUTE.replace("[{", "[{ minutes = 5, what = 'Tea.' }, {"))
     assert found.numbers == ("00", "01") and found.notebook("01").file == "01_loop.ipynb"
     assert found.notebooks[0].minutes == 20 and found.notebooks[0].trail == "start"
-    assert found.routes[0].stops == (Pause(5), Stop("00", (2, 1), "First."))
+    assert found.routes[0].stops == (Pause(5, "Tea."), Stop("00", (2, 1), "First."))
 
 
 def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
@@ -51,7 +51,7 @@ def test_a_notebook_may_say_what_limits_its_kernel_before_and_after_it():
         (ROW + ROUTE.replace("[2, 1]", "[]"), "[[route]] 1 of course.toml, stop 1: steps is [], expected the numbers"),
         (ROW + ROUTE.replace("[2, 1]", '["2"]'), "stop 1: steps is ['2'], expected the numbers of steps"),
         (ROW + ROUTE.replace("[{", "[3, {"), "[[route]] 1 of course.toml, stop 1 is 3, expected { notebook"),
-        (ROW + ROUTE.replace("{ notebook", '{ pause = 5, notebook'), "stop 1 has a key 'notebook' that nobody reads"),
+        (ROW + ROUTE.replace("{ notebook", '{ minutes = 5, notebook'), "stop 1 has no 'what'; it needs minutes, what"),
     ],
 )  # fmt: skip
 def test_a_broken_plan_is_answered_with_its_row_and_what_is_expected(text, sentence):

@@ -50,7 +50,8 @@ def full_height(height: float, caption_lines: int) -> int:
 
 def text(axes: Axes, x: float, y: float, words: object, **options: Any) -> None:
     """Text in the middle of the line at y; small and muted unless told otherwise."""
-    axes.text(x, y, words, **{"size": theme.SMALL, "color": theme.MUTED, "va": "center", **options})
+    size = theme.size(options.pop("size", theme.SMALL))
+    axes.text(x, y, words, **{"color": theme.MUTED, "va": "center", "size": size, **options})
 
 
 def boxes(left: Any, top: Any, width: Any, height: Any) -> np.ndarray:
@@ -154,9 +155,13 @@ def legend(axes: Axes, y: float, keys: Sequence[Key], x: float = MARGIN) -> None
         x += 18 + text_width(key.words) + 22
 
 
-@lru_cache(maxsize=1024)
 def text_width(words: str, size: float = theme.SMALL) -> float:
     """Pixels of a text in letters of `size` points."""
+    return _width(words, theme.size(size))
+
+
+@lru_cache(maxsize=1024)
+def _width(words: str, size: float) -> float:
     font = FontProperties(family="DejaVu Sans", size=size)
     return text_to_path.get_text_width_height_descent(words, font, ismath=False)[0] * PIXELS_A_POINT
 

@@ -211,10 +211,9 @@ def _roof(axes: Axes, data: Roofline) -> None:
     before = best > right / 2
     x = best / 1.07 if before else best * 1.07
     side = "right" if before else "left"
-    axes.text(x, bottom * 1.25, "every byte once", rotation=90, ha=side, va="bottom", size=theme.SMALL)
-    axes.text(
-        left * 1.12, top / 1.25, "here only with the help of caches", size=theme.SMALL, color=theme.MUTED, va="top"
-    )
+    axes.text(x, bottom * 1.25, "every byte once", rotation=90, ha=side, va="bottom", size=theme.size(theme.SMALL))
+    words = {"size": theme.size(theme.SMALL), "color": theme.MUTED, "va": "top"}
+    axes.text(left * 1.12, top / 1.25, "here only with the help of caches", **words)
     axes.plot([ridge, ridge], [bottom, device.peak_fp32_gflops], color=theme.MUTED, linewidth=0.9, label="ridge")
     for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
         label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from PIL import Image
 
@@ -58,6 +60,7 @@ TITLE = 14.0  # points; at CSS_DPI a point is 1.4 pixels
 TEXT = 12.0
 SMALL = 10.0
 
+_least = 0.0  # points, see `at_least`
 _LUMA = np.array([0.2126, 0.7152, 0.0722])  # of red, green and blue
 _CAPTION_LINE = 0.26  # inches
 _CAPTION_MARGIN = 0.10
@@ -105,12 +108,24 @@ class Figure(figure.Figure):
         self._below = below
         with style():
             top_of_caption = (below - _CAPTION_MARGIN * 0.3) / (height + below)
-            self.text(0.0155, top_of_caption, "\n".join(lines), fontsize=TEXT, color=INK, va="top", linespacing=1.45)
+            self._words = self.text(
+                0.0155, top_of_caption, "\n".join(lines), fontsize=TEXT, color=INK, va="top", linespacing=1.45
+            )
 
     @property
     def picture_bottom(self) -> float:
         """Where the picture begins above its caption, as a fraction of the figure's height."""
         return self._below / float(self.get_size_inches()[1])
+
+    @property
+    def smallest_letters(self) -> float:
+        """CSS pixels of the smallest letters of the drawn picture, its caption left out; 0 where it has none.
+
+        Numbers in the cells of a matrix, which are drawn as shapes, are no letters.
+        """
+        texts = (one for one in self.findobj(Text) if one is not self._words and one.get_text().strip())
+        sizes = [one.get_fontsize() for one in texts if one.get_visible()]
+        return min(sizes, default=0.0) / 72 * CSS_DPI
 
     def axes_in_inches(self, left: float, top: float, width: float, height: float, **axes_options: Any) -> Axes:
         """Axes placed in inches from the figure's left and top edge, so that no layout engine moves them."""
@@ -143,6 +158,25 @@ class Figure(figure.Figure):
         return round(float(width) * CSS_DPI), round(float(height) * CSS_DPI)
 
 
+@contextmanager
+def at_least(points: float) -> Iterator[None]:
+    """Figures that are drawn inside have no letters below this size: for a slide, which is seen from the last row.
+
+    Holds for what `page.text` writes and for axes; whoever draws for a slide looks whether letters meet.
+    """
+    global _least
+    before, _least = _least, points
+    try:
+        yield
+    finally:
+        _least = before
+
+
+def size(points: float) -> float:
+    """The size of letters for which so many points are meant."""
+    return max(points, _least)
+
+
 def caption_height(lines: int) -> float:
     """Inches that a caption of so many lines takes under a picture."""
     return lines * _CAPTION_LINE + _CAPTION_MARGIN
@@ -150,7 +184,8 @@ def caption_height(lines: int) -> float:
 
 def style() -> Any:
     """The context in which figure functions create their artists: `with theme.style(): ...`."""
-    return matplotlib.rc_context(_RC)
+    sizes = {name: size(points) for name, points in _RC.items() if name.endswith("size")}
+    return matplotlib.rc_context({**_RC, **sizes})
 
 
 def to_png(drawn: figure.Figure) -> bytes:

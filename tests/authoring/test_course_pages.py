@@ -17,7 +17,7 @@ NOTEBOOKS = (
     Notebook("01_loop.ipynb", "Three loops", "loop", "Loops", 40, "Four."),
     Notebook("02_threads.ipynb", "Threads", "threads", "Ids", 30, "Five."),
 )
-ROUTE = Route("an hour", 60, "All.", (Stop("00", (2, 1), "First."), Pause(55), Stop("01", (1, 2), "Then.")))
+ROUTE = Route("an hour", 60, "All.", (Stop("00", (2, 1), "First."), Pause(55, "Break."), Stop("01", (1, 2), "Then.")))
 COURSE = Course(NOTEBOOKS, (ROUTE,))
 
 
@@ -142,7 +142,9 @@ def test_a_route_is_a_table_with_a_clock_whose_minutes_are_sums(tmp_path):
         "| 0:07 | | | 55 | Break. |",
         "| 1:02 | [01](01_loop.ipynb) | **1** Predict · **2** Do | 9 | Then. |",
     ]
-    assert course.routes(COURSE, folder).startswith("**A workshop of an hour** (71 minutes). All.\n\n| From |")
+    assert course.routes(COURSE, folder).startswith(
+        "**A workshop of an hour** (71 minutes). All. Its slides: `route-an-hour.html`.\n\n| From |"
+    )
 
 
 def test_a_route_through_a_step_without_minutes_or_a_notebook_that_is_not_there_is_refused(tmp_path):

@@ -1,18 +1,20 @@
 """The slides: what a notebook's file says of them, and in a browser without a network that every one fits a room."""
 
+import io
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from helpers import plan
-from helpers.authoring.notebooks import form, speaker
-from helpers.authoring.slides import check, deck, live, page
+from helpers.authoring.notebooks import form, speaker, steps
+from helpers.authoring.slides import check, deck, live, page, redrawn, route
 from helpers.authoring.slides.__main__ import main, write
 from helpers.authoring.slides.planned import MOST_WORDS, Planned, path_of, planned
 from helpers.draw import theme
@@ -39,6 +41,9 @@ def drawn(source="draw()"):
 
 
 PNG = b64encode(theme.Figure(2.0, "A caption that states 3 numbers.").png()).decode()
+DRAW = new_code_cell("""from helpers.draw import theme
+def draw(caption="A caption that states 3 numbers."):
+    return theme.Figure(2.0, caption)""")
 STEP = new_markdown_cell("## 2 · See")
 SLIDE = Planned(2, "A title", "Some words.", "picture", "draw()")
 
@@ -67,13 +72,41 @@ def test_what_is_no_slide_is_refused_with_its_reason(text, sentence):
 
 def test_a_slide_shows_the_stored_output_of_the_steps_cell_that_has_its_text():
     other = new_markdown_cell("## 3 · Do")
-    found = deck.slides(book(drawn("draw()"), STEP, new_code_cell("setup"), drawn("draw()  # this"), other), [SLIDE])
+    found = deck.slides(book(DRAW, drawn("draw()"), STEP, drawn("draw()  # this"), other), [SLIDE])
     assert (found[0].cell, found[0].kind) == (3, "picture")
-    assert f'alt="A caption that states 3 numbers." src="data:image/png;base64,{PNG}"' in found[0].shown[0]
+    read = re.search(
+        r'alt="A caption that states 3 numbers\." data-letters="0.0" src="[^,]*,([^"]+)"', found[0].shown[0]
+    )
+    assert Image.open(io.BytesIO(b64decode(read[1]))).size == (1296, 287)  # without the caption
     with pytest.raises(ValueError, match="A title.*no code cell of step 2 has 'paint'"):
         deck.slides(book(STEP, drawn()), [replace(SLIDE, what="paint")])
-    with pytest.raises(ValueError, match="stores no picture"):
-        deck.slides(book(STEP, new_code_cell("draw()")), [SLIDE])
+    with pytest.raises(ValueError, match="shows no picture"):
+        deck.slides(book(DRAW, STEP, new_code_cell("drawn = draw()")), [SLIDE])
+    assert deck.slides(book(STEP, drawn()), [SLIDE], frames=False)[0].shown == ()
+
+
+def test_a_picture_is_drawn_after_the_cells_that_its_names_come_from_and_no_others():
+    cells = ("left = 2", "words = {}", "words[0] = 'A caption that states 3 numbers.'", "1 / 0", "%%cuda x\nint words;")
+    notebook = book(*map(new_code_cell, cells), DRAW, STEP, new_code_cell("draw(words[0])"))
+    assert redrawn.needed(notebook, 7) == [1, 2, 5]
+    assert redrawn.picture(notebook, 7).caption == "A caption that states 3 numbers."
+
+
+def test_small_letters_are_drawn_larger_until_the_last_row_can_read_them_and_others_are_left():
+    for height, points in ((2.0, 14.0), (6.0, 9.0)):
+        figure = theme.Figure(height, "A caption that states 3 numbers.")
+        figure.text(0.1, 0.5, "letters", fontsize=points)
+        found = deck._points(SLIDE, figure)
+        shown = min(deck.WIDE / 900, (deck.HIGH - deck.TITLE[0] - deck.WORDS[0] - 2 * deck.GAP) / (100 * height))
+        assert found == 0 if points == 14.0 else found * 100 / 72 * shown == pytest.approx(deck.LAST_ROW)
+
+
+def test_a_table_may_be_shown_with_some_of_its_columns():
+    cell = new_code_cell("draw()", outputs=[new_output("display_data", {
+        "text/html": "<table><tr><th>a</th><th>b</th><th>c</th></tr><tr><td>1</td><td>2</td><td>3</td></tr></table>"
+    })])  # fmt: skip
+    found = deck.slides(book(STEP, cell), [replace(SLIDE, kind="table", how=("1, 3",))])
+    assert found[0].shown == ("<table><tr><th>a</th><th>c</th></tr><tr><td>1</td><td>3</td></tr></table>",)
 
 
 def test_a_table_or_a_listing_of_a_steps_text_can_be_shown():
@@ -100,8 +133,41 @@ def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions(
     assert deck.slides(book(STEP, live_cell), [film], frames=False)[0].shown == ()
 
 
+def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell():
+    cell = new_code_cell('source = """\nint first;\nint second;\n"""')
+    task, code = deck.slides(book(STEP, cell), [
+        replace(SLIDE, kind="task", what="naive", how=("// 1", "}")),
+        replace(SLIDE, kind="code", what="source =", how=("int first", '"""')),
+    ])  # fmt: skip
+    assert task.kind == code.kind == "kernel" and task.cell is code.cell is None
+    assert "Add up the products" in task.shown[0] and "blockIdx" not in task.shown[0]
+    assert 'data-lines="2"' in code.shown[0] and "second" in code.shown[0]
+
+
+@pytest.mark.parametrize("workshop", plan.course().routes, ids=lambda one: one.name)
+def test_the_slides_of_a_workshop_tell_the_clock_and_ask_before_they_answer(workshop):
+    minute, seen = 0, []
+    for part in route.parts(workshop, plan.course(), plan.FOLDER):
+        told = [part.notes, *(slide.notes for slide in part.slides)]
+        clocks = [
+            tuple(map(int, one)) for one in re.findall(r"<b>Minute (\d+)</b>, until minute (\d+)", " ".join(told))
+        ]
+        whole, *each = clocks
+        assert whole[0] == minute
+        assert [begin for begin, _ in each] == [whole[0], *(end for _, end in each)][: len(each)]
+        minute = whole[1]
+        seen += [slide.title for slide in part.slides]
+    assert minute == steps.route_minutes(workshop, plan.course(), plan.FOLDER)
+    order = (
+        ("Predict: how much faster is that?", "Two lines of code"),
+        ("Write it: which two lines change?", "Two lines change"),
+    )
+    assert all(seen.index(question) < seen.index(answer) for question, answer in order)
+    assert any(title.startswith("Write it: ") for title in seen)
+
+
 def test_the_notes_of_a_step_stand_at_its_first_slide():
-    found = deck.slides(book(STEP, drawn()), [SLIDE, SLIDE], {2: "**Say** it."})
+    found = deck.slides(book(DRAW, STEP, drawn()), [SLIDE, SLIDE], {2: "**Say** it."})
     assert ["Say" in slide.notes for slide in found] == [True, False]
 
 
@@ -118,14 +184,14 @@ def test_every_notebook_says_slides_whose_things_and_numbers_are_in_it(path):
 
 
 def test_every_step_of_a_route_has_a_slide_and_notes_for_the_speaker():
-    for route in plan.course().routes:
-        for stop in route.stops:
+    for workshop in plan.course().routes:
+        for stop in workshop.stops:
             if isinstance(stop, plan.Pause):
                 continue
             path = plan.course().notebook(stop.notebook).path
             shown = {slide.step for slide in said(path)}
             missing = [step for step in stop.steps if step not in shown]
-            assert missing == [], f"{path.stem} has no slide of steps {missing}, which {route.name!r} shows"
+            assert missing == [], f"{path.stem} has no slide of steps {missing}, which {workshop.name!r} shows"
             assert set(stop.steps) <= set(speaker.notes(path))
 
 
@@ -166,7 +232,7 @@ def examined(browser, folder, *slides, extra="") -> check.Examined:
     return check.examine(browser, path)
 
 
-SHOWN = f'<img class="still" alt="a" src="data:image/png;base64,{PNG}">'
+SHOWN = f'<img class="still" alt="a" data-letters="14" src="data:image/png;base64,{PNG}">'
 PICTURE = deck.Slide(1, "A title", "<p>Words.</p>", "picture", (SHOWN,))
 
 
@@ -197,7 +263,7 @@ def test_every_slide_of_a_hand_out_fits_and_asks_for_nothing(browser, tmp_path, 
             "<style>.words { position: relative; left: 1100px; font-size: 9px }</style>",
             ("past the slide's right", "9.0 pixels"),
         ),
-        ("<style>.shown { flex: 0 0 120px !important }</style>", ("shows a picture at",)),
+        ("<style>.shown { flex: 0 0 120px !important }</style>", ("shows a picture whose smallest letters have",)),
         ("<style>h1 { padding-top: 700px }</style>", ("pixels below the slide",)),
         ("<style>pre.code { font-size: 12px !important }</style>", ("less than 22",)),
     ],

@@ -25,7 +25,7 @@ def titles(path: Path) -> dict[int, str]:
 def stop_minutes(stop: Stop | Pause, course: Course, folder: Path) -> int:
     """Minutes of a stop, the sum of its steps'. ValueError for a step without a note for the speaker."""
     if isinstance(stop, Pause):
-        return stop.pause
+        return stop.minutes
     path = folder / course.notebook(stop.notebook).file
     if not path.exists():
         raise ValueError(f"{path.name} is not in {path.parent.name}/, but a route of the plan leads through it")

@@ -83,7 +83,7 @@ def route_table(route: Route, course: Course, folder: Path) -> str:
         start = f"{clock // 60}:{clock % 60:02}"
         clock += minutes
         if isinstance(stop, Pause):
-            rows.append(f"| {start} | | | {minutes} | Break. |")
+            rows.append(f"| {start} | | | {minutes} | {stop.what} |")
             continue
         file = course.notebook(stop.notebook).file
         titles = steps.titles(folder / file)
@@ -97,7 +97,7 @@ def routes(course: Course, folder: Path) -> str:
     parts = []
     for route in course.routes:
         minutes = steps.route_minutes(route, course, folder)
-        parts.append(f"**A workshop of {route.name}** ({minutes} minutes). {route.promise}")
+        parts.append(f"**A workshop of {route.name}** ({minutes} minutes). {route.promise} Its slides: `{route.file}`.")
         parts.append(route_table(route, course, folder))
     return "\n\n".join(parts)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from helpers import plan
 from helpers.authoring.notebooks import form, speaker
-from helpers.authoring.slides import deck, page, planned
+from helpers.authoring.slides import deck, page, planned, route
 
 FOLDER = form.ROOT / "build" / "slides"
 
 
 def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
-    """Write a hand-out for each notebook and index.html for all in folder. Returns file name → title, in order.
+    """Write a hand-out for each notebook, one for each workshop, and index.html for all. Returns file name → title.
 
     Raises ValueError if a file is no notebook or has what a slide cannot show; page.RevealMissing.
     """
@@ -29,12 +29,17 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
         except ValueError as error:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
+    course = plan.course()
+    for workshop in course.routes:
+        parts = tuple(route.parts(workshop, course, plan.FOLDER))
+        (folder / workshop.file).write_text(page.route_page(workshop, parts), encoding="utf-8")
     glossary = (plan.FOLDER / "glossary.md").read_text(encoding="utf-8")
     (folder / "glossary.html").write_text(page.plain_page("Glossary", deck.markdown(glossary)), encoding="utf-8")
     titles = {}
     for path in sorted(plan.FOLDER.glob("*.ipynb")):
         if (folder / f"{path.stem}.html").is_file():
             titles[f"{path.stem}.html"] = deck.title(form.read(path.read_text(encoding="utf-8")), path)
+    titles |= {workshop.file: f"A workshop of {workshop.name}" for workshop in course.routes}
     titles["glossary.html"] = "Glossary"
     (folder / "index.html").write_text(page.index_page(titles), encoding="utf-8")
     return titles
@@ -54,13 +59,15 @@ def main(arguments: list[str]) -> int:
     except (OSError, ValueError, page.RevealMissing) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebook{'' if len(paths) == 1 else 's'}")
+    routes = len(plan.course().routes)
+    print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebooks and {routes} workshops")
     if not options.check:
         return 0
     # Needs a browser, which a teacher who only writes the files may not have.
     from helpers.authoring.slides import check
 
-    return check.report([options.folder / f"{path.stem}.html" for path in paths], options.screenshots)
+    decks = [f"{path.stem}.html" for path in paths] + [workshop.file for workshop in plan.course().routes]
+    return check.report([options.folder / name for name in decks], options.screenshots)
 
 
 if __name__ == "__main__":

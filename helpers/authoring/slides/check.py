@@ -17,11 +17,11 @@ from playwright.sync_api import Browser, Page, Route, sync_playwright
 WIDTH, HEIGHT = 1280, 720
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 TOLERANCE = 1.0  # pixels: sizes are rounded when the browser draws
-SMALLEST_LETTER = 16  # pixels of any text; a picture's own letters are counted at the size that it is shown at
+SMALLEST_LETTER = 16  # pixels of any text
 SMALLEST_CODE = 22
-SMALLEST_SCALE = 0.84  # of a picture: its smallest letters, drawn at 14 pixels, then have 12
+SMALLEST_DRAWN = 18  # letters of a picture, at the size that it is shown at: a fortieth of the height, for the last row
 
-LIMITS = [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_CODE, SMALLEST_SCALE]
+LIMITS = [WIDTH, HEIGHT, TOLERANCE, SMALLEST_LETTER, SMALLEST_CODE, SMALLEST_DRAWN]
 
 MEASURE = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 COUNT = "() => Reveal.getTotalSlides()"
@@ -51,7 +51,7 @@ class Facts:
     """What a hand-out consists of.
 
     frames: of its films.  words: the most of a slide but the opening.  code: pixels of the smallest letters of a
-    kernel.  lines: the most of a kernel.  scale: the least of a picture, of the size that it was drawn for.
+    kernel.  lines: the most of a kernel.  drawn: pixels of the smallest letters of a picture.
     """
 
     pages: int = 0
@@ -64,14 +64,14 @@ class Facts:
     words: int = 0
     code: float = 0
     lines: int = 0
-    scale: float = 0
+    drawn: float = 0
 
     def __str__(self) -> str:
         kinds = f"{self.pictures} pictures, {self.films} films of {self.frames} frames, {self.kernels} kernels"
         code = f"code of {self.code:.0f} px in {self.lines} lines at most, " if self.kernels else ""
         return (
             f"{self.pages} slides: {kinds}, {self.questions} questions, {self.tables} tables; "
-            f"{self.words} words at most, {code}pictures at {self.scale:.0%} or more"
+            f"{self.words} words at most, {code}letters in pictures of {self.drawn:.0f} px or more"
         )
 
 

@@ -27,7 +27,9 @@ from helpers import exercises, explore, plan
 from helpers.analysis.tile_store import Tile
 from helpers.authoring.gallery.small_pictures import SCALE
 from helpers.authoring.notebooks.steps import STEP
+from helpers.authoring.slides import redrawn
 from helpers.authoring.slides.planned import Planned
+from helpers.draw import theme
 from helpers.draw.excerpt import excerpt
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -35,7 +37,14 @@ ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
 LINK = re.compile(r'(?<=href=")([\w.-]+)\.(?:ipynb|md)(?=["#])')
 HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<listing>.*?)^```|(?:^\|[^\n]*\n?)+", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"(<tr\b[^>]*>)(.*?)(</tr>)", re.DOTALL)
+CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
 COLOURS = HtmlFormatter(nowrap=True)
+WIDE, HIGH = 1168, 674  # pixels of a slide for all that it shows (slide.css)
+TITLE = (47, 46)  # of a line of its title: pixels down, and letters across, of the widest text there is
+WORDS = (37, 68)  # of a line of its words
+GAP = 10
+LAST_ROW = 18.4  # pixels of letters that the last row of a room can read (check.SMALLEST_DRAWN, and a little)
 MOST_LINES = 14  # of code on a slide
 WIDEST = (78, 86)  # letters of a line in the two sizes of code, 24 and 22 pixels
 WIDEST_DRAWING = 94  # of a drawing made of letters, which may have 20 pixels
@@ -45,7 +54,8 @@ WIDEST_DRAWING = 94  # of a drawing made of letters, which may have 20 pixels
 class Slide:
     """What one slide shows.
 
-    words: HTML.  kind: of what it shows, as in `Planned`.  shown: that as HTML; of a film, a picture for each frame.
+    words: HTML.  kind: of what it shows, as in `Planned`; a task and code are kernels.
+    shown: what it shows as HTML; of a film, a picture for each frame.
     cell: the notebook's cell, from 0, that is alive where the notebook runs; None if there is none.
     notes: what to say at it, as HTML, at the first slide of a step.
     """
@@ -69,7 +79,8 @@ def slides(
     notebook: NotebookNode, planned: Sequence[Planned], speaker: Mapping[int, str] = MappingProxyType({}),
     *, frames: bool = True,
 ) -> list[Slide]:  # fmt: skip
-    """The slides in order. speaker: step → what to say at its first slide, as Markdown.  frames: draw those of films.
+    """The slides in order. speaker: step → what to say at its first slide, as Markdown.
+    frames: draw pictures and films; where the notebook runs, its cells do.
 
     ValueError where a slide names a cell, a kernel or an explorer that is not there.
     """
@@ -81,7 +92,8 @@ def slides(
             raise ValueError(f"the slide {one.title!r}, {one.kind}: {error}") from error
         first = one.step not in {slide.step for slide in found}
         notes = markdown(speaker[one.step]) if first and one.step in speaker else ""
-        found.append(Slide(one.step, one.title, markdown(one.words), one.kind, shown, cell, notes))
+        kind = "kernel" if one.kind in ("task", "code") else one.kind
+        found.append(Slide(one.step, one.title, markdown(one.words), kind, shown, cell, notes))
     return found
 
 
@@ -90,15 +102,37 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
         return None, (f"<ol start='0'>{''.join(f'<li>{book.trail}</li>' for book in plan.course().notebooks)}</ol>",)
     if one.kind == "kernel":
         return None, (_kernel(one.what, one.how),)
+    if one.kind == "task":
+        return None, (_part(exercises.get(one.what).starter, one.how),)
+    if one.kind == "code":
+        return None, (_part(notebook.cells[_cell(notebook, one.step, one.what)].source, one.how),)
     if one.kind == "block":
         return None, (_block(notebook, one.step, one.what),)
     if one.kind == "film":
         moves, *live = one.how
         number = _cell(notebook, None, live[0] if live else one.what.split("(")[0] + "(")
-        return number, tuple(_frames(one.what, moves)) if frames else ()
+        return number, tuple(_frames(one, moves)) if frames else ()
     number = _cell(notebook, one.step, one.what)
+    if one.kind == "picture":
+        return number, (_still(notebook, number, one),) if frames else ()
     outputs = [output for output in notebook.cells[number].outputs if "data" in output or "text" in output]
-    return number, (_stored(outputs, one.kind),)
+    return number, (_columns(_stored(outputs, one.kind), *one.how),)
+
+
+def _still(notebook: NotebookNode, number: int, one: Planned) -> str:
+    drawn = redrawn.picture(notebook, number)
+    points = _points(one, drawn)
+    return _image(drawn if not points else redrawn.picture(notebook, number, points))
+
+
+def _points(one: Planned, drawn: theme.Figure) -> float:
+    """How large a picture's letters must be drawn for the last row of a room; 0 if they are large enough."""
+    lines = -(-len(one.title) // TITLE[1]) * TITLE[0] + -(-len(one.words) // WORDS[1]) * WORDS[0]
+    width, height = drawn.css_size()
+    drawn.png()  # which makes the axes' numbers
+    shown = min(WIDE / width, (HIGH - lines - 2 * GAP) / (height * (1 - drawn.picture_bottom)))
+    enough = shown * drawn.smallest_letters >= LAST_ROW
+    return 0.0 if enough else LAST_ROW / shown * 72 / theme.CSS_DPI
 
 
 def _cell(notebook: NotebookNode, step: int | None, text: str) -> int:
@@ -149,40 +183,59 @@ def _listing(source: str, coloured: bool = True) -> str:
 def _stored(outputs: Sequence[Any], kind: str) -> str:
     for output in outputs:
         data = output.get("data", {})
-        if kind == "picture" and "image/png" in data:
-            size = output.metadata.get("image/png", {})
-            return _image("".join(data["image/png"].split()), str(size.get("alt", "")))
-        if kind != "picture" and "text/html" in data:
+        if "text/html" in data:
             return str(data["text/html"])
-        if kind == "table" and "text" in output:
+        if "text" in output:
             return f'<pre class="printed">{html.escape(ANSI.sub("", output.text).rstrip())}</pre>'
     raise ValueError(f"its cell stores no {kind}; run it with `make notebooks`")
 
 
-def _image(png: str, words: str, name: str = "") -> str:
-    return f'<img class="{name or "still"}" alt="{html.escape(words)}" src="data:image/png;base64,{png}">'
+def _columns(table: str, wanted: str = "") -> str:
+    """A table as HTML with some of its columns, "1, 3, 4" counted from 1; all of them if none is named."""
+    if not wanted:
+        return table
+    numbers = [int(one) for one in wanted.split(",")]
+
+    def row(found: re.Match[str]) -> str:
+        cells = CELL.findall(found[2])
+        return found[1] + "".join(cells[number - 1] for number in numbers) + found[3]
+
+    return ROW.sub(row, table)
+
+
+def _image(picture: theme.Figure, name: str = "still") -> str:
+    """A picture without its caption, for which a slide has words; with the pixels of its smallest letters."""
+    whole = Image.open(io.BytesIO(picture.png()))
+    out = io.BytesIO()
+    whole.crop((0, 0, whole.width, round(whole.height * (1 - picture.picture_bottom)))).save(out, format="PNG")
+    data = base64.b64encode(out.getvalue()).decode()
+    words, letters = picture.caption, round(picture.smallest_letters, 1)
+    return (
+        f'<img class="{name}" alt="{html.escape(words)}" data-letters="{letters}" src="data:image/png;base64,{data}">'
+    )
 
 
 def _kernel(name: str, part: Sequence[str]) -> str:
     asked = {exercise.name for exercise in exercises.EXERCISES}
-    source = exercises.get(name).solved if name in asked else gemm_kernels.get(name).source
-    if part:
-        source = excerpt(source, *part)
-    return _listing(source)
+    return _part(exercises.get(name).solved if name in asked else gemm_kernels.get(name).source, part)
 
 
-def _frames(call: str, moves: str) -> Iterator[str]:
+def _part(source: str, part: Sequence[str]) -> str:
+    return _listing(excerpt(source, *part) if part else source)
+
+
+def _frames(one: Planned, moves: str) -> Iterator[str]:
     """A picture for each value of a control, "warps = 1, 4, 8"; without its caption, for which a slide has words."""
     name, _, values = moves.partition("=")
-    explorer = eval(call, _names())  # written beside the notebook, by its author
+    explorer = eval(one.what, _names())  # written beside the notebook, by its author
     control = getattr(explorer, name.strip())
     for value in ast.literal_eval(f"[{values}]"):
         control.value = value
         drawn = explorer.draw()[0]
-        whole = Image.open(io.BytesIO(drawn.png()))
-        out = io.BytesIO()
-        whole.crop((0, 0, whole.width, round(whole.height * (1 - drawn.picture_bottom)))).save(out, format="PNG")
-        yield _image(base64.b64encode(out.getvalue()).decode(), drawn.caption, "frame")
+        if points := _points(one, drawn):
+            with theme.at_least(points):
+                drawn = explorer.draw()[0]
+        yield _image(drawn, "frame")
 
 
 def _names() -> dict[str, Any]:

@@ -6,7 +6,7 @@
   const words = (slide) =>
     [...slide.querySelectorAll("h1, .words")].flatMap((part) => part.innerText.split(/\s+/)).filter((word) => /[\p{L}\p{N}]/u.test(word));
   const listings = [...document.querySelectorAll("pre.code")];
-  const scales = [...document.querySelectorAll(".shown img")].map((image) => 1.44 *
+  const drawn = [...document.querySelectorAll(".shown img")].map((image) => 1.44 * Number(image.dataset.letters) *
     Math.min(image.offsetWidth / image.naturalWidth, image.offsetHeight / image.naturalHeight));
   return {
     pages: all.length, pictures: kind("picture"), films: kind("film"), kernels: kind("kernel"), questions: kind("ask"),
@@ -15,6 +15,6 @@
     words: Math.max(...all.filter((slide) => !slide.matches(".opening")).map((slide) => words(slide).length)),
     code: Math.min(...listings.map((one) => parseFloat(getComputedStyle(one).fontSize)), 99),
     lines: Math.max(...listings.map((one) => Number(one.dataset.lines)), 0),
-    scale: Math.min(...scales.filter((one) => one > 0), 9),
+    drawn: Math.min(...drawn.filter((one) => one > 0), 99),
   };
 }

@@ -1,5 +1,5 @@
 // Measures the slide that is shown: a list of what is wrong with it, a sentence each. check.py calls it.
-([width, height, tolerance, smallestLetter, smallestCode, smallestScale]) => {
+([width, height, tolerance, smallestLetter, smallestCode, smallestDrawn]) => {
   const slide = Reveal.getCurrentSlide();
   const found = new Set();
   if (!slide.querySelector("h1")?.textContent.trim()) found.add("has no title");
@@ -25,7 +25,9 @@
     else if (!element.alt.trim()) say("has no words for who cannot see it");
     else {
       const scale = 1.44 * Math.min(box.width / element.naturalWidth, box.height / element.naturalHeight);
-      if (scale < smallestScale) say(`shows a picture at ${Math.round(100 * scale)} % of its size`);
+      const drawn = scale * Number(element.dataset.letters);
+      if (drawn > 0 && drawn < smallestDrawn - 0.1)
+        say(`shows a picture whose smallest letters have ${drawn.toFixed(1)} pixels, less than ${smallestDrawn}`);
     }
   }
   return [...found];

@@ -12,7 +12,8 @@ from pygments.formatters import HtmlFormatter
 
 from helpers.authoring import labextension
 from helpers.authoring.slides.deck import Slide
-from helpers.plan import Notebook
+from helpers.authoring.slides.route import Part
+from helpers.plan import Notebook, Route
 
 HERE = Path(__file__).parent
 FILTER = labextension.HOME / "src" / "dark.svg"  # pictures on a dark page
@@ -96,6 +97,18 @@ def deck_page(book: Notebook, slides: Sequence[Slide]) -> str:
 
     Nothing in it refers to another file or to the network.
     """
+    return _deck(book.title, [_opening(f"Notebook {book.number}", book.title, book.told), *map(_section, slides)])
+
+
+def route_page(route: Route, parts: Sequence[Part]) -> str:
+    """The HTML file of a workshop, from its row in the plan and its parts; like `deck_page`."""
+    sections = [_opening("A workshop", route.name, route.promise.replace(". ", ".\n"))]
+    for part in parts:
+        sections += [_opening(part.over, part.title, "", part.notes), *map(_section, part.slides)]
+    return _deck(f"A workshop of {route.name}", sections)
+
+
+def _deck(title: str, sections: Sequence[str]) -> str:
     folder = reveal_folder()
     reveal = [folder / "dist" / name for name in ("reset.css", "reveal.css")]
     styles = [*reveal, HERE / "slide.css", HERE / "deck.css"]
@@ -106,9 +119,9 @@ def deck_page(book: Notebook, slides: Sequence[Slide]) -> str:
         "start": HERE / "start.js",
     }
     return DECK.substitute(
-        title=html.escape(book.title),
+        title=html.escape(title),
         style="\n".join([*(_read(style) for style in styles), colours]),
-        slides="\n".join([_opening(book), *map(_section, slides)]),
+        slides="\n".join(sections),
         filter=_read(FILTER),
         **{name: _read(script).replace("</script", "<\\/script") for name, script in scripts.items()},
     )
@@ -134,21 +147,25 @@ def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _opening(book: Notebook) -> str:
-    told = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in book.told.splitlines())
+def _opening(over: str, title: str, told: str = "", notes: str = "") -> str:
+    """A slide of words alone. over: a line over the title.  told: sentences, one on a line.  notes: HTML."""
+    sentences = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in told.splitlines())
     return (
-        f'<section class="course-slide opening"><div class="number">Notebook {book.number}</div>'
-        f"<h1>{html.escape(book.title)}</h1><div class='words'>{told}</div></section>"
+        f'<section class="course-slide opening"><div class="number">{html.escape(over)}</div>'
+        f"<h1>{html.escape(title)}</h1><div class='words'>{sentences}</div>{_notes(notes)}</section>"
     )
 
 
+def _notes(notes: str) -> str:
+    return f'<aside class="notes">{notes}</aside>' if notes else ""
+
+
 def _section(slide: Slide) -> str:
-    notes = f'<aside class="notes">{slide.notes}</aside>' if slide.notes else ""
     words = f'<div class="words">{slide.words}</div>' if slide.words else ""
     return (
         f'<section class="course-slide" data-step="{slide.step}" data-kind="{slide.kind}">'
         f"<h1>{html.escape(slide.title)}</h1>{words}"
-        f'<div class="shown {slide.kind}">{"".join(_frames(slide))}</div>{notes}</section>'
+        f'<div class="shown {slide.kind}">{"".join(_frames(slide))}</div>{_notes(slide.notes)}</section>'
     )
 
 

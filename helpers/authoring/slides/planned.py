@@ -8,11 +8,13 @@ A section is a slide: the step that it belongs to and its title, a few words, an
 
     film: scheduler.explore() | warps = 1, 4, 8
 
-- picture: the stored picture of the step's cell whose code has this text. table: a table or printed text likewise.
+- picture: the picture of the step's cell whose code has this text, drawn anew for the slide. table: the stored table or
+  printed text likewise; of a table some columns, "1, 3", where a bar and they follow.
 - ask: the prediction that this call asks.
 - block: the table or the listing of the step's own text that has this text.
 - kernel: the name of an exercise, whose solution is shown, or else of a kernel of the ladder; from the line with the
-  first text to that with the second, which is left out.
+  first text to that with the second, which is left out. task: likewise, of what an exercise begins with. code:
+  likewise, of the step's code cell that has this text.
 - film: an explorer, and the values that one of its controls goes through. Where the notebook runs, the explorer of the
   first cell that has the text before the bracket, or a text of its own at the end.
 - way: the notebooks of the course, in order.
@@ -26,7 +28,7 @@ from pathlib import Path
 
 FOLDER = "slides"
 MOST_WORDS = 40  # of a slide, with its title; what it shows is not counted
-KINDS = ("picture", "table", "block", "ask", "film", "kernel", "way")
+KINDS = ("picture", "table", "block", "ask", "film", "kernel", "task", "code", "way")
 HEADING = re.compile(r"^## (\d+) · (.+)$")
 SHOWN = re.compile(rf"^({'|'.join(KINDS)}): (.+)$")
 MARKUP = re.compile(r"[*`_]")
