@@ -7,14 +7,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, ptx, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
 from helpers.devices import DEFAULT
+
+if TYPE_CHECKING:
+    from importlib.metadata import PackagePath
 
 _ARCHITECTURE = re.compile(r"sm_(\d+)[af]?\Z")
 _SPILLS = re.compile(
@@ -192,8 +195,10 @@ def _folders() -> tuple[str, ...]:
     return tuple(f"-I{folder}" for folder in dict.fromkeys(folders) if folder)
 
 
-def _files(package: str) -> Sequence[metadata.PackagePath]:
+def _files(package: str) -> Sequence[PackagePath]:
     """The files of an installed package, none if it is not installed."""
+    from importlib import metadata  # brings the parser of e-mails, and is needed only by kernels with #include
+
     try:
         return metadata.files(package) or ()
     except metadata.PackageNotFoundError:

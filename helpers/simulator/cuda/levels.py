@@ -9,7 +9,6 @@ from functools import cached_property
 from helpers.compiler import CompiledKernel, DisassemblyError
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
-from helpers.simulator.frontends.ptx import program as ptx_program
 
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
@@ -32,6 +31,8 @@ class Forms:
     @cached_property
     def ptx(self) -> Prepared:
         """The compiler's PTX; UnsupportedInstruction if it cannot be executed."""
+        from helpers.simulator.frontends.ptx import program as ptx_program  # few kernels need it, and it loads slowly
+
         return Prepared(ptx_program.translate(self.compiled))
 
     @cached_property
