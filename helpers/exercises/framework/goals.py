@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from gemm_kernels import rules
-from helpers import devices
+from helpers import cycles, devices
 from helpers.analysis.order import events_of, reads_before_stores
 from helpers.compiler import CompileError
 from helpers.devices import WARP
 from helpers.exercises.framework import trial
 from helpers.exercises.framework.judge import Goal, Judged
 from helpers.exercises.framework.problems import Problem
+from helpers.native import NoLibrary
 from helpers.occupancy import occupancy
 from helpers.run import simulated
 from helpers.simulator import Recording
@@ -153,6 +154,20 @@ def neighbours_of_a_warp(at_least: int) -> Goal:
         )
 
     return Goal("pairs of neighbouring threads in warp 0 have neighbouring columns", measure, at_least, at_least=True)
+
+
+def predicted_us(
+    predict: Callable[[str, tuple[int, ...]], cycles.Prediction], block: tuple[int, ...], at_most: float, size: str
+) -> Goal:
+    """The predicted time of a launch, in microseconds. predict: (source, block) -> the prediction.  size: in words."""
+
+    def measure(j: Judged) -> float:
+        try:
+            return predict(j.kernel.compiled.source, block).ms * 1e3
+        except NoLibrary as missing:
+            raise SimulatorError(str(missing)) from None
+
+    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most)
 
 
 def right_with(problem: Problem) -> Goal:
