@@ -97,8 +97,23 @@ def shared_out(cycles: float, issued: float, stalls: Mapping[str, float]) -> dic
     return {name: (cycles - issued) * value / whole for name, value in waiting.items()}
 
 
-def k_step(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Budget:
-    """The cycles of one k-step of a kernel of the ladder at M = N = K = size, as Nsight Compute recorded them.
+@dataclass(frozen=True)
+class Counted:
+    """What Nsight Compute counted for a launch, per scheduler.
+
+    cycles, issued: while its SM had warps.  stalls: warps in each state per issued instruction, by reason; those that
+    are selected, or not selected although they could issue, are among them.  empty: cycles in which the SM had none.
+    """
+
+    cycles: float
+    issued: float
+    stalls: Mapping[str, float] = field(hash=False)
+    empty: float
+    label: str
+
+
+def counted(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Counted:
+    """A kernel of the ladder at M = N = K = size.
 
     Raises NoRecording, in a sentence, where this kernel or size was not profiled.
     """
@@ -110,17 +125,23 @@ def k_step(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Bu
             f"What the warps of {kernel} wait for was not recorded at {size}; the recorded sizes are "
             f"{', '.join(map(str, sizes))}. {recordings.how_to(SUITE)}"
         )
-    metrics, device = rows[0]["metrics"], devices.get(gpu)
+    metrics = rows[0]["metrics"]
     active = metrics["smsp__cycles_active.avg"]
-    issued = active * metrics["smsp__issue_active.avg.pct_of_peak_sustained_active"] / 100
-    fmas = _fmas(size**3, device)
-    stalls = {reason: metrics[STALL.format(reason)] for reason in REASONS}
     clock = float(content["provenance"]["clocks_under_load"]["clocks.sm"].split()[0])
-    empty = metrics["gpu__time_duration.sum"] * clock / 1e3 - active
-    label = f"{recorded_on(gpu)} by Nsight Compute"
-    whole = Budget(
-        kernel, fmas, issued - fmas, shared_out(active, issued, stalls), empty, "cycles for the launch", label
+    return Counted(
+        active,
+        active * metrics["smsp__issue_active.avg.pct_of_peak_sustained_active"] / 100,
+        {reason: metrics[STALL.format(reason)] for reason in REASONS},
+        metrics["gpu__time_duration.sum"] * clock / 1e3 - active,
+        f"{recorded_on(gpu)} by Nsight Compute",
     )
+
+
+def k_step(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Budget:
+    """The cycles of one k-step of a kernel of the ladder, as Nsight Compute counted them; raises as `counted` does."""
+    found, fmas = counted(kernel, size, gpu), _fmas(size**3, devices.get(gpu))
+    waits = shared_out(found.cycles, found.issued, found.stalls)
+    whole = Budget(kernel, fmas, found.issued - fmas, waits, found.empty, "cycles for the launch", found.label)
     return _for_a_k_step(whole)
 
 

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 
-from helpers import cycles, run, simulator
+from helpers import cycles, devices, run, simulator
 from helpers.analysis import budget
-from helpers.analysis.budget import Budget
+from helpers.analysis.budget import NAMES, Budget
 from helpers.analysis.warp_states import WarpStates, states_of
 from helpers.draw import theme
 from helpers.draw.budget import budgets_figure
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import functions, goals
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.functions import FunctionExercise, Version, judged
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Problem, Setup, blocks, values
+from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.simulator import Kernel
+
+H200 = devices.DEFAULT
+BEFORE, AFTER = "shared_memory", "block_tile_2d"
 
 # --- by hand
 
@@ -32,6 +39,228 @@ def by_hand() -> WarpStates:
     return states_of(LETTERS, BY_HAND)
 
 
+# --- the share of a reason, as a function
+
+_SIGNATURE = "def cycles_for(reason, cycles, issued, warps):"
+EMPTY = Version(
+    "starter",
+    f"""{_SIGNATURE}
+    # 1. In how many cycles is nothing issued?
+    # 2. How many warps wait, for all reasons together? Those that are "selected" or
+    #    "not_selected" do not wait.
+    # 3. The share that this reason has of these cycles. Without waiting warps it is 0.
+    return None""",
+)
+WRITTEN = Version(
+    "solution",
+    f"""{_SIGNATURE}
+    idle = cycles - issued
+    waiting = sum(warps[one] for one in warps if one not in ("selected", "not_selected"))
+    return idle * warps[reason] / waiting if waiting else 0""",
+)
+MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (WRITTEN.replace(name, *changes), because)
+    for name, changes, because in (
+        ("all_cycles", [("idle = cycles - issued", "idle = cycles")],
+         "You share out all cycles. Those in which an instruction is issued are accounted for already."),
+        ("issued_cycles", [("idle = cycles - issued", "idle = issued")],
+         "You share out the cycles in which something is issued: nobody has to explain those."),
+        ("everybody", [('if one not in ("selected", "not_selected")', "")],
+         "Warps that are selected, or ready and not selected, do not wait: leave both out of the sum."),
+        ("selected_too", [('("selected", "not_selected")', '("not_selected",)')],
+         "The warp that is selected issues; it does not wait. Leave it out of the sum."),
+        ("ready_too", [('("selected", "not_selected")', '("selected",)')],
+         "A warp that is not selected is ready, so it does not wait. Leave it out of the sum."),
+        ("a_share", [("idle * warps", "warps")],
+         "That is the share, a number between 0 and 1. How many cycles are they?"),
+        ("per_reason", [("idle * warps[reason] / waiting", "idle / len(warps)")],
+         "You give every reason the same number of cycles. More warps wait for one reason than for another."),
+        ("others", [("warps[reason] / waiting", "(waiting - warps[reason]) / waiting")],
+         "Those are the cycles of all the other reasons."),
+    )
+)  # fmt: skip
+
+
+@cache
+def share_cases() -> tuple[functions.Case, ...]:
+    """The example by hand, then kernels of the ladder as Nsight Compute counted them, and one that never waits."""
+    small = by_hand()
+    warps = Counter(state for row in small.rows for state in row)
+    states = {"selected": warps["fma"] + warps["other"], "not_selected": warps["not_selected"], **small.waits}
+    found = [("the sixteen cycles of step 2", small.cycles, warps["fma"] + warps["other"], states)]
+    for name in (BEFORE, "block_tile_1d", AFTER):
+        one = budget.counted(name)
+        found.append((name, one.cycles, one.issued, dict(one.stalls)))
+    asked = [(*one, reason) for one in found for reason in ("long_scoreboard", "barrier")]
+    asked.append(("a scheduler that issues in every cycle", 100, 100, {"selected": 1, "not_selected": 3, "barrier": 0},
+                  "barrier"))  # fmt: skip
+    cases = []
+    for name, cycles_, issued, warps_, reason in asked:
+        right = budget.shared_out(cycles_, issued, warps_).get(reason, 0)
+        words = f"{name}, {NAMES[reason]}"
+        cases.append(functions.Case((reason, cycles_, issued, warps_), right, words, f"{right:,.2f} cycles"))
+    return tuple(cases)
+
+
+SHARE = FunctionExercise(
+    name="share_of_cycles",
+    notebook="07",
+    title="Write it: how many cycles does a reason cost?",
+    difficulty=1,
+    task="Write the rule of step 2 as a Python function, for any profile: cycles and issued are those of a scheduler, "
+    "warps says how many warps were in which state, by its name. It returns the cycles without an instruction that "
+    "belong to one reason.",
+    hints=(
+        "Begin with the cycles that are to be shared: those in which nothing is issued.",
+        "warps also counts warps that do not wait, under the names selected and not_selected. The sum over all others "
+        "is what the reason has a share of.",
+        'idle = cycles - issued; waiting = sum(warps[one] for one in warps if one not in ("selected", '
+        '"not_selected")); what is returned is idle * warps[reason] / waiting, or 0 if nobody waits.',
+    ),
+    variable="cycles_for",
+    starter=EMPTY,
+    solved=WRITTEN,
+    because="The cycles in which nothing is issued, times the reason's share of the warps that wait.",
+    judge=lambda function: judged(
+        function, share_cases(), MISTAKES, "Your function gives the parts of the example and of three recorded kernels."
+    ),
+    wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
+)
+
+
+# --- four kernels that nobody has seen
+
+UNKNOWN = """
+extern "C" __global__ void one(int n, float *to) {
+    __shared__ float tile[32 * 32];
+    const int t = threadIdx.x;
+    for (int i = t; i < 32 * 32; i += blockDim.x) tile[i] = i;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < n; ++i) sum += tile[t % 32 * 32 + (i + t / 32) % 32];
+    to[blockIdx.x * blockDim.x + t] = sum;
+}
+
+extern "C" __global__ void two(int n, const int *next, float *to) {
+    int at = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = 0; i < n; ++i) at = next[at];
+    to[blockIdx.x * blockDim.x + threadIdx.x] = at;
+}
+
+extern "C" __global__ void three(int n, float *to) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += __sinf(i + k) * __cosf(i + k);
+    to[i] = sum;
+}
+
+extern "C" __global__ void four(int n, float *to) {
+    __shared__ float shared;
+    float sum = 0;
+    for (int i = 0; i < n; ++i) {
+        if (threadIdx.x == 0) {
+            float part = 0;
+            for (int k = 0; k < 32; ++k) part = part * 0.5f + i;
+            shared = part;
+        }
+        __syncthreads();
+        sum += shared;
+        __syncthreads();
+    }
+    to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+"""
+UNKNOWN_LAUNCHES = {"one": 256, "two": 128, "three": 512, "four": 256}  # the kernel and its n
+UNKNOWN_GRID, UNKNOWN_BLOCK = 4 * H200.sms, 256
+
+
+@cache
+def unknown_profiles() -> tuple[Budget, ...]:
+    """The predicted profiles of the four, in hundredths of their time."""
+    threads = UNKNOWN_GRID * UNKNOWN_BLOCK
+    found = []
+    for name, n in UNKNOWN_LAUNCHES.items():
+        kernel = run.simulated(UNKNOWN, name)
+        to = np.zeros(threads, np.float32)
+        following = (np.arange(threads, dtype=np.int32) + 4096) % threads
+        with simulator.capture() as caught_:
+            args = (np.int32(n), following, to) if name == "two" else (np.int32(n), to)
+            run.call(kernel, (UNKNOWN_GRID,), (UNKNOWN_BLOCK,), args, 0)
+        found.append(budget.predicted(cycles.predict(caught_[0]), name).scaled(100, "per cent of the time"))
+    return tuple(found)
+
+
+CURES = {
+    "A": ("fewer reads from shared memory", ("mio_throttle", "short_scoreboard")),
+    "B": ("more loads from global memory on the way", ("long_scoreboard", "lg_throttle")),
+    "C": ("fewer instructions for a unit that is scarce", ("math_pipe_throttle",)),
+    "D": ("work between two barriers for all warps", ("barrier",)),
+}
+
+
+def cure(profile: Budget) -> str:
+    """The letter of what helps most."""
+    return max(CURES, key=lambda letter: sum(profile.waits.get(reason, 0) for reason in CURES[letter][1]))
+
+
+def _drawn_unknown(_: object) -> theme.Figure:
+    found = unknown_profiles()
+    return budgets_figure(found, "Four kernels", f"Each bar is the whole time of a launch ({found[0].label}).")
+
+
+def _judge_cures(answer: object) -> Verdict:
+    names = tuple(UNKNOWN_LAUNCHES)
+    if not isinstance(answer, Mapping) or set(answer) != set(names):
+        return Verdict(False, f"The answer is a dict with a letter for each of {', '.join(names)}.")
+    if any(letter not in (*CURES, None) for letter in answer.values()):
+        return Verdict(False, f"Each letter is one of {', '.join(CURES)}, in quotation marks.")
+    if None in answer.values():
+        return Verdict(None, "Not answered yet: put a letter in place of each None and run the cell again.")
+    for one in unknown_profiles():
+        if answer[one.name] != cure(one):
+            words, reasons = CURES[answer[one.name]]
+            gained = sum(one.waits.get(reason, 0) for reason in reasons)
+            told = " and ".join(NAMES[reason] for reason in reasons)
+            return Verdict(
+                False, f"{one.name}: {answer[one.name]}, {words}, touches {told}, and these are {gained:.0f} % of its "
+                f"time. Most of what {one.name} waits for is {NAMES[one.largest]}."
+            )  # fmt: skip
+    return Verdict(True, "Right, all four: what is largest, and what makes it smaller.")
+
+
+FOUR_KERNELS = ValueExercise(
+    name="four_kernels",
+    notebook="07",
+    title="What helps these four?",
+    difficulty=1,
+    task="You have the profiles of four kernels, and not their sources. Which change helps which of them most? "
+    + "; ".join(f"{letter}: {words}" for letter, (words, _) in CURES.items())
+    + ". Each is right for one.",
+    hints=(
+        "Look for the largest part of each bar that is neither dark nor light slate.",
+        "Purple is shared memory, blue is global memory, red is the other warps, orange is the core.",
+        "Two of the colours are each in one bar only: the blue and the purple one. Of the other two bars, one is red.",
+    ),
+    variable="my_answer",
+    starter=dict.fromkeys(UNKNOWN_LAUNCHES),
+    solved={"one": "A", "two": "B", "three": "C", "four": "D"},
+    because="one reads a column of a tile, two follows a chain of loads, three computes sines and cosines, and in four "
+    "a single thread works between two barriers.",
+    judge=_judge_cures,
+    wrong=(
+        WrongValue({"one": "B", "two": "A", "three": "C", "four": "D"}, "Most of what one waits for is MIO Throttle"),
+        WrongValue(
+            {"one": "A", "two": "C", "three": "B", "four": "D"}, "Most of what two waits for is Long Scoreboard"
+        ),
+        WrongValue({"one": "A", "two": "B", "three": "D", "four": "C"}, "what three waits for is Math Pipe Throttle"),
+        WrongValue({"one": "A", "two": "B", "three": "C", "four": "C"}, "Most of what four waits for is Barrier"),
+        WrongValue({"one": "A", "two": "B", "three": "C"}, "a letter for each of one, two, three, four"),
+        WrongValue({"one": "A", "two": "B", "three": "C", "four": "E"}, "Each letter is one of A, B, C, D"),
+    ),
+    picture=_drawn_unknown,
+)
+
+
 # --- what shrinks
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -40,7 +269,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "waiting for shared memory": ("short_scoreboard", "mio_throttle"),
     "waiting for global memory": ("long_scoreboard", "lg_throttle"),
 }
-BEFORE, AFTER = "shared_memory", "block_tile_2d"
 
 
 def saved(group: str) -> float:
@@ -263,4 +491,4 @@ COLUMN_SUMS = Blank(
 
 PREDICTIONS = (predict_shrinking, predict_change)
 QUESTIONS = ()
-EXERCISES = (COLUMN_SUMS,)
+EXERCISES = (SHARE, FOUR_KERNELS, COLUMN_SUMS)
