@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 
 from gemm_kernels.launch import Launch
+from gemm_kernels.refused import Refused
 from gemm_kernels.rules import Params, Rule, Rules, broken, read
 
 CUDA_FOLDER = Path(__file__).parent / "cuda"
@@ -20,10 +22,12 @@ MAX_GRID_Y = 65535
 
 
 def check_sizes(**sizes: int) -> None:
-    """ValueError, with a sentence, if one of a matrix's sizes is less than 1: `check_sizes(M=M, N=N)`."""
+    """Refused, with a sentence, if a matrix's size is no whole number of at least 1: `check_sizes(M=M, N=N)`."""
     for name, size in sizes.items():
+        if not isinstance(size, Integral):
+            raise Refused(f"{name} = {size!r} is no whole number, such as {name}=128")
         if size < 1:
-            raise ValueError(f"{name} = {size}, but a matrix has at least one row and one column")
+            raise Refused(f"{name} = {size}, but a matrix has at least one row and one column")
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Kernel:
         object.__setattr__(self, "file", self.file or self.name)
         for name, value in self.params.items():
             if not isinstance(value, int) or isinstance(value, bool):
-                raise ValueError(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
+                raise Refused(f"{self.name}: {name} = {value!r} is not a whole number; try {name}=8")
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -183,7 +187,7 @@ class Kernel:
             grid = (blocks_down, blocks_across, 1)
         for axis, blocks, limit in (("x", grid[0], MAX_GRID_X), ("y", grid[1], MAX_GRID_Y)):
             if blocks > limit:
-                raise ValueError(
+                raise Refused(
                     f"{self.name}: C of {M} x {N} in tiles of {rows} x {columns} needs {blocks} blocks along {axis}, "
                     f"and a grid has at most {limit} there. Try a larger tile."
                 )
@@ -219,7 +223,7 @@ class Kernel:
                 if found.shared_bytes <= shared_bytes:
                     return found
                 tried.append(smaller)
-        raise ValueError(
+        raise Refused(
             f"{self.name} needs {self.shared_bytes:,} bytes of shared memory for each block, and there are "
             f"{shared_bytes:,}; fewer stages and smaller tiles do not fit either. Choose other parameters by replace."
         )
@@ -231,7 +235,7 @@ class Kernel:
         """
         for name in params:
             if name not in self.params:
-                raise ValueError(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
+                raise Refused(f"{self.name} has no parameter {name}; it has {', '.join(self.params)}")
         if not params:
             return self
         params = {**self.params, **params}
@@ -239,7 +243,7 @@ class Kernel:
         rule = broken(self.rules, params)
         if rule:
             given = ", ".join(f"{name} = {value}" for name, value in params.items())
-            raise ValueError(f"{self.name}: {rule.sentence}. Found {given}.")
+            raise Refused(f"{self.name}: {rule.sentence}. Found {given}.")
         changed.__dict__["_read"] = self._read  # of the same source
         return changed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gemm_kernels import choices, families
 from gemm_kernels.kernel import Kernel
+from gemm_kernels.refused import Refused
 
 # Blocks of 256 threads: two of the medium tile share an SM, or one of the large tile has it alone (H200, 4096 cubed).
 MEDIUM_TILE = {"BM": 128, "BN": 128, "BK": 8, "TM": 8, "TN": 8}
@@ -173,4 +174,4 @@ def get(name: str, **params: int) -> Kernel:
     for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)
-    raise ValueError(f"there is no kernel {name!r}; there are {', '.join(kernel.name for kernel in every)}")
+    raise Refused(f"there is no kernel {name!r}; there are {', '.join(kernel.name for kernel in every)}")

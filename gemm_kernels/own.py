@@ -13,12 +13,13 @@ from typing import Any
 from gemm_kernels import rules
 from gemm_kernels.kernel import Kernel
 from gemm_kernels.launch import Arguments, Launch
+from gemm_kernels.refused import Refused
 
 AXES = "x, y, z"
 USUAL_K = 64
 
 
-class NoLaunch(ValueError):
+class NoLaunch(Refused):
     """What can be no launch; the message is a sentence, and all that a notebook shows of the error."""
 
     def _render_traceback_(self) -> list[str]:

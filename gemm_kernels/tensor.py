@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gemm_kernels.kernel import Family, Kernel
+from gemm_kernels.refused import Refused
 from gemm_kernels.rules import Params
 
 
@@ -119,4 +120,4 @@ def get(name: str, **params: int) -> TensorKernel:
     for kernel in TENSOR + SINGLE:
         if kernel.name == name:
             return kernel.replace(**params)
-    raise ValueError(f"there is no kernel {name!r}; there are {', '.join(k.name for k in TENSOR + SINGLE)}")
+    raise Refused(f"there is no kernel {name!r}; there are {', '.join(k.name for k in TENSOR + SINGLE)}")

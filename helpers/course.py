@@ -14,7 +14,7 @@ my/<name>.cu, with the compiler's warnings shown. `course.source(name)` is the k
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from IPython.display import display
 import gemm_kernels
 from gemm_kernels import Launch, OwnKernel, launch_of
 from gemm_kernels import get as get_kernel
+from gemm_kernels.kernel import check_sizes
 from helpers import compiler, plan, run
 from helpers.analysis import memories
 from helpers.analysis.access import gemm_accesses
@@ -47,6 +48,7 @@ from helpers.measure.measurement import Measurement
 from helpers.measure.performance import performance
 from helpers.profile import Page
 from helpers.profile import profile as profile_of
+from helpers.sentences import BadInput
 from helpers.simulator import Recording
 
 OPTIONS = ("-std=c++17",)
@@ -54,6 +56,7 @@ WAY = {  # the kernels that stand for their notebooks where the course says wher
     "02": "naive", "03": "coalesced", "04": "shared_memory", "06": "block_tile_2d", "09": "vectorized",
     "11": "warptiled", "14": "stream_k",
 }  # fmt: skip
+LAUNCH = {one.name for one in fields(OwnKernel) if one.init} - {"source"}
 WAY_SIZE = 4096  # M = N = K
 PICTURES = (
     "thread_map", "coalescing", "tile_phases", "barriers", "occupancy", "register_tile", "bank_board", "vector_width",
@@ -122,7 +125,7 @@ def source(name: str) -> str:
         return exercise.written.source
     text = kept.source(name)
     if text is None:
-        raise ValueError(
+        raise BadInput(
             f"Nothing is kept under the name {name!r}: write the kernel in a cell that begins %%cuda {name}."
         )
     return text
@@ -138,15 +141,17 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) 
     ValueError, with a sentence, where the name is neither, or its kernel can be no launch.
     """
     exercise = _exercise(name)
+    if unknown := sorted(set(launch) - LAUNCH):
+        raise BadInput(f"A launch has no {unknown[0]!r}; it has {', '.join(sorted(LAUNCH))}.")
     if isinstance(exercise, Blank) and isinstance(exercise.problem, Gemm):
         written = exercise.written
         return replace(rungs.kernel_of(exercise, written.source), shape=shape, name=f"{name} ({written.by})", **launch)
     if exercise is not None:
-        raise ValueError(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
+        raise BadInput(f"{name!r} is no multiplication to write; use OwnKernel(source, …) for a kernel of your own.")
     text = source(name)
     names = compiler.kernel_names(text)
     if "entry" not in launch and (len(names) != 1 or "<" in names[0]):
-        raise ValueError(
+        raise BadInput(
             f"{name!r} has {', '.join(names)}: say which one is launched, a template with its arguments, as in "
             f"course.kernel({name!r}, entry={names[0]!r}, …)."
         )
@@ -158,9 +163,8 @@ def record(kernel: OwnKernel, M: int = 128, N: int = 128, K: int = 64) -> Record
 
     M, N, K: of a multiplication that names no shape. Raises the simulator's and the compiler's errors.
     """
-    own = taken(kernel)
-    assert own is not None
-    return run.record_whole(launch_of(own, M, N, K))
+    check_sizes(M=M, N=N, K=K)
+    return run.record_whole(launch_of(_own(kernel), M, N, K))
 
 
 def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
@@ -169,8 +173,15 @@ def explore(kernel: OwnKernel, picture: str = "coalescing") -> Explorer:
     picture: one of PICTURES. ValueError, with all of them, for another.
     """
     if picture not in PICTURES:
-        raise ValueError(f"There is no explorer {picture!r} of a kernel; there are {', '.join(PICTURES)}.")
-    return import_module(f"helpers.explore.{picture}").explore(kernel)
+        raise BadInput(f"There is no explorer {picture!r} of a kernel; there are {', '.join(PICTURES)}.")
+    return import_module(f"helpers.explore.{picture}").explore(_own(kernel))
+
+
+def _own(kernel: OwnKernel) -> OwnKernel:
+    own = taken(kernel)
+    if own is None:
+        raise BadInput('There is no kernel to look at: None was given. Try course.kernel("naive").')
+    return own
 
 
 def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -186,7 +197,9 @@ def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
     """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if others
     than the kernel was written for."""
     launch = kernel(name).launch(1024, 1024, 1024)
-    launch = launch.in_blocks(*block) if block else launch
+    if block is not None:
+        x, y, _ = kernel(name, block=block).block  # which refuses what is no block
+        launch = launch.in_blocks(x, y)
     title = f"{name}, block {theme.index((*launch.block[:2], 0))}: warp 0, k = 0"
     return sectors_figure(gemm_accesses(run.record(launch)), title)
 
@@ -196,6 +209,11 @@ def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
 
     launch: `kernel.launch(M, N, K)`, or the recording of any kernel.  cold: whether L2 holds nothing of it at first.
     """
+    if not isinstance(launch, (Launch, Recording)):
+        raise BadInput(
+            f"A profile is made of a launch, not of {type(launch).__name__}: of kernel.launch(2048, 2048, 2048), as in "
+            "course.profile(course.kernel('naive').launch(2048, 2048, 2048)), or of a recording."
+        )
     return Page(profile_of(launch, cold=cold))
 
 
@@ -204,6 +222,9 @@ def my_ladder(size: int = rungs.SHOWN, until: str = rungs.LAST) -> Table:
 
     until: the last notebook whose kernels are shown, "04".
     """
+    check_sizes(size=size)
+    if until not in plan.course().numbers:
+        raise BadInput(f"There is no notebook {until!r}; there are {', '.join(plan.course().numbers)}.")
     return rungs.my_ladder(size, until)
 
 
@@ -215,7 +236,7 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
     found = rungs.recorded(name, size)
     if found is None:
         known = ", ".join(blank.name for blank in rungs.rungs())
-        raise ValueError(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
+        raise BadInput(f"{name!r} was not recorded at {size}; recorded are {known} at {rungs.SIZES}.")
     return found
 
 
@@ -235,6 +256,7 @@ def ends_of_the_way(size: int = WAY_SIZE) -> tuple[tuple[str, float], tuple[str,
 
 
 def _way(size: int) -> list[tuple[str, Measurement]]:
+    check_sizes(size=size)
     return [(number, performance(get_kernel(name), size, size, size).measurement) for number, name in WAY.items()]
 
 
@@ -250,16 +272,16 @@ def here(number: str) -> theme.Figure:
     """
     notebook = plan.course().notebook(number)
     if notebook.now is None or notebook.then is None:
-        raise ValueError(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
+        raise BadInput(f"Notebook {number} makes no kernel faster: its row in {plan.FILE} has no now and no then.")
     return machine_picture.here_figure(memories.machine(), notebook.now, notebook.then)
 
 
 def program(name: str) -> Plain:
     """A whole program around a kernel, to be run outside of this course. ValueError, with the names there are."""
-    file = PROGRAMS / name
+    file = PROGRAMS / str(name)
     if not file.is_file():
         known = ", ".join(sorted(one.name for one in PROGRAMS.iterdir() if one.is_file()))
-        raise ValueError(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
+        raise BadInput(f"There is no program {name!r} in {PROGRAMS.parent.name}/{PROGRAMS.name}; there are {known}.")
     return Plain(file.read_text(encoding="utf-8"))
 
 

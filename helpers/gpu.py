@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 BACKEND_VARIABLE = "GEMM_COURSE_BACKEND"
 
 
+class NotSimulated(Sentence, AttributeError):
+    """A name of CuPy's that only a GPU has."""
+
+
 class BackendError(Sentence, Exception):
     """GEMM_COURSE_BACKEND cannot be satisfied on this machine; the message says what was found and what to do."""
 
@@ -182,7 +186,7 @@ def __getattr__(name: str) -> Any:
     if backend() == "gpu":
         return _raw_module() if name == "RawModule" else getattr(_cupy(), name)
     if name not in _simulated_names():
-        raise AttributeError(
+        raise NotSimulated(
             f"gpu.{name} is not simulated. Here are {', '.join(sorted(_simulated_names()))}; with a GPU all of CuPy is."
         )
     return _simulated_names()[name]

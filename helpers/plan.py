@@ -13,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from helpers.sentences import Sentence
+
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 FILE = "course.toml"
 LANES = "lanes"  # where the floats are multiplied
 PLACES = ("hbm", "l2", "shared", "registers", LANES)  # of a GPU, where a kernel may be limited
 
 
-class BrokenPlan(ValueError):
+class BrokenPlan(Sentence, ValueError):
     """The plan of the course cannot be used; the message names the row and says what is expected there."""
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from gemm_kernels import Kernel, Launch, OwnKernel
 from gemm_kernels.launch import OPTIONS
 from helpers import compiler, gpu, simulator
-from helpers.sentences import Sentence
+from helpers.sentences import BadInput, Sentence
 from helpers.simulator.sanitizer.checks import combined
 
 Dims = tuple[int, int, int]
@@ -106,7 +106,7 @@ class Workspaces:
 def start(compiled: Any, launch: Launch, A: Any, B: Any, C: Any, alpha: float = 1.0, beta: float = 0.0) -> None:
     """Launch an already compiled function, the simulator's or CuPy's."""
     if not launch.scaled and (alpha, beta) != (1.0, 0.0):
-        raise ValueError(f"{launch.name} computes A · B alone: it takes no alpha ({alpha:g}) and no beta ({beta:g}).")
+        raise BadInput(f"{launch.name} computes A · B alone: it takes no alpha ({alpha:g}) and no beta ({beta:g}).")
     arguments = _arguments(launch.shape, alpha, A, B, beta, C, launch.scaled)
     _allow(compiled, launch.shared_bytes, launch.name)
     with Workspaces(launch.workspace_bytes).current(C) as workspace:
@@ -129,7 +129,7 @@ def multiply(
     """
     M, N, K = _shapes(A, B, C)
     if C is None and beta != 0.0:
-        raise ValueError(f"beta is {beta} but no C was given: pass C, or use beta=0.")
+        raise BadInput(f"beta is {beta} but no C was given: pass C, or use beta=0.")
     launch = kernel.launch(M, N, K)
     device_C = gpu.array(np.full((M, N), np.nan, np.float32) if C is None else C)
     compiled_function = function(launch.source, launch.entry)
@@ -180,15 +180,17 @@ def _shapes(A: np.ndarray, B: np.ndarray, C: np.ndarray | None) -> Dims:
     for name, matrix in (("A", A), ("B", B), ("C", C)):
         if matrix is None:
             continue
+        if not hasattr(matrix, "ndim"):
+            raise BadInput(f"{name} is {matrix!r:.60}, expected a matrix, as np.ones((100, 70), np.float32).")
         if matrix.ndim != 2:
-            raise ValueError(f"{name} has {matrix.ndim} dimension(s), expected a matrix (2).")
+            raise BadInput(f"{name} has {matrix.ndim} dimension(s), expected a matrix (2).")
         if matrix.dtype != np.float32:
-            raise ValueError(f"{name} is {matrix.dtype}, the kernels read float32: use {name}.astype(np.float32).")
+            raise BadInput(f"{name} is {matrix.dtype}, the kernels read float32: use {name}.astype(np.float32).")
     (M, K), (rows_B, N) = A.shape, B.shape
     if rows_B != K:
-        raise ValueError(f"A has {K} columns and B has {rows_B} rows; both are K and must be equal.")
+        raise BadInput(f"A has {K} columns and B has {rows_B} rows; both are K and must be equal.")
     if C is not None and C.shape != (M, N):
-        raise ValueError(f"C has shape {C.shape}, expected (M, N) = {(M, N)}.")
+        raise BadInput(f"C has shape {C.shape}, expected (M, N) = {(M, N)}.")
     return M, N, K
 
 

@@ -19,6 +19,10 @@ class Sentence:
         return [*shown, "", where] if where else shown
 
 
+class BadInput(Sentence, ValueError):
+    """What the cell asks for cannot be done; the message says what was found, and what to try."""
+
+
 def _line_of_cell(error: BaseException) -> str:
     """'In line 3 of the cell: sgemm(grid, block, args)', or '' where no cell of more than one line called."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):

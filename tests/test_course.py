@@ -1,5 +1,7 @@
 """`%%cuda` in a notebook: a cell of CUDA C++ is checked, or compiled and kept, and what is wrong is a sentence."""
 
+import re
+
 import numpy as np
 import pytest
 from IPython import get_ipython
@@ -7,6 +9,7 @@ from IPython.core.error import UsageError
 from IPython.testing.globalipapp import start_ipython
 from IPython.utils.capture import capture_output
 
+import gemm_kernels
 from helpers import course, gpu, run
 from helpers.draw.theme import Figure
 from helpers.exercises import get
@@ -171,3 +174,43 @@ def test_a_slip_is_answered_by_its_line_and_its_reason(shown, name, right, typed
     verdict = shown[0]
     assert verdict.passed is False and words in verdict.sentence
     assert typed != "k <= K" or "Why:" not in verdict.sentence  # many slips read outside of the arrays everywhere
+
+
+SQUARE = np.ones((4, 4), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda: course.kernel("naiv"), "%%cuda naiv"),
+        (lambda: course.kernel("naive", block=(0, 1)), "block is (0, 1); 0 is no whole number"),
+        (lambda: course.kernel("naive", blocks=4), "A launch has no 'blocks'; it has args, block, "),
+        (lambda: course.kernel("naive", shape=(1, 2)), "it must be (M, N, K)"),
+        (lambda: course.source(3), "Nothing is kept under the name 3"),
+        (lambda: course.record(None), 'Try course.kernel("naive").'),
+        (lambda: course.record(course.kernel("naive"), M="a"), "M = 'a' is no whole number"),
+        (lambda: course.explore(None), 'Try course.kernel("naive").'),
+        (lambda: course.explore(course.kernel("naive"), "ladder"), "There is no explorer 'ladder'"),
+        (lambda: course.multiply("naive", SQUARE, 3), "B is 3, expected a matrix"),
+        (lambda: course.multiply("naive", SQUARE, SQUARE[:3]), "A has 4 columns and B has 3 rows"),
+        (lambda: course.sectors("naive", block="a"), "block is 'a'"),
+        (lambda: course.sectors("naive", block=(2048, 1)), "2048 threads is more than the 1024"),
+        (lambda: course.profile("naive"), "A profile is made of a launch, not of str"),
+        (lambda: course.speed("naive", 3), "'naive' was not recorded at 3"),
+        (lambda: course.my_ladder("a"), "size = 'a' is no whole number"),
+        (lambda: course.my_ladder(until="99"), "There is no notebook '99'"),
+        (lambda: course.way("x"), "size = 'x' is no whole number"),
+        (lambda: course.here("99"), "has no notebook 99"),
+        (lambda: course.here("01"), "Notebook 01 makes no kernel faster"),
+        (lambda: course.program(None), "There is no program None"),
+        (lambda: get("nix"), "There is no exercise 'nix'"),
+        (lambda: gemm_kernels.get("nix"), "there is no kernel 'nix'"),
+        (lambda: gemm_kernels.get("naive").launch(0, 1, 1), "M = 0, but a matrix has"),
+        (lambda: gpu.fft, "gpu.fft is not simulated"),
+    ],
+)
+def test_a_wrong_input_to_a_public_verb_is_answered_by_its_sentence_without_a_traceback(asked, said):
+    with pytest.raises(Exception, match=re.escape(said)) as told:
+        asked()
+    shown = told.value._render_traceback_()
+    assert said in shown[0] and not any("Traceback" in line or "File " in line for line in shown)

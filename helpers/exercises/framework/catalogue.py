@@ -13,6 +13,7 @@ from helpers.exercises.framework import progress
 from helpers.exercises.framework.exercise import Exercise
 from helpers.exercises.framework.predict import Prediction
 from helpers.exercises.framework.questions import Question
+from helpers.sentences import BadInput
 
 PACKAGE, _, _ = __package__.rpartition(".")
 FOLDER = Path(__file__).parents[1]
@@ -40,7 +41,7 @@ def get(name: str) -> Exercise:
     for exercise in EXERCISES:
         if exercise.name == name:
             return exercise
-    raise ValueError(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
+    raise BadInput(f"There is no exercise {name!r}; there are {', '.join(one.name for one in EXERCISES)}.")
 
 
 def of_notebook(notebook: str) -> tuple[Exercise, ...]:

@@ -1,4 +1,4 @@
-// What the course adds to JupyterLab: pictures that follow light and dark, slides, and cells of CUDA.
+// What the course adds to JupyterLab: pictures that follow light and dark, slides, keys for controls, and cells of CUDA.
 //
 // Cells that begin with %%cuda, in JupyterLab 4 and Notebook 7: C++ colours and line numbers, and after a run a mark on
 // each line that the cell's output names. Every other cell stays as it is.
@@ -14,6 +14,7 @@ import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { leaveKeysToControls } from './keys.js';
 import { showPictures } from './pictures.js';
 import { offerSlides } from './present.js';
 
@@ -185,6 +186,13 @@ const cudaCells = {
   }
 };
 
+const keys = {
+  id: 'gemm-course-cuda-cells:keys',
+  description: 'Arrow keys for the slider or the choice in focus.',
+  autoStart: true,
+  activate: leaveKeysToControls
+};
+
 const slides = {
   id: 'gemm-course-cuda-cells:slides',
   description: 'The slides of a notebook, at a size for a room.',
@@ -193,4 +201,4 @@ const slides = {
   activate: offerSlides
 };
 
-export default [cudaCells, pictures, slides];
+export default [cudaCells, pictures, keys, slides];
