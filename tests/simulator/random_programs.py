@@ -242,11 +242,16 @@ def arguments(seed: int) -> list:
     return [whole, numbers, np.zeros(n, np.uint32), np.zeros(n, np.float32), np.int32(n)]
 
 
+def architecture(seed: int) -> str:
+    """What the program of a seed is compiled for when its levels are compared."""
+    return ARCHITECTURES[seed % len(ARCHITECTURES)]
+
+
 def disagreement(seed: int) -> str:
     """Run the program of a seed at both levels; what they disagree on, "" if they agree."""
     from helpers import simulator
 
-    arch = ARCHITECTURES[seed % len(ARCHITECTURES)]
+    arch = architecture(seed)
     kernel = simulator.RawModule(code=program(seed), options=OPTIONS, arch=arch).get_function("kernel")
     results = {}
     for level in ("ptx", "sass"):
@@ -254,7 +259,7 @@ def disagreement(seed: int) -> str:
         with simulator.record(level=level, checks="raise"):
             kernel((BLOCKS,), (THREADS,), tuple(results[level]))
     for name, place in (("out_i", 2), ("out_f", 3)):
-        ptx, sass = (_bits(results[level][place]) for level in ("ptx", "sass"))
+        ptx, sass = (bits(results[level][place]) for level in ("ptx", "sass"))
         if (ptx != sass).any():
             thread = int(np.flatnonzero(ptx != sass)[0])
             found = f"{ptx[thread]:#010x} at PTX level, {sass[thread]:#010x} as machine code of {arch}"
@@ -262,7 +267,7 @@ def disagreement(seed: int) -> str:
     return ""
 
 
-def _bits(values: np.ndarray) -> np.ndarray:
+def bits(values: np.ndarray) -> np.ndarray:
     """The bits of each element, all NaN alike."""
     if values.dtype == np.float32:
         values = np.where(np.isnan(values), np.float32(np.nan), values)

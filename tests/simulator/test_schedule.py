@@ -1,6 +1,8 @@
 """Threads that wait for others in a loop: they must let them run (CUDA guide, 'Independent Thread Scheduling')."""
 
+import json
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from helpers import simulator
 from helpers.simulator.engine import compiled
 
 LEVELS = ("sass", "ptx")
+RECORDED = Path(__file__).parent / "goldens" / "system_sm_90.json"
 
 PRODUCER_AND_CONSUMER = """
 extern "C" __global__ void pass_on(const int *x, int *y) {
@@ -41,6 +44,26 @@ extern "C" __global__ void count(int *total) {
         *(volatile int *)total += 1;
         __threadfence();
         atomicExch(&lock, 0);
+    }
+}"""
+
+# The threads of one warp take a lock in turns; an H200 ends all of them (goldens/system_sm_90.json).
+LOCKS_IN_A_WARP = """
+extern "C" __global__ void spin(int *lock, int *count) {
+    while (atomicCAS(lock, 0, 1) != 0);
+    *(volatile int *)count = *(volatile int *)count + 1; __threadfence(); atomicExch(lock, 0);
+}
+extern "C" __global__ void spin_volatile(int *lock, int *count) {
+    while (atomicExch(lock, 1) != 0);
+    __threadfence(); *count += 1; __threadfence(); *(volatile int *)lock = 0;
+}
+extern "C" __global__ void spin_done(int *lock, int *count) {
+    bool done = false;
+    while (!done) {
+        if (atomicCAS(lock, 0, 1) == 0) {
+            *(volatile int *)count = *(volatile int *)count + 1; __threadfence(); atomicExch(lock, 0);
+            done = true;
+        }
     }
 }"""
 
@@ -93,6 +116,17 @@ def test_blocks_are_served_in_the_order_of_their_tickets(level):
     order = np.zeros(24, np.int32)
     launch(level, TICKETS, "in_order", 24, 64, order)
     assert sorted(order.tolist()) == list(range(1, 25))
+
+
+@pytest.mark.parametrize("native", [True, False], ids=["compiled", "numpy"])
+@pytest.mark.parametrize(("name", "recorded"), json.loads(RECORDED.read_text(encoding="utf-8"))["locks"].items())
+def test_threads_of_a_warp_take_a_lock_in_turns(native, name, recorded, monkeypatch):
+    if not native:
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    with simulator.record(level="sass", checks="off"):
+        simulator.RawModule(code=LOCKS_IN_A_WARP).get_function(name)((1,), (32,), (lock, count))
+    assert (lock[0], count[0]) == (0, recorded)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -418,7 +418,7 @@ static uint64_t check_division(const Instruction *i, const uint64_t s[4], uint32
 enum { RCP, RSQ, SQRT, EX2, LG2, SIN, COS, TANH, RCP64H, RSQ64H };
 
 static double special(int function, float x) {
-    double turns = (double)x - nearbyint(x);
+    double turns = x == 0 ? x : (double)x - nearbyint(x); /* -0 stays what it is */
     switch (function) {
         case RCP: return 1 / x;
         case RSQ: return 1 / sqrt(x);

@@ -131,6 +131,27 @@ static int is_stuck(const Block *block) {
     return 1;
 }
 
+/* Threads wait at BSYNC for others of their warp, which wait for them in a loop: the lock that the first ones hold, say.
+ * An H200 lets the first ones go on alone (tests/simulator/goldens/system_sm_90.json). Whether there are any. */
+static int part_from_loops(Block *block) {
+    int parted = 0;
+    for (int w = 0; w < block->warps; w++) {
+        Warp *warp = &block->warp[w];
+        int runs = 0;
+        for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
+        for (int g = 0; runs && g < warp->groups; g++) {
+            Group *group = &warp->group[g];
+            if (!group->waits || group->waits > MEETINGS) continue;
+            for (uint32_t rest = group->mask; rest; rest &= rest - 1)
+                warp->token[group->waits - 1][__builtin_ctz(rest)] = NO_MEETING;
+            group->waits = 0;
+            parted = 1;
+        }
+        warp->results->changes += parted;
+    }
+    return parted;
+}
+
 static void name_waiters(const Block *block, Results *results) {
     for (int w = 0; w < block->warps; w++) {
         const Warp *warp = &block->warp[w];
@@ -192,6 +213,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         for (int w = 0; w < block->warps && !can_run; w++)
             for (int g = 0; g < block->warp[w].groups; g++) can_run |= !block->warp[w].group[g].waits;
         if (alone && is_stuck(block)) {
+            if (part_from_loops(block)) continue;
             name_waiters(block, results);
             return 1;
         }
@@ -240,6 +262,8 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
         }
         int stuck = 1;
         for (int r = 0; r < resident; r++) stuck &= is_stuck(&order[r]->block);
+        for (int r = 0; stuck && r < resident; r++)
+            if (part_from_loops(&order[r]->block)) stuck = 0;
         for (int r = 0; stuck && r < resident; r++) name_waiters(&order[r]->block, results);
     }
     for (int p = 0; p < made; p++) free_place(&places[p]);

@@ -44,7 +44,7 @@ def _turns(function):
 
     def of_turns(a):
         turns = np.float64(a)
-        reduced = turns - np.rint(turns)
+        reduced = np.where(turns == 0, turns, turns - np.rint(turns))  # -0 stays what it is
         return np.where(np.isfinite(a), function(reduced * (2 * np.pi)).astype(np.float32), float32.NAN)[()]
 
     return of_turns

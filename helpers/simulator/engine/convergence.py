@@ -134,6 +134,16 @@ class Convergence:
         self.waiting[expected] = 1 + barrier
         self._release(barrier)
 
+    def part_from_loops(self, looping: np.ndarray) -> bool:
+        """The threads of `looping` wait in a loop for others of their warps, which wait for them at a BSYNC: those go
+        on alone, as on an H200 (tests/simulator/goldens/system_sm_90.json). Whether there are any."""
+        here = (self.waiting > 0) & (self.waiting != WARPSYNC) & self.rows(looping).any(axis=1, keepdims=True)
+        for code in np.unique(self.waiting[here]).tolist():
+            self._tokens(code - 1)[here & (self.waiting == code)] = NO_MEETING
+            self.left[code - 1] = self.left.get(code - 1, False) | here.any(axis=1)
+        self.waiting[here] = 0
+        return bool(here.any())
+
     def arrive_at_warpsync(self, named, mask: np.ndarray, pcs: np.ndarray) -> None:
         """WARPSYNC: the active threads wait for the lanes whose bits are set in `named`."""
         active = self.rows(mask)

@@ -36,6 +36,7 @@ from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceede
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
+LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
 CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "globaltimer_lo": np.int32}
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
 SPECIAL_REGISTERS = frozenset(
@@ -69,6 +70,7 @@ class Wave:
         self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
         self.instruction: Instruction | None = None  # the memory instruction being executed
+        self.looked, self.seen = 0, None  # see _goes_in_circles
         self.clock = (0, 0)  # instructions before the current basic block, the number of its first instruction
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
@@ -608,6 +610,8 @@ def _schedule(wave: Wave) -> int:
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
     pc, mask = wave.turns.choose(runnable)
+    if groups is not None and _goes_in_circles(wave, pc) and groups.part_from_loops(mask):
+        return _schedule(wave)
     if pc == DONE:
         if waiting.any() or (groups is not None and groups.waiting.any()):
             _unreached_barrier(wave)
@@ -621,6 +625,24 @@ def _schedule(wave: Wave) -> int:
     else:
         wave.mask = mask
     return pc
+
+
+def _goes_in_circles(wave: Wave, pc: int) -> bool:
+    """Whether who runs now comes to the same place with the same registers again, while others wait at a meeting.
+
+    It is looked for now and then, for as long as a short loop takes.
+    """
+    wave.looked += 1
+    if wave.looked < LOOKS_AFTER:
+        return False
+    if wave.looked == LOOKS_AFTER:
+        wave.seen = (pc, list(wave.registers)) if wave.groups.waiting.any() else None
+        return False
+    same = wave.seen is not None and wave.seen[0] == pc
+    same = same and all(a is b or np.array_equal(a, b) for a, b in zip(wave.seen[1], wave.registers, strict=True))
+    if same or wave.looked == LOOKS_AFTER + LONGEST_CIRCLE:
+        wave.looked = 0
+    return same
 
 
 def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
