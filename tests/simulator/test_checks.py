@@ -474,9 +474,58 @@ def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
         copy(1, 8, (C[33:], out))
 
 
-def test_small_elements_are_not_watched():
-    assert simulator.empty(8, np.uint8).unwritten is None
-    assert simulator.empty(0, F32).unwritten.size == 0
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16"))
+def test_narrow_integers_that_nobody_wrote_are_found(dtype):
+    function = kernel("const TYPE *a, TYPE *y".replace("TYPE", NARROW[dtype]), "y[threadIdx.x] = a[threadIdx.x + 8];")
+    a, y = simulator.empty(40, dtype), simulator.empty(32, dtype)
+    with pytest.raises(simulator.UninitializedRead, match=r"thread \(0, 0, 0\).* reads a\[8\], which nobody"):
+        function((1,), (32,), (a, y))
+    for number in range(256):  # whatever the host writes, it is not taken for nothing
+        a[...] = number - 128 if dtype.startswith("int") else number
+        function((1,), (32,), (a, y))
+    function((1,), (24,), (y, a))  # what a kernel wrote
+    assert (a[:24] == y[8:]).all()
+
+
+NARROW = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short"}
+
+LAST_BLOCK = """
+    __shared__ bool last;
+    parts[blockIdx.x * blockDim.x + threadIdx.x] = a[blockIdx.x * blockDim.x + threadIdx.x];
+    BEFORE
+    if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float sum = 0;
+        for (int i = 0; i < blockDim.x * gridDim.x; ++i) sum += parts[i];
+        *total = sum;
+    }"""
+
+
+def last_block(before: str, threads: int) -> None:
+    body = LAST_BLOCK.replace("BEFORE", before)
+    parts, count, total = np.zeros(512, F32), np.zeros(1, I32), np.zeros(1, F32)
+    arguments = np.ones(512, F32), parts, count, total
+    kernel("const float *a, float *parts, int *count, float *total", body)(512 // threads, threads, arguments)
+    assert total[0] == 512
+
+
+@pytest.mark.parametrize(
+    ("before", "threads"),
+    [("__threadfence(); __syncthreads();", 64), ("__syncthreads(); __threadfence();", 64),
+     ("__threadfence(); __syncwarp();", 32)],
+)  # fmt: skip
+def test_blocks_that_hand_on_their_sums_behind_a_fence_and_a_barrier_are_not_blamed(before, threads):
+    last_block(before, threads)
+
+
+@pytest.mark.parametrize(
+    ("before", "threads"), [("__threadfence();", 64), ("__syncthreads();", 64), ("__threadfence();", 32)]
+)
+def test_a_block_that_counts_before_all_its_threads_have_written_is_found(before, threads):
+    with pytest.raises(simulator.RaceError, match="between blocks") as caught:
+        last_block(before, threads)
+    assert caught.value.lines == (4, 10)
 
 
 # ---- the rules, against a slow oracle

@@ -10,8 +10,10 @@ import numpy as np
 from helpers.simulator.engine.memory import FIXED
 from helpers.simulator.errors import ArgumentError
 
-# What `empty` fills an array with: a NaN in every floating-point format.
+# What `empty` fills an array with: a NaN in every floating-point format. Narrow integers have no NaN: there it is a
+# pattern of eight bytes that nobody writes by chance, and the host has written all eight where one of them is another.
 UNWRITTEN = np.uint16(0xFFFA)
+PATTERN = np.frombuffer(bytes.fromhex("b7d1630e9c5a48f2"), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +82,45 @@ class DeviceArray(np.ndarray):
 def empty(shape, dtype=float) -> DeviceArray:
     """A device array whose contents are not defined until somebody writes them.
 
-    The sanitizer reports who reads an element before. Arrays of 1- and 2-byte integers are not watched: a number
-    that the host writes may equal the pattern by chance.
+    The sanitizer reports who reads an element before. Of 1- and 2-byte integers the last few bytes beyond a multiple of
+    eight are not watched.
     """
     array = DeviceArray(shape, dtype)
-    if (array.dtype.itemsize < 4 and array.dtype != np.float16) or array.dtype.itemsize % 2 or array.dtype.hasobject:
+    if _is_narrow(array.dtype):
+        pieces = _pieces(array)
+        pieces[...] = PATTERN
+        array.unwritten = np.zeros(array.size, bool)
+        array.unwritten[: pieces.size // array.dtype.itemsize] = True
+        return array
+    if array.dtype.itemsize % 2 or array.dtype.hasobject or array.dtype.itemsize < 4 and array.dtype != np.float16:
         return array
     array.reshape(-1).view(np.uint16)[...] = UNWRITTEN
     array.unwritten = np.ones(array.size, bool)
     return array
 
 
+def _is_narrow(dtype: np.dtype) -> bool:
+    return dtype.itemsize <= 2 and dtype.kind in "iu"
+
+
+def _pieces(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array as (pieces, 8), without the last few."""
+    flat = array.view(np.ndarray).reshape(-1).view(np.uint8)
+    return flat[: flat.size // PATTERN.size * PATTERN.size].reshape(-1, PATTERN.size)
+
+
 def forget_written_by_host(array: DeviceArray) -> None:
     """Clear `unwritten` where an element no longer holds what `empty` put there: the host has written it."""
     if array.unwritten is None:
         return
-    elements = array.reshape(-1).view(np.uint16).reshape(array.size, -1)
-    array.unwritten &= (elements == UNWRITTEN).all(axis=1)
+    if _is_narrow(array.dtype):
+        # A kernel may have written some of a piece, and cleared their flags: only bytes that are flagged count.
+        pieces, each = _pieces(array), PATTERN.size // array.dtype.itemsize
+        flagged = array.unwritten[: pieces.shape[0] * each].reshape(-1, each)
+        kept = (pieces == PATTERN) | ~flagged.repeat(array.dtype.itemsize, axis=1)
+        flagged &= kept.all(axis=1, keepdims=True)
+    else:
+        elements = array.reshape(-1).view(np.uint16).reshape(array.size, -1)
+        array.unwritten &= (elements == UNWRITTEN).all(axis=1)
     if not array.unwritten.any():
         array.unwritten = None

@@ -169,7 +169,7 @@ class Checker(Observer):
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
         self.shared = SharedChecks(self._shared_hazard, patterns, uses_of(program))
-        self.clock = Clock(product(grid))
+        self.clock = Clock(product(grid), self.threads)
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._watch(memory.allocations)

@@ -6,9 +6,10 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between blocks, or any two threads: the first block (thread) has executed `__threadfence()` since, and after that an
-  atomic operation, and so has the second one an atomic operation: that is how results are handed on, and how locks work
-  (CUDA guide, 'Memory Fence Functions'). Which atomic variable it was is not looked at.
+- between blocks, or any two threads: the first thread has executed `__threadfence()` since, and after that an atomic
+  operation, and so has the second block (thread) an atomic operation: that is how results are handed on, and how locks
+  work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the atomic operation
+  for it, if a barrier of theirs comes before. Which atomic variable it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.devices import WARP
+from helpers.simulator.engine.schedule import by_warps
 
 TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
 
@@ -45,16 +47,18 @@ class GlobalHazard(NamedTuple):
 class Clock:
     """When blocks and warps last did what orders their accesses; shared by all arrays of a launch.
 
-    Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, the others by block of
-    the wave. What a block did before the time `told` is known to those who take part in its atomic operations: a fence
-    came after it, and an atomic operation after that.
+    Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, `told_by_threads` by its
+    threads, the others by block of the wave. What a thread did before the time `told_by_threads` is known to those who
+    take part in atomic operations: a fence came after it, and an atomic operation after that, its own or one of its
+    warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`.
     """
 
-    def __init__(self, blocks: int) -> None:
+    def __init__(self, blocks: int, threads: int) -> None:
         self.now = 0
         self.fences = np.zeros(blocks, np.int64)
         self.atomics = np.zeros(blocks, np.int64)
         self.told = np.zeros(blocks, np.int64)
+        self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
 
     def begin(self, wave) -> None:
@@ -63,7 +67,6 @@ class Clock:
         self.warp_barriers = np.zeros(wave.shape, np.int64)
         self.fences_of_threads = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads = np.zeros(wave.shape, np.int64)
-        self.told_by_threads = np.zeros(wave.shape, np.int64)
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
             1 + first + np.arange(wave.threads, dtype=np.int64)[None, :]
@@ -93,8 +96,16 @@ class Clock:
         blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
         self.atomics[blocks] = self.tick()
         self.atomics_of_threads[lanes] = self.now
-        self.told[blocks] = self.fences[blocks]
-        self.told_by_threads[lanes] = self.fences_of_threads[lanes]
+        if not self.fenced:
+            return
+        rows = slice(None) if mask is None else np.broadcast_to(mask, wave.shape).any(axis=1)
+        self.told[blocks] = np.minimum(self.fences[blocks], self.barriers[rows])
+        threads = (self.marks - 1)[lanes]
+        self.told_by_threads[threads] = self.fences_of_threads[lanes]
+        warps = by_warps(np.broadcast_to(True if mask is None else mask, wave.shape), wave.shape)
+        others = (self.marks - 1)[warps]
+        latest = np.minimum(_latest_of_warps(self.fences_of_threads)[warps], self.warp_barriers[warps])
+        self.told_by_threads[others] = np.maximum(self.told_by_threads[others], latest)
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -248,13 +259,11 @@ class GlobalWatch:
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)
         if clock.fenced:
-            told = clock.told[other_block] > times
+            by_itself = clock.told_by_threads[others] > times
+            told = by_itself | (clock.told[other_block] > times)
             ordered |= ~same & told & (clock.atomics[block] > times)
             if same.any():
-                # The lanes of other blocks look at any row here, and are left out by `same`.
-                other = np.minimum(row, wave.shape[0] - 1), other_lane
-                told = clock.told_by_threads[other] > times
-                ordered |= same & told & (clock.atomics_of_threads[row, lane] > times)
+                ordered |= same & by_itself & (clock.atomics_of_threads[row, lane] > times)
         return ordered
 
     def _remember_readers(self, wave, words, marks, stamp: int) -> None:
@@ -310,6 +319,13 @@ class GlobalWatch:
     def _content(self, words: np.ndarray) -> np.ndarray:
         """What memory holds before the access, as integers."""
         return self.allocation.view(np.dtype(f"u{self._word}"))[words]
+
+
+def _latest_of_warps(times: np.ndarray) -> np.ndarray:
+    """By thread the latest time of its warp, (blocks, threads)."""
+    blocks, threads = times.shape
+    padded = np.pad(times, ((0, 0), (0, -threads % WARP)))
+    return padded.reshape(blocks, -1, WARP).max(axis=2).repeat(WARP, axis=1)[:, :threads]
 
 
 def _lanes(wave, mask: np.ndarray | None):
