@@ -241,11 +241,15 @@ def speed(name: str, size: int = rungs.SHOWN) -> Measurement:
 
 
 def way(size: int = WAY_SIZE) -> theme.Figure:
-    """Where the course leads: the recorded speed of one kernel of every notebook that has one, and of cuBLAS."""
-    found = _way(size)
-    last = found[-1][1]
-    rows = [bars.Bar(f"{number} {speed.kernel}", speed.gflops) for number, speed in found]
-    rows.insert(-1, bars.Bar("cuBLAS", last.cublas_gflops, theme.REFERENCE))
+    """Where the course leads: its first and its last kernel beside cuBLAS, as recorded.
+
+    Between them stands one kernel of every notebook that has one, without its speed: the notebooks ask for predictions
+    of what each of them gains.
+    """
+    (number, first), *between, (end, last) = _way(size)
+    rows = [bars.Bar(f"{number} {first.kernel}", first.gflops)]
+    rows += [bars.Bar(f"{number} {speed.kernel}", None) for number, speed in between]
+    rows += [bars.Bar("cuBLAS", last.cublas_gflops, theme.REFERENCE), bars.Bar(f"{end} {last.kernel}", last.gflops)]
     return bars.gflops_figure(rows, f"Two matrices of {size} × {size} multiplied, notebook by notebook", last.label)
 
 

@@ -42,12 +42,12 @@ def loop_order_figure(walks: Mapping[str, Sequence[Walk]], steps: int, corner: t
 
 
 def caption(walks: Mapping[str, Sequence[Walk]], steps: int) -> str:
-    """'Lines for 8 multiply-adds – k innermost: 10 (A 1, B 8, C 1); …'"""
+    """'Cache lines for 16 iterations – k innermost: 18 (A 1, B 16, C 1); …'"""
     told = []
     for innermost, across in walks.items():
         each = ", ".join(f"{walk.array} {walk.lines}" for walk in across)
         told.append(f"{innermost} innermost: {sum(walk.lines for walk in across)} ({each})")
-    return f"Cache lines for {steps} multiply-adds – {'; '.join(told)}."
+    return f"Cache lines for {steps} iterations – {'; '.join(told)}."
 
 
 def _matrix(axes: Axes, walk: Walk, corner: tuple[int, int], left: float, top: float, cell: float) -> None:

@@ -8,7 +8,7 @@ was not timed stands as a ring on the roof: no faster is possible if all of thes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -311,6 +311,86 @@ def rooflines_figure(panels: Sequence[Roofline], title: str) -> theme.Figure:
     return drawn
 
 
+def steps_figure(device: Device, shapes: Mapping[str, tuple[int, int, int]]) -> theme.Figure:
+    """How the roof comes about: what memory alone allows, what arithmetic alone allows, and the lower of the two.
+
+    shapes: name -> (M, N, K). Each stands in all three panels, at the intensity that it has if every byte moves once.
+    """
+    intensities = [compulsory(*shape).intensity for shape in shapes.values()]
+    told = [
+        f"{name} {theme.speed(attainable_gflops(device, one))} at {_short(one)} FLOP per byte"
+        for name, one in zip(shapes, intensities, strict=True)
+    ]
+    drawn, axes = page.page(
+        SMALL_Y + SMALL_HEIGHT + 52,
+        f"The roof of the {device.name}, in three steps",
+        f"The lower of the two lines is the most that a multiplication can reach: {', '.join(told)}.",
+        2,
+    )
+    left, right = 0.2, 4 * max(intensities)
+    x = np.array([left, ridge_point(device), right])
+    fed, peak = x * device.memory_gb_per_s, np.full(3, device.peak_fp32_gflops)
+    bottom, top = left * device.memory_gb_per_s / 2, 2 * fed[-1]
+    panels = (
+        ("1  What memory can feed", f"intensity · {theme.thousands(device.memory_gb_per_s)} GB/s", fed),
+        ("2  What arithmetic can do", f"{theme.speed(device.peak_fp32_gflops)}, the peak", peak),
+        ("3  The lower of the two", "the roof", np.minimum(fed, peak)),
+    )
+    first = PLOT_X + 16  # room for numbers of five digits
+    step = (page.WIDTH - first) / len(panels)
+    with theme.style():
+        for number, (name, words, y) in enumerate(panels):
+            x0 = first + number * step
+            page.text(axes, x0, SMALL_Y - 36, name, color=theme.INK, size=theme.TEXT, weight="bold")
+            page.text(axes, x0, SMALL_Y - 16, words, color=theme.INK)
+            inches = (one / theme.CSS_DPI for one in (x0, SMALL_Y, step - 30, SMALL_HEIGHT))
+            small = drawn.axes_in_inches(*inches)
+            small.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
+            _decades(small, number == 0)
+            if number == len(panels) - 1:
+                for line in (fed, peak):
+                    small.plot(x, line, ":", color=theme.MUTED, linewidth=1.4)
+                small.fill_between(x, y, top, color=theme.WASTE_FILL, linewidth=0)
+                small.plot([x[1]] * 2, [bottom, y[1]], color=theme.MUTED, linewidth=0.9, label="ridge")
+                words = f"ridge {ridge_point(device):.1f}"
+                small.text(x[1] * 1.15, bottom * 1.3, words, color=theme.MUTED, va="bottom")
+            small.plot(x, y, color=theme.INK, linewidth=2.4, label=name[3:], solid_joinstyle="miter")
+            small.plot(
+                intensities,
+                np.interp(intensities, x, y),
+                "D",
+                markersize=7,
+                color=theme.SPEED,
+                label=f"shapes {number}",
+            )
+            small.set_xlabel("FLOP per byte moved")
+            if number != 1:  # where they would hide the line
+                _shape_names(small, list(shapes), intensities, np.interp(intensities, x, y), x[1])
+            if number == 0:
+                small.set_ylabel("TFLOPS")
+    return drawn
+
+
+def _shape_names(axes: Axes, names: Sequence[str], x: Sequence[float], y: Sequence[float], ridge: float) -> None:
+    """The shapes beside their marks, where no line passes: right of a rising line, under a flat one."""
+    for name, at, height in zip(names, x, y, strict=True):
+        flat = at > ridge and height < at * y[0] / x[0]
+        place = (at, height / 2.4, "center") if flat else (at * 1.8, height / 1.3, "left")
+        if at > ridge and not flat:
+            place = (at / 1.6, height * 1.8, "right")
+        axes.text(place[0], place[1], name, ha=place[2], va="center")
+
+
+def _decades(axes: Axes, first: bool) -> None:
+    """Lines and numbers at powers of ten; the numbers of the y axis, in TFLOPS, at the first panel of a row only."""
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(FixedLocator(DECADES))
+        axis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}" if first else "")
+    axes.grid(True)
+
+
 def _measured(panel: Roofline) -> list[float]:
     """GFLOPS of the kernels that were timed."""
     return [point.gflops for point in panel.points if point.gflops is not None]
@@ -339,12 +419,7 @@ def _panel(axes: Axes, panel: Roofline, panels: Sequence[Roofline], first: bool)
     slowest = min((gflops for one in panels for gflops in _measured(one)), default=float("inf"))
     bottom, top = min(left * device.memory_gb_per_s, slowest / 2), device.peak_fp32_gflops * 2
     axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(FixedLocator(DECADES))
-        axis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}" if first else "")
-    axes.grid(True)
+    _decades(axes, first)
     x = np.array([left, ridge_point(device), right])
     axes.plot(
         x, np.minimum(x * device.memory_gb_per_s, device.peak_fp32_gflops), color=theme.INK, linewidth=2.2, label="roof"

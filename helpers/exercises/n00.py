@@ -1,70 +1,19 @@
-"""Exercises of notebook 00: how many blocks an array needs, a kernel with a wrong index, and one to write.
-
-`show(source)` draws which thread writes which element, `check(source)` holds every element against the expected one.
-"""
+"""Exercises of notebook 00: how many blocks an array needs, a kernel with a wrong index, and one to write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
-
-from helpers import run
-from helpers.analysis.elements import Strip, strip
-from helpers.compiler import CompileError
-from helpers.draw import theme
-from helpers.exercises.framework.answers import Slip, Verdict, check_number
+from helpers.exercises.framework.answers import Slip, check_number
 from helpers.exercises.framework.blank import Blank
-from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.exercise import KernelExercise, Wrong
 from helpers.exercises.framework.maps import MapSlip, MatrixMap
 from helpers.exercises.framework.pictures import StripOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
-from helpers.exercises.framework.questions import question
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.explore import first_launch
-from helpers.explore.live import CannotShow
-from helpers.simulator.errors import OutOfBounds, SimulatorError
-
-Numbers = np.ndarray
 
 BLOCK, ELEMENTS = 128, 1000  # of HOW_MANY_BLOCKS
 SHOWN = (3, 16, 40)  # blocks, threads of a block, elements
-SHAPES = (SHOWN, (1, 32, 1), (5, 8, 40), (3, 4, 9))  # a tail, a single element, no tail, and a short grid
-FACTOR = 3.0
-
-START = """
-extern "C" __global__ void scale_matrix(float *A, int N, float c) {
-    const int index = threadIdx.x;
-    if (index < N) A[index] = c * A[index];
-}
-"""
-
-# What a wrong index expression writes: (thread in its block, block, threads of a block, blocks) -> element.
-SLIPS: tuple[tuple[Callable[[Numbers, Numbers, int, int], Numbers], str], ...] = (
-    (
-        lambda thread, block, block_dim, grid_dim: thread,
-        "In every block threadIdx.x begins at 0 again, so all blocks write the same elements. "
-        "What tells a thread which block it is in?",
-    ),
-    (
-        lambda thread, block, block_dim, grid_dim: block + thread,
-        "Block 1 begins only one element after block 0. How many elements does one block take care of?",
-    ),
-    (
-        lambda thread, block, block_dim, grid_dim: block * grid_dim + thread,
-        "Each block begins gridDim.x elements after the one before it. How many elements does one block take care of?",
-    ),
-    (
-        lambda thread, block, block_dim, grid_dim: block * block_dim,
-        "All threads of a block write the same element. What tells a thread which one of its block it is?",
-    ),
-    (
-        lambda thread, block, block_dim, grid_dim: block,
-        "A thread's element depends on its block alone. What tells a thread which one of its block it is?",
-    ),
-)
 
 
 def predict_last_threads(source: str) -> Prediction:
@@ -123,78 +72,62 @@ HOW_MANY_BLOCKS = ValueExercise(
 
 # --- a kernel with a wrong index
 
-
-def show(source: str = START) -> theme.Figure:
-    """Which thread writes which element, in the launch that the exercise begins with."""
-    return first_launch.picture(source, *SHOWN)
-
-
-@question("every_element", "Every element, once")
-def check(source: str) -> Verdict:
-    """Is every element scaled exactly once, for every launch of SHAPES?"""
-    for number, (grid, block, elements) in enumerate(SHAPES):
-        where = f"With {theme.plural(grid, 'block')} of {block} and N = {elements}"
-        try:
-            wrong = _wrong(source, grid, block, elements)
-        except OutOfBounds as error:
-            sentence = f"{error}\nThe grid has more threads than the array has elements: let the others do nothing."
-            return Verdict(False, f"{where}: {sentence}")
-        except (SimulatorError, CompileError, CannotShow) as error:
-            return Verdict(False, str(error))
-        if wrong:
-            if source.strip() == START.strip():
-                return Verdict(None, f"{where}: {wrong.sentence} Change the kernel and run the cell again.")
-            because = wrong.because
-            if not because and number:
-                because = "The launch before was right: is there a number in the kernel that fits one launch only?"
-            return Verdict(False, f"{where}: {wrong.sentence} {because}".strip())
-    return Verdict(True, f"Every element is scaled once, in {len(SHAPES)} launches with and without a tail: done.")
+BEGINS_AGAIN = (
+    "In every block threadIdx.x begins at 0 again, so all blocks write the same elements. What tells a thread which "
+    "block it is in?"
+)
+_INDEX = "blockIdx.x * blockDim.x + threadIdx.x"
+BEYOND = "The grid has more threads than the array has elements: a thread whose index is N or more must do nothing."
 
 
-@dataclass(frozen=True)
-class _Wrong:
-    """sentence: the first wrong element.  because: the slip that explains all that was written, if one does."""
-
-    sentence: str
-    because: str
+def _scaled(N: int, block: int) -> Case:
+    return Case({"N": N}, alpha=1.25, block=(block, 1))
 
 
-def _wrong(source: str, grid: int, block: int, elements: int) -> _Wrong | None:
-    """What is wrong with one launch; None if every element was scaled once."""
-    before = np.arange(elements, dtype=np.float32) + 5  # no two alike, none that scaling leaves as it is
-    array = before.copy()
-    function = run.simulated(source, first_launch.entry_of(source))
-    recording = run.recorded(function, (grid,), (block,), (array, np.int32(elements), np.float32(FACTOR)))
-    written = strip(recording, elements, "", first_launch.ARRAY)
-    expected = np.float32(FACTOR) * before
-    bad = ~np.equal(array, expected) | (written.writers != 1)
-    if not bad.any():
-        return None
-    first = int(np.argmax(bad))
-    writes = int(written.writers[first])
-    if writes != 1:
-        who = f"{writes} threads" if writes else "no thread"
-        return _Wrong(f"A[{first}] should be written by one thread, but {who} wrote it.", _diagnosis(written))
-    added = np.array_equal(array, before + np.float32(FACTOR))
-    return _Wrong(
-        f"A[{first}] is {array[first]:g}, expected {expected[first]:g}.",
-        "That is A + c in every element; to scale is to multiply." if added else "",
-    )
-
-
-def _diagnosis(written: Strip) -> str:
-    """The sentence of the slip that reproduces every write exactly; empty if none does."""
-    threads = np.arange(written.threads)
-    for element, because in SLIPS:
-        index = element(threads % written.block, threads // written.block, written.block, written.blocks)
-        index = np.broadcast_to(index, threads.shape)
-        inside = index < written.elements
-        slip = np.stack([threads[inside], index[inside]], axis=1)
-        if np.array_equal(slip, written.writes[np.argsort(written.writes[:, 0], kind="stable")]):
-            return because
-    if np.flatnonzero(written.writers != 1).tolist() == [written.elements - 1]:
-        return "All the others are right: what does your condition say when index is N - 1?"
-    return ""
+SCALE = KernelExercise(
+    name="scale",
+    notebook="00",
+    title="Every element, once",
+    difficulty=1,
+    task="B = c · A for arrays of N floats, one element per thread. The kernel compiles and runs, and most of B is "
+    "never written. Change it so that every element is written once, whatever the number of threads in a block.",
+    hints=(
+        "In the picture, which elements do the threads of block 1 write? Which should they write?",
+        "Thread 0 of block 1 has to begin behind the elements of block 0, and thread 0 of block 2 behind those of two "
+        "blocks. How many elements does one block take care of?",
+        "The blocks before mine take care of blockIdx.x * blockDim.x elements. Add this thread's number in its block.",
+    ),
+    problem=MatrixMap(
+        "scale",
+        (_scaled(40, 16), _scaled(1, 32), _scaled(40, 8), _scaled(150, 64)),
+        lambda i: i.case.alpha * i.source,
+        (
+            MapSlip("That is A + c in every element; to scale is to multiply.", lambda i: i.case.alpha + i.source),
+            MapSlip("A is copied as it is: c is missing.", lambda i: i.source),
+        ),
+        block=(16, 1),
+        scaled=True,
+    ),
+    picture=StripOf(_scaled(40, 16)),
+    wrong=(
+        Wrong("starter", BEGINS_AGAIN),
+        Wrong("blocks_overlap", "Block 1 begins only one element after block 0. How many elements does one block take "
+              "care of?", ((_INDEX, "blockIdx.x + threadIdx.x"),)),
+        Wrong("grid_for_block", "Each block begins gridDim.x elements after the one before it, and gridDim.x is the "
+              "number of blocks. How many elements does one block take care of?",
+              ((_INDEX, "blockIdx.x * gridDim.x + threadIdx.x"),)),
+        Wrong("block_start", "All threads of a block write the same element. What tells a thread which one of its "
+              "block it is?", ((_INDEX, "blockIdx.x * blockDim.x"),)),
+        Wrong("block_alone", "A thread's element depends on its block alone. What tells a thread which one of its "
+              "block it is?", ((_INDEX, "blockIdx.x"),)),
+        Wrong("one_width", "The first launch was right: 16 is the number of threads in its blocks, and other launches "
+              "have others. Which name stands for it?", ((_INDEX, "blockIdx.x * 16 + threadIdx.x"),)),
+        Wrong("last_missing", "All elements are right but the last: its index is N - 1, and what does your condition "
+              "say then?", (("index < N", "index < N - 1"),)),
+        Wrong("one_too_many", BEYOND, (("index < N", "index <= N"),)),
+        Wrong("no_guard", BEYOND, (("if (index < N) ", ""),)),
+    ),
+)  # fmt: skip
 
 
 # --- the learner's own kernel
@@ -246,5 +179,5 @@ ADD_SCALED = Blank(
 
 
 PREDICTIONS = (predict_last_threads,)
-QUESTIONS = (check,)
-EXERCISES = (ADD_SCALED, HOW_MANY_BLOCKS)
+QUESTIONS = ()
+EXERCISES = (SCALE, ADD_SCALED, HOW_MANY_BLOCKS)

@@ -19,7 +19,6 @@ from helpers.models.traffic import flops
 COUNTED = (256, 256, 128)  # M, N, K of `predict_flops`
 WALKED = 1024  # floats of `predict_lines`
 VECTOR = (4096, 1, 4096)  # M, N, K of a matrix times a vector
-LOOP_SIZE = 2048  # matrices of ORDER_OF_LOOPS
 
 
 def predict_flops() -> Prediction:
@@ -59,26 +58,22 @@ def predict_lines() -> Prediction:
 NAIVE_ORDER = ("row", "col", "k")
 
 
-def _lines(innermost: str) -> dict[str, float]:
-    """Cache lines that each multiply-add enters of A, B and C with this loop innermost."""
-    size = LOOP_SIZE
-    return {array: loop_order.lines_per_step(array, innermost, size, size, size) for array in loop_order.INDICES}
-
-
 def _judge_order(order: Any) -> Verdict:
-    """Do the three loops, outermost first, enter as few cache lines as any order?"""
+    """Do the three loops, outermost first, touch as few cache lines as any order?"""
     names = order if isinstance(order, Sequence) and not isinstance(order, str) else ()
     if sorted(map(str, names)) != sorted(loop_order.LOOPS):
         return Verdict(
             False, f'The order names each loop once, outermost first, such as ("row", "col", "k"); found {order!r}.'
         )
     innermost = order[-1]
-    each = _lines(innermost)
-    found = f"With {innermost} innermost a multiply-add enters {sum(each.values()):.3f} lines"
-    if sum(each.values()) == min(sum(_lines(loop).values()) for loop in loop_order.LOOPS):
-        return Verdict(True, f"{found}, the least there is: B and C along their rows, and A stays where it is.")
-    worst = [array for array, lines in each.items() if lines == 1]
-    return Verdict(False, f"{found}: every iteration enters a new line of {' and of '.join(worst)}.")
+    each = loop_order.lines(innermost)
+    found = f"With {innermost} innermost {loop_order.STEPS} iterations touch {sum(each.values())} lines"
+    if sum(each.values()) == min(sum(loop_order.lines(loop).values()) for loop in loop_order.LOOPS):
+        return Verdict(
+            True, f"{found}, the fewest possible: B and C are read along their rows, and A stays at one element."
+        )
+    worst = [array for array, lines in each.items() if lines == loop_order.STEPS]
+    return Verdict(False, f"{found}: every iteration touches a new line of {' and of '.join(worst)}.")
 
 
 ORDER_OF_LOOPS = ValueExercise(
@@ -86,7 +81,8 @@ ORDER_OF_LOOPS = ValueExercise(
     notebook="01",
     title="A kinder order",
     difficulty=1,
-    task="Put the three loops, the outermost first, into an order that enters as few cache lines as any.",
+    task="Put the three loops, the outermost first, into an order that touches as few cache lines as any: count "
+    f"them over {loop_order.STEPS} iterations of the innermost loop.",
     hints=(
         "Only the innermost loop matters. Which index of A[row, k], B[k, col] and C[row, col] does it change?",
         "The last index of a matrix moves along a row, to a neighbour. The first one moves to another line.",

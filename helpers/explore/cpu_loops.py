@@ -20,7 +20,7 @@ from helpers.models import loop_order
 from helpers.models.traffic import flops
 
 DRAWN = {"M": 64, "N": 64, "K": 64}  # of the picture of loops
-DRAWN_STEPS, CORNER = 8, (8, 32)
+CORNER = loop_order.STEPS, 48
 FINE_S = 1e-5  # resolution of a clock that tells tenths of a millisecond apart
 # The processor time of this thread, where it is fine enough (not on Windows): on a busy machine the time on the wall
 # counts the work of others, too.
@@ -78,7 +78,7 @@ def speed_table(runs: Mapping[str, Timed], M: int, N: int, K: int) -> Table:
 
 
 def innermost_nanoseconds(innermost: str, size: int = 2000, calls: int = 800, repeats: int = 3) -> float:
-    """Nanoseconds a multiply-add where the innermost loop is this one, on matrices of size × size.
+    """Nanoseconds per multiply-add where the innermost loop is this one, on matrices of size × size.
 
     NumPy does the innermost loop as one operation; of the two loops around it only `calls` iterations are made, at
     places spread over the matrices, which is enough to tell one order from another. The fastest of `repeats` counts.
@@ -115,27 +115,30 @@ _STEPS: Mapping[str, Callable[..., None]] = {"k": _over_k, "row": _over_row, "co
 
 
 def order_table(size: int = 2000) -> Table:
-    """For each innermost loop the lines it enters a step, by the rule, and the time a step takes, measured."""
+    """For each innermost loop the lines that STEPS iterations touch, and the time of an iteration, measured."""
     rows = []
     for innermost in loop_order.LOOPS:
-        lines = sum(loop_order.lines_per_step(array, innermost, size, size, size) for array in "ABC")
-        rows.append((innermost, f"{lines:.3f}", f"{innermost_nanoseconds(innermost, size):.2f}"))
+        lines = sum(loop_order.lines(innermost).values())
+        rows.append((innermost, str(lines), f"{innermost_nanoseconds(innermost, size):.2f}"))
     best = min(rows, key=lambda row: float(row[2]))[0]
     worst = max(rows, key=lambda row: float(row[2]))[0]
     factor = max(float(row[2]) for row in rows) / min(float(row[2]) for row in rows)
     caption = (
-        f"With {worst} innermost a multiply-add takes {factor:.1f} times as long as with {best} innermost "
+        f"With {worst} innermost an iteration takes {factor:.1f} times as long as with {best} innermost "
         f"({MEASURED}, on the CPU, {size} × {size})."
     )
-    return Table(("innermost loop", "lines per step", "ns per step"), tuple(rows), caption)
+    return Table(
+        ("innermost loop", f"lines for {loop_order.STEPS} iterations", "ns per iteration"), tuple(rows), caption
+    )
 
 
 def picture(loops: Sequence[str] = loop_order.LOOPS) -> theme.Figure:
     """What each choice of the innermost loop pulls out of memory, on small matrices."""
     walks = {
-        loop: [loop_order.walk(array, loop, DRAWN_STEPS, **DRAWN) for array in loop_order.INDICES] for loop in loops
+        loop: [loop_order.walk(array, loop, loop_order.STEPS, **DRAWN) for array in loop_order.INDICES]
+        for loop in loops
     }
-    return loop_order_figure(walks, DRAWN_STEPS, CORNER)
+    return loop_order_figure(walks, loop_order.STEPS, CORNER)
 
 
 def _significant(value: float) -> str:

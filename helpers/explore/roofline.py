@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -15,7 +15,14 @@ from helpers import devices
 from helpers.analysis.bytes_moved import bytes_moved
 from helpers.analysis.ladder import ladder_of
 from helpers.draw import theme
-from helpers.draw.roofline import FIGURE_HEIGHT, KernelPoint, Roofline, roofline_figure, rooflines_figure
+from helpers.draw.roofline import (
+    FIGURE_HEIGHT,
+    KernelPoint,
+    Roofline,
+    roofline_figure,
+    rooflines_figure,
+    steps_figure,
+)
 from helpers.explore.controls import Switches, choice_list
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, multiplication
@@ -71,6 +78,11 @@ def roofline_of(choice: Choice) -> Roofline:
 def picture_of(choice: Choice) -> theme.Figure:
     """The roof and the chosen kernels under it. Raises the simulator's and the compiler's errors."""
     return roofline_figure(roofline_of(choice), choice.selected)
+
+
+def steps(shapes: Mapping[str, tuple[int, int, int]], device: str = devices.DEFAULT.name) -> theme.Figure:
+    """How the roof of a GPU comes about, with these shapes under it: name -> (M, N, K)."""
+    return steps_figure(devices.get(device), shapes)
 
 
 class RooflineExplorer(LiveExplorer):

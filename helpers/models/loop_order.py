@@ -15,6 +15,7 @@ import numpy as np
 from helpers.devices import FLOAT_BYTES
 
 CACHE_LINE_BYTES = 64
+STEPS = CACHE_LINE_BYTES // FLOAT_BYTES  # iterations that lines are counted over: as many as a line has floats
 LOOPS = ("k", "row", "col")
 INDICES: Mapping[str, tuple[str, str]] = {"A": ("row", "k"), "B": ("k", "col"), "C": ("row", "col")}
 
@@ -33,11 +34,6 @@ def stride(array: str, innermost: str, M: int, N: int, K: int) -> int:
     row_index, column_index = INDICES[array]
     columns = matrix_shape(array, M, N, K)[1]
     return {row_index: columns, column_index: 1}.get(innermost, 0)
-
-
-def lines_per_step(array: str, innermost: str, M: int, N: int, K: int) -> float:
-    """Cache lines that each iteration of the innermost loop newly enters, on average, if none of them was kept."""
-    return min(1.0, stride(array, innermost, M, N, K) * FLOAT_BYTES / CACHE_LINE_BYTES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,3 +69,10 @@ def walk(array: str, innermost: str, steps: int, M: int, N: int, K: int) -> Walk
     touched = np.isin(every, place).reshape(shape)
     entered = np.isin(every * FLOAT_BYTES // CACHE_LINE_BYTES, line).reshape(shape)
     return Walk(array, touched, entered, len(np.unique(line)))
+
+
+def lines(innermost: str) -> dict[str, int]:
+    """Cache lines of "A", "B" and "C" that STEPS iterations of the innermost loop touch, in matrices of any size whose
+    rows are whole lines."""
+    sizes = dict.fromkeys("MNK", STEPS)
+    return {array: walk(array, innermost, STEPS, **sizes).lines for array in INDICES}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from helpers.draw.bars import Bar, gflops_figure
+from helpers import course
+from helpers.draw.bars import UNTOLD, Bar, gflops_figure
 
 BARS = [Bar("naive", 500.0), Bar("coalesced", 6250.0)]
 
@@ -40,3 +41,16 @@ def test_one_kernel_is_stated_alone():
 def test_nothing_to_draw_is_said():
     with pytest.raises(ValueError, match="at least one Bar"):
         gflops_figure([], "x", "y")
+
+
+def test_a_bar_that_is_not_told_yet_has_its_row_and_a_question_mark_and_no_part_in_the_caption():
+    drawn = gflops_figure([*BARS, Bar("secret", None)], "Three", "measured here")
+    (axes,) = drawn.axes
+    assert len(axes.patches) == 2 and axes.texts[-1].get_text() == UNTOLD
+    assert "secret" in [label.get_text() for label in axes.get_yticklabels()] and "secret" not in drawn.caption
+
+
+def test_the_way_through_the_course_tells_no_answer_of_a_prediction():
+    (axes,) = course.way().axes
+    told = [text.get_text() for text in axes.texts]
+    assert [one == UNTOLD for one in told] == [False, *[True] * (len(course.WAY) - 2), False, False]

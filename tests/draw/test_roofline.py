@@ -4,7 +4,7 @@ import pytest
 
 from helpers import devices
 from helpers.draw import roofline as picture
-from helpers.draw.roofline import KernelPoint, Roofline, roofline_figure, rooflines_figure
+from helpers.draw.roofline import KernelPoint, Roofline, roofline_figure, rooflines_figure, steps_figure
 from helpers.models.roofline import ridge_point
 
 H200 = devices.get("H200")
@@ -103,3 +103,17 @@ def test_a_measured_shape_says_how_much_of_its_roof_it_reaches_and_when_neither_
     assert "1×4096×4096: 0.5 FLOP/B, 50% of its roof;" in drawn.caption
     assert "128³: 21 FLOP/B, 1% of the peak, neither roof limits;" in drawn.caption
     assert drawn.caption.count("neither") == 1
+
+
+def test_the_roof_in_three_steps_is_what_memory_feeds_what_arithmetic_does_and_the_lower_of_the_two():
+    drawn = steps_figure(H200, {"vector": (4096, 1, 4096), "matrix": (4096, 4096, 4096)})
+    memory, arithmetic, both = drawn.axes[1:]
+    ends = [
+        next(one for one in axes.lines if one.get_label().startswith("shapes")).get_ydata() for axes in drawn.axes[1:]
+    ]
+    assert ends[0] == pytest.approx([2400, 3.28e6], rel=0.01)
+    assert ends[1] == pytest.approx([H200.peak_fp32_gflops] * 2)
+    assert ends[2] == pytest.approx([min(fed, peak) for fed, peak in zip(ends[0], ends[1], strict=True)])
+    assert [text.get_text() for text in both.texts] == ["ridge 13.9", "vector", "matrix"]
+    assert memory.get_ylabel() == "TFLOPS" and not arithmetic.texts
+    assert "vector 2.4\u00a0TFLOPS at 0.5 FLOP per byte, matrix 66.9\u00a0TFLOPS at 683" in drawn.caption

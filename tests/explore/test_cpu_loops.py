@@ -52,9 +52,9 @@ def test_each_innermost_loop_does_the_multiply_adds_that_it_stands_for(innermost
     assert np.allclose(C, expected)
 
 
-def test_the_order_table_has_the_rule_beside_the_time():
+def test_the_order_table_has_the_lines_of_the_picture_beside_the_time():
     table = cpu_loops.order_table(64)
-    assert [row[:2] for row in table.rows] == [("k", "1.062"), ("row", "2.000"), ("col", "0.125")]
+    assert [row[:2] for row in table.rows] == [("k", "18"), ("row", "33"), ("col", "3")]
     assert all(float(row[2]) > 0 for row in table.rows)
 
 
@@ -67,16 +67,16 @@ def artists(figure: theme.Figure, label: str) -> list:
     return [one for one in figure.axes[0].get_children() if one.get_label() == label]
 
 
-def test_the_picture_counts_the_lines_of_eight_iterations():
+def test_the_picture_counts_the_lines_of_sixteen_iterations():
     figure = cpu_loops.picture()
     assert figure.caption == (
-        "Cache lines for 8 multiply-adds – k innermost: 10 (A 1, B 8, C 1); row innermost: 17 (A 8, B 1, C 8); "
+        "Cache lines for 16 iterations – k innermost: 18 (A 1, B 16, C 1); row innermost: 33 (A 16, B 1, C 16); "
         "col innermost: 3 (A 1, B 1, C 1)."
     )
     used = {array: [len(one.get_paths()) for one in artists(figure, f"used {array}")] for array in "ABC"}
-    assert used == {"A": [8, 8, 1], "B": [8, 1, 8], "C": [1, 8, 8]}
+    assert used == {"A": [16, 16, 1], "B": [16, 1, 16], "C": [1, 16, 16]}
 
 
 def test_what_came_along_is_hatched_as_far_as_the_corner_shows_it():
     figure = cpu_loops.picture(["k"])
-    assert len(boxes_of(figure, "brought B")) == 8 * 15
+    assert len(boxes_of(figure, "brought B")) == 16 * 15

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.models import loop_order
-from helpers.models.loop_order import lines_per_step, matrix_shape, stride, walk
+from helpers.models.loop_order import matrix_shape, stride, walk
 
 SHAPE = {"M": 5, "N": 48, "K": 32}
 
@@ -22,12 +22,14 @@ def test_a_trip_moves_on_by_nothing_a_column_or_a_row(innermost, floats):
     assert {array: stride(array, innermost, **SHAPE) for array in "ABC"} == floats
 
 
-@pytest.mark.parametrize("array", ["A", "B", "C"])
-@pytest.mark.parametrize("innermost", ["k", "row", "col"])
-def test_a_whole_loop_enters_as_many_lines_as_the_rule_says(array, innermost):
-    sizes = {"row": 64, "col": 64, "k": 64}
-    lines = walk(array, innermost, sizes[innermost], 64, 64, 64).lines
-    assert lines == max(1, lines_per_step(array, innermost, 64, 64, 64) * 64)
+@pytest.mark.parametrize("size", [16, 64, 2048])
+@pytest.mark.parametrize(
+    ("innermost", "lines"),
+    [("k", {"A": 1, "B": 16, "C": 1}), ("row", {"A": 16, "B": 1, "C": 16}), ("col", {"A": 1, "B": 1, "C": 1})],
+)
+def test_sixteen_iterations_touch_the_lines_that_are_said_however_large_the_matrices(innermost, lines, size):
+    assert loop_order.lines(innermost) == lines
+    assert {array: walk(array, innermost, 16, size, size, size).lines for array in "ABC"} == lines
 
 
 def test_a_walk_is_the_one_that_the_loops_themselves_make():

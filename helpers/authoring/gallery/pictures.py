@@ -169,7 +169,7 @@ PICTURES: tuple[Picture, ...] = (
     Picture("01-roofline", "Is this kernel limited by arithmetic or by memory?", (
         ("five kernels at 4096³", _roof(CUBE, "shared_memory")),
         ("a GPU without recordings", _roof(CUBE, "warptiled", devices.get("A100 80GB"))),
-        ("the shape alone, one row", _roof((1, 4096, 4096), None)),
+        ("in three steps", lambda: roofline.steps({"vector": (4096, 1, 4096), "matrix": CUBE})),
         (TWIN, roofline.small_multiples),
     )),
     Picture("02-numbering", "In which order do the threads of a block line up?", (
