@@ -11,7 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from PIL import Image
+
+from helpers.draw.letters import Canvas
 
 # The hues of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/), which stay distinct for every common colour
 # blindness, each so dark that it stands out from the paper by 3 to 1 and, where letters have it, by 4.5 to 1.
@@ -103,7 +105,7 @@ class Figure(figure.Figure):
         lines = _wrapped(caption, TEXT, _CAPTION_WIDTH)
         below = caption_height(max(len(lines), caption_lines))
         super().__init__(figsize=(WIDTH, height + below), dpi=DPI, facecolor=PAPER)
-        FigureCanvasAgg(self)
+        Canvas(self)
         self.caption = caption
         self._below = below
         with style():
@@ -183,7 +185,9 @@ def caption_height(lines: int) -> float:
 
 
 def style() -> Any:
-    """The context in which figure functions create their artists: `with theme.style(): ...`."""
+    """The context in which figure functions create their artists: `with theme.style(): ...`; one in another is free."""
+    if matplotlib.rcParams["svg.hashsalt"] == _RC["svg.hashsalt"]:
+        return nullcontext()
     sizes = {name: size(points) for name, points in _RC.items() if name.endswith("size")}
     return matplotlib.rc_context({**_RC, **sizes})
 
