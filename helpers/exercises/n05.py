@@ -23,7 +23,7 @@ from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
 from helpers.measure import profiles
-from helpers.occupancy import occupancy
+from helpers.occupancy import DoesNotFit, occupancy
 from helpers.simulator import Kernel
 
 A6000, ADA = (devices.get(name) for name in ("NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation"))
@@ -204,6 +204,126 @@ BLOCKS_THAT_FIT = FunctionExercise(
     "in which it is handed out.",
     judge=_judge_function,
     wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
+)
+
+
+# --- the trade: blocks on an SM for registers of a thread
+
+_TRADE_SIGNATURE = "def most_registers(gpu, threads, blocks):"
+TRADE_EMPTY = Version(
+    "starter",
+    f"""{_TRADE_SIGNATURE}
+    # 1. Warps of all these blocks together. Is there no room for them, or are there too few
+    #    block slots (gpu.warps_per_sm, gpu.blocks_per_sm)? Then the answer is 0.
+    # 2. Registers of a warp: count the warps as a multiple of 4, rounded up, and share out
+    #    gpu.registers_per_sm among them. Round down to a multiple of 256.
+    # 3. Registers of a thread: a warp has 32 threads, and no thread has more than 255.
+    return None""",
+)
+TRADE_WRITTEN = Version(
+    "solution",
+    f"""{_TRADE_SIGNATURE}
+    warps = math.ceil(threads / 32) * blocks
+    if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm:
+        return 0
+    registers_of_a_warp = gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256
+    return min(registers_of_a_warp // 32, 255)""",
+)
+TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (TRADE_WRITTEN.replace(name, *changes), because)
+    for name, changes, because in (
+        ("not_in_units", [(" // 256 * 256", "")],
+         "A warp gets registers in units of 256: round what each can have down to a multiple of it."),
+        ("rounded_up", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
+                         "math.ceil(gpu.registers_per_sm / (math.ceil(warps / 4) * 4) / 256) * 256")],
+         "Rounded up, the warps together would need more registers than the SM has: round down."),
+        ("not_in_fours", [("(math.ceil(warps / 4) * 4)", "warps")],
+         "Each of the four schedulers owns a quarter of the registers, so the one with the most warps decides: count "
+         "the warps as a multiple of 4, rounded up."),
+        ("fours_rounded_down", [("math.ceil(warps / 4)", "max(warps // 4, 1)")],
+         "You leave out the warps that are no whole group of four. They need registers, too: round up."),
+        ("warps_rounded_down", [("math.ceil(threads / 32)", "max(threads // 32, 1)")],
+         "The threads that are left over need a warp, too: round the warps of a block up."),
+        ("thread_by_thread", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
+                               "gpu.registers_per_sm // (threads * blocks) * 32")],
+         "You share out the registers thread by thread. They are handed out to whole warps, in units of 256."),
+        ("one_block", [("math.ceil(threads / 32) * blocks", "math.ceil(threads / 32)")],
+         "That is what one block could have if it were alone: all the blocks share the registers."),
+        ("of_a_warp", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp")],
+         "Those are the registers of a warp. The function returns those of one thread."),
+        ("no_most", [("min(registers_of_a_warp // 32, 255)", "registers_of_a_warp // 32")],
+         "A thread can have at most 255 registers, however many are left."),
+        ("no_room", [("warps > gpu.warps_per_sm or ", "")],
+         "The SM has no room for so many warps, whatever their registers: then the answer is 0."),
+        ("no_slots", [(" or blocks > gpu.blocks_per_sm", "")],
+         "The SM has too few block slots for so many blocks, whatever their registers: then the answer is 0."),
+        ("always_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm))],
+         f"Your function knows the {H200.short} only: take what the SM has from gpu, then it holds for others, too."),
+    )
+)  # fmt: skip
+TRADES = (
+    (H200, 256, 4), (H200, 256, 8), (H200, 256, 3), (H200, 256, 1), (H200, 80, 5), (H200, 96, 7), (H200, 256, 9),
+    (H200, 32, 33), (H200, 1024, 2), (A6000, 256, 6), (A6000, 256, 7), (A6000, 128, 5),
+)  # fmt: skip
+
+
+def registers_that_fit(gpu: Device, threads: int, blocks: int) -> int:
+    """The most registers per thread with which so many blocks fit on an SM, tried out on the model; 0 if none do."""
+
+    def fit(registers: int) -> bool:
+        try:
+            return occupancy(gpu, threads, registers).blocks >= blocks
+        except DoesNotFit:  # not even one
+            return False
+
+    return next(filter(fit, range(gpu.registers_per_thread, 0, -1)), 0)
+
+
+@cache
+def trade_cases() -> tuple[functions.Case, ...]:
+    """Each of TRADES, answered by trying every number of registers on the model of the occupancy."""
+    return tuple(
+        functions.Case(
+            (gpu, threads, blocks),
+            registers_that_fit(gpu, threads, blocks),
+            f"{theme.plural(blocks, 'block')} of {threads} threads on an SM of the {gpu.short}",
+            f"{theme.plural(registers_that_fit(gpu, threads, blocks), 'register')} per thread are the most",
+            f"They are {theme.plural(-(-threads // WARP) * blocks, 'warp')}.",
+        )
+        for gpu, threads, blocks in TRADES
+    )
+
+
+MOST_REGISTERS = FunctionExercise(
+    name="register_budget",
+    notebook="05",
+    title="Write it: registers for warps",
+    difficulty=2,
+    task="Write the trade as a Python function: how many registers may each thread have at most, if so many "
+    "blocks of so many threads shall fit on an SM together? 0 if they cannot, however few registers they take. Leave "
+    "shared memory out of it.",
+    hints=(
+        "It is step 3 read backwards. There you knew the registers and looked for the blocks; now you know the blocks, "
+        "and so the warps, and look for the registers.",
+        "warps = math.ceil(threads / 32) * blocks. math.ceil(warps / 4) * 4 of them share gpu.registers_per_sm; "
+        "value // 256 * 256 rounds what each gets down.",
+        "if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm: return 0. Then registers_of_a_warp = "
+        "gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256. What is left is the share of one thread, and "
+        "255.",
+    ),
+    variable="most_registers",
+    starter=TRADE_EMPTY,
+    solved=TRADE_WRITTEN,
+    because="The registers of the SM, shared out among whole groups of four warps and rounded down to the units in "
+    "which they are handed out.",
+    judge=lambda function: judged(
+        function,
+        trade_cases(),
+        TRADE_MISTAKES,
+        f"Your function is right for {len(TRADES)} launches on two GPUs: with one register more in each thread, the "
+        "last block would not fit.",
+    ),
+    wrong=tuple(WrongValue(version, because) for version, because in TRADE_MISTAKES),
 )
 
 
@@ -422,4 +542,4 @@ DEEP_TILES = KernelExercise(
 
 PREDICTIONS = (predict_blocks,)
 QUESTIONS = ()
-EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)
+EXERCISES = (BLOCKS_THAT_FIT, ROOM_AT_LAUNCH, MOST_REGISTERS, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, DEEP_TILES)

@@ -1,5 +1,6 @@
 """Questions of notebook 05: blocks on an SM."""
 
+import dataclasses
 import re
 
 import pytest
@@ -9,8 +10,17 @@ from helpers.analysis.resources import resources_of
 from helpers.exercises import n05
 from helpers.exercises.framework import progress
 from helpers.exercises.framework.functions import answers_of
-from helpers.exercises.n05 import BLOCKS_THAT_FIT, DEEP_TILES, H200, LIMITS_BY_HAND, THREADS_OF_A_BLOCK, TILED
+from helpers.exercises.n05 import (
+    BLOCKS_THAT_FIT,
+    DEEP_TILES,
+    H200,
+    LIMITS_BY_HAND,
+    MOST_REGISTERS,
+    THREADS_OF_A_BLOCK,
+    TILED,
+)
 from helpers.occupancy import occupancy
+from tests.notebooks.support import said
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +123,37 @@ def test_the_notebook_goes_on_with_the_learners_function_once_it_is_right():
 def test_a_version_is_made_by_changing_text_that_is_there():
     with pytest.raises(ValueError, match="has no text 'nothing'"):
         BLOCKS_THAT_FIT.solved.replace("other", ("nothing", "something"))
+
+
+@pytest.mark.parametrize(("gpu", "threads", "blocks"), n05.TRADES)
+def test_the_registers_of_the_trade_fit_and_one_more_does_not(gpu, threads, blocks):
+    most = MOST_REGISTERS.solved(gpu, threads, blocks)
+    assert most == n05.registers_that_fit(gpu, threads, blocks)
+    if most:
+        assert occupancy(gpu, threads, most).blocks >= blocks
+    if 0 < most < gpu.registers_per_thread:
+        assert occupancy(gpu, threads, most + 1).blocks < blocks
+
+
+def test_mistakes_of_the_trade_are_told_apart_by_their_results():
+    cases = n05.trade_cases()
+    results = {answers_of(wrong, cases) for wrong, _ in n05.TRADE_MISTAKES}
+    assert len(results) == len(n05.TRADE_MISTAKES) >= 12
+    assert answers_of(MOST_REGISTERS.solved, cases) not in results
+
+
+def test_the_trades_worked_out_by_hand_are_right():
+    found = {blocks: MOST_REGISTERS.solved(H200, TILED.threads, blocks) for blocks in (8, 4, 3, 1)}
+    assert found == {8: 32, 4: 64, 3: 80, 1: 255}
+    assert said("05", r"2048 / 32 = (\d+) per thread.*? which are (\d+) per thread") == (found[4], found[3])
+
+
+@pytest.mark.parametrize("blocks", [8, 4, 1])
+def test_the_compiler_never_takes_more_than_the_trade_allows(blocks):
+    bounded = course.kernel("tiled")
+    text = bounded.source.replace("__global__ void", f"__global__ void __launch_bounds__(256, {blocks})")
+    taken = resources_of(dataclasses.replace(bounded, source=text), H200.arch).registers
+    assert taken <= MOST_REGISTERS.solved(H200, 256, blocks)
 
 
 def test_the_four_limits_by_hand_are_those_of_the_estimate():
