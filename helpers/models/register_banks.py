@@ -23,9 +23,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from helpers.compiler import sass
+from helpers.compiler.patch import REUSE_A, REUSE_B, Fma
 
 SLACK = 1  # cycles that a bank may be behind
-_FMA = re.compile(r"FFMA(?:\.\w+)* R\d+, (\w+)(\.reuse)?, (\w+)(\.reuse)?, (\w+)(\.reuse)?$")
+_FMA = re.compile(r"FFMA(?:\.\w+)* R\w+, (\w+)(\.reuse)?, (\w+)(\.reuse)?, (\w+)(\.reuse)?$")
 _REGISTER = re.compile(r"R(\d+)$")
 
 Asked = tuple[int, int]  # operands that an instruction asks the even and the odd bank for
@@ -56,20 +57,54 @@ def banks(text: str) -> Banks:
     return Banks(len(fmas), conflicts, lost_cycles(asked or (0, 0) for asked in found))
 
 
-def lost_cycles(asked: Iterable[Asked], slack: int = SLACK) -> int:
-    """Cycles that instructions started one after the other, a cycle each, lose to the banks.
+@dataclass(frozen=True)
+class Step:
+    """One instruction in the queue.
 
-    asked: what each of them asks of the even and the odd bank. A bank serves one of its requests in a cycle; the
-    scheduler stops, for as long as it takes, when one is more than `slack` behind.
+    asked: operands that it asks the even and the odd bank for.  behind: how many of all that was asked the banks still
+    owe when it has started.  lost: cycles for which it stopped the scheduler.
     """
-    behind = [0, 0]
-    lost = 0
+
+    asked: Asked
+    behind: Asked
+    lost: int
+
+
+def queue(asked: Iterable[Asked], slack: int = SLACK) -> tuple[Step, ...]:
+    """Instructions started one after the other, a cycle each, and what the two banks are behind after each of them.
+
+    A bank serves one of its requests in a cycle; the scheduler stops, for as long as it takes, when one is more than
+    `slack` behind.
+    """
+    steps = []
+    behind = (0, 0)
     for requests in asked:
-        behind = [max(waiting + new - 1, 0) for waiting, new in zip(behind, requests, strict=True)]
-        stop = max(max(behind) - slack, 0)
-        behind = [max(waiting - stop, 0) for waiting in behind]
-        lost += stop
-    return lost
+        even, odd = (max(waiting + new - 1, 0) for waiting, new in zip(behind, requests, strict=True))
+        lost = max(even - slack, odd - slack, 0)
+        behind = (max(even - lost, 0), max(odd - lost, 0))
+        steps.append(Step(requests, behind, lost))
+    return tuple(steps)
+
+
+def lost_cycles(asked: Iterable[Asked], slack: int = SLACK) -> int:
+    """Cycles that instructions lose to the banks. asked: what each of them asks of the even and the odd bank."""
+    return sum(step.lost for step in queue(asked, slack))
+
+
+def asked_of(instructions: Iterable[str]) -> tuple[Asked, ...]:
+    """What each instruction, as nvdisasm prints it, asks of the two banks; one that is no FMA asks for nothing."""
+    return tuple(one or (0, 0) for one in _asked(instructions))
+
+
+def in_order(registers: Iterable[tuple[int, int, int]]) -> tuple[Fma, ...]:
+    """FMAs one after the other, each given by the registers of a, b and its sum. What the next one has in the same
+    position stays at hand, as the compiler would mark it."""
+    found = list(registers)
+    following = [*found[1:], (-1, -1, -1)]
+    return tuple(
+        Fma(a, b, to, REUSE_A * (a == next_a) | REUSE_B * (b == next_b))
+        for (a, b, to), (next_a, next_b, _) in zip(found, following, strict=True)
+    )
 
 
 def _asked(instructions: Iterable[str]) -> Iterator[Asked | None]:

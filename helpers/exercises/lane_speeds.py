@@ -1,0 +1,29 @@
+"""The machine code for recordings/<gpu>/registers.json: what is changed in kernels, and notebook 12's three lane maps.
+
+python -m helpers.exercises.lane_speeds FOLDER      writes it (needs no GPU)
+python -m helpers.measure.registers record FOLDER   measures it, on a GPU
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from gemm_kernels import Launch
+from helpers.exercises.framework import rungs
+from helpers.exercises.n12 import UNMERGED_LANES
+from helpers.measure.registers import SIZE, write_cubins
+
+MAPS = {"row by row": "row_by_row", "zigzag": "zigzag", "unmerged": "solution"}  # name -> version of the blank's source
+
+
+def launches() -> dict[str, Launch]:
+    """The blank's kernel with each lane map, at SIZE cubed."""
+    return {
+        name: rungs.kernel_of(UNMERGED_LANES, UNMERGED_LANES.marked.version(version)).launch(SIZE, SIZE, SIZE)
+        for name, version in MAPS.items()
+    }
+
+
+if __name__ == "__main__":
+    print(write_cubins(Path(sys.argv[1]), launches()))
