@@ -47,8 +47,10 @@ def caption(steps: Sequence[Step]) -> str:
     """'32 FMAs lose 7 cycles to the banks: 1.22 cycles each (model).'"""
     lost = sum(step.lost for step in steps)
     told = f"{theme.plural(len(steps), 'FMA')} {'loses' if len(steps) == 1 else 'lose'} "
-    return told + f"{theme.plural(lost, 'cycle') if lost else 'no cycle'} to the banks: " + (
-        f"{1 + lost / len(steps):.2f} cycles for each of them (a model, with one cycle of slack)."
+    return (
+        told
+        + f"{theme.plural(lost, 'cycle') if lost else 'no cycle'} to the banks: "
+        + (f"{1 + lost / len(steps):.2f} cycles for each of them (a model, with one cycle of slack).")
     )
 
 
@@ -108,30 +110,33 @@ def ports_caption(panels: Sequence[tuple[str, Sequence[Cycle]]]) -> str:
 
 def _ports(axes: Axes, top: float, words: str, cycles: Sequence[Cycle]) -> None:
     page.text(axes, page.MARGIN, top - 14, words, color=theme.INK, size=theme.TEXT, weight="bold")
-    right = PORT_LEFT + len(cycles) * PORT_CELL
+    cell = min(PORT_CELL, (page.WIDTH - page.MARGIN - PORT_LEFT) / len(cycles))
+    size, mark = (theme.SMALL, "#") if cell == PORT_CELL else (7.5, "")
+    right = PORT_LEFT + len(cycles) * cell
     for bank, name in enumerate(BANKS):
         middle = top + (bank + 0.5) * PORT_ROW
         page.text(axes, PORT_LEFT - 10, middle, name, ha="right", color=theme.INK)
-        edges = [(PORT_LEFT + n * PORT_CELL, top + bank * PORT_ROW) for n in range(len(cycles) + 1)]
+        edges = [(PORT_LEFT + n * cell, top + bank * PORT_ROW) for n in range(len(cycles) + 1)]
         page.lines(axes, [[(x, y), (x, y + PORT_ROW)] for x, y in edges], theme.FAINT, 0.8)
     for line in range(3):
         page.lines(axes, [[(PORT_LEFT, top + line * PORT_ROW), (right, top + line * PORT_ROW)]], theme.MUTED, 0.8)
     for number, one in enumerate(cycles):
-        x = PORT_LEFT + number * PORT_CELL
+        x = PORT_LEFT + number * cell
         if one.fma is not None and one.bank is not None:
-            _written(axes, x, top, one.bank, theme.C, f"#{one.fma}")
+            _written(axes, x, top, one.bank, theme.C, f"{mark}{one.fma}", cell, size)
         for bank, register in one.returned:
-            _written(axes, x, top, bank, theme.A, "xyzw"[register])
-        page.text(axes, x + PORT_CELL / 2, top + 2 * PORT_ROW + 10, number, ha="center")
+            _written(axes, x, top, bank, theme.A, "xyzw"[register], cell, size)
+        page.text(axes, x + cell / 2, top + 2 * PORT_ROW + 10, number, ha="center", size=size)
         if one.waits is not None:
-            page.outline(axes, page.boxes(x + 2, top + 2, PORT_CELL - 4, 2 * PORT_ROW - 4), theme.TROUBLE, 2.0)
-            page.text(axes, x + PORT_CELL / 2, top + 2 * PORT_ROW + 26, f"#{one.waits}", ha="center",
-                      color=theme.TROUBLE, weight="bold")  # fmt: skip
+            page.outline(axes, page.boxes(x + 2, top + 2, cell - 4, 2 * PORT_ROW - 4), theme.TROUBLE, 2.0)
+            page.text(axes, x + cell / 2, top + 2 * PORT_ROW + 26, f"{mark}{one.waits}", ha="center",
+                      color=theme.TROUBLE, weight="bold", size=size)  # fmt: skip
     if any(one.waits is not None for one in cycles):
         page.text(axes, PORT_LEFT - 10, top + 2 * PORT_ROW + 26, "has to wait", ha="right", color=theme.TROUBLE)
     page.text(axes, PORT_LEFT - 10, top + 2 * PORT_ROW + 10, "clock cycle", ha="right")
 
 
-def _written(axes: Axes, x: float, top: float, bank: int, colour: str, words: str) -> None:
-    page.fill(axes, page.boxes(x + 3, top + bank * PORT_ROW + 4, PORT_CELL - 6, PORT_ROW - 8), colour)
-    page.text(axes, x + PORT_CELL / 2, top + (bank + 0.5) * PORT_ROW, words, ha="center", color=theme.PAPER)
+def _written(axes: Axes, x: float, top: float, bank: int, colour: str, words: str, cell: float, size: float) -> None:
+    gap = min(3.0, cell / 10)
+    page.fill(axes, page.boxes(x + gap, top + bank * PORT_ROW + 4, cell - 2 * gap, PORT_ROW - 8), colour)
+    page.text(axes, x + cell / 2, top + (bank + 0.5) * PORT_ROW, words, ha="center", color=theme.PAPER, size=size)

@@ -1,25 +1,311 @@
-"""Exercises of notebook 12, the register file: an order that waits for no bank, and lanes that do not merge."""
+"""Exercises of notebook 12, the register file: an order in which no bank falls behind, and lanes that do not merge."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from helpers.compiler.patch import Fma
+from helpers.draw import theme
+from helpers.draw.register_file import ports_figure, queues_figure
+from helpers.exercises.framework import goals
+from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
+from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.functions import FunctionExercise, Version
 from helpers.exercises.framework.gemm import Gemm
+from helpers.exercises.framework.pictures import PortsOf
+from helpers.exercises.framework.predict import Prediction, predict
+from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
+from helpers.exercises.framework.values import WrongValue
+from helpers.measure import registers
+from helpers.measure.registers import NO_REUSE, PATTERNS, cycles_of
+from helpers.models.register_banks import Step, asked_of, in_order, queue
+from helpers.models.write_port import cycles
+
+# --- the patch whose FMAs are put in order: registers as a compiler hands them out, one float4 after the other
+
+ROWS, COLUMNS = 8, 4
+A_REGISTERS = tuple(range(48, 48 + ROWS))  # a[y], from R48 on
+B_REGISTERS = tuple(range(56, 56 + COLUMNS))  # b[x], from R56 on
+SUM_REGISTERS = tuple(tuple(16 + COLUMNS * y + x for x in range(COLUMNS)) for y in range(ROWS))  # from R16 on
+
+Order = Sequence[tuple[int, int]]
+
+
+def fmas_of(order: Order) -> tuple[Fma, ...]:
+    """The FMAs of the patch in an order of (y, x), with what stays at hand marked as the compiler does it."""
+    return in_order((A_REGISTERS[y], B_REGISTERS[x], SUM_REGISTERS[y][x]) for y, x in order)
+
+
+def steps_of(fmas: Sequence[Fma]) -> tuple[Step, ...]:
+    """What the two banks do with FMAs."""
+    return queue(asked_of(one.text for one in fmas))
+
+
+def show_order(order: Order, title: str = "Your order, in the two queues") -> theme.Figure:
+    """The picture of an order."""
+    fmas = fmas_of(order)
+    return queues_figure(fmas, steps_of(fmas), title)
+
+
+def row_by_row() -> list[tuple[int, int]]:
+    """The order in which two nested loops multiply."""
+    return [(y, x) for y in range(ROWS) for x in range(COLUMNS)]
+
+
+# --- predictions
+
+
+def predict_without_reuse() -> Prediction:
+    """The speed of the course's fastest kernel with a part of its machine code cleared, as recorded."""
+    before, after = (registers.recorded("stream_k", change) for change in (registers.AS_COMPILED, NO_REUSE))
+    lost = 1 - after.tflops / before.tflops
+    options = {
+        "none of it": "Then the marks would be of no use, and the compiler would not set thousands of them.",
+        "a tenth": "It is more: without the marks nearly every FMA reads three registers.",
+        "a third": "Nearly every FMA now reads three registers, from two banks, and that takes more than a cycle.",
+        "two thirds": "That would be three cycles for each FMA, one for each register. But there are two banks.",
+    }
+    answer = min(zip(options, (0, 0.1, 1 / 3, 2 / 3), strict=True), key=lambda one: abs(one[1] - lost))[0]
+    return predict("Clear all marks. How much of its speed does the kernel lose?", options, answer)
+
+
+IN_TURN = "in one bank, the banks in turn"
+
+
+def predict_in_turn() -> Prediction:
+    """Cycles per FMA if each asks one bank for two operands, the even one and the odd one in turn, as measured."""
+    options = {
+        1.0: "Each bank is asked for two operands every second cycle: one per cycle, which is what it delivers.",
+        1.5: "That is what two and two FMAs in a row from one bank take.",
+        2.0: "That is what it takes if all of them ask the same bank. Here the other bank has time to catch up.",
+        3.0: "Three cycles would be three operands from one bank, each time.",
+    }
+    answer = min(options, key=lambda one: abs(one - cycles_of(IN_TURN)))
+    pattern = PATTERNS[IN_TURN][:8]
+    return predict(
+        "Cycles per FMA, if all FMAs ask one bank for two operands, the even one and the odd one in turn:",
+        options,
+        answer,
+        picture=lambda: queues_figure(pattern, steps_of(pattern), "The banks in turn: each catches up in time"),
+    )
+
+
+def predict_unmerged() -> Prediction:
+    """What twice the wavefronts do to the course's fastest kernel, as recorded."""
+    merged, unmerged = (registers.recorded(name) for name in ("stream_k", "stream_k, unmerged lanes"))
+    gain = unmerged.tflops / merged.tflops - 1
+    options = {
+        "slower, by some 10 %": "Shared memory has twice the work. But it was busy for a third of the time only.",
+        "as fast as before": "That is what wavefronts say: shared memory was not the limit, and is not now.",
+        "faster, by some 3 %": "Each load returns one register per cycle, and no FMA has to wait for a bank.",
+    }
+    answer = list(options)[0 if gain < -0.02 else 1 if gain < 0.015 else 2]
+    return predict(
+        "The lanes of the same kernel are renumbered, so that each load takes four wavefronts, not two. It becomes:",
+        options,
+        answer,
+        picture=ports_picture,
+    )
+
+
+def predict_own() -> Prediction:
+    """What the same change does to the small kernel of step 9, as recorded."""
+    zigzag, unmerged = (registers.recorded(name, kind="own") for name in ("zigzag", "unmerged"))
+    gain = unmerged.tflops / zigzag.tflops - 1
+    options = {
+        "faster": "The write ports are free now. But what do the loads cost shared memory?",
+        "as fast as before": "A kernel that has cycles to spare in shared memory would be. This one has none.",
+        "slower": "For 32 FMAs of a warp it needs 12 wavefronts: shared memory is busy for longer than the FMAs.",
+    }
+    answer = list(options)[0 if gain > 0.015 else 2 if gain < -0.02 else 1]
+    return predict("Your kernel with unmerged lanes, compared with the zigzag, on an H200:", options, answer)
+
+
+LOAD_AT, SHOWN_FMAS = 4, 14
+
+
+def ports_picture() -> theme.Figure:
+    """One load between FMAs whose sums go to the two banks in turn, merged and not."""
+    banks = [number % 2 for number in range(SHOWN_FMAS)]
+    names = {"Merged, two registers per cycle": True, "Not merged, one register per cycle": False}
+    panels = [(name, cycles(banks, {LOAD_AT: merged})) for name, merged in names.items()]
+    return ports_figure(panels, "What a 128-bit load returns meets what FMAs write")
+
+
+def one_bank_picture() -> theme.Figure:
+    """The same two loads between FMAs whose sums all go to one bank: the prediction that could refute the model."""
+    names = {"Merged, all sums in the even bank": True, "Not merged, all sums in the even bank": False}
+    panels = [(name, cycles([0] * (SHOWN_FMAS - 1), {LOAD_AT: merged})) for name, merged in names.items()]
+    return ports_figure(panels, "The same loads, and every sum in one bank")
+
+
+# --- to write: an order without a wait
+
+STARTER = Version(
+    "starter",
+    """def order():
+    # The FMAs sums[y][x] += a[y] * b[x] of a patch of 8 rows and 4 columns. a[y] is register
+    # 48 + y, b[x] is register 56 + x, sums[y][x] is register 16 + 4 * y + x.
+    # Return the 32 pairs (y, x) in an order in which neither bank falls behind.
+    return [(y, x) for y in range(8) for x in range(4)]""",
+)
+SOLVED = Version(
+    "solution",
+    """def order():
+    found = []
+    for y in range(8):
+        columns = range(4) if y % 2 else range(3, -1, -1)  # the first row backwards
+        found += [(y, x) for x in columns]
+    return found""",
+)
+_TURN = ("range(4) if y % 2 else range(3, -1, -1)", "range(3, -1, -1) if y % 2 else range(4)")
+_COLUMNS = "for y in range(8):\n        columns = range(4) if y % 2 else range(3, -1, -1)  # the first row backwards\n"
+MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (SOLVED.replace(name, *changes), because)
+    for name, changes, because in (
+        ("turns_on_the_right", [_TURN],
+         "You turn where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. Turn at "
+         "the other end of the rows."),
+        ("all_backwards", [(" if y % 2 else range(3, -1, -1)", "[::-1]")],
+         "All rows run in one direction: at the start of each, a and b are both new, and three operands are read."),
+        ("by_columns", [(_COLUMNS, "for x in range(4):\n"), ("(y, x) for x in columns", "(y, x) for y in range(8)")],
+         "Down a column b is at hand, and a and the sum are read: from one bank in every other row, from both in the "
+         "rest, so that no bank ever catches up."),
+        ("columns_turned", [(_COLUMNS, "for x in range(4):\n        rows = range(7, -1, -1) if x % 2 else range(8)\n"),
+                            ("(y, x) for x in columns", "(y, x) for y in rows")],
+         "Back and forth along the columns keeps a factor at the turn, but within a column a changes its bank with "
+         "every row, and the sum does not."),
+        ("even_columns_first", [("range(4) if y % 2 else range(3, -1, -1)", "(0, 2, 1, 3)")],
+         "Columns 0 and 2 are both even: two FMAs in a row ask the same bank twice, and so do columns 1 and 3."),
+        ("even_rows_first", [("for y in range(8)", "for y in (0, 2, 4, 6, 1, 3, 5, 7)"), ("y % 2", "y // 2 % 2")],
+         "With the even rows first, a lies in the even bank at each of their turns, and at every other turn so does the "
+         "sum. Let a change its bank from row to row."),
+        ("last_row_missing", [("range(8)", "range(7)")],
+         "28 of the 32 sums are there: the last row is missing. range(8) ends with 7."),
+        ("pairs_traded", [("(y, x) for", "(x, y) for")],
+         "A pair is (y, x), the row first: y runs from 0 to 7, x from 0 to 3."),
+        ("registers", [("(y, x) for", "(48 + y, 56 + x) for")],
+         "Return rows and columns, not registers: y is 0 to 7, x is 0 to 3."),
+    )
+)  # fmt: skip
+WANTED = {(y, x) for y in range(ROWS) for x in range(COLUMNS)}
+
+
+def _judge_order(function: Any) -> Verdict:
+    """The order that a learner's function gives: all 32 FMAs, and no cycle lost by the model."""
+    if not callable(function):
+        return Verdict(False, f"Give check the function itself, by its name and without brackets; found {function!r}.")
+    try:
+        given = function()
+        order = [] if given is None else [tuple(pair) for pair in given]
+    except Exception as error:  # whatever a learner's function raises is told in a sentence
+        return Verdict(False, f"Your function ends with {type(error).__name__}: {error}.")
+    if given is None:
+        return Verdict(None, "Your function returns None: end it with return and the list.")
+    known = next((why for wrong, why in MISTAKES if wrong() == order), "")
+    because = f"\nWhy: {known}" if known else ""
+    strange = next((pair for pair in order if pair not in WANTED), None)
+    if strange is not None:
+        return Verdict(False, f"{strange!r} is no FMA of the patch: y is 0 to 7, x is 0 to 3.{because}")
+    if len(set(order)) != len(order):
+        twice = next(pair for pair in order if order.count(pair) > 1)
+        return Verdict(False, f"{twice!r} comes more than once: each sum gets one product at each k.{because}")
+    if len(order) != len(WANTED):
+        first = min(WANTED - set(order))
+        return Verdict(False, f"{len(order)} of the {len(WANTED)} FMAs are there; {first!r} is missing.{because}")
+    fmas = fmas_of(order)
+    steps = steps_of(fmas)
+    lost = sum(step.lost for step in steps)
+    picture = queues_figure(fmas, steps, "Your order, in the two queues")
+    if not lost:
+        return Verdict(True, "All 32 FMAs, and no cycle is lost: 32 cycles.", picture)
+    number = next(number for number, step in enumerate(steps) if step.lost)
+    at = f"the first one at FMA {number}, {fmas[number].text}"
+    return Verdict(False, f"All 32 FMAs, but {theme.plural(lost, 'cycle')} lost, {at}.{because}", picture)
+
+
+def _picture_of(function: Callable[[], Order]) -> theme.Figure:
+    return show_order(function())
+
+
+FMA_ORDER = FunctionExercise(
+    name="fma_order",
+    notebook="12",
+    title="Write it: 32 FMAs, and no bank falls behind",
+    difficulty=2,
+    task="A thread multiplies a patch of 8 × 4 sums at one k. Its registers are fixed: a[y] is R48 + y, b[x] is R56 + x "
+    "and sums[y][x] is R16 + 4 · y + x. Two nested loops lose cycles to the banks. Return the 32 pairs (y, x) in an order "
+    "that loses none. What two FMAs in a row have in common stays at hand, as the compiler would mark it.",
+    hints=(
+        "Along a row a is at hand, and b and the sum lie in one bank, the even one and the odd one in turn: that is "
+        "free. So look at the first FMA of each row in the picture. What does it read?",
+        "If every other row runs backwards, b is at hand at the turn, and a and the sum are read. They should lie in "
+        "different banks: a[y] is even in the even rows, sums[y][x] in the even columns.",
+        "Into an even row you should turn at an odd column, into an odd row at an even one: begin the first row at "
+        "column 3 and go to the left.",
+    ),
+    variable="order",
+    starter=STARTER,
+    solved=SOLVED,
+    because="At each turn b stays at hand, and a and the sum come from different banks. Within a row the banks take "
+    "turns, and what one of them owes it delivers in the next cycle.",
+    judge=_judge_order,
+    wrong=tuple(WrongValue(version, because) for version, because in MISTAKES),
+    picture=_picture_of,
+)  # fmt: skip
+
+
+# --- to write: lanes that do not merge
+
+JUDGED = Case({"M": 64, "N": 64, "K": 16})
+LOADS = 3  # of a lane at each k: two of As, one of Bs
+_PLACE = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2"
 
 UNMERGED_LANES = Blank(
     name="unmerged_lanes",
     notebook="12",
     title="Write it: lanes that do not merge",
     difficulty=3,
-    task="…",
-    hints=("", "", ""),
+    task="A block of 4 warps computes 64 × 64 elements of C, a warp 32 × 32, a lane 8 × 4. At each k a lane makes two "
+    "128-bit loads of As and one of Bs. Place the 32 lanes in 4 rows of 8 so that none of these loads is merged and "
+    "none has a bank conflict, then write the loop of notebook 11. The goals: no merged load, no wavefront lost, and "
+    "at most 0.10 loads per FMA.",
+    hints=(
+        "A load is merged if all lanes i read what lane i ^ 1 reads, or all lanes i what lane i ^ 2 reads. Lanes of a "
+        "row read the same floats of As, lanes in one column the same floats of Bs. So partners must differ in both.",
+        "Let four neighbouring lanes stand in four columns, lane % 4, so that partners differ in their column. To make "
+        "them differ in their row, too, move some of them by one row: those whose two lowest bits differ.",
+        f"lane_y = {_PLACE}; lane_x = lane % 4 + lane / 16 * 4; the patch begins at row warp / (BN / WN) * WM + "
+        "lane_y * TM and column warp % (BN / WN) * WN + lane_x * TN.",
+    ),
     problem=Gemm("sgemm", (128,), (64, 64), Tiles(BM=64, BN=64, BK=8, TM=8, TN=4), scaled=False,
                  shapes=((64, 128, 24), (128, 64, 16), (64, 64, 8))),
-    picture=None,
-    wrong=(),
+    picture=PortsOf(JUDGED, LOADS),
+    goals=(goals.merged_loads(), goals.conflicts("ld"), goals.shared_loads_per_fma(0.10)),
+    judged=JUDGED,
+    wrong=(
+        Wrong("row_by_row", "Row by row, lanes i and i ^ 1 share their row: both loads of As are merged."),
+        Wrong("column_by_column", "Column by column, lanes i and i ^ 1 share their column: the load of Bs is merged."),
+        Wrong("zigzag", "That is the zigzag of notebook 11, in which every load is merged."),
+        Wrong("no_parity", "Four neighbours stand in four columns, but in one row: both loads of As are merged."),
+        Wrong("lowest_bit", "Lanes i and i ^ 1 differ in row and column now, but lanes i and i ^ 2 still share their "
+              "row: both loads of As are merged. Both of the lowest bits must count."),
+        Wrong("two_in_one_place", "Some places have two lanes and others none: the row must take bits of the lane that "
+              "the column does not take."),
+        Wrong("beyond_the_tile", "lane_y runs to 7, but the warp tile has room for 4 rows of lanes and for 8 columns."),
+        Wrong("places_for_patches", "lane_y and lane_x count patches, which begin TM rows and TN columns apart."),
+        Wrong("warps_in_a_row", "The block's 4 warps stand in 2 rows of BN / WN = 2, not in one row of 4."),
+        Wrong("no_second_barrier", "A warp that is done loads the next tiles while others still read these: a barrier "
+              "belongs at the end of the loop, too."),
+        Wrong("upper_half_twice", "A lane has 8 rows: the second float4 of As begins at row + 4."),
+        Wrong("one_by_one", "Floats that are loaded one by one take a load each: read four at once, as a float4."),
+    ),
 )  # fmt: skip
 
 
-PREDICTIONS = ()
+PREDICTIONS = (predict_without_reuse, predict_in_turn, predict_unmerged, predict_own)
 QUESTIONS = ()
-EXERCISES = (UNMERGED_LANES,)
+EXERCISES = (FMA_ORDER, UNMERGED_LANES)

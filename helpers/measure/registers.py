@@ -260,7 +260,7 @@ def _is_load(instruction: int) -> bool:
     return patch.OPCODE.of(instruction) == patch.LDS and patch.WIDTH.of(instruction) == patch.WIDTH_128
 
 
-# --- what was recorded --------------------------------------------------------------------------------------------------
+# --- what was recorded ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -339,8 +339,8 @@ def write_cubins(folder: Path, own: Mapping[str, Launch] | None = None) -> Path:
         compiled = run.compiled(launch, devices.DEFAULT.arch)
         for change in (AS_COMPILED, NO_REUSE):
             cubin = patch.changed(compiled, CHANGES[change])
-            keep(cubin, kind="own", subject=name, params={}, change=change, function=compiled.lowered_name, grid=launch.grid,
-                 block=launch.block)  # fmt: skip
+            keep(cubin, kind="own", subject=name, params={}, change=change, function=compiled.lowered_name,
+                 grid=launch.grid, block=launch.block)  # fmt: skip
     for pattern, fmas in PATTERNS.items():
         keep(loop(fmas), kind="reads", pattern=pattern)
     for sums, fmas in SUMS_IN.items():
@@ -363,7 +363,10 @@ def record_registers(cubins: Path, folder: Path = recordings.FOLDER) -> Path:
     index = content["files"]
     rows = [*_reads(index, cubins), *_loads(index, cubins), *_kernels(index, cubins)]
     file = recordings.path(gpu.name(), SUITE, folder)
-    timed = {"nvrtc": content["nvrtc"], "timed": "events around a launch, a cold L2, launches in turns; loops by clock64, the median of all SMs"}
+    timed = {
+        "nvrtc": content["nvrtc"],
+        "timed": "events around a launch, a cold L2, launches in turns; loops by clock64, the median of all SMs",
+    }
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance() | timed, "rows": rows})
     return file
 

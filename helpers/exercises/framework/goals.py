@@ -8,6 +8,7 @@ import numpy as np
 
 from gemm_kernels import rules
 from helpers import cycles, devices
+from helpers.analysis.banks import shared_accesses
 from helpers.analysis.order import events_of, reads_before_stores
 from helpers.compiler import CompileError
 from helpers.devices import WARP
@@ -77,6 +78,16 @@ def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
 def load_wavefronts(at_most: int) -> Goal:
     """Wavefronts of loads from shared memory."""
     return Goal("wavefronts of loads", lambda j: j.recording.total("wavefronts", "shared", "ld"), at_most)
+
+
+def merged_loads(at_most: int = 0) -> Goal:
+    """128-bit loads from shared memory by warp 0 of block (0, 0, 0) that are merged: fewer than four wavefronts."""
+
+    def measure(j: Judged) -> float:
+        loads = (access for _, access in shared_accesses(j.recording) if access.op == "ld" and access.width == 16)
+        return sum(access.needed < access.usual for access in loads)
+
+    return Goal("merged loads of warp 0", measure, at_most)
 
 
 def shared_loads_per_fma(at_most: float) -> Goal:

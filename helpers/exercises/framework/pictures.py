@@ -17,6 +17,7 @@ from helpers.draw.bank_board import bank_board_figure
 from helpers.draw.elements import strips_figure
 from helpers.draw.order import order_figure
 from helpers.draw.race import race_figure
+from helpers.draw.register_file import ports_figure
 from helpers.draw.sectors import sectors_figure
 from helpers.draw.thread_map import thread_map_figure
 from helpers.draw.tile_phases import tile_phases_figure
@@ -24,6 +25,7 @@ from helpers.exercises.framework import trial
 from helpers.exercises.framework.problems import Case, Problem
 from helpers.exercises.framework.trial import output_name
 from helpers.explore.barriers import race_in
+from helpers.models.write_port import cycles
 from helpers.simulator import Kernel, Recording
 from helpers.simulator.sanitizer.checks import SHARED_RACE
 
@@ -139,3 +141,28 @@ class OrderOf:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
         events = events_of(recording, self.tile_bytes)
         return order_figure(events, f"{self.title}: what warp 0 does, in its order", names_of(kernel, events))
+
+
+@dataclass(frozen=True)
+class PortsOf:
+    """What the 128-bit loads of one k, by warp 0 of block (0, 0), do at the write ports of the registers.
+
+    loads: that the picture shows, the last of the launch.  fmas: around them; their sums go to the two banks in turn.
+    """
+
+    case: Case
+    loads: int
+    fmas: int = 26
+
+    def __call__(self, kernel: Kernel, problem: Problem) -> theme.Figure:
+        recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
+        found = [one for _, one in shared_accesses(recording) if one.op == "ld" and one.width == 16][-self.loads :]
+        if not found:
+            raise LookupError("The kernel makes no 128-bit load from shared memory that could be drawn.")
+        every = self.fmas // len(found)
+        begins = {1 + number * every: one.needed < one.usual for number, one in enumerate(found)}
+        each = [f"{one.name.removeprefix('load from ')} {one.wavefronts}" for one in found]
+        words = f"Wavefronts of the loads of one k: {', '.join(each)}"
+        return ports_figure(
+            [(words, cycles([n % 2 for n in range(self.fmas)], begins))], "Your loads return to registers"
+        )
