@@ -167,8 +167,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (SOLVED.replace(name, *changes), because)
     for name, changes, because in (
         ("turns_on_the_right", [_TURN],
-         "You turn where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. Turn at "
-         "the other end of the rows."),
+         "You turn where the next a lies in the bank of the next sum, behind an FMA that asked that bank twice. Turn "
+         "at the other end of the rows."),
         ("all_backwards", [(" if y % 2 else range(3, -1, -1)", "[::-1]")],
          "All rows run in one direction: at the start of each, a and b are both new, and three operands are read."),
         ("by_columns", [(_COLUMNS, "for x in range(4):\n"), ("(y, x) for x in columns", "(y, x) for y in range(8)")],
@@ -181,8 +181,8 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
         ("even_columns_first", [("range(4) if y % 2 else range(3, -1, -1)", "(0, 2, 1, 3)")],
          "Columns 0 and 2 are both even: two FMAs in a row ask the same bank twice, and so do columns 1 and 3."),
         ("even_rows_first", [("for y in range(8)", "for y in (0, 2, 4, 6, 1, 3, 5, 7)"), ("y % 2", "y // 2 % 2")],
-         "With the even rows first, a lies in the even bank at each of their turns, and at every other turn so does the "
-         "sum. Let a change its bank from row to row."),
+         "With the even rows first, a lies in the even bank at each of their turns, and at every other turn so does "
+         "the sum. Let a change its bank from row to row."),
         ("last_row_missing", [("range(8)", "range(7)")],
          "28 of the 32 sums are there: the last row is missing. range(8) ends with 7."),
         ("pairs_traded", [("(y, x) for", "(x, y) for")],
@@ -220,6 +220,9 @@ def _judge_order(function: Any) -> Verdict:
     steps = steps_of(fmas)
     lost = sum(step.lost for step in steps)
     picture = queues_figure(fmas, steps, "Your order, in the two queues")
+    if order == row_by_row():
+        told = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. Where, the red rows say."
+        return Verdict(None, told, picture)
     if not lost:
         return Verdict(True, "All 32 FMAs, and no cycle is lost: 32 cycles.", picture)
     number = next(number for number, step in enumerate(steps) if step.lost)
@@ -236,8 +239,8 @@ FMA_ORDER = FunctionExercise(
     notebook="12",
     title="Write it: 32 FMAs, and no bank falls behind",
     difficulty=2,
-    task="A thread multiplies a patch of 8 × 4 sums at one k. Its registers are fixed: a[y] is R48 + y, b[x] is R56 + x "
-    "and sums[y][x] is R16 + 4 · y + x. Two nested loops lose cycles to the banks. Return the 32 pairs (y, x) in an order "
+    task="A thread multiplies a patch of 8 × 4 sums at one k. Its registers are fixed: a[y] is R48 + y, b[x] R56 + x, "
+    "sums[y][x] R16 + 4 · y + x. Two nested loops lose cycles to the banks. Return the 32 pairs (y, x) in an order "
     "that loses none. What two FMAs in a row have in common stays at hand, as the compiler would mark it.",
     hints=(
         "Along a row a is at hand, and b and the sum lie in one bank, the even one and the odd one in turn: that is "
@@ -268,7 +271,7 @@ UNMERGED_LANES = Blank(
     name="unmerged_lanes",
     notebook="12",
     title="Write it: lanes that do not merge",
-    difficulty=3,
+    difficulty=2,
     task="A block of 4 warps computes 64 × 64 elements of C, a warp 32 × 32, a lane 8 × 4. At each k a lane makes two "
     "128-bit loads of As and one of Bs. Place the 32 lanes in 4 rows of 8 so that none of these loads is merged and "
     "none has a bank conflict, then write the loop of notebook 11. The goals: no merged load, no wavefront lost, and "

@@ -1,0 +1,240 @@
+"""Notebook 12: what its prose says of banks, marks, writes and speeds is what the models say and what was recorded."""
+
+import re
+
+import pytest
+
+from gemm_kernels import get
+from helpers import compiler, run
+from helpers.analysis.banks import shared_accesses
+from helpers.draw.excerpt import excerpt
+from helpers.exercises import n12
+from helpers.exercises.framework import trial
+from helpers.measure import registers
+from helpers.measure.registers import AS_COMPILED, BOTH_BANKS, NO_B, NO_FRAGMENTS, NO_REUSE, ONE_BANK, recorded
+from helpers.models.register_banks import asked_of, banks, in_order, lost_cycles
+from helpers.models.write_port import collisions
+from tests.notebooks.support import H200, answered, linked_terms, prose, said, sources
+
+PEAK = H200.peak_fp32_gflops / 1000
+
+
+def gain(new, old):
+    """How much faster one row of the recording is than another, as a share."""
+    return new.tflops / old.tflops - 1
+
+
+def test_it_links_the_terms_that_it_explains_to_the_glossary():
+    assert {"register banks", "reuse cache", "write port"} <= linked_terms("12")
+
+
+def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
+    wrong = "return [(y, x) for y in range(8) for x in range(4)]"
+    right = "return [(y, x if y % 2 else 3 - x) for y in range(8) for x in range(4)]"
+    assert answered("12", "fma_order.check", wrong, right).passed
+
+
+# --- steps 1 and 6: the marks
+
+
+@pytest.mark.parametrize("name", ["warptiled", "serpentine", "pinned", "unmerged", "stream_k"])
+def test_clearing_all_marks_leaves_c_as_it_was_and_a_third_of_the_speed_is_gone(name):
+    marked, cleared = recorded(name), recorded(name, NO_REUSE)
+    assert marked.sha256 == cleared.sha256
+    assert gain(cleared, marked) == pytest.approx(-1 / 3, abs=0.04)
+
+
+def test_c_is_right_where_it_was_not_changed_on_purpose():
+    for subject in registers.SUBJECTS:
+        for change in subject.changes:
+            error = recorded(subject.name, change).error
+            assert (error is None) == (change in registers.WRONG) and (error is None or error < 1e-4)
+
+
+@pytest.mark.parametrize("name", ["warptiled", "serpentine", "stream_k"])
+def test_the_model_agrees_without_marks_to_a_few_per_cent_and_misses_a_tenth_of_a_cycle_with_them(name):
+    text = compiler.disassemble(run.compiled(get(name)))
+    for change, shown in ((AS_COMPILED, text), (NO_REUSE, text.replace(".reuse", ""))):
+        metrics = recorded(name, change).metrics
+        per_fma = metrics["instructions"] / (registers.SIZE**3 / 32)
+        found = banks(shown)
+        model, measured = per_fma + found.lost / found.fmas, 100 * per_fma / metrics["issue_active"]
+        if change == NO_REUSE:
+            assert model == pytest.approx(measured, rel=0.03)
+        else:
+            assert 0.08 < measured - model < 0.125
+
+
+def test_serpentine_loses_fewer_cycles_than_warptiled_by_the_model_and_on_the_gpu():
+    lost = [banks(compiler.disassemble(run.compiled(get(name)))).lost for name in ("warptiled", "serpentine")]
+    assert lost[1] < lost[0] / 2
+    assert gain(recorded("serpentine"), recorded("warptiled")) > 0.02
+
+
+# --- steps 2 and 3: by hand
+
+
+def rows_by_hand():
+    cells = re.findall(r"\| (\d) \| `(FFMA [^`]+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", prose("12"))
+    assert [row[0] for row in cells] == list("0123")
+    return [(text, *(re.findall(r"R\d+", cell) for cell in places)) for _, text, *places in cells]
+
+
+def test_the_four_fmas_by_hand_ask_the_banks_for_what_the_table_says():
+    rows = rows_by_hand()
+    assert asked_of(row[0] for row in rows) == tuple((len(even), len(odd)) for _, _, even, odd in rows)
+    for text, held, even, odd in rows:
+        assert all(int(name[1:]) % 2 == 0 for name in even) and all(int(name[1:]) % 2 for name in odd)
+        assert sorted(re.findall(r"R\d+", text)[1:]) == sorted([*held, *even, *odd])
+
+
+def test_the_four_fmas_lose_their_cycles_where_the_text_says():
+    texts = [row[0] for row in rows_by_hand()]
+    steps = n12.queue(asked_of(texts))
+    assert [step.lost for step in steps] == [0, 0, 1, 1] and [step.behind[0] for step in steps[:2]] == [1, 1]
+    assert [one.text for one in _by_hand()] == texts
+
+
+def _by_hand():
+    (source,) = (source for source in sources("12", "code") if source.startswith("by_hand = "))
+    names = {"in_order": in_order}
+    exec(source.splitlines()[0], names)
+    return names["by_hand"]
+
+
+def test_nothing_is_lost_with_the_other_fma_of_the_folded_question():
+    texts = [row[0] for row in rows_by_hand()]
+    other = re.search(r"what if FMA 2 were <code>([^<]+)</code>", prose("12"))
+    texts[2] = other[1]
+    assert lost_cycles(asked_of(texts)) == 0
+
+
+def test_the_ten_lines_of_the_notebook_are_the_model():
+    (source,) = (source for source in sources("12", "code") if source.startswith("def lost("))
+    names = {}
+    exec(source.split("\n\n\n")[0], names)
+    for fmas in registers.PATTERNS.values():
+        asked = asked_of(fma.text for fma in fmas * 3)
+        assert names["lost"](asked) == lost_cycles(asked)
+    assert len(source.split("\n\n\n")[0].splitlines()) <= 10
+
+
+# --- steps 4 and 5: what was measured
+
+
+@pytest.mark.parametrize("pattern", registers.PATTERNS)
+def test_the_model_has_every_pattern_as_measured_but_for_what_the_loop_adds(pattern):
+    fmas = registers.PATTERNS[pattern] * (512 // len(registers.PATTERNS[pattern]))
+    model = 1 + lost_cycles(asked_of(fma.text for fma in fmas)) / len(fmas)
+    assert registers.cycles_of(pattern) - model == pytest.approx(0.03, abs=0.012)
+
+
+def test_the_second_row_and_the_sixth_ask_one_bank_twice_each_time_and_take_one_cycle_and_two():
+    assert "second row of the table with the sixth" in prose("12")
+    second, sixth = (list(registers.PATTERNS)[row] for row in (1, 5))
+    for pattern, cycles in ((second, 1), (sixth, 2)):
+        assert all(max(asked) == 2 for asked in asked_of(one.text for one in registers.PATTERNS[pattern])[1:])
+        assert registers.cycles_of(pattern) == pytest.approx(cycles, abs=0.05)
+    assert len(registers.PATTERNS) == said("12", r"See: (\w+) patterns")[0]
+
+
+# --- steps 7 and 8: writes
+
+
+def test_fewer_reads_gain_little_and_fewer_writes_more_than_twice_as_much():
+    base = recorded("stream_k")
+    reads, writes = (gain(recorded("stream_k", change), base) for change in (NO_B, NO_FRAGMENTS))
+    assert 0 < reads < 0.03 and writes > 2 * reads
+
+
+def test_a_merged_load_costs_the_same_whatever_bank_sums_go_to_and_another_only_where_they_go_to_one():
+    merged, others = ("zigzag, rows", "zigzag, columns"), ("unmerged, rows", "unmerged, columns", "each lane its own")
+    for lanes in merged:
+        cost = [registers.cost_of(lanes, sums) for sums in (BOTH_BANKS, ONE_BANK)]
+        assert cost[0] > 1.5 and cost[1] == pytest.approx(cost[0], rel=0.02)
+    for lanes in others:
+        assert abs(registers.cost_of(lanes, BOTH_BANKS)) < 0.05 and registers.cost_of(lanes, ONE_BANK) > 2
+
+
+def test_no_load_costs_anything_if_it_returns_nothing_or_fmas_write_nothing():
+    for lanes in registers.LANES:
+        assert abs(registers.cost_of(lanes, registers.NOWHERE)) < 0.06
+        for sums in registers.SUMS_IN:
+            assert abs(registers.cost_of(lanes, sums, "nowhere")) < 0.06
+
+
+def test_the_model_of_the_ports_says_which_loads_collide():
+    in_turn, one = [number % 2 for number in range(16)], [0] * 16
+    assert [collisions(in_turn, {4: merged}) for merged in (True, False)] == [2, 0]
+    assert [collisions(one, {4: merged}) for merged in (True, False)] == [2, 2]
+
+
+# --- steps 9 to 11: lanes
+
+
+def test_in_the_second_map_by_hand_partners_differ_in_row_and_column():
+    (told,) = (block for block in re.findall(r"```(.*?)```", prose("12")) if "moved" in block)
+    digits = [int(one) for one in re.findall(r"\d", told)]
+    first, second = (digits[n : n + 4] + digits[8 + n : 12 + n] for n in (0, 4))
+    assert first == list(range(8))
+    where = {lane: divmod(place, 4) for place, lane in enumerate(second)}
+    assert all(a != b for i in range(8) for bit in (1, 2) for a, b in zip(where[i], where[i ^ bit], strict=True))
+    moved = [lane for lane in range(8) if where[lane][0] != lane // 4]
+    assert moved == sorted(said("12", r"lanes (\d) and (\d) have moved down a row, and lanes (\d) and (\d) up"))
+
+
+def test_twice_the_wavefronts_make_the_large_kernel_faster_with_the_same_bits_and_the_small_one_slower():
+    merged, unmerged = recorded("stream_k"), recorded("stream_k, unmerged lanes")
+    assert unmerged.metrics["wavefronts"] > 1.7 * merged.metrics["wavefronts"]
+    assert unmerged.sha256 == merged.sha256 and 0.025 < gain(unmerged, merged) < 0.04
+    assert unmerged.metrics["dispatch_stall"] <= merged.metrics["dispatch_stall"] / 2
+    zigzag, own = (recorded(name, kind="own") for name in ("zigzag", "unmerged"))
+    assert own.sha256 == zigzag.sha256 and gain(own, zigzag) < -0.1
+    assert own.metrics["dispatch_stall"] < zigzag.metrics["dispatch_stall"]
+    assert own.metrics["short_scoreboard"] > 3 * zigzag.metrics["short_scoreboard"]
+
+
+def test_shared_memory_was_busy_for_a_third_of_the_time_of_the_large_kernel():
+    merged = recorded("stream_k")
+    cycles = merged.ms * 1e-3 * H200.clock_mhz * 1e6
+    assert merged.metrics["wavefronts"] / H200.sms / cycles == pytest.approx(1 / 3, abs=0.06)
+
+
+def test_the_small_kernel_needs_the_wavefronts_that_the_text_counts():
+    waves, cycles, on_the_sm = said("12", r"take (\d+) wavefronts, while the FMAs .* for (\d+) cycles, that is (\d+)")
+    setup = n12.UNMERGED_LANES.problem.prepare(n12.JUDGED)
+    kernel = run.simulated(n12.UNMERGED_LANES.solved, "sgemm")
+    found = shared_accesses(trial.record(kernel, setup, blocks=((0, 0, 0),), only_traced=True))
+    loads = [one.wavefronts for _, one in found if one.op == "ld"]
+    assert sum(loads[: n12.LOADS]) == waves and set(loads) == {4}
+    assert (cycles, on_the_sm) == (n12.ROWS * n12.COLUMNS, n12.ROWS * n12.COLUMNS // 4)
+    large, room = said("12", r"patch of 16 × 8 it is (\d+) wavefronts in (\d+) cycles")
+    assert (large, room) == ((16 + 8) // 4 * 4, 16 * 8 // 4)
+
+
+def test_reading_costs_most_in_pinned_and_unmerged_and_without_b_both_are_equally_fast():
+    assert gain(recorded("unmerged"), recorded("pinned")) < -0.02
+    for name in ("pinned", "unmerged"):
+        reads, writes = (gain(recorded(name, change), recorded(name)) for change in (NO_B, NO_FRAGMENTS))
+        assert reads > 1.5 * writes
+    assert recorded("pinned", NO_B).tflops == pytest.approx(recorded("unmerged", NO_B).tflops, rel=0.01)
+    merged, unmerged = recorded("stream_k"), recorded("stream_k, unmerged lanes")
+    assert gain(recorded("stream_k", NO_FRAGMENTS), merged) > 4 * gain(
+        recorded("stream_k, unmerged lanes", NO_FRAGMENTS), unmerged
+    )
+
+
+def test_the_line_of_the_ladder_s_kernel_is_the_learner_s_with_other_names():
+    line = excerpt(get("unmerged").source, "const unsigned lane_y = ", "const unsigned a_row").splitlines()[0]
+    names = {"LANES_Y": 4, "LANES_X": 8}
+    found = re.search(r"lane_y = (.*), lane_x = (.*);", line)
+    other = re.findall(r"const int lane_[yx] = (.*);", n12.UNMERGED_LANES.solved)
+    for lane in range(32):
+        for one, two in zip(found.groups(), other, strict=True):
+            values = [eval(text.replace("/", "//"), {"lane": lane} | names) for text in (one, two)]
+            assert values[0] == values[1]
+    assert "LANES_Y % 2 == 0 && LANES_X % 4 == 0" in get("unmerged").source
+
+
+def test_the_fastest_kernel_of_the_notebook_starts_an_fma_in_four_cycles_of_five():
+    assert recorded("stream_k, unmerged lanes").tflops / PEAK > 0.8
