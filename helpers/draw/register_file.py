@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from helpers.compiler.patch import REUSE_A, REUSE_B, Fma
 from helpers.draw import page, theme
-from helpers.models.register_banks import Step
+from helpers.models.register_banks import REUSE_A, REUSE_B, Fma, Step
 from helpers.models.write_port import EVEN, ODD, Cycle
 
 BANKS = ("even bank", "odd bank")
