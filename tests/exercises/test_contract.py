@@ -65,6 +65,12 @@ def timed(check) -> Verdict:
     return verdict
 
 
+def fails_because(exercise: KernelExercise, wrong, source: str) -> None:
+    verdict = timed(lambda: exercise.check(source))
+    assert verdict.passed is False
+    assert verdict.sentence.endswith(f"Why: {wrong.because}"), verdict.sentence
+
+
 # --- kernels
 
 
@@ -93,9 +99,13 @@ def test_goals_are_counted_in_the_machine_code(exercise):
 
 @pytest.mark.parametrize(("exercise", "wrong"), WRONG_KERNELS, ids=map(named, WRONG_KERNELS))
 def test_a_known_wrong_kernel_fails_with_its_own_message(exercise, wrong):
-    verdict = timed(lambda: exercise.check(rewritten(exercise.wrong_source(wrong))))
-    assert verdict.passed is False
-    assert verdict.sentence.endswith(f"Why: {wrong.because}"), verdict.sentence
+    fails_because(exercise, wrong, exercise.wrong_source(wrong))
+
+
+@pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
+def test_a_mistake_is_recognised_in_another_learners_words(exercise):
+    wrong = exercise.wrong[-1]
+    fails_because(exercise, wrong, rewritten(exercise.wrong_source(wrong)))
 
 
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda one: one.name)
