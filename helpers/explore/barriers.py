@@ -80,8 +80,7 @@ def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed:
 
     source: of the kernel.  removed: the barrier that is missing. LookupError if no race is for a tile that is loaded.
     """
-    block = np.array(data.block)
-    chosen = next((one for one in findings if _warp(one.thread, block) != _warp(one.other_thread, block)), findings[0])
+    chosen = easiest(findings, data.block)
     stores = {copy.line for phase in data.phases for copy in phase.copies}
     before, after = (chosen.lines[0], chosen.other_thread), (chosen.lines[-1], chosen.thread)
     (write_line, writer), (read_line, reader) = (before, after) if before[0] in stores else (after, before)
@@ -94,6 +93,12 @@ def race_in(findings: Sequence[Finding], data: TilePhases, source: str, removed:
         _missing(removed), place, chosen.block, write_line, writer, text[write_line], read_line, reader,
         text[read_line], overwrites,
     )  # fmt: skip
+
+
+def easiest(findings: Sequence[Finding], block: Sequence[int]) -> Finding:
+    """The race that is easiest to believe: one between two warps where there is one. block: its threads along x, …"""
+    size = np.array((*block, 1, 1)[:3])
+    return next((one for one in findings if _warp(one.thread, size) != _warp(one.other_thread, size)), findings[0])
 
 
 def _missing(removed: int) -> str:

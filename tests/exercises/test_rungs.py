@@ -58,10 +58,10 @@ def test_an_accepted_kernel_is_counted_itself_and_its_speed_is_predicted_without
     rung = next(one for one in rungs.my_rungs() if one.blank.name == "coalesced")
     assert rung.written and rung.speed is None
     row = next(row for row in course.my_ladder().rows if row[1] == "coalesced")
-    assert row[2] == "yours" and row[6].startswith("predicted for NVIDIA H200, ")
+    assert row[2] == "yours" and row[3] == "32 × 8" and row[7].startswith("predicted for NVIDIA H200, ")
     predicted = 2 * rungs.SHOWN**3 / rung.predicted.ms / 1e6
     assert predicted == pytest.approx(course.speed("coalesced").gflops, rel=0.35)
-    assert row[5] == theme.thousands(predicted)
+    assert row[6] == theme.thousands(predicted)
 
 
 def test_a_speed_that_was_not_recorded_is_answered_by_what_was():

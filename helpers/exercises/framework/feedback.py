@@ -13,7 +13,9 @@ from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
+from helpers.explore.barriers import easiest
 from helpers.simulator.errors import coordinates
+from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
 
@@ -101,14 +103,27 @@ def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
     if failure.error is not None:
         return f"{launch}:\n{failure.error}{already}"
     if failure.report.findings:
-        number = len(failure.report.findings)
-        more = "" if number == 1 else f"\n({number - 1} more of this kind.)"
-        first = failure.report.findings[0].message
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
+        told_first = failure.report.findings[0]
+        if told_first.kind == SHARED_RACE and block:
+            told_first = easiest([one for one in failure.report.findings if one.kind == SHARED_RACE], block)
+        more = _others(told_first, failure.report.findings)
+        first = told_first.message
         told = block and UNWRITTEN in first
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
+
+
+def _others(told: Finding, findings: Sequence[Finding]) -> str:
+    """What else the sanitizer found: the other arrays with the same trouble, else how many findings there are."""
+    others = [one for one in findings if one is not told]
+    if not others:
+        return ""
+    arrays = sorted({one.array for one in others} - {told.array})
+    if arrays and all(one.kind == told.kind for one in others):
+        return f"\n(The same happens to {' and '.join(arrays)}.)"
+    return f"\n({len(others)} more of this kind.)"
 
 
 def _first_wrong(found: Examination, failure: Outcome, problem: Problem) -> str:

@@ -132,13 +132,16 @@ def my_ladder(size: int = SHOWN, until: str = LAST) -> Table:
         rows.append(
             (
                 rung.blank.notebook, rung.blank.name, "yours" if rung.written else "the course's",
+                " × ".join(map(str, rung.blank.problem.block)),
                 f"{rung.sectors:.1f}", f"{rung.loads:.2f}", speed, label,
             )
         )  # fmt: skip
-    header = ("notebook", "kernel", "whose", "sectors per load request", "shared loads per FMA", "GFLOPS", "speed")
+    header = (
+        "notebook", "kernel", "whose", "block", "sectors per load request", "shared loads per FMA", "GFLOPS", "speed",
+    )  # fmt: skip
     sides = theme.thousands(size)
     caption = f"Your ladder. Counters are simulated; speeds are for M = N = K = {sides}."
-    return Table(header, tuple(rows), caption, words=frozenset({1, 2, 6}))
+    return Table(header, tuple(rows), caption, words=frozenset({1, 2, 3, 7}))
 
 
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
