@@ -22,6 +22,7 @@ HEAD, STRIP = 74.0, 158.0  # CSS pixels
 THREADS_Y, ELEMENTS_Y, BOX_HEIGHT = 40.0, 106.0, 24.0  # from the top of a strip
 LEFT = 92.0
 NUMBER_WIDTH, NUMBER_HEIGHT = 17.0, 14.0
+NUMBER_SIZE = 11.0  # pixels
 ELEMENT_TINT = "#BBD9EC"  # of theme.A
 LINES = (theme.A, theme.WARP, theme.SPEED)  # of block 0, 1, 2, and again
 CAPTION_LINES = 2
@@ -133,13 +134,19 @@ def _row(
     """Boxes side by side, a number in each; the bad ones hatched. told: what each is, for whoever points at it."""
     page.text(axes, page.MARGIN, top + BOX_HEIGHT / 2, name, color=theme.INK)
     left = LEFT + np.arange(len(tints)) * step
+    # Where two numbers would touch, only some boxes have one.
+    room = page.text_width(str(max(numbers, default=0)), NUMBER_SIZE / page.PIXELS_A_POINT) + 1
     boxes = page.boxes(left, top, step, BOX_HEIGHT)
     page.fill(axes, boxes[~bad], list(tints[~bad]), edge=theme.PAPER, line=1.0, label=name)
     page.hatch(axes, boxes[bad], colour=trouble, label=f"bad {name}")
-    wide, high = min(step - 2, NUMBER_WIDTH), NUMBER_HEIGHT
+    every = next(one for one in (1, 2, 4, 8, 16, 32) if one * step >= room or one == 32)
+    numbered = np.array(numbers) % every == 0
+    bad = bad & numbered
+    wide, high = min(every * step - 2, NUMBER_WIDTH), NUMBER_HEIGHT
     middle = page.boxes(left[bad] + (step - wide) / 2, top + (BOX_HEIGHT - high) / 2, wide, high)
     page.fill(axes, middle, theme.WASTE_FILL)  # the hatching does not cross the number
-    page.labels(axes, [str(n) for n in numbers], left + step / 2, top + BOX_HEIGHT / 2, 11.0, theme.INK)
+    shown = [str(n) for n in np.array(numbers)[numbered]]
+    page.labels(axes, shown, left[numbered] + step / 2, top + BOX_HEIGHT / 2, NUMBER_SIZE, theme.INK)
     marks.tell(axes, boxes, told)
 
 

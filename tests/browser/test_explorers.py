@@ -31,6 +31,7 @@ CELLS = (
     'from helpers.explore import bank_board\nbank_board.explore(kernel="transposed")',
     "from helpers.explore import scheduler\nscheduler.explore()",
     "from helpers.explore import ladder\nladder.explore()",
+    "from helpers.exercises import n01\nn01.predict_flops()",
     SLOW.strip(),
     "print('reached', 'the end')",
 )
@@ -95,6 +96,18 @@ def test_sliders_lists_buttons_and_switches_redraw_by_keyboard_on_both_pages(pag
 
 
 @pytest.mark.browser
+def test_arrow_keys_move_a_choice_and_leave_it_in_focus(page):
+    radios = cell_of(page, "predict_flops").get_by_role("radio")
+    radios.nth(0).focus()
+    page.keyboard.press("Space")
+    for key, chosen in (("ArrowDown", 1), ("ArrowRight", 2), ("ArrowUp", 1)):
+        page.keyboard.press(key)
+        expect(radios.nth(chosen)).to_be_checked()
+        expect(radios.nth(chosen)).to_be_focused()
+    page.keyboard.press("Shift+Enter")  # every other key is JupyterLab's
+    expect(radios.nth(chosen)).not_to_be_focused()
+
+
 def test_a_slow_setting_turns_a_wheel_and_two_keys_stop_it(page):
     cell = cell_of(page, "class Slow")
     expect(cell.get_by_text("rested", exact=True)).to_be_visible()

@@ -70,3 +70,14 @@ def test_more_than_fit_beside_each_other_is_refused_in_a_sentence():
         strips_figure([strip([], blocks=65, block=1)], "title")
     with pytest.raises(ValueError, match="Between 1 and 4 launches"):
         strips_figure([], "title")
+
+
+def test_where_numbers_would_touch_only_some_boxes_have_one(monkeypatch):
+    shown = []
+    labels = elements.page.labels
+    monkeypatch.setattr(
+        elements.page, "labels", lambda axes, texts, *rest: shown.append(texts) or labels(axes, texts, *rest)
+    )
+    for threads in (32, 64):
+        strips_figure([strip([(n, n) for n in range(threads)], blocks=1, block=threads, count=threads)], "Threads")
+    assert [len(texts) for texts in shown] == [32, 32, 32, 32] and shown[2][:3] == ["0", "2", "4"]
