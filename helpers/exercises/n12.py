@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from helpers.compiler.patch import Fma
 from helpers.draw import theme
+from helpers.draw.bars import Bar, gflops_figure
 from helpers.draw.register_file import ports_figure, queues_figure
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Verdict
@@ -69,7 +70,13 @@ def predict_without_reuse() -> Prediction:
         "two thirds": "That would be three cycles for each FMA, one for each register. But there are two banks.",
     }
     answer = min(zip(options, (0, 0.1, 1 / 3, 2 / 3), strict=True), key=lambda one: abs(one[1] - lost))[0]
-    return predict("Clear all marks. How much of its speed does the kernel lose?", options, answer)
+    bars = {"with its marks": before, "without marks": after}
+    return predict(
+        "Clear all marks. How much of its speed does the kernel lose?",
+        options,
+        answer,
+        picture=lambda: _bars(bars, "stream_k at 4096³, the same bits of C"),
+    )
 
 
 IN_TURN = "in one bank, the banks in turn"
@@ -121,7 +128,18 @@ def predict_own() -> Prediction:
         "slower": "For 32 FMAs of a warp it needs 12 wavefronts: shared memory is busy for longer than the FMAs.",
     }
     answer = list(options)[0 if gain > 0.015 else 2 if gain < -0.02 else 1]
-    return predict("Your kernel with unmerged lanes, compared with the zigzag, on an H200:", options, answer)
+    bars = {name: registers.recorded(name, kind="own") for name in ("row by row", "zigzag", "unmerged")}
+    return predict(
+        "Your kernel with unmerged lanes, compared with the zigzag, on an H200:",
+        options,
+        answer,
+        picture=lambda: _bars(bars, "The kernel of step 9 at 4096³, with three lane maps"),
+    )
+
+
+def _bars(rows: Mapping[str, registers.Changed], title: str) -> theme.Figure:
+    """Recorded speeds, one bar for each name."""
+    return gflops_figure([Bar(name, 1000 * one.tflops) for name, one in rows.items()], title, registers.label())
 
 
 LOAD_AT, SHOWN_FMAS = 4, 14

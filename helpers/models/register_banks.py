@@ -100,7 +100,7 @@ def in_order(registers: Iterable[tuple[int, int, int]]) -> tuple[Fma, ...]:
     """FMAs one after the other, each given by the registers of a, b and its sum. What the next one has in the same
     position stays at hand, as the compiler would mark it."""
     found = list(registers)
-    following = [*found[1:], (-1, -1, -1)]
+    following = [*found, (-1, -1, -1)][1:]
     return tuple(
         Fma(a, b, to, REUSE_A * (a == next_a) | REUSE_B * (b == next_b))
         for (a, b, to), (next_a, next_b, _) in zip(found, following, strict=True)

@@ -39,37 +39,30 @@ def cycles(banks: Sequence[int | None], loads: Mapping[int, bool]) -> tuple[Cycl
     load begins to return, whether the load is merged).
     """
     found: list[Cycle] = []
-    to_return: list[tuple[tuple[tuple[int, int], ...], int]] = []  # registers that return together, and cycles waited
+    to_return: list[tuple[tuple[int, int], ...]] = []  # (bank, number) of the registers that return together
+    begun: set[int] = set()
+    late = False  # whether the first of them has waited for a cycle
     fma = 0
     while fma < len(banks) or to_return:
-        if fma in loads and not any(one.fma == fma or one.waits == fma for one in found):
+        if fma in loads and fma not in begun:
+            begun.add(fma)
             order = [(number % 2, number) for number in range(REGISTERS)]
-            pairs = [tuple(order[:2]), tuple(order[2:])] if loads[fma] else [(one,) for one in order]
-            to_return += [(registers, 0) for registers in pairs]
+            to_return += [tuple(order[:2]), tuple(order[2:])] if loads[fma] else [(one,) for one in order]
         bank = banks[fma] if fma < len(banks) else None
+        free = next((one for one in to_return[:2] if bank not in [to for to, _ in one]), None)
         returned: tuple[tuple[int, int], ...] = ()
         waits = None
-        if to_return:
-            registers, waited = to_return[0]
-            meets = bank is not None and bank in [to for to, _ in registers]
-            other = next((one for one in to_return[1:2] if len(one[0]) == 1 and one[0][0][0] != bank), None)
-            if meets and not waited and other is not None:
-                to_return[0], to_return[1] = (registers, 1), to_return[0]
-                returned = other[0]
-                del to_return[1]
-            elif meets and not waited and len(registers) == 1:
-                to_return[0] = (registers, 1)
-            else:
-                returned = registers
-                del to_return[0]
-                waits = fma if meets else None
-        if fma >= len(banks):
-            found.append(Cycle(None, None, returned))
-        elif waits is not None:
-            found.append(Cycle(None, None, returned, fma))
-        else:
-            found.append(Cycle(fma, bank, returned))
-            fma += 1
+        if free is not None:
+            late = free is not to_return[0]
+            to_return.remove(free)
+            returned = free
+        elif to_return and (late or len(to_return[0]) > 1):
+            returned, waits, late = to_return.pop(0), fma, False
+        elif to_return:
+            late = True
+        writes = waits is None and fma < len(banks)
+        found.append(Cycle(fma if writes else None, bank if writes else None, returned, waits))
+        fma += writes
     return tuple(found)
 
 

@@ -122,13 +122,6 @@ def test_the_ten_lines_of_the_notebook_are_the_model():
 # --- steps 4 and 5: what was measured
 
 
-@pytest.mark.parametrize("pattern", registers.PATTERNS)
-def test_the_model_has_every_pattern_as_measured_but_for_what_the_loop_adds(pattern):
-    fmas = registers.PATTERNS[pattern] * (512 // len(registers.PATTERNS[pattern]))
-    model = 1 + lost_cycles(asked_of(fma.text for fma in fmas)) / len(fmas)
-    assert registers.cycles_of(pattern) - model == pytest.approx(0.03, abs=0.012)
-
-
 def test_the_second_row_and_the_sixth_ask_one_bank_twice_each_time_and_take_one_cycle_and_two():
     assert "second row of the table with the sixth" in prose("12")
     second, sixth = (list(registers.PATTERNS)[row] for row in (1, 5))
