@@ -7,6 +7,7 @@ trouble; a word that several lanes want is one cell. Rows are grouped in the pha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ LANES_TOP, LANES_HEIGHT = 88.0, 22.0
 BANKS_TOP, BANKS_HEIGHT = 156.0, 20.0
 BOARD_TOP, BOARD_HEIGHT, ROW = 180.0, 288.0, 36.0  # rows of ROW, lower where BOARD_HEIGHT has no room for them
 WORDS_ROW = 34.0  # rows of at least this height name the words too
+LEAST_ROW = (
+    13.0  # letters in lower rows would be too small; an explorer, which has no more room, then numbers some rows
+)
 LEAST_BOARD = 54.0  # so that the words at its side fit
 HEIGHT = BOARD_TOP + BOARD_HEIGHT + 36
 CAPTION_LINES = 2
@@ -40,7 +44,7 @@ def bank_board_figure(access: SharedAccess, title: str, code: str = "", *, whole
     code: the source line of the request.  whole: as high as the highest board, as an explorer needs it.
     """
     rows = 1 + max((cell.wavefront for cell in access.cells), default=0)
-    board = BOARD_HEIGHT if whole else min(BOARD_HEIGHT, max(rows * ROW, LEAST_BOARD))
+    board = BOARD_HEIGHT if whole else max(min(BOARD_HEIGHT, max(rows * ROW, LEAST_BOARD)), rows * LEAST_ROW)
     drawn, axes = page.page(HEIGHT - BOARD_HEIGHT + board, title, caption(access), CAPTION_LINES)
     colour = theme.ARRAY_COLOURS.get(access.array, theme.SPEED)
     with theme.style():
@@ -54,7 +58,7 @@ def bank_board_figure(access: SharedAccess, title: str, code: str = "", *, whole
         _lanes(axes, access)
         _rays(axes, access, colour)
         _bank_numbers(axes)
-        _board(axes, access, colour)
+        _board(axes, access, colour, min(ROW, board / rows))
         page.text(axes, page.MARGIN, BOARD_TOP + board + 22, _working(access), color=theme.INK)
     return drawn
 
@@ -140,20 +144,19 @@ def _bank_numbers(axes: Axes) -> None:
     )
 
 
-def _board(axes: Axes, access: SharedAccess, colour: str) -> None:
-    """A row for each wavefront: idle banks hatched, served words filled, a rule between phases."""
+def _board(axes: Axes, access: SharedAccess, colour: str, height: float) -> None:
+    """A row of this height for each wavefront: idle banks hatched, served words filled, a rule between phases."""
     if not access.cells:
         return
     rows = 1 + max(cell.wavefront for cell in access.cells)
-    height = min(ROW, BOARD_HEIGHT / rows)
     page.hatch(axes, page.boxes(LEFT, BOARD_TOP, BANKS * CELL, rows * height), label="idle banks")
     for waits, fill in ((False, colour), (True, theme.TROUBLE)):
         cells = [cell for cell in access.cells if (cell.turn > 0) == waits]
         corners = _corners(cells, height)
         label = "words that wait" if waits else "words"
-        page.fill(axes, corners, fill, edge=theme.PAPER, line=0.8 if height > 12 else 0.4, label=label)
+        page.fill(axes, corners, fill, edge=theme.PAPER, line=0.8 if height > 14 else 0.4, label=label)
         if waits:  # red and amber are one colour to some readers
-            page.outline(axes, _inset(corners, 1.0), theme.INK, 1.8 if height > 12 else 0.8, label=f"frames of {label}")
+            page.outline(axes, _inset(corners, 1.0), theme.INK, 1.8 if height > 14 else 0.8, label=f"frames of {label}")
         _cell_texts(axes, cells, height, theme.ink_on(fill))
         marks.tell(axes, corners, [_of_cell(cell) for cell in cells])
     _row_numbers(axes, access, rows, height)
@@ -185,9 +188,10 @@ def _corners(cells: Sequence[Cell], height: float) -> np.ndarray:
 
 def _cell_texts(axes: Axes, cells: Sequence[Cell], height: float, ink: str) -> None:
     """The lanes of each cell, and where rows are high enough the word below them."""
+    cells = [cell for cell in cells if cell.wavefront % _every(height) == 0]
     if not cells:
         return
-    size = min(LETTER, 0.95 * height)
+    size = _letter(height)
     x = np.array([_columns(cell.bank) + cell.span * CELL / 2 for cell in cells])
     top = np.array([BOARD_TOP + cell.wavefront * height for cell in cells])
     names = [lanes_text(cell.lanes, cell.span * CELL - 3, size) for cell in cells]
@@ -198,12 +202,21 @@ def _cell_texts(axes: Axes, cells: Sequence[Cell], height: float, ink: str) -> N
         page.labels(axes, words, x, top + height * 0.75, SMALL_LETTER, ink, label="words")
 
 
+def _every(height: float) -> int:
+    """Of so many rows of this height one has letters, which need LEAST_ROW."""
+    return max(1, math.ceil(LEAST_ROW / height))
+
+
+def _letter(height: float) -> float:
+    return min(LETTER, 0.95 * max(height, LEAST_ROW))
+
+
 def _row_numbers(axes: Axes, access: SharedAccess, rows: int, height: float) -> None:
     """The number of each wavefront; for a wide access a bracket for each phase."""
-    size = min(LETTER, 0.95 * height)
     x = LEFT - 12 if len(access.phases) > 1 else LEFT - 14
+    named = np.arange(0, rows, _every(height))
     page.labels(
-        axes, [str(row + 1) for row in range(rows)], x, BOARD_TOP + (np.arange(rows) + 0.5) * height, size, theme.INK,
+        axes, [str(row + 1) for row in named], x, BOARD_TOP + (named + 0.5) * height, _letter(height), theme.INK,
         label="wavefronts",
     )  # fmt: skip
     if len(access.phases) == 1:

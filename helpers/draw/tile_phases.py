@@ -240,7 +240,8 @@ def _tile_names(axes: Axes, data: TilePhases, phase: Phase, thread: int, tiles: 
             page.text(axes, right + 8, top + 8, "C", **options)
             page.text(axes, left, bottom + 14, "sums, in registers", color=theme.INK)
             continue
-        page.text(axes, left, top - 11, f"tile of {letter}", **options)
+        at, side = (right, "right") if letter == "A" else (left, "left")  # A's name must not lie over B's tile
+        page.text(axes, at, top - 11, f"tile of {letter}", ha=side, **options)
         words = f"thread reads {theme.plural(len(phase.read_by(thread, letter)), 'float')}"
         if letter == "A":
             page.text(axes, right, bottom + 14, words, color=theme.INK, ha="right")

@@ -115,7 +115,7 @@ TRANSPOSE_TILE = KernelExercise(
     name="transpose_tile",
     notebook="08",
     title="A transposition without waiting",
-    difficulty=2,
+    difficulty=3,
     task="B is the transpose of A. The kernel reads and writes global memory in whole sectors, and its lanes queue up "
     "at one bank when they read the tile. Remove all bank conflicts, and keep stores coalesced: at most 192 requests "
     "and 768 sectors for 64 × 96 elements.",

@@ -82,7 +82,7 @@ ASYNC_WAIT = KernelExercise(
     name="async_wait",
     notebook="10",
     title="Bug hunt: who has arrived?",
-    difficulty=2,
+    difficulty=3,
     task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
     "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied?",
     hints=(

@@ -180,8 +180,8 @@ def _drawn_order(kernel: Kernel, problem: Gemm) -> theme.Figure:
 RASTER = Blank(
     name="raster",
     notebook="14",
-    title="Write it: another order of the blocks",
-    difficulty=2,
+    title="A challenge: another order of the blocks",
+    difficulty=3,
     task="Blocks start in the order of their number, row by row of C. Let them take four rows of tiles together "
     "instead: down the first column of the four, then down the next. Every tile must be computed once, also where the "
     "last group has fewer rows. The goal: the first 16 blocks work on at most 8 different rows and columns of tiles.",

@@ -10,13 +10,16 @@ import csv
 import io
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gemm_kernels import LADDER, at_shape, get
-from helpers import gpu, run
+from helpers import devices, gpu, run
 from helpers.measure import recordings
 from helpers.measure.counters import NoProfiler
+from helpers.measure.measurement import recorded_on
 from helpers.measure.problem import ALPHA, BETA, problem
 from helpers.measure.provenance import provenance
 
@@ -45,6 +48,38 @@ METRICS = (
     "smsp__inst_executed_pipe_alu.sum",
     "smsp__inst_executed_pipe_lsu.sum",
 )
+
+
+@dataclass(frozen=True)
+class States:
+    """What was recorded of one launch.  metrics: under Nsight Compute's names.  label: where."""
+
+    kernel: str
+    size: int
+    metrics: Mapping[str, float] = field(hash=False)
+    label: str
+
+    @property
+    def issuing(self) -> float:
+        """The share of the cycles in which a scheduler issues an instruction."""
+        return self.metrics["smsp__issue_active.avg.pct_of_peak_sustained_active"] / 100
+
+    def waiting(self, *reasons: str) -> float:
+        """Warps that wait for one of these REASONS, per issued instruction."""
+        return sum(self.metrics[STALL.format(reason)] for reason in reasons)
+
+
+def states(kernel: str, size: int, gpu: str = devices.DEFAULT.name) -> States:
+    """What was recorded of a kernel of the ladder at M = N = K = size. NoRecording, in a sentence, if nothing was."""
+    rows = recordings.raw(gpu, SUITE)["rows"]
+    for row in rows:
+        if (row["kernel"], row["size"]) == (kernel, size):
+            return States(kernel, size, row["metrics"], f"{recorded_on(gpu)} by Nsight Compute")
+    sizes = ", ".join(str(row["size"]) for row in rows if row["kernel"] == kernel) or "none"
+    raise recordings.NoRecording(
+        f"What the warps of {kernel} wait for was not recorded at {size}; recorded sizes: {sizes}. "
+        f"{recordings.how_to(SUITE)}"
+    )
 
 
 def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZES) -> Path:

@@ -5,6 +5,7 @@ import pytest
 from gemm_kernels import launch_of
 from helpers import course, exercises, run
 from helpers.analysis.tile_store import Tile, tile_access
+from helpers.measure.states import states
 from helpers.simulator import Misaligned
 from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
 
@@ -91,3 +92,10 @@ def test_the_recall_question_s_padding_is_the_smallest_without_conflicts():
     (least,) = said("08", r"(\d): the two columns")
     found = [tile_access(Tile(64, pad, down=16)).wavefronts for pad in range(least + 1)]
     assert found[least] == 1 and min(found[:least]) > 1
+
+
+def test_after_the_conflicts_a_third_of_the_cycles_issues_nothing_and_most_waits_are_for_shared_memory():
+    found = states("interleaved", 2048)
+    assert 0.30 < 1 - found.issuing < 0.36
+    others = ("long_scoreboard", "barrier", "dispatch_stall", "wait", "math_pipe_throttle")
+    assert found.waiting("short_scoreboard") > max(found.waiting(reason) for reason in others)

@@ -6,6 +6,7 @@ import pytest
 
 from helpers import course, exercises
 from helpers.analysis.vector_width import WIDTHS, Copy, way_of
+from helpers.measure.states import states
 from tests.notebooks.support import answered, counters, gain, linked_terms, said
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
@@ -81,3 +82,17 @@ def test_the_two_changes_of_the_kernel_in_ptx_gain_together_where_rows_are_align
     before, after = counters("vectorized"), counters("vectorized_ptx")
     traffic = [name for name in before if "requests" in name or "sectors" in name or "wavefronts" in name]
     assert traffic and all(before[name] == after[name] for name in traffic)
+
+
+def test_float4_leaves_the_share_of_issuing_cycles_as_it_was_and_takes_as_much_off_the_cycles_as_off_the_instructions():
+    before, after = states("interleaved", 2048), states("vectorized", 2048)
+    assert abs(after.issuing - before.issuing) < 0.01 and 0.64 < after.issuing < 0.69
+    cycles = [found.metrics["smsp__cycles_active.avg"] for found in (before, after)]
+    instructions = [cycle * found.issuing for cycle, found in zip(cycles, (before, after), strict=True)]
+    assert cycles[1] / cycles[0] == pytest.approx(instructions[1] / instructions[0], abs=0.01)
+
+
+def test_loads_that_stay_in_their_place_are_waited_for_about_half_as_much():
+    before, after = states("vectorized", 2048), states("vectorized_ptx", 2048)
+    assert 0.4 < after.waiting("short_scoreboard") / before.waiting("short_scoreboard") < 0.6
+    assert after.waiting("long_scoreboard") < before.waiting("long_scoreboard")

@@ -8,6 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers import course, exercises, run
 from helpers.measure import recordings
+from helpers.measure.states import states
 from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
 from helpers.occupancy import occupancy
 from tests.notebooks.support import H200, SIZES, counters, gain, linked_terms, said
@@ -136,3 +137,15 @@ def test_eight_blocks_of_each_plain_kernel_are_on_an_sm():
         taken = run.compiled(kernel, H200.arch)
         blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
         assert (blocks, blocks * kernel.threads // 32) == (8, 64)
+
+
+def test_what_warps_wait_for_shrinks_as_the_prose_says():
+    single, double, ping_pong, copied = (
+        states(name, 2048) for name in ("vectorized", "double_buffered", "ping_pong", "async_copy")
+    )
+    tile, fragment, registers = ("long_scoreboard",), ("short_scoreboard", "mio_throttle"), ("dispatch_stall",)
+    assert double.waiting(*tile) < 0.15 * single.waiting(*tile), "nearly gone"
+    for reasons in (fragment, registers):
+        assert 0.35 < ping_pong.waiting(*reasons) / double.waiting(*reasons) < 0.6, "halves"
+    assert copied.waiting(*registers) > ping_pong.waiting(*registers)
+    assert copied.waiting(*fragment) < ping_pong.waiting(*fragment)

@@ -11,6 +11,7 @@ from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n11
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
+from helpers.measure.states import states
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
@@ -141,3 +142,11 @@ def test_the_eight_lanes_by_hand_stand_where_the_formulas_of_the_blank_put_them(
     places = ((lane // 4, lane % 4), (lane % 2, lane // 2), (lane // 2 % 2, lane // 2 // 2 * 2 + lane % 2))
     for (row, column), drawn in zip(places, maps, strict=True):
         assert [drawn.index(number) for number in lane] == (4 * row + column).tolist()
+
+
+@pytest.mark.parametrize("name", ["async_copy", "warptiled"])
+def test_warps_wait_more_for_the_registers_than_for_shared_memory_which_is_never_busy_all_the_time(name):
+    found = states(name, 2048)
+    assert found.waiting("dispatch_stall") > found.waiting("short_scoreboard", "mio_throttle")
+    wavefronts = found.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
+    assert wavefronts / H200.sms / found.metrics["smsp__cycles_active.avg"] < 0.7

@@ -9,6 +9,7 @@ from gemm_kernels import LADDER, autotuned, get
 from helpers.analysis import raster
 from helpers.exercises import n14
 from helpers.measure import recordings
+from helpers.measure.states import states
 from helpers.measure.tuning import busy
 from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, speeds, suite
 
@@ -177,3 +178,9 @@ def test_stream_k_is_slower_than_autotuned_at_256_where_each_launch_stands_alone
 
 def test_a_block_of_the_staged_epilogue_fits_on_no_gpu_of_compute_capability_8_9():
     assert get("staged_epilogue").shared_bytes > 100 * 1024
+
+
+def test_at_2048_each_matrix_is_read_from_main_memory_once_in_either_order():
+    matrices = 3 * 4 * 2048**2
+    for name in ("staged_epilogue", "rasterized"):
+        assert states(name, 2048).metrics["dram__bytes_read.sum"] == pytest.approx(matrices, rel=0.01)

@@ -5,12 +5,11 @@ import pytest
 
 from gemm_kernels import get
 from helpers import devices, plan
-from helpers.measure import recordings
-from helpers.measure.states import STALL, SUITE
+from helpers.measure.states import states
 from tests.notebooks.support import H200
 
 SIZE = 2048  # M = N = K, the largest that was recorded
-ISSUE, CYCLES = "smsp__issue_active.avg.pct_of_peak_sustained_active", "smsp__cycles_active.avg"
+CYCLES = "smsp__cycles_active.avg"
 SHARED_PIPE = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 WAITS = {  # what a warp waits for -> the reasons under which Nsight Compute counts it
     "hbm": ("long_scoreboard",),
@@ -22,6 +21,7 @@ KERNELS = {  # the kernel of the ladder that a notebook begins with, and the one
     "03": ("naive", "coalesced"),
     "04": ("coalesced", "shared_memory"),
     "06": ("shared_memory", "block_tile_2d"),
+    "07": ("block_tile_2d", "block_tile_2d"),
     "08": ("block_tile_2d", "interleaved"),
     "09": ("interleaved", "vectorized"),
     "10": ("vectorized", "async_copy"),
@@ -32,14 +32,9 @@ KERNELS = {  # the kernel of the ladder that a notebook begins with, and the one
 MARKS = [(n, mark, k) for n, both in KERNELS.items() for mark, k in zip(("now", "then"), both, strict=True) if k]
 
 
-def metrics(name: str) -> dict[str, float]:
-    rows = recordings.raw(H200.name, SUITE)["rows"]
-    return next(row["metrics"] for row in rows if (row["kernel"], row["size"]) == (name, SIZE))
-
-
 def starts_of_fmas(name: str) -> float:
     """The share of the cycles in which a scheduler starts an FMA."""
-    return SIZE**3 / devices.WARP / H200.sms / devices.SCHEDULERS / metrics(name)[CYCLES]
+    return SIZE**3 / devices.WARP / H200.sms / devices.SCHEDULERS / states(name, SIZE).metrics[CYCLES]
 
 
 def limit(name: str) -> str:
@@ -48,12 +43,12 @@ def limit(name: str) -> str:
     The lanes are busy from four FMAs in five cycles on; shared memory is, if its share of busy cycles is larger than
     that of the cycles in which an instruction is issued.
     """
-    found = metrics(name)
+    found = states(name, SIZE)
     if starts_of_fmas(name) > 0.8:
         return "lanes"
-    if found[SHARED_PIPE] / H200.sms / found[CYCLES] > found[ISSUE] / 100:
+    if found.metrics[SHARED_PIPE] / H200.sms / found.metrics[CYCLES] > found.issuing:
         return "shared"
-    waits = {place: sum(found[STALL.format(reason)] for reason in reasons) for place, reasons in WAITS.items()}
+    waits = {place: found.waiting(*reasons) for place, reasons in WAITS.items()}
     return max(waits, key=waits.__getitem__)
 
 
@@ -63,7 +58,7 @@ def test_the_place_that_is_marked_is_the_one_that_limits_the_kernel_by_the_recor
 
 
 def test_after_the_bank_conflicts_a_third_of_the_cycles_issues_nothing_so_that_issue_slots_are_free():
-    assert metrics("interleaved")[ISSUE] < 70 and metrics("vectorized")[ISSUE] < 70
+    assert all(states(name, SIZE).issuing < 0.7 for name in ("interleaved", "vectorized"))
 
 
 def test_small_matrices_make_fewer_blocks_than_there_are_sms_where_autotuning_begins():
