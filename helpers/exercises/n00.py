@@ -166,6 +166,12 @@ ADD_SCALED = Blank(
         Wrong("block_alone", "All threads of a block compute the same element: threadIdx is missing."),
         Wrong("blocks_overlap", "The next block begins blockDim.x elements further on, not one."),
         Wrong("grid_for_block", "gridDim.x is the number of blocks; a block has blockDim.x threads."),
+        Wrong(
+            "width_times_x",
+            "blockDim.x belongs to the block: blockIdx.x whole blocks of blockDim.x threads come before "
+            "mine, and threadIdx.x threads in my block.",
+            ((_INDEX, "blockDim.x * threadIdx.x + blockIdx.x"),),
+        ),
         Wrong("no_guard", "Threads whose index is N or more must do nothing: the last element has the index N - 1."),
         Wrong(
             "one_too_many", "Threads whose index is N or more must do nothing: the last element has the index N - 1."

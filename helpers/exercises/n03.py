@@ -24,6 +24,7 @@ from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.exercises.n02.blanks import ONE_K_TOO_MANY
 from helpers.measure import recorded_on
 from helpers.simulator.recording import counting
 
@@ -220,6 +221,9 @@ COLUMN_MAJOR = Blank(
         Wrong("reads_always", "With beta = 0 the old C may hold anything, even NaN, and 0 · NaN is NaN: read it only "
               "where beta is not 0."),
         Wrong("beta_ignored", "beta · C is missing."),
+        Wrong("one_too_many", "The rows are 0 to M - 1 and the columns 0 to N - 1: a thread whose row is M or whose "
+              "column is N has no element.", (("row >= M || col >= N", "row > M || col > N"),)),
+        Wrong("pitch_of_A", "A column of A has M floats, not K: A[k * M + row].", (("k * M + row", "k * K + row"),)),
     ),
 )  # fmt: skip
 
@@ -253,6 +257,8 @@ COALESCED = Blank(
         Wrong("pitch_of_B", slips.sentence("B_width_K")),
         Wrong("B_by_columns", slips.sentence("B_transposed")),
         Wrong("C_by_columns", slips.sentence("stored_by_columns")),
+        Wrong("pitch_of_A", slips.sentence("A_width_N"), (("A[row * K + k]", "A[row * N + k]"),)),
+        Wrong("one_k_too_many", ONE_K_TOO_MANY, (("k < K", "k <= K"),)),
     ),
 )  # fmt: skip
 

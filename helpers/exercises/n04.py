@@ -171,6 +171,9 @@ TILE_EDGES = Blank(
         Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
         Wrong("returns_early", "Threads outside C must not leave before the loop: they load elements that others need, "
               "and the barrier waits for them."),
+        Wrong("B_columns_unguarded", "Where the tile of B sticks out to the right there is no column: ask whether col "
+              "is below N, too.", (("k0 + y < K && col < N", "k0 + y < K"),)),
+        Wrong("rows_below_N", "The rows of A are compared with N: A has M rows.", (("row < M &&", "row < N &&"),)),
         Wrong("one_short", slips.sentence("last_row_and_column_unwritten")),
         Wrong("reads_always", slips.sentence("C_read_when_beta_0")),
     ),

@@ -358,6 +358,8 @@ ROOM_AT_LAUNCH = Blank(
         Wrong("wide_rows", "A row of As has T floats, not K: As[y * T + x]."),
         Wrong("transposed_A", "As is stored as (row, k) and read as (k, row), or the other way round: store "
               "As[y * T + x], and read As[y * T + k]."),
+        Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by T, the depth of a tile.",
+              (("k0 += T", "++k0"),)),
         Wrong("row_of_Bs", "The sum needs column x of Bs, Bs[k * T + x]; Bs[x * T + k] is row x."),
         Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
               "have not stored yet."),

@@ -277,6 +277,8 @@ EPILOGUES: tuple[Slip, ...] = (
     Slip("alpha_beta_swapped", "alpha and beta trade places.",
          lambda i, P: i.beta * P + i.alpha * i.C),
     Slip("beta_taken_for_1", "The old C is added as it is: beta is missing.", lambda i, P: i.alpha * P + i.C),
+    Slip("beta_left_out", "The old C is added without beta: it must be multiplied by it.",
+         lambda i, P: i.alpha * P + (i.C if i.beta else 0.0)),
     Slip("beta_negated", "beta · C is subtracted where it should be added.",
          lambda i, P: i.alpha * P - (i.beta * i.C if i.beta else 0.0)),
     Slip("C_added_to_C", "The result is added to the old C (+=): it must replace it.",

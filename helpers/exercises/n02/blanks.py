@@ -20,6 +20,8 @@ NO_ELEMENT = (
     "nothing."
 )
 
+ONE_K_TOO_MANY = "The last k is K - 1: compare k with K by <, not by <=."
+
 NAIVE = Blank(
     name="naive",
     notebook="02",
@@ -55,6 +57,23 @@ NAIVE = Blank(
               "a float."),
         Wrong("never_set", NEVER_SET),
         Wrong("comma_in_index", COMMA_IN_INDEX),
+        Wrong("one_k_too_many", ONE_K_TOO_MANY, (("k < K", "k <= K"),)),
+        Wrong("loop_to_N", "k goes to the number of columns of A, which is K, not N.", (("k < K", "k < N"),)),
+        Wrong("A_at_col", "A is read in column col. Along the sum k moves on in A, too: A[row * K + k].",
+              (("A[row * K + k]", "A[row * K + col]"),)),
+        Wrong("k_for_K", "A row of A is K floats long, with a capital K; the small k only says where the sum is: "
+              "A[row * K + k].",
+              (("A[row * K + k]", "A[row * k + k]"),)),
+        Wrong("A_added", "Row and column are added. There are row whole rows of K floats before element (row, k): "
+              "A[row * K + k].", (("A[row * K + k]", "A[row + k]"),)),
+        Wrong("A_by_columns", "In A the row is row and the column is k: A[row * K + k].",
+              (("A[row * K + k]", "A[k * K + row]"),)),
+        Wrong("B_traded", "In B the row is k and the column is col: B[k * N + col].",
+              (("B[k * N + col]", "B[col * N + k]"),)),
+        Wrong("C_added", "Row and column are added, so that many threads store in the same place: C[row * N + col].",
+              (("C[row * N + col]", "C[row + col]"),)),
+        Wrong("C_width_K", "A row of C has N floats, as many as a row of B: C[row * N + col].",
+              (("C[row * N + col]", "C[row * K + col]"),)),
         Wrong("pitch_of_C", "C is written as if its rows were M elements long; they are N long: C[row * N + col]."),
         Wrong("adds_to_C", slips.sentence("C_added_to_C")),
     ),
