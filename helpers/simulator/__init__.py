@@ -31,6 +31,7 @@ from helpers.simulator.errors import (
     StepLimitExceeded,
     UninitializedRead,
     UnsupportedInstruction,
+    WarpMaskError,
 )
 from helpers.simulator.recording.questions import Counts, InstructionCounts, LineCounts, Recording
 from helpers.simulator.recording.recorded import Captured
@@ -64,6 +65,7 @@ __all__ = [
     "StepLimitExceeded",
     "UninitializedRead",
     "UnsupportedInstruction",
+    "WarpMaskError",
     "capture",
     "empty",
     "load",

@@ -97,6 +97,10 @@ class UninitializedRead(HazardError):
     """A thread read memory that nobody had written."""
 
 
+class WarpMaskError(HazardError):
+    """A `_sync` function of a warp was called with a mask that does not name those who come there, and only them."""
+
+
 class AsyncCopyError(HazardError):
     """An asynchronous copy was used before it was waited for, or was never waited for."""
 

@@ -528,6 +528,126 @@ def test_a_block_that_counts_before_all_its_threads_have_written_is_found(before
     assert caught.value.lines == (4, 10)
 
 
+# ---- masks of functions of a warp
+
+WARP = np.arange(64, dtype=I32)
+WRONG_MASKS = {
+    "the caller is not in it": ("o[t] = __shfl_xor_sync(0x0000ffffu, t, 1);", "thread (16, 0, 0)", 2),
+    "a vote's": ("\no[t] = __ballot_sync(0xfff0u, t & 1);", "thread (0, 0, 0)", 3),
+    "a reduction's": ("o[t] = __reduce_add_sync(0xffff0000u, t);", "thread (0, 0, 0)", 2),
+    "a match's": ("o[t] = __match_any_sync(0x7fffffffu, t & 1);", "thread (31, 0, 0)", 2),
+    "a barrier's": ("volatile __shared__ int s[32]; s[t] = t;\n__syncwarp(0xffffu);\no[t] = s[t ^ 1];", "(16, 0", 3),
+    "known when it runs": (
+        "unsigned m = x[3] * 0x5555; if (t < 20) {\no[t] = __shfl_xor_sync(m, t, 2);\n} else x[t] = 1;\no[t] += x[t];",
+        "(16, 0, 0)", 3,
+    ),
+    "lanes that go past": (
+        "int v = t;\nif (t < 16) {\nv = __shfl_down_sync(0xffffffffu, t, 1);\n} else { v = x[t] * 3; x[t] = v; }\n"
+        "o[t] = v + x[t];", "names thread (16, 0, 0), too", 4,
+    ),
+    "lanes that go past a barrier": (
+        "__shared__ int s[32]; s[t] = t;\nif (t < 16) {\ns[t] = 2;\n__syncwarp();\no[t] = s[t ^ 1];\n} else x[t] = 4;\n"
+        "o[t] += x[t];", "names thread (16, 0, 0), too", 5,
+    ),
+    "a lane beyond it is asked": ("if (t < 16)\no[t] = __shfl_sync(0xffffu, t, t + 16);", "a lane that does", 3),
+    "a lane that has ended is asked": ("if (t >= x[20]) return;\no[t] = __shfl_xor_sync(~0u, t, 16);", "a lane", 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body, what, line", WRONG_MASKS.values(), ids=WRONG_MASKS)
+def test_a_wrong_mask_is_found_at_its_line(body, what, line):
+    function = kernel("int *o, int *x", f"int t = threadIdx.x; {body}")
+    with pytest.raises(simulator.WarpMaskError) as caught:
+        function(1, 32, (np.zeros(32, I32), WARP.copy()))
+    assert what in str(caught.value)
+    assert caught.value.line == line
+
+
+RIGHT_MASKS = {
+    "half a warp": "if (t < 16) o[t] = __shfl_xor_sync(0xffffu, t, 1);",
+    "two halves": "o[t] = __shfl_xor_sync(t < 16 ? 0xffffu : 0xffff0000u, t, 1);",
+    "those that are there": "if (t % 3 == 0) o[t] = __shfl_down_sync(__activemask(), t, 3);",
+    "by a ballot": "unsigned m = __ballot_sync(~0u, x[t] > 9); if (x[t] > 9) o[t] = __shfl_sync(m, t, 31);",
+    "the rest has ended": "if (t >= x[20]) return; o[t] = __shfl_sync(~0u, t, 3); __syncwarp();",
+    "a sum over half a warp": "int v = t; if (t < 16) for (int d = 8; d; d /= 2) v += __shfl_down_sync(0xffffu, v, d);"
+    " if (t == 0) o[0] = v;",
+    "in a loop": "int v = t; for (int i = 0; i < x[t / 32 + 5]; ++i) v += __shfl_xor_sync(~0u, v, i); o[t] = v;",
+    "both branches come": "if (t < 16) { o[t] = 1; __syncwarp(); } else { o[t] = 2; __syncwarp(); } o[t] += 1;",
+}
+
+
+@pytest.mark.parametrize("body", RIGHT_MASKS.values(), ids=RIGHT_MASKS)
+def test_a_right_mask_is_not_blamed(body):
+    kernel("int *o, int *x", f"int t = threadIdx.x; {body}")(1, 32, (np.zeros(32, I32), WARP.copy()))
+
+
+def test_lanes_that_wait_for_ever_are_named_with_their_mask():
+    body = "int t = threadIdx.x, v = t;\nif (t < 8) {\nv = __shfl_xor_sync(m, t, 1); o[t] = v; }\nelse x[t] = 1;"
+    body += "\no[t] += x[t];"
+    function = kernel("int *o, unsigned m, int *x", body)
+    with pytest.raises(
+        simulator.BarrierError, match="its mask 0x0000ffff names lanes 8 to 15, which went another"
+    ) as caught:
+        function(1, 32, (np.zeros(32, I32), np.uint32(0xFFFF), WARP.copy()))
+    assert caught.value.line == 4
+
+
+# ---- arrays of a thread, and views
+
+
+LOCAL = (
+    "TYPE a[40];\nfor (int i = 0; i < 40 - x[MISSING]; ++i) a[x[i]] = i + threadIdx.x;\n\no[threadIdx.x] = a[x[5] + n];"
+)
+
+
+@pytest.mark.parametrize("type_", ("int", "char", "short", "double"))
+def test_an_array_of_a_thread_is_watched(type_):
+    body = LOCAL.replace("TYPE", type_)
+    whole = kernel("int *o, const int *x, int n", body.replace("MISSING", "0"))
+    half = kernel("int *o, const int *x, int n", body.replace("MISSING", "20"))
+    o = np.zeros(32, I32)
+    for index in range(-5, 35):
+        whole(1, 32, (o, WARP, I32(index)))
+        assert (o == np.arange(32) + 5 + index).all()
+    half(1, 32, (o, WARP, I32(14)))
+    with pytest.raises(simulator.UninitializedRead, match=r"reads an element of an array of its own") as caught:
+        half(1, 32, (o, WARP, I32(15)))
+    assert caught.value.line == 5
+    for index in (-25, 60):
+        with pytest.raises(simulator.OutOfBounds, match="of its local memory") as caught:
+            whole(1, 32, (o, WARP, I32(index)))
+        assert caught.value.line == 5
+
+
+def test_elements_of_a_thread_that_nobody_uses_need_not_be_set():
+    source = "struct P { char c; int i; float f[3]; };\n"
+    source += "__device__ __noinline__ P make(int i) { P p; p.c = i; p.i = i; return p; }\n"
+    body = 'extern "C" __global__ void kernel(int *o) { P p = make(threadIdx.x); o[threadIdx.x] = p.i + p.c; }'
+    o = np.zeros(32, I32)
+    simulator.RawModule(code=source + body).get_function("kernel")((1,), (32,), (o,))
+    assert (o == 2 * np.arange(32)).all()
+
+
+@pytest.mark.parametrize("statement", ("o[t - 2] = 1;", "atomicAdd(&o[t - 2], 1);"), ids=("store", "atomic"))
+@pytest.mark.parametrize(
+    ("view", "thread", "index"), [(slice(8, 64), 0, -2), (slice(0, 18), 0, -2), (slice(2, 20), 0, -2)]
+)
+def test_what_is_written_outside_of_a_view_is_found(statement, view, thread, index):
+    parent = np.zeros(64, I32)
+    function = kernel("int *o", f"int t = threadIdx.x;\n{statement}")
+    with pytest.raises(simulator.OutOfBounds, match=f"index {index}") as caught:
+        function(1, 32, (parent[view],))
+    assert (caught.value.line, caught.value.thread, parent.any()) == (3, (thread, 0, 0), False)
+
+
+def test_a_view_may_be_read_around_and_written_whole_and_two_make_one():
+    parent = np.arange(64, dtype=I32)
+    kernel("int *o, const int *x", "o[threadIdx.x] = x[int(threadIdx.x) - 1];")(1, 8, (parent[32:40], parent[8:16]))
+    assert parent[32:40].tolist() == list(range(7, 15))
+    with pytest.raises(simulator.OutOfBounds, match="outside o, at its index 18: it has 18 elements"):
+        kernel("int *o", "o[threadIdx.x] = 1;")(1, 32, (parent[2:20],))
+
+
 # ---- the rules, against a slow oracle
 
 

@@ -23,12 +23,13 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->epoch = 1;
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
+    if (launch->checking && launch->local_bytes)
+        memset(block->local_written, 0, (size_t)launch->local_bytes * (size_t)(block->warps * WARP));
     memset(block->shared, 0, (size_t)launch->shared_bytes);
     if (launch->local_bytes) memset(block->local, 0, (size_t)launch->local_bytes * (size_t)(block->warps * WARP));
     for (int number = 0; number < block->warps; number++) {
         Warp *warp = &block->warp[number];
         int32_t *times = warp->times;
-        int threads = launch->threads - number * WARP;
         memset(warp, 0, sizeof *warp);
         warp->times = times;
         memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
@@ -37,8 +38,8 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         warp->results = results;
         warp->rows = block->rows + (size_t)(launch->rows * number);
         warp->predicate[ALWAYS] = warp->predicate[ALWAYS + 8] = 0xffffffffu;
-        warp->living = threads >= WARP ? 0xffffffffu : (1u << threads) - 1;
         warp->number = number;
+        warp->living = lanes_of(warp);
         warp->groups = 1;
         warp->group[0].mask = warp->living;
         warp->looked_by = -1;
@@ -64,6 +65,7 @@ static void free_place(Place *place) {
     free(place->block.shared);
     free(place->block.words);
     free(place->block.local);
+    free(place->block.local_written);
 }
 
 static int make_place(Place *place, const Launch *launch) {
@@ -73,9 +75,11 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.warp = calloc(warps, sizeof(Warp));
     place->block.shared = malloc((size_t)launch->shared_bytes + 16);
     place->block.local = malloc((size_t)launch->local_bytes * warps * WARP + 16);
+    place->block.local_written = malloc((launch->checking ? (size_t)launch->local_bytes * warps * WARP : 0) + 16);
     place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
     place->block.words = malloc((launch->checking ? words_of(launch) : 1) * sizeof(Word));
-    if (place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local && place->times) {
+    if (place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local &&
+        place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
             place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
         return 1;

@@ -143,9 +143,31 @@ static void check_global(Warp *warp, const Instruction *i, int slot, const Reque
     }
 }
 
+/* Local memory: of each byte, whether its thread has written it. */
+static void check_local(Warp *warp, const Instruction *i, const Request *request, int width, int touch) {
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint8_t *written = warp->block->local_written +
+                           (size_t)(warp->number * WARP + lane) * (size_t)warp->launch->local_bytes + request->address[lane];
+        for (int byte = 0; byte < width; byte++) {
+            if (touch != WRITES && !written[byte]) {
+                fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
+                return;
+            }
+            written[byte] = 1;
+        }
+    }
+}
+
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch) {
     if (space == SHARED) check_shared(warp, i, request, width, touch);
     else if (space == GLOBAL) check_global(warp, i, slot, request, width, touch);
+    else check_local(warp, i, request, width, touch);
+}
+
+void check_named(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t outside = i->number[3] ? mask & ~(uint32_t)i->number[3] : 0;
+    if (warp->launch->checking && outside) fail(warp, i, HAZARD, __builtin_ctz(outside), 0);
 }
 
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask) {

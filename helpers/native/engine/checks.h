@@ -11,6 +11,8 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch);
 
 /* LDGDEPBAR and DEPBAR: the warp's asynchronous copies since the last one are a group; all but `pending` groups are there. */
+/* A function of the warp whose mask is the constant number[3], 0 if it is not known: it must name who calls it. */
+void check_named(Warp *warp, const Instruction *i, uint32_t mask);
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask);
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask);
 

@@ -1,4 +1,5 @@
 /* Instructions that exchange values between the lanes of a warp, tensor cores among them, and special registers. */
+#include "checks.h"
 #include "floats.h"
 #include "machine.h"
 
@@ -11,7 +12,9 @@ enum { IDX, SHUFFLE_UP, SHUFFLE_DOWN, BFLY };
 static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes value = source(warp, i, 0), which = source(warp, i, 1), control = source(warp, i, 2);
     Lanes moved;
-    uint32_t in_range = 0;
+    uint32_t in_range = 0, absent = 0;
+    check_named(warp, i, mask);
+    if (warp->launch->checking) absent = lanes_of(warp) & ~mask;
     for (int lane = 0; lane < WARP; lane++) {
         int from = (int)(which[lane] & 31), segment = (int)(control[lane] >> 8 & 31), clamp = (int)(control[lane] & 31);
         int highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment;
@@ -21,6 +24,9 @@ static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
                                                     : lowest | (from & ~segment);
         int inside = i->number[0] == SHUFFLE_UP ? chosen >= highest : chosen <= highest;
         moved[lane] = value[inside ? chosen & 31 : lane];
+        /* Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. */
+        if (inside && mask >> lane & 1 && absent >> (chosen & 31) & 1 && (i->number[0] == IDX || i->number[0] == BFLY))
+            fail(warp, i, HAZARD, lane, 0);
         in_range |= (uint32_t)inside << lane;
     }
     if (i->d_width) write_row(warp, i->d, moved, mask);
@@ -32,6 +38,7 @@ static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
 static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
     uint32_t writes = i->flags & FOR_WARP ? (uint32_t)ALL_LANES : mask;
     uint32_t yes = predicate_of(warp, i->p_in[0]) & mask;
+    check_named(warp, i, mask);
     int answer = i->number[0] == 0 ? yes == mask : i->number[0] == 1 ? yes != 0 : yes == mask || yes == 0;
     if (i->d_width) write_row(warp, i->d, broadcast(yes), writes);
     set_predicate(warp, i->p_out[0], answer ? 0xffffffffu : 0, writes);
@@ -42,6 +49,7 @@ static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
 static void reduce_warp(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes value = source(warp, i, 0);
     uint32_t result = value[__builtin_ctz(mask)];
+    check_named(warp, i, mask);
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1) {
         uint32_t other = value[__builtin_ctz(rest)];
         int less = i->flags & SIGNED_VALUES ? (int32_t)other < (int32_t)result : other < result;
@@ -63,6 +71,7 @@ static void match(Warp *warp, const Instruction *i, uint32_t mask) {
     uint64_t value[WARP];
     Lanes same;
     int agree = 1;
+    check_named(warp, i, mask);
     sources_of_lanes(warp, i, 0, value);
     for (int lane = 0; lane < WARP; lane++) {
         uint32_t lanes = 0;

@@ -53,6 +53,7 @@ typedef struct {
 /* An array of global memory. */
 typedef struct {
     uint64_t base, end;
+    uint64_t write_base, write_end; /* what may be written: the view that the kernel was given */
     uint8_t *bytes;
     uint8_t *unwritten;    /* by element: nobody has written it; NULL if that is not known */
     uint64_t item;         /* bytes of an element */
@@ -193,6 +194,7 @@ typedef struct Block {
     int32_t traced;
     uint32_t epoch;        /* barriers passed, from 1 */
     Word *words;           /* of shared memory, while it is watched */
+    uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */
     Warp *warp;
     uint8_t *shared, *local; /* local memory lies thread by thread */
@@ -233,6 +235,12 @@ static inline Lanes source(const Warp *warp, const Instruction *i, int k) {
 static inline void write_row(Warp *warp, int32_t row, Lanes value, uint32_t mask) {
     Lanes *target = warp->rows + row;
     *target = mask == 0xffffffffu ? value : choose(spread(mask), value, *target);
+}
+
+/* The lanes that there were at the beginning. */
+static inline uint32_t lanes_of(const Warp *warp) {
+    int threads = warp->launch->threads - warp->number * WARP;
+    return threads >= WARP ? 0xffffffffu : (1u << threads) - 1;
 }
 
 /* Source `k` of every lane as 64 bits; what has 32 is filled up with zeros. */

@@ -89,12 +89,17 @@ static int first_wrong(const Request *request, uint64_t bits, int64_t start, int
     return 0;
 }
 
+static int may_write(const Allocation *one, uint64_t first, uint64_t end) {
+    return one->writable && first >= one->write_base && end <= one->write_end;
+}
+
 /* The lanes of one request look into different arrays (a pointer chosen at run time), or outside all of them. */
 static int locate_pieces(Warp *warp, const Instruction *i, const Request *request, int width, int writes,
                          uint8_t *at[WARP], int *slot) {
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), found = allocation_of(warp->launch, request->address[lane], width);
-        if (found < 0 || (writes && !warp->launch->allocations[found].writable)) {
+        if (found < 0 || (writes && !may_write(&warp->launch->allocations[found], request->address[lane],
+                                               request->address[lane] + (uint64_t)width))) {
             fail(warp, i, OUT_OF_BOUNDS, lane, (int64_t)request->address[lane]);
             return 0;
         }
@@ -120,7 +125,8 @@ static int locate(Warp *warp, const Instruction *i, int space, const Request *re
     if (space == GLOBAL) {
         int found = allocation_of(launch, extent.low, width);
         const Allocation *one = &launch->allocations[found];
-        if (found < 0 || extent.high + (uint64_t)width > one->end || (writes && !one->writable))
+        if (found < 0 || extent.high + (uint64_t)width > one->end ||
+            (writes && !may_write(one, extent.low, extent.high + (uint64_t)width)))
             return locate_pieces(warp, i, request, width, writes, at, slot);
         *slot = found;
         for (int lane = 0; lane < WARP; lane++) at[lane] = one->bytes + (request->address[lane] - one->base);
@@ -536,7 +542,7 @@ static void nothing(Warp *warp, const Instruction *i, uint32_t mask) { (void)war
 
 /* NOP: what the compiler leaves of `__syncwarp()` where it knows that the lanes of a warp are together. */
 static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
-    (void)i;
+    check_named(warp, i, mask);
     if (mask == warp->living) warp->sync++;
 }
 

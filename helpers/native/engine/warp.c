@@ -198,6 +198,9 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     if (!gone) return;
     g->mask &= ~gone;
     warp->living &= ~gone;
+    for (int other = 0; warp->launch->checking && other < warp->groups; other++)
+        if (warp->group[other].waits == AT_WARPSYNC && warp->group[other].wanted & gone)
+            fail(warp, i, HAZARD, __builtin_ctz(gone), 0); /* they were to come there, too */
     remove_empty(warp);
     if (!warp->living) {
         if (warp->launch->checking) check_end(warp, i);
@@ -244,6 +247,9 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
         if (!active || g->mask != active) return;
     }
     g->pc++;
+    for (uint32_t rest = warp->launch->checking && i->width[0] ? g->mask : 0; rest; rest &= rest - 1)
+        if (!(source(warp, i, 0)[__builtin_ctz(rest)] >> __builtin_ctz(rest) & 1))
+            fail(warp, i, HAZARD, __builtin_ctz(rest), 0); /* its mask does not name it */
     if (warp->groups == 1) { /* whole: there is nobody to wait for */
         warp->sync++;
         return;

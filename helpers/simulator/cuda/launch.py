@@ -98,6 +98,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         kernel.variables.place(program, memory),
         settings.max_instructions,
         kernel.shared_names(program.level),
+        kernel.pointers.named_lanes(program),
     )
     if settings.captured is not None:
         settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
@@ -105,7 +106,9 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     checker = None
     if settings.checks != "off":
         patterns = _learnt(kernel.learnt, program.level, geometry)
-        checker = Checker(program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns)
+        checker = Checker(
+            program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns, run.named_lanes
+        )
     try:
         if settings.recording is None:
             recorded = None

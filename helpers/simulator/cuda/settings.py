@@ -106,9 +106,9 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
     """Choose what the sanitizer does in the launches inside the `with`; yields the list of their reports.
 
     Args: `checks` is "raise" (also True; the default everywhere): after a launch with a hazard, raise RaceError,
-    UninitializedRead or AsyncCopyError, with the results in the arrays; "report": only add to the list of reports;
-    "off" (also False): do not look. `max_instructions`: how many instructions a thread may execute before the kernel is
-    taken for an infinite loop; by default as outside.
+    UninitializedRead, AsyncCopyError or WarpMaskError, with the results in the arrays; "report": only add to the list
+    of reports; "off" (also False): do not look. `max_instructions`: how many instructions a thread may execute before
+    the kernel is taken for an infinite loop; by default as outside.
     """
     reports: list[Report] = []
     outside = _settings.get()

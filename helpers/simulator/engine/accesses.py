@@ -10,7 +10,7 @@ import numpy as np
 
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
-from helpers.simulator.engine.observers import Access, AsyncCopy, CopyGroup, Fence
+from helpers.simulator.engine.observers import AbsentLaneRead, Access, AsyncCopy, CopyGroup, Fence
 
 Reader = Callable[[Registers], np.ndarray]
 
@@ -232,6 +232,22 @@ def active_lanes(wave, mask):
     return by_warp(wave, np.broadcast_to(True, wave.shape) if mask is None else mask)
 
 
+def _tell_absent(wave, mask, chosen, inside) -> None:
+    """Tell observers who asks for the value of a lane that is elsewhere.
+
+    (Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. At PTX level
+    the threads of a branch may come in several groups.)
+    """
+    if wave.program.level != "sass":
+        return
+    active = active_lanes(wave, mask)
+    elsewhere = active_lanes(wave, None) & ~active
+    asked = np.take_along_axis(elsewhere, np.broadcast_to(chosen, elsewhere.shape), axis=2)
+    wrong = active & inside & asked
+    if wrong.any():
+        wave.observers.tell(AbsentLaneRead(wave, by_thread(wave, wrong)))
+
+
 def shuffle(mode: str, value: Reader, lane: Reader, control: Reader):
     """shfl.sync: (the value of another lane, whether that lane is in range). PTX ISA, 'shfl.sync'."""
 
@@ -256,6 +272,8 @@ def shuffle(mode: str, value: Reader, lane: Reader, control: Reader):
             inside = chosen <= highest
         chosen = np.where(inside, chosen, numbers)
         values = by_warp(wave, value(registers))
+        if wave.observers is not None and mode in ("idx", "bfly") and mask is not None:
+            _tell_absent(wave, mask, chosen, inside)
         moved = np.take_along_axis(values, np.broadcast_to(chosen, values.shape), axis=2)
         return by_thread(wave, moved), by_thread(wave, np.broadcast_to(inside, values.shape))
 

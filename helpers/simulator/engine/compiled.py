@@ -29,6 +29,7 @@ from helpers.simulator.recording.trace import Trace
 SPACES = ("global", "shared", "local")
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 INTERRUPTED = 99
+NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
 NO_SPARE = (0,) * 6
 PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
 MOST_WAITERS = 64
@@ -47,8 +48,8 @@ INSTRUCTION = _struct(
     ("uniform", "u1"), ("strong", "u1"), ("is_strong", "u1"), ("spare", "u1", 6),
 )  # fmt: skip
 ALLOCATION = _struct(
-    ("base", "u8"), ("end", "u8"), ("bytes", "u8"), ("unwritten", "u8"), ("item", "u8"), ("writable", "i4"),
-    ("watched", "i4"),
+    ("base", "u8"), ("end", "u8"), ("write_base", "u8"), ("write_end", "u8"), ("bytes", "u8"), ("unwritten", "u8"),
+    ("item", "u8"), ("writable", "i4"), ("watched", "i4"),
 )  # fmt: skip
 TRACE = _struct(
     ("block", "i8"), ("instruction", "i4"), ("warp", "i4"), ("space", "i4"), ("allocation", "i4"), ("active", "u4"),
@@ -367,9 +368,15 @@ def _run(
             start += len(data)
         for index in np.flatnonzero(code["operation"] == operations()["load constant"]):
             code["number"][index, :2] = starts.get(int(code["number"][index, 0]), (0, 0))
+    if checking and launch.named_lanes:
+        code = code.copy()
+        for index, lanes in launch.named_lanes.items():
+            if code["operation"][index] in {operations()[name] for name in NAME_LANES}:
+                code["number"][index, 3] = np.uint32(lanes).view(np.int32)
     table = np.zeros(max(1, len(allocations)), ALLOCATION)
     for row, one in zip(table, allocations, strict=False):
         row["base"], row["end"], row["writable"] = one.base, one.end, one.writable
+        row["write_base"], row["write_end"] = (one.base + place for place in one.may_be_written)
         row["bytes"], row["item"] = one.bytes_.ctypes.data, max(1, one.dtype.itemsize)
         if checking and one.watch is not None and one.watch.unwritten is not None:
             row["unwritten"] = one.watch.unwritten.ctypes.data

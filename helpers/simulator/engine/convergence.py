@@ -103,6 +103,13 @@ class Convergence:
         for place in np.unique(destination[active]).tolist():
             self._regroup(active & (destination == place))
 
+    def missed_by(self, gone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(threads that wait at a WARPSYNC for some of `gone`, those of `gone`), bool (blocks, threads)."""
+        absent = self.rows(gone)
+        bits = np.where(absent, BITS, np.uint32(0)).sum(axis=1, dtype=np.uint32)[:, None]
+        waiting = (self.waiting == WARPSYNC) & (self.wanted & bits != 0)
+        return self.threads(waiting), self.threads(absent & waiting.any(axis=1, keepdims=True))
+
     def exit(self, gone: np.ndarray, active: np.ndarray, pcs: np.ndarray) -> None:
         """Of the active threads, `gone` have exited: nobody waits for them any more."""
         gone = self.rows(gone)

@@ -42,11 +42,18 @@ class Allocation:
     owner: np.ndarray | None = None
     names: set[str] = field(default_factory=set)
     watch: Any = None
+    views: tuple[int, int] | None = None  # the bytes from the first view that a kernel was given to the end of the last
     _views: dict = field(default_factory=dict)
 
     @property
     def end(self) -> int:
         return self.base + self.bytes_.size
+
+    @property
+    def may_be_written(self) -> tuple[int, int]:
+        """The bytes [start, stop) that may be written: those of the views; on a GPU a kernel could write its
+        neighbours in the same buffer, too, but hardly means to."""
+        return self.views or (0, self.bytes_.size)
 
     def view(self, dtype: np.dtype) -> np.ndarray:
         """The bytes as a one-dimensional array of `dtype` (a last incomplete element is left out)."""
@@ -137,13 +144,18 @@ class GlobalMemory:
         owner = _owner(array)
         start = _host_address(owner)
         allocation = self._by_buffer.get(start)
+        first = _host_address(array) - start
         if allocation is None or allocation.bytes_.size < owner.nbytes:
             allocation = self._allocate(owner, self._top, name, array)
+            allocation.views = first, first + array.nbytes
             self._top += _room(owner.nbytes)
         elif not allocation.names:
             allocation.name, allocation.shape, allocation.dtype = name, array.shape, array.dtype
+        if allocation.views is not None:
+            low, high = allocation.views
+            allocation.views = min(low, first), max(high, first + array.nbytes)
         allocation.names.add(name)
-        return allocation.base + _host_address(array) - start
+        return allocation.base + first
 
     def _allocate(self, owner: np.ndarray, base: int, name: str, seen_as: np.ndarray) -> Allocation:
         plain = owner.view(np.ndarray)
@@ -170,10 +182,28 @@ class GlobalMemory:
         """Raise OutOfBounds or Misaligned if an active lane may not access `width` bytes; `verb` says what it did."""
         active = active_addresses(addresses, mask)
         check_alignment(wave, active, addresses, mask, width)
-        if self._inside(int(active.min()), int(active.max()), width) is None:
+        allocation = self._inside(int(active.min()), int(active.max()), width)
+        if allocation is not None and verb != "read":
+            self._check_view(wave, allocation, addresses, mask, width, verb)
+        if allocation is None:
             lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
             for _ in self.by_allocation(wave, np.broadcast_to(addresses, wave.shape), lanes, width, verb):
                 pass
+
+    def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
+        """OutOfBounds if an active lane writes outside the views that the kernel was given, of a larger array."""
+        start, stop = (allocation.base + place for place in allocation.may_be_written)
+        active = active_addresses(addresses, mask)
+        if int(active.min()) >= start and int(active.max()) + width <= stop:
+            return
+        addresses = np.broadcast_to(addresses, wave.shape)
+        wrong = (addresses < start) | (addresses + width > stop)
+        block, thread = (int(i) for i in np.argwhere(wrong if mask is None else wrong & mask)[0])
+        item = allocation.dtype.itemsize
+        index, size = (int(addresses[block, thread]) - start) // item, (stop - start) // item
+        what = f"{verb} {width} bytes outside {allocation.name}, at its index {index}: it has {size} elements"
+        advice = f"{allocation.name} is a view of a larger array, whose other elements this would change. Compare the "
+        wave.fail(OutOfBounds, what, f"{advice}index with the size before the access.", block, thread)
 
     def _inside(self, low: int, high: int, width: int) -> Allocation | None:
         allocation = self.find(low)
@@ -274,6 +304,7 @@ class GlobalMemory:
         else:
             pieces = [(allocation, None)]
         for piece, lanes in pieces:
+            self._check_view(wave, piece, addresses, mask if lanes is None else lanes, width, "wrote")
             if not piece.writable:
                 wave.fail(
                     OutOfBounds,
@@ -464,6 +495,7 @@ class LocalMemory:
         self.size = size
         self.reserve = reserve  # bytes at the start, which only functions that call themselves come to use
         self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
+        self._written: np.ndarray | None = None  # by byte, while it is watched
 
     def limits(self, wave) -> tuple[int, int]:
         """As SharedMemory.limits."""
@@ -481,6 +513,27 @@ class LocalMemory:
         """As SharedMemory.outside; beyond the end it is the kernel's own variables that are counted in."""
         skipped = self.reserve if address >= self.size else 0
         return f"at byte {address - skipped} of {self.title}, which has {self.size - skipped} bytes"
+
+    def never_written(self, addresses, mask, width: int) -> np.ndarray:
+        """The active threads that read a byte which they have not written, bool (blocks, threads)."""
+        written, places = self._bytes(addresses, width)
+        missing = ~written[places].all(axis=0)
+        return missing if mask is None else missing & mask
+
+    def note_written(self, addresses, mask, width: int) -> None:
+        """The active threads have written these bytes."""
+        written, (byte, *who) = self._bytes(addresses, width)
+        lanes = np.broadcast_to(True if mask is None else mask, self._words.shape[1:])
+        written[byte[:, lanes], *(np.broadcast_to(one, lanes.shape)[lanes] for one in who)] = True
+
+    def _bytes(self, addresses, width: int):
+        """(what is written, the index of these bytes in it)."""
+        shape = self._words.shape[1:]
+        if self._written is None:
+            self._written = np.zeros((self._words.shape[0] * 4, *shape), bool)
+        byte = np.clip(np.broadcast_to(addresses, shape), 0, self._written.shape[0] - width)
+        rows, columns = np.arange(shape[0])[:, None], np.arange(shape[1])[None, :]
+        return self._written, (byte + np.arange(width)[:, None, None], rows, columns)
 
     def _word(self, index):
         if np.ndim(index) == 0:

@@ -61,7 +61,26 @@ class BarrierPassed:
 
 @dataclass(frozen=True, slots=True)
 class WarpBarrierReached:
-    """`__syncwarp()` of the threads of `mask`."""
+    """`__syncwarp()` of the threads of `mask`, each of which names lanes by the bits of `named` (None: those there)."""
+
+    wave: Any
+    mask: Any
+    instruction: int = -1
+    named: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class LanesMissed:
+    """The threads of `absent` have ended while those of `waiting` wait for them at a `__syncwarp()`."""
+
+    wave: Any
+    waiting: Any
+    absent: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentLaneRead:
+    """The threads of `mask` take by a shuffle what lanes hold that do not take part."""
 
     wave: Any
     mask: Any

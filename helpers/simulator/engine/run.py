@@ -8,7 +8,7 @@ Threads that disagree on a branch are followed one group after the other, for wh
 `schedule` says in which order.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from helpers.devices import WARP, for_arch, unravel
 from helpers.simulator.engine.batching import batch_steps, gather
-from helpers.simulator.engine.convergence import Convergence
+from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
@@ -25,6 +25,7 @@ from helpers.simulator.engine.observers import (
     Chosen,
     Executed,
     Guarded,
+    LanesMissed,
     Observers,
     WarpBarrierReached,
     WaveBegins,
@@ -173,6 +174,10 @@ class Wave:
             self.turns = Turns(whole_warps=self.program.level == "ptx")
             if self.program.level == "sass":
                 self.groups = Convergence(self.shape, self.exited)
+
+    def alive(self) -> np.ndarray:
+        """The threads that have not exited, bool (blocks, threads)."""
+        return np.ones(self.shape, bool) if self.exited is None else ~self.exited
 
     def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
         """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
@@ -420,6 +425,7 @@ class Launch:
 
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
+    `named_lanes`: by instruction the constant mask of a function of the warp.
     """
 
     prepared: Prepared
@@ -431,6 +437,7 @@ class Launch:
     variables: tuple[tuple[int, int], ...] = ()
     max_instructions: int = 1_000_000
     shared_names: SharedNames = NO_NAMES
+    named_lanes: Mapping[int, int] = field(default_factory=dict)
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)
@@ -599,9 +606,21 @@ def _exit(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     np.copyto(wave.pcs, np.where(gone, DONE, np.int32(following)), where=active)
     wave.exited = gone.copy() if wave.exited is None else wave.exited | gone
     if wave.groups is not None:
+        if wave.observers is not None and not prepared.only_exits[pc]:
+            _tell_missed(wave, prepared, pc, gone)
         wave.groups.exit(gone, active, wave.pcs)
     _release(wave, prepared)
     return _schedule(wave)
+
+
+def _tell_missed(wave: Wave, prepared: Prepared, pc: int, gone: np.ndarray) -> None:
+    """Tell observers if others wait for threads that end, and these have gone past: the others will come here, too."""
+    waiting, absent = wave.groups.missed_by(gone)
+    later = np.minimum(wave.pcs, prepared.end)
+    for start in np.unique(later[waiting]).tolist():
+        if start != prepared.end and (start == pc or prepared.reaches(pc)[start]):
+            wave.observers.tell(LanesMissed(wave, waiting & (later == start), absent))
+            return
 
 
 def _schedule(wave: Wave) -> int:
@@ -657,7 +676,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     if last.execute is not None:
         last.execute(wave, wave.registers, wave.mask)
     if not whole_block and wave.observers is not None:
-        wave.observers.tell(WarpBarrierReached(wave, wave.mask))
+        named = None if last.select is None else last.select(wave.registers)
+        wave.observers.tell(WarpBarrierReached(wave, wave.mask, last.index, named))
     if wave.pcs is None:
         if whole_block and wave.observers is not None:
             wave.observers.tell(BarrierPassed(wave, None))
@@ -800,6 +820,8 @@ def _unreached_barrier(wave: Wave) -> None:
     where = wave.block_index(block)
     waiting = np.flatnonzero(wave.waiting[block])
     others = np.flatnonzero(stuck[block] & ~wave.waiting[block])
+    if not len(waiting) and (wave.groups.waiting == WARPSYNC).any():
+        _lanes_never_come(wave, prepared)
     lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
     text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
     if len(others):
@@ -814,6 +836,37 @@ def _unreached_barrier(wave: Wave) -> None:
         block=where,
         thread=wave.thread_index(int((*waiting, *others)[0])),
     )
+
+
+def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
+    """Lanes wait for others that their masks name, and that wait themselves where their branches end."""
+    block, first = (int(i) for i in np.argwhere(wave.groups.threads(wave.groups.waiting == WARPSYNC))[0])
+    lanes = slice(first // WARP * WARP, (first // WARP + 1) * WARP)
+    named = int(wave.groups.threads(wave.groups.wanted)[block, first])
+    following = int(wave.pcs[block, first])
+    barrier = prepared.last[next(number for number, after in enumerate(prepared.next) if after == following)]
+    elsewhere = np.flatnonzero(
+        wave.groups.threads(wave.groups.waiting != WARPSYNC)[block, lanes] & wave.alive()[block, lanes]
+    )
+    absent = [int(lane) for lane in elsewhere if named >> int(lane) & 1]
+    where = wave.block_index(block)
+    raise BarrierError(
+        f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever for lanes of its warp: "
+        f"its mask {named:#010x} names {_lanes_in_words(absent)}, which went another way and wait at its end.\n"
+        + wave.launch.quote(barrier.line)
+        + "The mask of a _sync function must name the lanes that come there, and no others: compute it before the "
+        "branch, with __ballot_sync(0xffffffff, condition).",
+        kernel=wave.program.name,
+        line=barrier.line,
+        block=where,
+        thread=wave.thread_index(first),
+    )
+
+
+def _lanes_in_words(lanes: list[int]) -> str:
+    if len(lanes) > 1 and lanes == list(range(lanes[0], lanes[-1] + 1)):
+        return f"lanes {lanes[0]} to {lanes[-1]}"
+    return f"lane{'s' if len(lanes) != 1 else ''} {', '.join(map(str, lanes))}"
 
 
 def _too_many_steps(wave: Wave, block: BasicBlock) -> None:

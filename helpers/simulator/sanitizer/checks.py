@@ -6,15 +6,20 @@ shared and in global memory, and asynchronous copies that are used before they a
 sanitizer is on or off.)
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
+from helpers.devices import WARP
 from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
 from helpers.simulator.engine.observers import (
+    AbsentLaneRead,
     Access,
     AsyncCopy,
     BarrierPassed,
@@ -24,12 +29,13 @@ from helpers.simulator.engine.observers import (
     Fence,
     Guarded,
     Handlers,
+    LanesMissed,
     Observer,
     WarpBarrierReached,
     WaveBegins,
     WaveEnds,
 )
-from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead
+from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead, WarpMaskError
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
@@ -39,15 +45,26 @@ from helpers.simulator.sanitizer.shared_epoch import Hazard
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
+UNWRITTEN_LOCAL, WARP_MASK = "unwritten local memory", "mask of a warp"
 ASYNC_COPY = "asynchronous copy"
 ERRORS: dict[str, type[HazardError]] = {
     SHARED_RACE: RaceError, GLOBAL_RACE: RaceError, UNWRITTEN_SHARED: UninitializedRead,
     UNWRITTEN_GLOBAL: UninitializedRead, ASYNC_COPY: AsyncCopyError,
+    UNWRITTEN_LOCAL: UninitializedRead, WARP_MASK: WarpMaskError,
 }  # fmt: skip
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 Index = tuple[int, int, int]
+
+
+class LocalHazard(NamedTuple):
+    """A thread, by its row of the wave, has read a byte of its local memory that it had not written."""
+
+    instruction: int
+    row: int
+    thread: int
+    byte: int
 
 
 @dataclass(frozen=True)
@@ -146,7 +163,8 @@ class Checker(Observer):
     """Watches one launch; `finish()` gives the report.
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
-    that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches.
+    that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches;
+    `named_lanes`, by instruction the constant mask of a function of the warp.
     """
 
     def __init__(
@@ -158,7 +176,9 @@ class Checker(Observer):
         written: frozenset[str] | None,
         names: SharedNames,
         patterns: Patterns | None = None,
+        named_lanes: Mapping[int, int] | None = None,
     ) -> None:
+        self._named = _by_block(program, named_lanes or {})
         self.program = program
         self.threads = product(block)
         self.messages = Messages(program, grid, block)
@@ -211,6 +231,7 @@ class Checker(Observer):
         return {
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
+            LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
         }  # fmt: skip
 
@@ -224,6 +245,8 @@ class Checker(Observer):
 
     def executed(self, event: Executed) -> None:
         self.shared.executed(event.block, event.wave.mask)
+        for instruction, named in self._named.get(event.block, ()):
+            self._named_by(event.wave, event.wave.mask, np.uint32(named), instruction)
 
     def guarded(self, event: Guarded) -> None:
         self.shared.guarded(event.instruction.index, event.some, event.mask)
@@ -239,7 +262,45 @@ class Checker(Observer):
 
     def warp_barrier(self, event: WarpBarrierReached) -> None:
         self.shared.warp_barrier(event.mask)
+        if event.named is not None:
+            self._named_by(event.wave, event.mask, np.asarray(event.named).view(np.uint32), event.instruction)
         self.clock.warp_barrier(event.wave, event.mask)
+
+    def _named_by(self, wave, mask: np.ndarray | None, named: np.ndarray, instruction: int) -> None:
+        """The threads of `mask` come to an instruction that names lanes by these bits: they must be among them."""
+        if np.all(named == np.uint32(0xFFFFFFFF)):
+            return
+        lanes = np.arange(wave.threads, dtype=np.uint32)[None, :] % np.uint32(WARP)
+        outside = (named >> lanes & np.uint32(1) == 0) & (wave.alive() if mask is None else mask)
+        if outside.any():
+            row, thread = (int(i) for i in np.argwhere(np.broadcast_to(outside, wave.shape))[0])
+            bits = int(np.broadcast_to(named, wave.shape)[row, thread])
+            self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
+
+    def lanes_missed(self, event: LanesMissed) -> None:
+        """Threads have ended that others wait for."""
+        row, thread = (int(i) for i in np.argwhere(event.waiting)[0])
+        warp = slice(thread // WARP * WARP, (thread // WARP + 1) * WARP)
+        absent = self.messages.thread_index(int(np.flatnonzero(event.absent[row, warp])[0]) + warp.start)
+        following = self.program.blocks[int(event.wave.pcs[row, thread])].start
+        self._warp_mask(event.wave, following - 1, row, thread, partial(self.messages.not_come, absent=absent))
+
+    def absent_lane_read(self, event: AbsentLaneRead) -> None:
+        """Threads take by a shuffle what absent lanes hold."""
+        row, thread = (int(i) for i in np.argwhere(event.mask)[0])
+        self._warp_mask(event.wave, event.wave.instruction.index, row, thread, partial(self.messages.absent_lane))
+
+    def _warp_mask(self, wave, instruction: int, row: int, thread: int, write: partial[str]) -> None:
+        lines, block, index = (
+            self.messages.lines(instruction),
+            wave.block_index(row),
+            self.messages.thread_index(thread),
+        )
+
+        def make() -> Finding:
+            return Finding(WARP_MASK, lines, block, index, "", (), write(instruction, block, index))
+
+        self._keep((WARP_MASK, write.func, *lines), 1, make)
 
     def fence(self, event: Fence) -> None:
         if event.scope != "block":
@@ -250,11 +311,30 @@ class Checker(Observer):
         self.counts[event.space] += self._active(wave, mask)
         if event.space == "shared":
             self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+        elif event.space == "local":
+            self._local(event)
         elif event.space == "global":
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask)
+
+    def _local(self, event: Access) -> None:
+        wave, local = event.wave, event.wave.local
+        if event.op != "ld":
+            local.note_written(event.addresses, event.mask, event.width)
+            return
+        if not local.never_written(event.addresses, event.mask, event.width).any():
+            return
+        registers = max(1, event.width // 4)
+        each = event.width // registers
+        for part in range(registers):  # each register of a wide load's may be used or not
+            missing = local.never_written(event.addresses + part * each, event.mask, each)
+            if missing.any():
+                row, thread = (int(i) for i in np.argwhere(missing)[0])
+                byte = int(np.broadcast_to(event.addresses, wave.shape)[row, thread]) + part * each
+                hazard = LocalHazard(wave.instruction.index, row, thread, byte)
+                self.shared.once_used((hazard, 1), wave.instruction.index, missing, Fraction(part, registers))
 
     def copy_async(self, event: AsyncCopy) -> None:
         active = self._active(event.wave, event.mask)
@@ -294,7 +374,10 @@ class Checker(Observer):
             self.found[key] = replace(make(), count=count)
 
     def _shared_hazard(self, wave, hazard: Hazard, times: int) -> None:
-        """A hazard of shared memory becomes a finding."""
+        """A hazard of shared memory, or of local memory, becomes a finding."""
+        if isinstance(hazard, LocalHazard):
+            self._local_hazard(wave, hazard)
+            return
         second = hazard.second
         name, index, place = self.names.place(second.instruction, hazard.byte)
         lines = self.messages.lines(second.instruction)
@@ -316,6 +399,16 @@ class Checker(Observer):
             return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
 
         self._keep((kind, hazard.kind, name, *lines), hazard.words * times, make)
+
+    def _local_hazard(self, wave, hazard: LocalHazard) -> None:
+        lines = self.messages.lines(hazard.instruction)
+
+        def make() -> Finding:
+            block, thread = wave.block_index(hazard.row), self.messages.thread_index(hazard.thread)
+            message = self.messages.local_unwritten(hazard.instruction, block, thread)
+            return Finding(UNWRITTEN_LOCAL, lines, block, thread, "local memory", (hazard.byte,), message)
+
+        self._keep((UNWRITTEN_LOCAL, *lines), 1, make)
 
     def _global_hazard(self, wave, allocation: Allocation, hazard: GlobalHazard, count: int) -> None:
         """A hazard of global memory becomes a finding."""
@@ -344,3 +437,12 @@ class Checker(Observer):
             return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
 
         self._keep((kind, allocation.name, *lines), count, make)
+
+
+def _by_block(program: Program, named: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:
+    """By basic block its (instruction, mask)."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for block in program.blocks if named else ():
+        if inside := [(index, named[index]) for index in range(block.start, block.stop) if index in named]:
+            found[block.index] = inside
+    return found

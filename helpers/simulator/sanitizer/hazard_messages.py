@@ -146,6 +146,47 @@ class Messages:
             "cp.async.wait_all."
         )
 
+    # ---- local memory
+    def local_unwritten(self, instruction: int, block: Index, thread: Index) -> str:
+        """A thread reads an element of its own array before it has written it."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} reads an element of an array of its own, which "
+            "it has not written.\n"
+            + self._quote(instruction)
+            + "What a variable inside a kernel holds at first is not defined. Set every element that is read: "
+            "`float sums[8] = {};` sets all to 0."
+        )
+
+    # ---- masks of warps
+    def not_named(self, instruction: int, block: Index, thread: Index, mask: int) -> str:
+        """A thread calls a function of its warp with a mask without its own bit."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} calls a _sync function of its warp whose mask, "
+            f"{mask:#010x}, does not name it.\n"
+            + self._quote(instruction)
+            + "On a GPU the result is not defined. Each thread that comes there must be one of those that the "
+            "mask names: 0xffffffff where the whole warp comes."
+        )
+
+    def not_come(self, instruction: int, block: Index, thread: Index, absent: Index) -> str:
+        """A thread waits for lanes that its mask names, and that go past."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} calls a _sync function of its warp whose mask names "
+            f"thread {coordinates(absent)}, too, which goes another way and never comes there.\n"
+            + self._quote(instruction)
+            + "On a GPU the result is not defined. Move the call out of the branch, or compute the mask before it: "
+            "__ballot_sync(0xffffffff, condition)."
+        )
+
+    def absent_lane(self, instruction: int, block: Index, thread: Index) -> str:
+        """A thread takes the value of a lane that does not take part."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} takes by a shuffle the value of a lane that does not "
+            "take part in it.\n"
+            + self._quote(instruction)
+            + "On a GPU the value is not defined. Take it from a lane that comes there, too, and that the mask names."
+        )
+
     # ---- global memory
     def global_unwritten(self, hazard: GlobalHazard, array: str, place: str, block: Index, thread: Index) -> str:
         """`place` of `array` is read before anybody has written it."""

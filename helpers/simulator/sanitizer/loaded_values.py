@@ -19,6 +19,8 @@ from helpers.simulator.engine.ir import Instruction, Program, bits
 
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
+LOCAL_LOADS = ("LDL", "ld.local")
+
 
 class _Step(NamedTuple):
     """What an instruction does with registers, as bits; `source` is the register that it copies, or -1.
@@ -55,7 +57,9 @@ class Uses:
 
     def __init__(self, program: Program) -> None:
         self.doubtful: frozenset[int] = frozenset()
-        loads = {i.index for i in program.instructions if i.writes and i.loads_shared}
+        loads = {
+            i.index for i in program.instructions if i.writes and (i.loads_shared or i.opcode.startswith(LOCAL_LOADS))
+        }
         if not loads:
             return
         blocks = program.blocks

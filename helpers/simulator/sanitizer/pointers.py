@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass, field
 
 from helpers.compiler import CompiledKernel, ptx
-from helpers.compiler.ptx import Address, Register, Symbol, Vector
+from helpers.compiler.ptx import Address, Immediate, Register, Symbol, Vector
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.frontends.ptx.layout import shared_layout
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
 
 ANYTHING = "?"  # a pointer that was itself loaded from memory
+WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
+EVERY_LANE = 0xFFFFFFFF
 WRITES = ("st", "atom", "red")
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
@@ -27,6 +29,8 @@ class Pointers:
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
     the one array that its address is made from, where there is only one; `alone`: the same by place in the source,
     where all accesses of a place go to one array.
+
+    `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
     """
 
     written: frozenset[str] | None = frozenset()
@@ -34,6 +38,16 @@ class Pointers:
     shared: dict[int, SharedArray] = field(default_factory=dict)
     alone: dict[Place, SharedArray] = field(default_factory=dict)
     updated: tuple[str, ...] = ()
+    masks: dict[int, int] = field(default_factory=dict)
+
+    def named_lanes(self, program: Program) -> dict[int, int]:
+        """By the index of an instruction of `program` by which lanes meet, the constant mask of those that it names."""
+        meets = ("SHFL", "VOTE", "MATCH", "REDUX", "NOP", "bar.warp.sync", *(f"{name}.sync" for name in WARP_FUNCTIONS))
+        return {
+            i.index: self.masks[i.line]
+            for i in program.instructions
+            if i.line in self.masks and i.guard is None and i.opcode.startswith(meets)
+        }
 
     def used_by(self, program: Program) -> dict[int, SharedArray]:
         """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
@@ -65,7 +79,14 @@ def find(kernel: CompiledKernel) -> Pointers:
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
     by_line: dict[Place, set[SharedArray | None]] = {}
+    masks: dict[int, set[int]] = {}
+    constants = _constants(function)
     for index, statement in enumerate(function.statements):
+        if statement.opcode[0] in WARP_FUNCTIONS and "sync" in statement.opcode or "warp" in statement.opcode:
+            last = statement.operands[-1] if statement.operands else None
+            last = constants.get(last.name) if isinstance(last, Register) else last
+            known = int(last.value) & EVERY_LANE if isinstance(last, Immediate) else EVERY_LANE
+            masks.setdefault(statement.line, set()).add(known)
         place = next((o for o in statement.operands if isinstance(o, Address)), None)
         if place is None or "param" in statement.opcode or statement.opcode[0] not in ("ld", "ldu", "cp", *WRITES):
             continue
@@ -86,7 +107,10 @@ def find(kernel: CompiledKernel) -> Pointers:
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
     alone = {place: array for place, (array, *others) in by_line.items() if array is not None and not others}
-    return Pointers(None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated))
+    constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
+    return Pointers(
+        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), constant
+    )
 
 
 def name_in_source(variable: str) -> str:
@@ -135,6 +159,20 @@ def _of(operand, origins: dict[str, set[str]], parameters: dict[str, str], varia
     if isinstance(operand, Vector):
         return set().union(*(_of(item, origins, parameters, variables) for item in operand.items))
     return set()
+
+
+def _constants(function: ptx.Function) -> dict[str, Immediate]:
+    """By register the constant that it holds, of those that are written once."""
+    written: dict[str, list] = {}
+    for statement in function.statements:
+        for register in _registers(statement.operands[0]) if statement.operands else ():
+            written.setdefault(register, []).append(statement)
+    moves = {
+        register: only.operands[1]
+        for register, (only, *more) in written.items()
+        if not more and only.opcode[0] == "mov"
+    }
+    return {register: value for register, value in moves.items() if isinstance(value, Immediate)}
 
 
 def _origins(function: ptx.Function, parameters: dict[str, str], variables: set[str]) -> dict[str, set[str]]:

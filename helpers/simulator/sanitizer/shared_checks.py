@@ -8,6 +8,7 @@ again. So a loop over tiles costs little more than looking up a log for each til
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -206,6 +207,13 @@ class SharedChecks:
         if blocks is not None and wave.exited is not None:
             blocks = blocks | wave.exited.all(axis=1)
         self._close(None if blocks is None or blocks.all() else blocks)
+
+    def once_used(self, what: tuple, load: int, lanes: np.ndarray, share: Fraction) -> None:
+        """Report `what`, a hazard and how often it was found, if the value that `lanes` loaded just now is used."""
+        if load in self._doubtful:
+            self._loaded.hold(what, load, len(self._log), lanes, share)
+        else:
+            self._report(self._wave, *what)
 
     # ---- the log
     def _append(self, kind: int, instruction: int, addresses, mask, width: int, values: tuple) -> None:

@@ -54,6 +54,8 @@ def translate(kernel: CompiledKernel) -> Program:
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
+    # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
+    reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
     program = Program(
         name=kernel.entry,
         level="sass",
@@ -63,8 +65,8 @@ def translate(kernel: CompiledKernel) -> Program:
         parameters=kernel.parameters,
         shared_bytes=kernel.shared_bytes,
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
-        local_bytes=kernel.local_bytes + STACK_RESERVE if kernel.local_bytes or _uses_stack(function) else 0,
-        stack_reserve=STACK_RESERVE,
+        local_bytes=kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0,
+        stack_reserve=reserve,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),
