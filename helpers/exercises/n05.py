@@ -455,9 +455,10 @@ def _judge_threads(threads: Any) -> Verdict:
         return Verdict(False, f"{text}. But {-threads % WARP} lanes of the last warp of each block have no thread.")
     most = H200.registers_per_sm // found.registers_per_warp // _FOUR * _FOUR
     if found.fraction >= GOAL:
-        return Verdict(True, f"{text}. The registers would do for {most} warps, and so many are there.")
-    why = f"The registers would do for {theme.plural(most, 'warp')}; {most - found.warps} of them are not enough for "
-    return Verdict(False, f"{text}; the goal is at least {theme.percent(GOAL, 2)}. {why}another block.")
+        return Verdict(True, f"{text}. The registers suffice for {most} warps, and {most} are there.")
+    left = f"the {most - found.warps} that are left are too few for another block"
+    why = f"The registers suffice for {theme.plural(most, 'warp')}; {left}."
+    return Verdict(False, f"{text}; the goal is at least {theme.percent(GOAL, 2)}. {why}")
 
 
 def _threads_picture(threads: int) -> theme.Figure:
@@ -468,7 +469,7 @@ def _threads_picture(threads: int) -> theme.Figure:
 THREADS_OF_A_BLOCK = ValueExercise(
     name="threads_of_a_block",
     notebook="05",
-    title="A block that leaves nothing over",
+    title="A block that fits its registers",
     difficulty=2,
     task="A kernel needs 96 registers for each thread and no shared memory. With 256 threads per block it reaches 25 % "
     "occupancy on an H200. Choose the threads of a block so that it is at least 30 %.",
@@ -483,8 +484,8 @@ THREADS_OF_A_BLOCK = ValueExercise(
     because="96 · 32 = 3072 registers for a warp; 65536 // 3072 = 21 warps, of which 20 come in fours: 5 blocks of 4.",
     judge=_judge_threads,
     wrong=(
-        WrongValue(512, "4 of them are not enough"),
-        WrongValue(192, "2 of them are not enough"),
+        WrongValue(512, "the 4 that are left are too few"),
+        WrongValue(192, "the 2 that are left are too few"),
         WrongValue(100, "28 lanes of the last warp"),
         WrongValue(1024, "registers run out"),
         WrongValue(2048, "a block has 1 to 1024 threads"),

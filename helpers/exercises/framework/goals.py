@@ -106,8 +106,8 @@ def occupied(at_least: float) -> Goal:
 
 
 def spilled_bytes(at_most: int = 0) -> Goal:
-    """Bytes that the compiler keeps in local memory, for want of registers."""
-    return Goal("bytes of local memory a thread", lambda j: j.kernel.local_size_bytes, at_most)
+    """Bytes that the compiler keeps in local memory, for lack of registers."""
+    return Goal("bytes of local memory per thread", lambda j: j.kernel.local_size_bytes, at_most)
 
 
 def shared_bytes(at_most: int) -> Goal:

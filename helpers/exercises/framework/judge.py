@@ -1,4 +1,4 @@
-"""A learner's source held against an exercise: every case, then the goals; and the slip that explains a failure."""
+"""A learner's source judged by an exercise: every case, then the goals; and the slip that explains a failure."""
 
 from __future__ import annotations
 
