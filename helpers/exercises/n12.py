@@ -239,7 +239,7 @@ def _judge_order(function: Any) -> Verdict:
     lost = sum(step.lost for step in steps)
     picture = queues_figure(fmas, steps, "Your order, in the two queues")
     if order == row_by_row():
-        told = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. Where, the red rows say."
+        told = f"These are the two nested loops: {theme.plural(lost, 'cycle')} lost. The red rows show where."
         return Verdict(None, told, picture)
     if not lost:
         return Verdict(True, "All 32 FMAs, and no cycle is lost: 32 cycles.", picture)
