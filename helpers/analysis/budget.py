@@ -1,14 +1,20 @@
 """Where the clock cycles of an SM go: FMAs, other instructions, and what is waited for while nothing is issued.
 
-A scheduler issues at most one instruction per cycle. Cycles in which it issues none are shared out among the reasons
-for which its warps wait, in the proportion in which they wait: nobody can say of such a cycle that one warp alone is to
-blame. Warps that could issue while another one does (Not Selected) lose nothing, and take no part.
+A scheduler issues at most one instruction per cycle. The cycles in which it issues none are of two kinds. In some a
+warp is ready, but its way into the core is closed, for every warp that is ready (Dispatch Stall): of these there are as
+many per issued instruction as warps stall so, divided by the warps that are ready. In all others every warp waits, and
+they are shared out by what the warps wait for: recorded ones by the samples that Nsight Compute took while nothing was
+issued, predicted ones, and launches without samples, by all waits of the launch.
+
+That the cycles divide so was tested: for the kernels of the ladder the number of those samples is proportional to the
+cycles of the second kind, and far from proportional to those of both (`tests/analysis/test_budget.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,14 +23,15 @@ from helpers import devices
 from helpers.cycles import Prediction
 from helpers.cycles.machine_code import UNITS
 from helpers.devices import SCHEDULERS, WARP, Device
-from helpers.measure import recordings
+from helpers.measure import profiled, recordings
 from helpers.measure.measurement import recorded_on
-from helpers.measure.states import REASONS, STALL, SUITE
+from helpers.measure.states import REASONS, STALL, SUITE, states
 from helpers.simulator.engine.memory import product
 
 SIDE = 128  # a k-step is one k of a tile of SIDE x SIDE sums
 K_STEP = SIDE * SIDE // WARP // SCHEDULERS  # cycles that its FMAs take at least
-NO_STALL = ("selected", "not_selected")
+CLOSED = "dispatch_stall"
+NO_WAIT = ("selected", "not_selected", CLOSED)
 
 # Nsight Compute's names, in the order in which a bar has them: global memory, shared memory, other warps, the core.
 NAMES: Mapping[str, str] = {
@@ -46,7 +53,8 @@ class Budget:
     """The cycles of an SM, in parts that add up to `total`.
 
     fma, other: in which a scheduler issues an FMA (or another instruction of the FP32 pipe), or any other instruction.
-    waits: in which it issues none, by reason.  empty: in which the SM has no warp, before, between and after blocks.
+    waits: in which it issues none, by reason.  empty: in which there is no warp,
+    because the SM has no block or too few warps for its schedulers.
     unit: what an axis says, cycles for what.  label: recorded or predicted, and on which GPU.
     """
 
@@ -86,63 +94,79 @@ def named(one: Budget, name: str) -> Budget:
     return replace(one, name=name)
 
 
-def shared_out(cycles: float, issued: float, stalls: Mapping[str, float]) -> dict[str, float]:
-    """The cycles without an instruction, by reason.
-
-    cycles, issued: of a scheduler while its SM has warps, and instructions that it issues in them.  stalls: warps that
-    wait, by reason, in any unit.
-    """
-    waiting = {name: value for name, value in stalls.items() if name not in NO_STALL and value > 0}
+def shared_out(cycles: float, warps: Mapping[str, float]) -> dict[str, float]:
+    """Cycles in which every warp waits, by reason. warps: how many wait, by reason, in any unit, and others."""
+    waiting = {name: value for name, value in warps.items() if name not in NO_WAIT and value > 0}
     whole = sum(waiting.values())
-    return {name: (cycles - issued) * value / whole for name, value in waiting.items()}
+    return {name: cycles * value / whole for name, value in waiting.items()}
 
 
 @dataclass(frozen=True)
 class Counted:
     """What Nsight Compute counted for a launch, per scheduler.
 
-    cycles, issued: while its SM had warps.  stalls: warps in each state per issued instruction, by reason; those that
-    are selected, or not selected although they could issue, are among them.  empty: cycles in which the SM had none.
+    cycles, issued: while its SM had warps.  stalls: warps in each state per issued instruction; those that are
+    selected, or not selected although they could issue, are among them.  samples: by reason, those that were taken
+    while nothing was issued, {} where none were.  empty: cycles in which the SM had no warp.
     """
 
     cycles: float
     issued: float
     stalls: Mapping[str, float] = field(hash=False)
+    samples: Mapping[str, float] = field(hash=False)
     empty: float
     label: str
 
+    @property
+    def dispatch(self) -> float:
+        """Cycles in which the way into the core was closed for the warps that were ready."""
+        return min(_closed(self.issued, self.stalls), self.cycles - self.issued)
 
-def counted(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Counted:
-    """A kernel of the ladder at M = N = K = size.
+    @property
+    def waits(self) -> dict[str, float]:
+        """The cycles in which nothing was issued, by reason."""
+        rest = self.cycles - self.issued - self.dispatch
+        return {CLOSED: self.dispatch, **shared_out(rest, self.samples or self.stalls)}
 
-    Raises NoRecording, in a sentence, where this kernel or size was not profiled.
+
+def counted(kernel: str, gpu: str = devices.DEFAULT.name) -> Counted:
+    """A kernel of the ladder at M = N = K = `profiled.SIZE`.
+
+    Raises NoRecording, in a sentence, where this kernel was not profiled.
     """
-    content = recordings.raw(gpu, SUITE)
-    rows = [row for row in content["rows"] if (row["kernel"], row["size"]) == (get(kernel).name, size)]
-    if not rows:
-        sizes = sorted({row["size"] for row in content["rows"]})
-        raise recordings.NoRecording(
-            f"What the warps of {kernel} wait for was not recorded at {size}; the recorded sizes are "
-            f"{', '.join(map(str, sizes))}. {recordings.how_to(SUITE)}"
-        )
-    metrics = rows[0]["metrics"]
+    metrics = states(get(kernel).name, profiled.SIZE, gpu).metrics
+    return _counted(metrics, profiled.samples(kernel, gpu), recordings.raw(gpu, SUITE))
+
+
+def _counted(metrics: Mapping[str, float], samples: Mapping[str, float], content: Mapping[str, Any]) -> Counted:
     active = metrics["smsp__cycles_active.avg"]
     clock = float(content["provenance"]["clocks_under_load"]["clocks.sm"].split()[0])
     return Counted(
         active,
         active * metrics["smsp__issue_active.avg.pct_of_peak_sustained_active"] / 100,
         {reason: metrics[STALL.format(reason)] for reason in REASONS},
+        samples,
         metrics["gpu__time_duration.sum"] * clock / 1e3 - active,
-        f"{recorded_on(gpu)} by Nsight Compute",
+        f"{recorded_on(content['gpu'])} by Nsight Compute",
     )
 
 
-def k_step(kernel: str, size: int = 2048, gpu: str = devices.DEFAULT.name) -> Budget:
+def k_step(kernel: str, gpu: str = devices.DEFAULT.name) -> Budget:
     """The cycles of one k-step of a kernel of the ladder, as Nsight Compute counted them; raises as `counted` does."""
-    found, fmas = counted(kernel, size, gpu), _fmas(size**3, devices.get(gpu))
-    waits = shared_out(found.cycles, found.issued, found.stalls)
-    whole = Budget(kernel, fmas, found.issued - fmas, waits, found.empty, "cycles for the launch", found.label)
+    found, fmas = counted(kernel, gpu), _fmas(profiled.SIZE**3, devices.get(gpu))
+    whole = Budget(
+        kernel, fmas, found.issued - fmas, found.waits, found.empty, "cycles for the launch", found.label
+    )  # fmt: skip
     return _for_a_k_step(whole)
+
+
+def of_launch(name: str, gpu: str = devices.DEFAULT.name) -> Budget:
+    """The time of a launch of `helpers.measure.profiled`, in microseconds, as it was recorded."""
+    content, row = recordings.raw(gpu, profiled.SUITE), profiled.measured(name, gpu)
+    found, device = _counted(row["metrics"], {}, content), devices.get(gpu)
+    fmas = row["metrics"]["smsp__inst_executed_pipe_fma.sum"] / device.sms / SCHEDULERS
+    whole = Budget(name, fmas, found.issued - fmas, found.waits, found.empty, "cycles", found.label)
+    return whole.scaled(row["ms"][0] * 1e3, "microseconds")
 
 
 def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None = None) -> Budget:
@@ -153,7 +177,8 @@ def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None =
     """
     trace, device, k = found.trace, found.machine.device, found.machine.constants
     blocks = product(trace.grid)
-    at_work = min(device.sms, blocks) / device.sms
+    on_one = min(trace.blocks, -(-blocks // device.sms)) * trace.occupancy.warps_per_block
+    at_work = min(device.sms, blocks) / device.sms * min(1.0, on_one / SCHEDULERS)
     result = found.simulated.result
     active = found.cycles * at_work
     issued = min(trace.warp_instructions / trace.blocks * blocks / device.sms / SCHEDULERS, active)
@@ -161,9 +186,14 @@ def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None =
     if shape is not None:
         fma = _fmas(float(np.prod(np.array(shape, float))), device)
     empty = k["floor_us"] * k["clock_mhz"] + found.cycles - active
-    waits = shared_out(active, issued, found.stalls)
-    whole = Budget(name, fma, issued - fma, waits, empty, "cycles for the launch", found.label)
+    counted_ = Counted(active, issued, found.stalls, {}, empty, found.label)
+    whole = Budget(name, fma, issued - fma, counted_.waits, empty, "cycles for the launch", found.label)
     return whole if shape is None else _for_a_k_step(whole)
+
+
+def _closed(issued: float, stalls: Mapping[str, float]) -> float:
+    """Cycles of Dispatch Stall: in each of them all warps that are ready stall, as many as in a cycle that issues."""
+    return issued * stalls[CLOSED] / (1 + stalls["not_selected"])
 
 
 def _fmas(products: float, device: Device) -> float:

@@ -40,6 +40,22 @@ class WarpStates:
         found = Counter(state for row in self.rows for state in row)
         return {state: number for state, number in found.items() if state not in (FMA, OTHER, READY, AWAY)}
 
+    @property
+    def idle(self) -> int:
+        """Cycles in which nothing is issued."""
+        return self.issued.count(AWAY)
+
+    @property
+    def waits_while_idle(self) -> Mapping[str, int]:
+        """The same as `waits` in those cycles alone: what a sampler sees while nothing is issued."""
+        found = Counter(
+            state
+            for column, issued in zip(zip(*self.rows, strict=True), self.issued, strict=True)
+            for state in column
+            if issued == AWAY and state != AWAY
+        )
+        return dict(found)
+
 
 def states_of(letters: Mapping[str, str], rows: tuple[str, ...]) -> WarpStates:
     """An example: each row a text with one letter per cycle, and what the letters mean."""

@@ -1,4 +1,4 @@
-"""Where do the cycles go? One stacked bar per kernel: FMAs, other instructions, what is waited for, an empty SM."""
+"""Where do the cycles go? One stacked bar per kernel: FMAs, other instructions, what is waited for, no warp."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORDS: Mapping[str, str] = {
     "fma": "an FMA is issued",
     "other": "another instruction is issued",
     **NAMES,
-    "empty": "the SM is empty",
+    "empty": "no warp is there",
     OTHER_WAITS: OTHER_WAITS,
 }
 LEAST = 0.012  # of the longest bar: reasons below it become "other reasons"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +22,7 @@ from helpers.exercises.framework.functions import FunctionExercise, Version, jud
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case, Guess, Problem, Setup, blocks, values
 from helpers.exercises.framework.values import ValueExercise, WrongValue
+from helpers.measure import profiled
 from helpers.simulator import Kernel
 
 H200 = devices.DEFAULT
@@ -41,42 +41,42 @@ def by_hand() -> WarpStates:
 
 # --- the share of a reason, as a function
 
-_SIGNATURE = "def cycles_for(reason, cycles, issued, warps):"
+_SIGNATURE = "def cycles_for(reason, cycles, issued, closed, samples):"
 EMPTY = Version(
     "starter",
     f"""{_SIGNATURE}
-    # 1. In how many cycles is nothing issued?
-    # 2. How many warps wait, for all reasons together? Those that are "selected" or
-    #    "not_selected" do not wait.
-    # 3. The share that this reason has of these cycles. Without waiting warps it is 0.
+    # 1. In how many cycles does every warp wait? In the others something is issued,
+    #    or the way into the core is closed.
+    # 2. How many samples are there, for all reasons together?
+    # 3. The share that this reason has of those cycles. Without samples it is 0.
     return None""",
 )
 WRITTEN = Version(
     "solution",
     f"""{_SIGNATURE}
-    idle = cycles - issued
-    waiting = sum(warps[one] for one in warps if one not in ("selected", "not_selected"))
-    return idle * warps[reason] / waiting if waiting else 0""",
+    waiting = cycles - issued - closed
+    together = sum(samples.values())
+    return waiting * samples[reason] / together if together else 0""",
 )
 MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     (WRITTEN.replace(name, *changes), because)
     for name, changes, because in (
-        ("all_cycles", [("idle = cycles - issued", "idle = cycles")],
+        ("all_cycles", [(" - issued - closed", "")],
          "You share out all cycles. Those in which an instruction is issued are accounted for already."),
-        ("issued_cycles", [("idle = cycles - issued", "idle = issued")],
+        ("issued_cycles", [("cycles - issued - closed", "issued")],
          "You share out the cycles in which something is issued: nobody has to explain those."),
-        ("everybody", [('if one not in ("selected", "not_selected")', "")],
-         "Warps that are selected, or ready and not selected, do not wait: leave both out of the sum."),
-        ("selected_too", [('("selected", "not_selected")', '("not_selected",)')],
-         "The warp that is selected issues; it does not wait. Leave it out of the sum."),
-        ("ready_too", [('("selected", "not_selected")', '("selected",)')],
-         "A warp that is not selected is ready, so it does not wait. Leave it out of the sum."),
-        ("a_share", [("idle * warps", "warps")],
+        ("closed_too", [(" - closed", "")],
+         "The cycles in which the way into the core is closed are accounted for already: take them off, too."),
+        ("only_closed", [(" - issued", "")],
+         "The cycles in which an instruction is issued are accounted for already: take them off, too."),
+        ("a_share", [("waiting * samples", "samples")],
          "That is the share, a number between 0 and 1. How many cycles are they?"),
-        ("per_reason", [("idle * warps[reason] / waiting", "idle / len(warps)")],
-         "You give every reason the same number of cycles. More warps wait for one reason than for another."),
-        ("others", [("warps[reason] / waiting", "(waiting - warps[reason]) / waiting")],
+        ("per_reason", [("waiting * samples[reason] / together", "waiting / len(samples)")],
+         "You give every reason the same number of cycles. There are more samples of one reason than of another."),
+        ("others", [("samples[reason] / together", "(together - samples[reason]) / together")],
          "Those are the cycles of all the other reasons."),
+        ("a_sample_a_cycle", [("waiting * samples[reason] / together", "samples[reason]")],
+         "That is a number of samples. Not every cycle is sampled, and sometimes several warps are."),
     )
 )  # fmt: skip
 
@@ -85,21 +85,20 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
 def share_cases() -> tuple[functions.Case, ...]:
     """The example by hand, then kernels of the ladder as Nsight Compute counted them, and one that never waits."""
     small = by_hand()
-    warps = Counter(state for row in small.rows for state in row)
-    states = {"selected": warps["fma"] + warps["other"], "not_selected": warps["not_selected"], **small.waits}
-    found = [("the sixteen cycles of step 2", small.cycles, warps["fma"] + warps["other"], states)]
+    asked: list[tuple[str, float, float, float, Mapping[str, float]]] = [
+        ("the sixteen cycles of step 2", small.cycles, small.cycles - small.idle, 0, small.waits_while_idle)
+    ]
     for name in (BEFORE, "block_tile_1d", AFTER):
         one = budget.counted(name)
-        found.append((name, one.cycles, one.issued, dict(one.stalls)))
-    asked = [(*one, reason) for one in found for reason in ("long_scoreboard", "barrier")]
-    asked.append(("a scheduler that issues in every cycle", 100, 100, {"selected": 1, "not_selected": 3, "barrier": 0},
-                  "barrier"))  # fmt: skip
+        asked.append((name, one.cycles, one.issued, one.dispatch, dict(one.samples)))
     cases = []
-    for name, cycles_, issued, warps_, reason in asked:
-        right = budget.shared_out(cycles_, issued, warps_).get(reason, 0)
-        words = f"{name}, {NAMES[reason]}"
-        cases.append(functions.Case((reason, cycles_, issued, warps_), right, words, f"{right:,.2f} cycles"))
-    return tuple(cases)
+    for name, cycles_, issued, closed, samples in asked:
+        for reason in ("long_scoreboard", "barrier"):
+            right = budget.shared_out(cycles_ - issued - closed, samples)[reason]
+            arguments = (reason, cycles_, issued, closed, samples)
+            cases.append(functions.Case(arguments, right, f"{name}, {NAMES[reason]}", f"{right:,.2f} cycles"))
+    never = ("barrier", 100, 100, 0, {"barrier": 0, "wait": 0})
+    return (*cases, functions.Case(never, 0, "a scheduler that issues in every cycle", "0 cycles"))
 
 
 SHARE = FunctionExercise(
@@ -107,20 +106,20 @@ SHARE = FunctionExercise(
     notebook="07",
     title="Write it: how many cycles does a reason cost?",
     difficulty=1,
-    task="Write the rule of step 2 as a Python function, for any profile: cycles and issued are those of a scheduler, "
-    "warps says how many warps were in which state, by its name. It returns the cycles without an instruction that "
-    "belong to one reason.",
+    task="Write the rule of step 2 as a Python function, for any profile. cycles and issued are those of a scheduler; "
+    "closed counts cycles in which a warp is ready and cannot get into the core; samples says how often each reason "
+    "was seen while nothing was issued. It returns the cycles that belong to one reason.",
     hints=(
-        "Begin with the cycles that are to be shared: those in which nothing is issued.",
-        "warps also counts warps that do not wait, under the names selected and not_selected. The sum over all others "
-        "is what the reason has a share of.",
-        'idle = cycles - issued; waiting = sum(warps[one] for one in warps if one not in ("selected", '
-        '"not_selected")); what is returned is idle * warps[reason] / waiting, or 0 if nobody waits.',
+        "Begin with the cycles that are to be shared: every warp waits in them.",
+        "They are what is left of cycles when those that issue and those that are closed are taken off. The reason has "
+        "the same share of them as of the samples.",
+        "waiting = cycles - issued - closed; together = sum(samples.values()); what is returned is waiting * "
+        "samples[reason] / together, or 0 without samples.",
     ),
     variable="cycles_for",
     starter=EMPTY,
     solved=WRITTEN,
-    because="The cycles in which nothing is issued, times the reason's share of the warps that wait.",
+    because="The cycles in which every warp waits, times the reason's share of the samples.",
     judge=lambda function: judged(
         function, share_cases(), MISTAKES, "Your function gives the parts of the example and of three recorded kernels."
     ),
@@ -130,64 +129,12 @@ SHARE = FunctionExercise(
 
 # --- four kernels that nobody has seen
 
-UNKNOWN = """
-extern "C" __global__ void one(int n, float *to) {
-    __shared__ float tile[32 * 32];
-    const int t = threadIdx.x;
-    for (int i = t; i < 32 * 32; i += blockDim.x) tile[i] = i;
-    __syncthreads();
-    float sum = 0;
-    for (int i = 0; i < n; ++i) sum += tile[t % 32 * 32 + (i + t / 32) % 32];
-    to[blockIdx.x * blockDim.x + t] = sum;
-}
-
-extern "C" __global__ void two(int n, const int *next, float *to) {
-    int at = blockIdx.x * blockDim.x + threadIdx.x;
-    for (int i = 0; i < n; ++i) at = next[at];
-    to[blockIdx.x * blockDim.x + threadIdx.x] = at;
-}
-
-extern "C" __global__ void three(int n, float *to) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int k = 0; k < n; ++k) sum += __sinf(i + k) * __cosf(i + k);
-    to[i] = sum;
-}
-
-extern "C" __global__ void four(int n, float *to) {
-    __shared__ float shared;
-    float sum = 0;
-    for (int i = 0; i < n; ++i) {
-        if (threadIdx.x == 0) {
-            float part = 0;
-            for (int k = 0; k < 32; ++k) part = part * 0.5f + i;
-            shared = part;
-        }
-        __syncthreads();
-        sum += shared;
-        __syncthreads();
-    }
-    to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-}
-"""
-UNKNOWN_LAUNCHES = {"one": 256, "two": 128, "three": 512, "four": 256}  # the kernel and its n
-UNKNOWN_GRID, UNKNOWN_BLOCK = 4 * H200.sms, 256
+UNKNOWN = profiled.source("unknown")
 
 
-@cache
 def unknown_profiles() -> tuple[Budget, ...]:
-    """The predicted profiles of the four, in hundredths of their time."""
-    threads = UNKNOWN_GRID * UNKNOWN_BLOCK
-    found = []
-    for name, n in UNKNOWN_LAUNCHES.items():
-        kernel = run.simulated(UNKNOWN, name)
-        to = np.zeros(threads, np.float32)
-        following = (np.arange(threads, dtype=np.int32) + 4096) % threads
-        with simulator.capture() as caught_:
-            args = (np.int32(n), following, to) if name == "two" else (np.int32(n), to)
-            run.call(kernel, (UNKNOWN_GRID,), (UNKNOWN_BLOCK,), args, 0)
-        found.append(budget.predicted(cycles.predict(caught_[0]), name).scaled(100, "per cent of the time"))
-    return tuple(found)
+    """The recorded profiles of the four, in hundredths of their time."""
+    return tuple(budget.of_launch(name).scaled(100, "per cent of the time") for name in profiled.UNKNOWN)
 
 
 CURES = {
@@ -209,7 +156,7 @@ def _drawn_unknown(_: object) -> theme.Figure:
 
 
 def _judge_cures(answer: object) -> Verdict:
-    names = tuple(UNKNOWN_LAUNCHES)
+    names = tuple(profiled.UNKNOWN)
     if not isinstance(answer, Mapping) or set(answer) != set(names):
         return Verdict(False, f"The answer is a dict with a letter for each of {', '.join(names)}.")
     if any(letter not in (*CURES, None) for letter in answer.values()):
@@ -242,13 +189,16 @@ FOUR_KERNELS = ValueExercise(
         "Two of the colours are each in one bar only: the blue and the purple one. Of the other two bars, one is red.",
     ),
     variable="my_answer",
-    starter=dict.fromkeys(UNKNOWN_LAUNCHES),
+    starter=dict.fromkeys(profiled.UNKNOWN),
     solved={"one": "A", "two": "B", "three": "C", "four": "D"},
-    because="one reads a column of a tile, two follows a chain of loads, three computes sines and cosines, and in four "
+    because="one reads a column of a tile, two follows a chain of loads, three shifts and "
+    "combines bits, for which there are half as many units as for FMAs, and in four "
     "a single thread works between two barriers.",
     judge=_judge_cures,
     wrong=(
-        WrongValue({"one": "B", "two": "A", "three": "C", "four": "D"}, "Most of what one waits for is MIO Throttle"),
+        WrongValue(
+            {"one": "B", "two": "A", "three": "C", "four": "D"}, "Most of what one waits for is Short Scoreboard"
+        ),
         WrongValue(
             {"one": "A", "two": "C", "three": "B", "four": "D"}, "Most of what two waits for is Long Scoreboard"
         ),
@@ -310,33 +260,14 @@ def predict_shrinking() -> Prediction:
 
 # --- a kernel of another kind: the sums of the columns of a matrix
 
-SLOW = """
-extern "C" __global__ void column_sums(int M, int N, const float *A, float *sums) {   // A: (M, N), sums: (N)
-    const int col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (col >= N) return;
-    float sum = 0;
-    for (int row = 0; row < M; ++row) sum += A[row * N + col];
-    sums[col] = sum;
-}
-"""
-EIGHT_SUMS = """
-extern "C" __global__ void column_sums(int M, int N, const float *A, float *sums) {
-    const int col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (col >= N) return;
-    float sum[8] = {};
-    int row = 0;
-    for (; row + 8 <= M; row += 8)
-        for (int i = 0; i < 8; ++i) sum[i] += A[(row + i) * N + col];
-    for (; row < M; ++row) sum[0] += A[row * N + col];
-    sums[col] = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
-}
-"""
-M, N = 2048, 4096  # of the matrix whose columns are added up
+SLOW, EIGHT_SUMS = profiled.source("slow"), profiled.source("eight_sums")
+M, N = profiled.M, profiled.N  # of the matrix whose columns are added up
 SIZES = f"{M} × {N}"
 BLOCK, LARGE = 32, 256  # threads of a block of SLOW, and of a larger one
 WIDE, TALL = 32, 32  # columns and threads for each column, of a block of the mended kernel
 LARGE_BLOCKS = f"blocks of {LARGE} threads"
 EIGHT, SHARED_OUT = "eight sums for each thread", f"{TALL} threads for each column"
+CHANGES = {"as it is": "as it is", LARGE_BLOCKS: "large blocks", EIGHT: "eight sums", SHARED_OUT: "shared out"}
 
 
 @cache
@@ -365,13 +296,8 @@ def microseconds(source: str, block: tuple[int, ...], name: str) -> Budget:
 
 
 def changes() -> tuple[Budget, ...]:
-    """The slow kernel and what three changes make of it."""
-    return (
-        microseconds(SLOW, (BLOCK,), "as it is"),
-        microseconds(SLOW, (LARGE,), LARGE_BLOCKS),
-        microseconds(EIGHT_SUMS, (BLOCK,), EIGHT),
-        microseconds(COLUMN_SUMS.solved, (WIDE, TALL), SHARED_OUT),
-    )
+    """The slow kernel and what three changes make of it, as recorded."""
+    return tuple(budget.named(budget.of_launch(recorded), name) for name, recorded in CHANGES.items())
 
 
 def _drawn_changes() -> theme.Figure:
@@ -385,7 +311,7 @@ def _drawn_changes() -> theme.Figure:
 
 
 def predict_change() -> Prediction:
-    """Which of three changes makes the column sums fastest? The answer is predicted from machine code."""
+    """Which of three changes makes the column sums fastest? The answer was recorded."""
     slow, large, eight, mended = changes()
     return predict(
         "Which of these changes makes the column sums much faster?",

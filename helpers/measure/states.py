@@ -10,7 +10,7 @@ import csv
 import io
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -84,25 +84,10 @@ def states(kernel: str, size: int, gpu: str = devices.DEFAULT.name) -> States:
 
 def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZES) -> Path:
     """Profile the ladder and write states.json. Needs ncu and the permission to read counters: NoProfiler otherwise."""
-    command = [
-        "ncu",
-        "--clock-control",
-        "none",
-        "--csv",
-        "--page",
-        "raw",
-        "--print-units",
-        "base",
-        "--kernel-name",
-        "regex:sgemm_",
-    ]
-    command += ["--metrics", ",".join(METRICS), sys.executable, "-m", __name__, *map(str, sizes)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-    launches = _parsed(done.stdout)
+    launches = profiled(METRICS, "regex:sgemm_", __name__, [str(size) for size in sizes])
     plan = [(kernel, size) for kernel in LADDER for size in sizes]
     if len(launches) != len(plan):
-        words = (done.stdout + done.stderr)[-800:]
-        raise NoProfiler(f"ncu reported {len(launches)} launches, expected {len(plan)}. Its last words: {words}")
+        raise NoProfiler(f"ncu reported {len(launches)} launches, expected {len(plan)}.")
     rows = [
         {
             "kernel": kernel.name,
@@ -117,10 +102,19 @@ def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZ
     return file
 
 
-def _parsed(text: str) -> list[dict[str, float]]:
-    start = text.find('"ID"')
-    rows = list(csv.DictReader(io.StringIO(text[start:])))[1:] if start >= 0 else []  # the first row holds the units
-    return [{name: float(row[name].replace(",", "")) for name in METRICS if row.get(name)} for row in rows]
+def profiled(metrics: Sequence[str], kernels: str, module: str, arguments: Sequence[str]) -> list[dict[str, float]]:
+    """Values of metrics by name, for each launch of a module that ncu runs as a program.
+
+    kernels: which ones are profiled, ncu's --kernel-name.  Raises NoProfiler, with ncu's last words, without any.
+    """
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
+    command += ["--kernel-name", kernels, "--metrics", ",".join(metrics), sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    start = done.stdout.find('"ID"')
+    if start < 0:
+        raise NoProfiler(f"ncu reported no launch. Its last words: {(done.stdout + done.stderr)[-800:]}")
+    rows = list(csv.DictReader(io.StringIO(done.stdout[start:])))[1:]  # the first row holds the units
+    return [{name: float(row[name].replace(",", "")) for name in metrics if row.get(name)} for row in rows]
 
 
 def launch_all(sizes: list[int]) -> None:
