@@ -512,6 +512,8 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     uint8_t *at[WARP];
     int slot = 0, count = i->number[2];
     addresses_of(warp, i, 0, 0, i->offset, i->number, &rows);
+    rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
+    if (!locate(warp, i, SHARED, &rows, 16, 0, at, &slot)) return;
     Lanes results[4];
     for (int matrix = 0; matrix < count; matrix++) {
         for (int part = 0; part < (i->flags & TRANSPOSED ? 2 : 1); part++) {
@@ -532,7 +534,6 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
         }
     }
     for (int matrix = 0; matrix < count; matrix++) write_row(warp, i->d + matrix, results[matrix], mask);
-    rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
     if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS);
 }
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from helpers.simulator.engine import accesses
 from helpers.simulator.engine.accesses import Reader
+from helpers.simulator.engine.memory import active_addresses, check_alignment
 from helpers.simulator.engine.observers import Access
 
 LANE = np.arange(32)
 HALF = np.uint32(0xFFFF)
+ROW_BYTES = 16
 
 
 def load(count: int, transposed: bool, address: Reader):
@@ -23,6 +25,9 @@ def load(count: int, transposed: bool, address: Reader):
     def execute(wave, registers, mask):
         rows = accesses.by_warp(wave, address(registers))
         active = accesses.active_lanes(wave, mask)
+        places = accesses.by_thread(wave, rows)
+        named = accesses.by_thread(wave, active & (8 * count > LANE))
+        check_alignment(wave, active_addresses(places, named), places, named, ROW_BYTES, wave.shared)
         results = []
         for matrix in range(count):
             first, outer, inner = 8 * matrix, LANE // 4, 2 * (LANE % 4)
@@ -34,8 +39,7 @@ def load(count: int, transposed: bool, address: Reader):
             else:
                 results.append(_read(wave, rows[..., first + outer] + 2 * inner, active, np.int32))
         if wave.observers is not None:
-            named = accesses.by_thread(wave, active & (8 * count > LANE))
-            wave.observers.tell(Access(wave, "shared", "ldsm", 16, accesses.by_thread(wave, rows), named))
+            wave.observers.tell(Access(wave, "shared", "ldsm", ROW_BYTES, places, named))
         return tuple(results)
 
     return execute

@@ -105,10 +105,25 @@ def _histogram(count: int, bins: int, wrong: int | None = None) -> Arguments:
     return arguments
 
 
+def _halves(size: int, *before: int, out: int, dtype: type = np.uint32) -> Arguments:
+    """(sizes…, x, y): `size` float16 numbers as bits, and an output."""
+    return lambda gpu: (
+        *(i32(n) for n in before),
+        gpu.asarray(_floats(size).astype(np.float16).view(np.uint16)),
+        gpu.zeros(out, dtype),
+    )
+
+
+def _product(a: int, b: int, c: int) -> Arguments:
+    """(A, B, C): A and B of so many float16 numbers as bits, C of so many floats."""
+    return lambda gpu: (*(gpu.asarray(_floats(n).astype(np.float16).view(np.uint16)) for n in (a, b)), gpu.zeros(c, f32))
+
+
 OUT_OF_BOUNDS, MISALIGNED = "out of bounds", "misaligned"
 UNWRITTEN_GLOBAL, UNWRITTEN_SHARED = "unwritten global memory", "unwritten shared memory"
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 BARRIER, ASYNC_COPY = "barrier", "asynchronous copy"
+TENSOR = "tensor_cores.cu"
 
 PLANTED: tuple[Planted, ...] = (
     # ---- out of bounds
@@ -253,6 +268,36 @@ PLANTED: tuple[Planted, ...] = (
     Planted("store_over_copy", "async_copies.cu", ASYNC_COPY, (1,), (64,), _xy(64)),
     Planted("copy_misaligned", "async_copies.cu", MISALIGNED, (1,), (64,), _xy(132, out=64)),
     Planted("copy_past_end", "async_copies.cu", OUT_OF_BOUNDS, (2,), (64,), _xy(100, 100)),
+    # ---- tensor cores
+    Planted("matrices_before_barrier", TENSOR, SHARED_RACE, (1,), (64,), _halves(512, out=64)),
+    Planted("tile_stored_over_readers", TENSOR, SHARED_RACE, (1,), (64,), _halves(768, 3, out=64)),
+    Planted("row_of_every_lane", TENSOR, OUT_OF_BOUNDS, (1,), (32,), _halves(256, out=32)),
+    Planted("rows_of_36_bytes", TENSOR, MISALIGNED, (1,), (32,), _halves(256, out=32)),
+    Planted("half_a_chunk", TENSOR, MISALIGNED, (1,), (32,), _halves(256, out=32)),
+    Planted("short_k_without_zeros", TENSOR, UNWRITTEN_SHARED, (1,), (32,), _halves(128, out=32)),
+    Planted("padding_as_k", TENSOR, UNWRITTEN_SHARED, (1,), (32,), _halves(256, out=32)),
+    Planted("swizzle_with_all_bits", TENSOR, OUT_OF_BOUNDS, (1,), (32,), _halves(1024, out=32)),
+    Planted("room_for_one_stage", TENSOR, OUT_OF_BOUNDS, (1,), (32,), _halves(512, out=32), shared_mem=512),
+    Planted("matrices_without_wait", TENSOR, ASYNC_COPY, (1,), (32,), _halves(256, out=32)),
+    Planted("last_stage_not_awaited", TENSOR, ASYNC_COPY, (1,), (32,), _halves(768, 3, out=32)),
+    Planted("fragments_ahead_of_wait", TENSOR, ASYNC_COPY, (1,), (32,), _halves(512, out=32)),
+    Planted("others_copies", TENSOR, SHARED_RACE, (1,), (64,), _halves(512, out=64)),
+    Planted("copy_over_matrices", TENSOR, SHARED_RACE, (1,), (64,), _halves(768, 3, out=64)),
+    Planted("copies_past_the_end", TENSOR, ASYNC_COPY, (1,), (32,), _halves(768, 3, out=32)),
+    Planted("stage_without_tile", TENSOR, UNWRITTEN_SHARED, (1,), (32,), _halves(256, 1, out=32)),
+    Planted("copy_from_odd_rows", TENSOR, MISALIGNED, (1,), (32,), _halves(320, out=32)),
+    Planted("pairs_of_odd_rows", TENSOR, MISALIGNED, (1,), (32,), _product(272, 64, 32)),
+    Planted("rows_past_m", TENSOR, OUT_OF_BOUNDS, (1,), (32,), _product(192, 64, 32)),
+    Planted("b_with_rows_of_k", TENSOR, OUT_OF_BOUNDS, (1,), (32,), _product(128, 128, 32)),
+    Planted("pairs_of_sums", TENSOR, MISALIGNED, (1,), (32,), _product(128, 64, 144)),
+    Planted(
+        "sums_onto_empty_c", TENSOR, UNWRITTEN_GLOBAL, (1,), (32,),
+        lambda gpu: (f32(0.5), *_product(128, 64, 1)(gpu)[:2], gpu.empty((16, 8), f32)),
+    ),
+    Planted("halves_of_k", TENSOR, GLOBAL_RACE, (2,), (32,), _product(256, 64, 128)),
+    Planted("sums_through_shared", TENSOR, SHARED_RACE, (1,), (64,), _halves(128, out=256, dtype=np.uint16)),
+    Planted("sums_over_the_tile", TENSOR, SHARED_RACE, (1,), (64,), _halves(256, out=256, dtype=np.uint16)),
+    Planted("stored_rows_of_20_bytes", TENSOR, MISALIGNED, (1,), (32,), _halves(64, out=128, dtype=np.uint16)),
 )  # fmt: skip
 
 CORRECT: tuple[Planted, ...] = (
