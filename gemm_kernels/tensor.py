@@ -48,7 +48,8 @@ STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"
 
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
-FLOATS = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 32, "STAGES": 4, "BLOCKS": 1}
+LARGE_FLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
+SPLIT_FLOATS = {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32, "STAGES": 3, "BLOCKS": 1}
 
 TENSOR: tuple[TensorKernel, ...] = (
     TensorKernel(
@@ -94,7 +95,7 @@ TENSOR: tuple[TensorKernel, ...] = (
     TensorKernel(
         "mma_autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on an NVIDIA H200.",
-        after="mma_rasterized", family=STAGES, params=LARGE | {"STAGES": 3}, file="tensor/rasterized",
+        after="mma_rasterized", family=STAGES, params=LARGE | {"BK": 64, "STAGES": 3}, file="tensor/rasterized",
     ),
 )  # fmt: skip
 
@@ -102,12 +103,12 @@ SINGLE: tuple[TensorKernel, ...] = (
     TensorKernel(
         "tf32", "TF32",
         "float32 matrices, of whose elements the tensor core reads the first 19 bits.",
-        after="mma_rasterized", family=STAGES_OF_FLOATS, params={"ROUND": 0, **FLOATS}, file="tensor/tf32",
+        after="mma_rasterized", family=STAGES_OF_FLOATS, params={"ROUND": 0, **LARGE_FLOATS}, file="tensor/tf32",
     ),
     TensorKernel(
         "tf32x3", "3xTF32",
         "Each element is the sum of two TF32 numbers; three products of four give float32's error.",
-        after="tf32", family=STAGES_OF_FLOATS, params=FLOATS, file="tensor/tf32x3",
+        after="tf32", family=STAGES_OF_FLOATS, params=SPLIT_FLOATS, file="tensor/tf32x3",
     ),
 )  # fmt: skip
 

@@ -6,7 +6,8 @@ The machine code is compiled where the course is, and those CUBINs are measured:
     python -m helpers.measure.tensor record FOLDER OUT   on a machine with a GPU and CuPy: verify, time, write OUT
 
 Each kernel is verified before it is timed: against float64 of the very numbers that it multiplies, once onto NaN with
-beta = 0 and once onto C. Kernels and cuBLAS take turns, with a cold L2.
+beta = 0 and once onto C. Kernels and cuBLAS take turns, with a cold L2: all rungs together, and again the last one and
+cuBLAS alone (`duels`). An H200 slows its clock when it draws 700 W, so who else takes turns is a part of the result.
 """
 
 from __future__ import annotations
@@ -32,19 +33,25 @@ SLOW = ("wmma", "mma")  # not measured at 8192
 _LARGE = ("BM", "BN", "BK", "WM", "WN", "STAGES", "BLOCKS")
 CANDIDATES = {  # of the search: kernel → the parameters in the order of _LARGE
     "mma_rasterized": (
-        (128, 256, 32, 64, 64, 3, 1), (256, 128, 32, 64, 64, 4, 1), (128, 128, 32, 64, 64, 4, 2),
-        (128, 128, 32, 64, 64, 3, 2), (128, 256, 64, 64, 64, 4, 1), (256, 128, 64, 64, 64, 4, 1),
-        (128, 128, 32, 64, 32, 4, 2), (64, 256, 32, 64, 64, 4, 2), (64, 128, 32, 32, 64, 4, 3),
+        (128, 256, 32, 64, 64, 3, 1), (128, 256, 64, 64, 64, 3, 1), (256, 128, 64, 64, 64, 3, 1),
+        (128, 128, 32, 64, 64, 4, 2), (128, 128, 64, 64, 64, 3, 2), (128, 128, 32, 64, 32, 4, 2),
     ),
     "tf32": (
-        (128, 128, 16, 64, 64, 4, 2), (128, 256, 16, 64, 64, 4, 1), (256, 128, 16, 64, 64, 4, 1),
-        (128, 128, 32, 64, 32, 3, 1), (128, 128, 16, 64, 32, 5, 2),
+        (128, 256, 16, 64, 64, 4, 1), (128, 256, 32, 64, 64, 3, 1), (256, 128, 32, 64, 64, 3, 1),
+        (128, 128, 16, 64, 64, 4, 2), (128, 128, 32, 64, 32, 3, 1),
     ),
     "tf32x3": (
-        (128, 128, 32, 64, 32, 3, 1), (64, 128, 16, 32, 64, 4, 2), (64, 128, 16, 32, 32, 4, 2),
-        (128, 128, 8, 64, 32, 4, 1), (128, 64, 16, 64, 32, 4, 2), (64, 64, 16, 32, 32, 4, 4),
+        (128, 128, 16, 64, 32, 4, 1), (128, 128, 32, 64, 32, 3, 1), (64, 128, 32, 32, 64, 3, 2),
+        (128, 64, 16, 64, 32, 4, 2), (128, 128, 16, 32, 32, 4, 1),
     ),
 }  # fmt: skip
+DUELS = (  # kernel, parameter, the cuBLAS that it takes turns with
+    ("mma_autotuned", {"BF16": 1}, "cublas"), ("mma_autotuned", {"BF16": 0}, "cublas"), ("tf32", {}, "cublas TF32"),
+    ("tf32x3", {}, "cublas"),
+)  # fmt: skip
+DUEL_SIZES = (2048, 4096, 8192)
+CEILINGS = ("bf16", "f16", "tf32")  # the order of FORMAT in mma_ceiling.cu
+CEILING_ROUNDS, CEILING_THREADS = 20000, 256
 ERROR_ROWS = (256, 2048)  # M = N of the errors: cuBLAS splits a long k where C is small, which rounds less often
 ERROR_DEPTHS = (64, 256, 1024, 4096, 16384)
 # cublasComputeType_t and cudaDataType_t (library_types.h, cublas_api.h)
@@ -74,6 +81,11 @@ def prepare(folder: Path) -> None:
         built = compiler.compile(kernel.source, kernel.entry, arch=ARCH)
         (folder / _file(kernel)).write_bytes(built.cubin)
         names[kernel.entry] = {"function": built.lowered_name, "registers": built.registers}
+    source = (Path(__file__).parent / "mma_ceiling.cu").read_text(encoding="utf-8")
+    for number, name in enumerate(CEILINGS):
+        built = compiler.compile(source, f"ceiling<{number}>", arch=ARCH)
+        (folder / f"ceiling_{name}.cubin").write_bytes(built.cubin)
+        names[f"ceiling {name}"] = {"function": built.lowered_name, "registers": built.registers}
     (folder / "names.json").write_text(json.dumps(names, indent=1))
 
 
@@ -151,6 +163,43 @@ def _verified(launch: Callable[..., None], A: Any, B: Any, C: Any, exact: Any) -
     return max(_relative_error(fresh, ALPHA * exact), _relative_error(updated, ALPHA * exact + BETA * C))
 
 
+def _ceilings(folder: Path) -> list[dict]:
+    """What mma.sync gives in every format, from registers alone."""
+    import cupy
+
+    from helpers.measure.timing import interleave
+
+    names = json.loads((folder / "names.json").read_text())
+    blocks = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    threads = blocks * CEILING_THREADS
+    to = cupy.empty(threads, cupy.float32)
+    rows = []
+    for name in CEILINGS:
+        random = cupy.random.default_rng(1).random(2 * 32 * threads, dtype=cupy.float32) * 2 - 1
+        bits = (random if name == "tf32" else _bits(random, name)).view(cupy.uint32)
+        module = cupy.RawModule(path=str(folder / f"ceiling_{name}.cubin"))
+        function = module.get_function(names[f"ceiling {name}"]["function"])
+
+        def launch(function=function, bits=bits) -> None:
+            function((blocks,), (CEILING_THREADS,), (np.int32(CEILING_ROUNDS), bits, to))
+
+        ms = float(np.median(interleave([launch], 0.3)))
+        depth = 8 if name == "tf32" else 16
+        operations = threads // 32 * CEILING_ROUNDS * 32 * 2.0 * 16 * 8 * depth
+        rows.append({"operands": name, "ms": ms, "gflops": operations / ms / 1e6})
+        print(f"mma.sync {name}: {rows[-1]['gflops'] / 1e3:.1f} TFLOPS", flush=True)
+    return rows
+
+
+def _duels(folder: Path, rivals: dict[str, dict[str, Callable]], size: int) -> list[dict]:
+    """The last kernel of each format in turns with cuBLAS and nobody else."""
+    rows = []
+    for name, params, rival in DUELS:
+        kernel = get(name, **params)
+        rows += _compared(folder, [kernel], {rival: rivals[kernel.operands][rival]}, size)
+    return rows
+
+
 def _compared(folder: Path, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int) -> list[dict]:
     """The kernels, all of one format, in turns with cuBLAS."""
     import cupy
@@ -217,6 +266,8 @@ def record(folder: Path, out: Path) -> None:
         "f32": {"cublas TF32": _cublas("f32", COMPUTE_FAST_TF32), "cublas": _cublas("f32", COMPUTE_32F)},
     }
     document: dict[str, Any] = {"provenance": provenance(), "rows": [], "errors": _errors(folder)}
+    document["ceilings"] = _ceilings(folder)
+    document["duels"] = [row for size in DUEL_SIZES for row in _duels(folder, rivals, size)]
     for size in (*SIZES, *ODD_SIZES):
         for format_ in ("bf16", "f16", "f32"):
             chosen = [kernel for kernel in kernels() if kernel.operands == format_]

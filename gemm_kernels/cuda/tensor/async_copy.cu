@@ -6,16 +6,13 @@ typedef unsigned short Element;   // a float16 or bfloat16 as bits: only the ten
 // Start the copy of eight elements to shared memory, of which the first `valid` exist; the others become 0. Where rows
 // do not begin at multiples of 16 bytes, they pass through registers instead
 template <bool ALIGNED>
-__device__ __forceinline__ void copy8(Element *shared, const Element *global, int valid, bool wanted) {
+__device__ __forceinline__ void copy8(Element *shared, const Element *global, int valid) {
     if constexpr (ALIGNED) {   // then all eight exist, or none
-        asm volatile("{ .reg .pred wanted;"   // a predicate where a branch would part the loop in two
-                     "  setp.ne.b32 wanted, %3, 0;"
-                     "  @wanted cp.async.cg.shared.global [%0], [%1], 16, %2; }"
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                      :
-                     : "r"(unsigned(__cvta_generic_to_shared(shared))), "l"(global), "r"(valid > 0 ? 16 : 0),
-                       "r"(int(wanted))
+                     : "r"(unsigned(__cvta_generic_to_shared(shared))), "l"(global), "r"(valid > 0 ? 16 : 0)
                      : "memory");
-    } else if (wanted) {
+    } else {
         unsigned pairs[4];
         for (int i = 0; i < 4; ++i) {
             const unsigned low = 2 * i < valid ? global[2 * i] : 0, high = 2 * i + 1 < valid ? global[2 * i + 1] : 0;
@@ -66,12 +63,13 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN);
     constexpr int A_CHUNKS = BK / 8, B_CHUNKS = BN / 8;   // chunks of eight elements in a row of a tile
     constexpr int A_LINE = A_CHUNKS < 8 ? 8 / A_CHUNKS : 1;   // rows of the A tile that fill the 32 banks once
+    constexpr int A_ROWS = THREADS / A_CHUNKS, B_ROWS = THREADS / B_CHUNKS;   // rows that all threads copy in one pass
     constexpr int MI = WM / 16, NI = WN / 8;              // products of a warp down and along its tile
     static_assert(BF16 == 0 || BF16 == 1, "BF16 must be 0 for float16 or 1 for bfloat16");
     static_assert(BM >= 16 && BN >= 64 && WM >= 16 && WN >= 16, "BM, WM and WN must be at least 16, and BN 64");
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16, what ldmatrix loads at a time");
-    static_assert(BK == 16 || BK == 32 || BK == 64, "BK must be 16, 32 or 64: one, two or four steps of 16");
+    static_assert(BK == 32 || BK == 64, "BK must be 32 or 64: two or four steps of 16");
     static_assert(BN % 64 == 0, "BN must be a multiple of 64, the elements in 32 banks, for the swizzle");
     static_assert(STAGES >= 2, "STAGES must be at least 2: one to multiply, one to copy into");
     static_assert(THREADS <= 1024, "THREADS = 32 * (BM / WM) * (BN / WN) must be at most 1024, the most a block can have");
@@ -79,6 +77,7 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
                   "BLOCKS must be at least 1, and BLOCKS * THREADS at most 2048, the most an SM can hold");
     static_assert(BM * A_CHUNKS % THREADS == 0 && BK * B_CHUNKS % THREADS == 0,
                   "THREADS must divide BM * BK / 8 and BK * BN / 8, to load the tiles in whole passes");
+    static_assert(A_ROWS % 8 == 0 && B_ROWS % 8 == 0, "THREADS must be a multiple of BK and of BN, for the swizzle to repeat");
     static_assert(STAGES * 2 * BK * (BM + BN) <= 232448,
                   "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have");
 
@@ -100,20 +99,20 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
     // 3. The parts. An exclusive or spreads the chunks of a column over the banks
     auto a_place = [](int r, int chunk) { return (r * A_CHUNKS + (chunk ^ r / A_LINE % (8 / A_LINE))) * 8; };
     auto b_place = [](int k, int chunk) { return (k * B_CHUNKS + (chunk ^ k % 8)) * 8; };
-    auto copy_tiles = [&](Stage &to, int first_k, bool wanted, auto is_aligned) {
+    const int a_row = threadIdx.x / A_CHUNKS, a_chunk = threadIdx.x % A_CHUNKS;   // what this thread copies first
+    const int b_row = threadIdx.x / B_CHUNKS, b_chunk = threadIdx.x % B_CHUNKS;
+    const int a_to = a_place(a_row, a_chunk), b_to = b_place(b_row, b_chunk);
+    auto a_from = &A[size_t(tile_row + a_row) * K + a_chunk * 8], b_from = &B[size_t(b_row) * N + tile_col + b_chunk * 8];
+    auto copy_tiles = [&](Stage &to, int first_k, auto is_aligned) {
         constexpr bool ALIGNED = decltype(is_aligned)::value;
         #pragma unroll
-        for (int i = 0; i < BM * A_CHUNKS / THREADS; ++i) {
-            const int n = i * THREADS + threadIdx.x, r = n / A_CHUNKS, chunk = n % A_CHUNKS, k = first_k + chunk * 8;
-            copy8<ALIGNED>(&to.As[a_place(r, chunk)], &A[size_t(tile_row + r) * K + k], tile_row + r < M ? K - k : 0,
-                           wanted);
-        }
+        for (int i = 0; i < BM / A_ROWS; ++i)
+            copy8<ALIGNED>(&to.As[a_to + i * A_ROWS * BK], &a_from[first_k + size_t(K) * (i * A_ROWS)],
+                           tile_row + a_row + i * A_ROWS < M ? K - first_k - a_chunk * 8 : 0);
         #pragma unroll
-        for (int i = 0; i < BK * B_CHUNKS / THREADS; ++i) {
-            const int n = i * THREADS + threadIdx.x, k = n / B_CHUNKS, chunk = n % B_CHUNKS, c = tile_col + chunk * 8;
-            copy8<ALIGNED>(&to.Bs[b_place(k, chunk)], &B[size_t(first_k + k) * N + c], first_k + k < K ? N - c : 0,
-                           wanted);
-        }
+        for (int i = 0; i < BK / B_ROWS; ++i)
+            copy8<ALIGNED>(&to.Bs[b_to + i * B_ROWS * BN], &b_from[size_t(N) * (first_k + i * B_ROWS)],
+                           first_k + b_row + i * B_ROWS < K ? N - tile_col - b_chunk * 8 : 0);
     };
     unsigned a_frag[MI][4], b_frag[NI / 2][4];   // (tile of 16 rows or columns, register)
     auto load_fragments = [&](Stage &from, int k) {
@@ -139,7 +138,7 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
         const int tiles = (K + BK - 1) / BK;
         #pragma unroll
         for (int next = 0; next < STAGES - 1; ++next) {
-            copy_tiles(stages[next], next * BK, next < tiles, is_aligned);
+            copy_tiles(stages[next], next * BK, is_aligned);
             asm volatile("cp.async.commit_group;");
         }
         int stage = 0, vacant = STAGES - 1;   // the stage to multiply, and the one to copy into
@@ -147,7 +146,7 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
         for (int tile = 0; tile < tiles; ++tile) {
             asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");   // all but the newest STAGES - 2 groups
             __syncthreads();   // these tiles are whole, and every thread has read the ones before: they may be overwritten
-            copy_tiles(stages[vacant], (tile + STAGES - 1) * BK, tile + STAGES - 1 < tiles, is_aligned);
+            copy_tiles(stages[vacant], (tile + STAGES - 1) * BK, is_aligned);
             asm volatile("cp.async.commit_group;");
             #pragma unroll
             for (int k = 0; k < BK; k += 16) {
@@ -157,28 +156,41 @@ hgemm_async_copy(int M, int N, int K, float alpha, const Element *A,   // A: (M,
             vacant = stage;
             stage = stage + 1 < STAGES ? stage + 1 : 0;
         }
+        asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
     };
     if (aligned) multiply_all(Known<true>{});
     else multiply_all(Known<false>{});
 
-    // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
-    #pragma unroll
-    for (int i = 0; i < MI; ++i)
+    // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read). All that 16 rows
+    // hold is read before any of it is written, so that the reads wait for memory together
+    auto write = [&](auto in_pairs) {
+        constexpr bool PAIRS = decltype(in_pairs)::value;
         #pragma unroll
-        for (int j = 0; j < NI; ++j)
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int r = tile_row + row + i * 16 + half * 8 + lane / 4;
-                const int c = tile_col + col + j * 8 + lane % 4 * 2;
-                float *to = &C[size_t(r) * N + c];
-                const float x = alpha * acc[i][j][half * 2], y = alpha * acc[i][j][half * 2 + 1];
-                if (r < M && c + 1 < N && N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) {
-                    float2 old = {0.0f, 0.0f};
-                    if (beta != 0.0f) old = *reinterpret_cast<float2 *>(to);
-                    *reinterpret_cast<float2 *>(to) = {x + beta * old.x, y + beta * old.y};
-                } else if (r < M) {
-                    if (c < N) to[0] = x + (beta == 0.0f ? 0.0f : beta * to[0]);
-                    if (c + 1 < N) to[1] = y + (beta == 0.0f ? 0.0f : beta * to[1]);
+        for (int i = 0; i < MI; ++i) {
+            auto each = [&](auto use) {
+                #pragma unroll
+                for (int n = 0; n < 2 * NI; ++n) {   // n % 2: rows lane / 4 and + 8
+                    const int r = tile_row + row + i * 16 + n % 2 * 8 + lane / 4, c = tile_col + col + n / 2 * 8 + lane % 4 * 2;
+                    if (r < M && c < N) use(n, &C[size_t(r) * N + c], c + 1 < N);
                 }
-            }
+            };
+            float2 old[2 * NI] = {};
+            if (beta != 0.0f)
+                each([&](int n, const float *from, bool both) {
+                    if constexpr (PAIRS) old[n] = *reinterpret_cast<const float2 *>(from);
+                    else old[n] = {from[0], both ? from[1] : 0.0f};
+                });
+            each([&](int n, float *to, bool both) {
+                const float x = alpha * acc[i][n / 2][n % 2 * 2] + beta * old[n].x;
+                const float y = alpha * acc[i][n / 2][n % 2 * 2 + 1] + beta * old[n].y;
+                if constexpr (PAIRS) *reinterpret_cast<float2 *>(to) = {x, y};
+                else {
+                    to[0] = x;
+                    if (both) to[1] = y;
+                }
+            });
+        }
+    };
+    if (N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) write(Known<true>{});
+    else write(Known<false>{});
 }

@@ -47,6 +47,9 @@ __device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&a)[4], 
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+// A condition as a type: code for which it is known when it is compiled has no branch that asks
+template <bool VALUE> struct Known { static constexpr bool value = VALUE; };
+
 template <int BF16, int BM, int BN, int BK, int WM, int WN>
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN))
 hgemm_swizzled(int M, int N, int K, float alpha, const Element *A,   // A: (M, K), row-major
@@ -124,24 +127,36 @@ hgemm_swizzled(int M, int N, int K, float alpha, const Element *A,   // A: (M, K
         __syncthreads();   // every thread has read the tiles before any thread stores the next ones over them
     }
 
-    // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
-    #pragma unroll
-    for (int i = 0; i < MI; ++i)
+    // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read). All that 16 rows
+    // hold is read before any of it is written, so that the reads wait for memory together
+    auto write = [&](auto in_pairs) {
+        constexpr bool PAIRS = decltype(in_pairs)::value;
         #pragma unroll
-        for (int j = 0; j < NI; ++j)
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int r = tile_row + row + i * 16 + half * 8 + lane / 4;
-                const int c = tile_col + col + j * 8 + lane % 4 * 2;
-                float *to = &C[size_t(r) * N + c];
-                const float x = alpha * acc[i][j][half * 2], y = alpha * acc[i][j][half * 2 + 1];
-                if (r < M && c + 1 < N && N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) {
-                    float2 old = {0.0f, 0.0f};
-                    if (beta != 0.0f) old = *reinterpret_cast<float2 *>(to);
-                    *reinterpret_cast<float2 *>(to) = {x + beta * old.x, y + beta * old.y};
-                } else if (r < M) {
-                    if (c < N) to[0] = x + (beta == 0.0f ? 0.0f : beta * to[0]);
-                    if (c + 1 < N) to[1] = y + (beta == 0.0f ? 0.0f : beta * to[1]);
+        for (int i = 0; i < MI; ++i) {
+            auto each = [&](auto use) {
+                #pragma unroll
+                for (int n = 0; n < 2 * NI; ++n) {   // n % 2: rows lane / 4 and + 8
+                    const int r = tile_row + row + i * 16 + n % 2 * 8 + lane / 4, c = tile_col + col + n / 2 * 8 + lane % 4 * 2;
+                    if (r < M && c < N) use(n, &C[size_t(r) * N + c], c + 1 < N);
                 }
-            }
+            };
+            float2 old[2 * NI] = {};
+            if (beta != 0.0f)
+                each([&](int n, const float *from, bool both) {
+                    if constexpr (PAIRS) old[n] = *reinterpret_cast<const float2 *>(from);
+                    else old[n] = {from[0], both ? from[1] : 0.0f};
+                });
+            each([&](int n, float *to, bool both) {
+                const float x = alpha * acc[i][n / 2][n % 2 * 2] + beta * old[n].x;
+                const float y = alpha * acc[i][n / 2][n % 2 * 2 + 1] + beta * old[n].y;
+                if constexpr (PAIRS) *reinterpret_cast<float2 *>(to) = {x, y};
+                else {
+                    to[0] = x;
+                    if (both) to[1] = y;
+                }
+            });
+        }
+    };
+    if (N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) write(Known<true>{});
+    else write(Known<false>{});
 }
