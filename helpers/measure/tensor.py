@@ -62,9 +62,10 @@ CUDA_TYPES = {"f32": 0, "f16": 2, "bf16": 14}
 def kernels() -> tuple[TensorKernel, ...]:
     """All that is recorded: the ladder, in float16 where it is fastest, and the candidates of the search."""
     found = [*TENSOR, *SINGLE, get("mma_rasterized", BF16=0), get("tf32", ROUND=1)]
+    found += [get(name, **params) for name, params, _ in DUELS]
     for name, candidates in CANDIDATES.items():
         found += [get(name, **dict(zip(_LARGE, values, strict=True))) for values in candidates]
-    return tuple(found)
+    return tuple({kernel.entry: kernel for kernel in found}.values())
 
 
 def _file(kernel: TensorKernel) -> str:
