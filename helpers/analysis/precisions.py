@@ -20,24 +20,67 @@ _CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float
 _LDSM = "smsp__sass_l1tex_data_{}_mem_shared_op_ldsm.sum"
 
 
+@dataclass(frozen=True)
+class Bits:
+    """A number in a format.  bits: sign, exponent and fraction, from the left.  value: what they stand for."""
+
+    format: str
+    exponent: int
+    fraction: int
+    bits: int
+    value: float
+
+    @property
+    def text(self) -> str:
+        """'0 10000000 10010010000', the three parts with a space between them."""
+        text = f"{self.bits:0{1 + self.exponent + self.fraction}b}"
+        return f"{text[0]} {text[1 : 1 + self.exponent]} {text[1 + self.exponent :]}"
+
+    def flipped(self, part: str, number: int) -> Bits | None:
+        """With one bit turned over: the sign, bit `number` of the exponent (0 is worth a factor of 2), or bit `number`
+        of the fraction (1 is worth a half). None if the format has no such bit."""
+        if part == "exponent":
+            place = self.fraction + number if number < self.exponent else None
+        elif part == "fraction":
+            place = self.fraction - number if 1 <= number <= self.fraction else None
+        else:
+            place = self.exponent + self.fraction
+        if place is None:
+            return None
+        bits = self.bits ^ 1 << place
+        return Bits(self.format, self.exponent, self.fraction, bits, _value_of(self.format, bits))
+
+
+_SHAPES = {"FP32": (8, 23), "TF32": (8, 10), "FP16": (5, 10), "BF16": (8, 7), "E4M3": (4, 3)}
+
+
+def _value_of(name: str, bits: int) -> float:
+    """The number that a format's bits stand for."""
+    if name in ("FP32", "TF32", "BF16"):
+        return float(np.uint32(bits << 23 - _SHAPES[name][1]).view(np.float32))
+    if name == "FP16":
+        return float(np.uint16(bits).view(np.float16))
+    return float(float8.to_float32(np.uint8([bits]), "e4m3")[0])
+
+
+def bits_of(number: float) -> list[Bits]:
+    """The nearest number in each format."""
+    single = np.float32(number)
+    with np.errstate(over="ignore"):  # what float16 cannot hold becomes infinite
+        half = single.astype(np.float16)
+    found = {
+        "FP32": int(single.view(np.uint32)),
+        "TF32": int(float32.to_tf32(single).view(np.uint32)) >> 13,
+        "FP16": int(half.view(np.uint16)),
+        "BF16": int(float32.to_bfloat16(single)),
+        "E4M3": int(float8.from_float(single[None], "e4m3")[0]),
+    }
+    return [Bits(name, *_SHAPES[name], bits, _value_of(name, bits)) for name, bits in found.items()]
+
+
 def formats_of(number: float) -> list[tuple[str, str, float]]:
     """(format, its bits as sign, exponent and fraction, the number that they stand for) of the nearest numbers."""
-    single = np.float32(number)
-    half, brain = single.astype(np.float16), float32.to_bfloat16(single)
-    eight = float8.from_float(single[None], "e4m3")
-    tf32 = float32.to_tf32(single).view(np.uint32) >> np.uint32(13)
-    rows = (
-        ("FP32", int(single.view(np.uint32)), 8, 23, float(single)),
-        ("TF32", int(tf32), 8, 10, float(float32.to_tf32(single))),
-        ("FP16", int(half.view(np.uint16)), 5, 10, float(half)),
-        ("BF16", int(brain), 8, 7, float(float32.from_bfloat16(brain))),
-        ("E4M3", int(eight[0]), 4, 3, float(float8.to_float32(eight, "e4m3")[0])),
-    )
-    found = []
-    for name, bits, exponent, fraction, value in rows:
-        text = f"{bits:0{1 + exponent + fraction}b}"
-        found.append((name, f"{text[0]} {text[1 : 1 + exponent]} {text[1 + exponent :]}", value))
-    return found
+    return [(one.format, one.text, one.value) for one in bits_of(number)]
 
 
 # ---- what the hardware's instruction does, by the simulator's rules

@@ -50,19 +50,6 @@ NOT_DECIDED = {
         _RECIPROCAL,
     ),
 }
-_ZERO_FILLED = (
-    "copies of four bytes of which some lanes are filled with zeros in a permuted tile: the GPU counts a few more "
-    "conflicts than the rule gives"
-)
-_COPIES = tuple(
-    f"smsp__sass_l1tex_data_{what}_mem_shared_op_ldgsts_cache_access.sum"
-    for what in ("bank_conflicts_pipe_lsu", "pipe_lsu_wavefronts")
-)
-NOT_DECIDED_OF_TENSORS = {
-    launch.name: (_COPIES, _ZERO_FILLED)
-    for launch in kernel_launches.tensor()
-    if launch.file in ("tensor/tf32", "tensor/tf32x3") and not launch.name.endswith(("128x128x128", "256x256x256"))
-}
 
 
 @functools.cache

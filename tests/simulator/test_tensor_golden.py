@@ -4,7 +4,7 @@ import pytest
 
 from tests.simulator import kernel_launches
 from tests.simulator.goldens import record
-from tests.simulator.sass_goldens import NOT_DECIDED_OF_TENSORS, compare, kernel_of, tensor_goldens
+from tests.simulator.sass_goldens import compare, kernel_of, tensor_goldens
 
 AGAIN = "record again on a GPU, with the commands of tests/simulator/goldens/record.py and `tensor`"
 LAUNCHES = {launch.name: launch for launch in kernel_launches.tensor()}
@@ -15,8 +15,7 @@ def test_counters_and_results_of_tensor_cores_are_the_gpus(launch):
     golden = tensor_goldens().get(launch.name)
     assert golden is not None, f"not recorded; {AGAIN}"
     assert record.sass_digest(kernel_of(launch).compiled) == golden["sass_sha256"], f"other machine code; {AGAIN}"
-    excluded = NOT_DECIDED_OF_TENSORS.get(launch.name, ((), ""))[0]
-    comparison = compare(launch, golden, excluded)
+    comparison = compare(launch, golden)
     assert not comparison.differences
     assert comparison.counters > 95
     assert comparison.result_bytes > 0
@@ -25,11 +24,6 @@ def test_counters_and_results_of_tensor_cores_are_the_gpus(launch):
 def test_every_launch_for_tensor_cores_was_recorded_and_no_other():
     assert [*tensor_goldens()] == [*LAUNCHES], AGAIN
     assert len(LAUNCHES) > 80
-
-
-@pytest.mark.parametrize("name", NOT_DECIDED_OF_TENSORS)
-def test_what_is_not_compared_of_tensor_cores_differs(name):
-    assert set(compare(LAUNCHES[name], tensor_goldens()[name]).wrong) == set(NOT_DECIDED_OF_TENSORS[name][0])
 
 
 def test_the_tensor_pipe_counts_products_of_every_kind():

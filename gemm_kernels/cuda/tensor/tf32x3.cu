@@ -119,7 +119,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             for (int n = 0; n < 2; ++n)   // rows lane % 4 and + 4, column lane / 4
                 b_frag[k / 8 % 2][j][n] = __float_as_uint((&from.Bs[b_lane[j % 4]])[(k + n * 4) * BN + j / 4 * 32]);
     };
-    float acc[MI][NI][4] = {}, sum[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
+    float acc[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
     auto multiply_fragments = [&](int k) {
         unsigned (&a)[MI][4] = a_frag[k / 8 % 2], (&b)[NI][2] = b_frag[k / 8 % 2];
         unsigned a_rest[MI][4], b_rest[NI][2];   // what rounding dropped
@@ -127,6 +127,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
         for (int n = 0; n < 2 * NI; ++n) split(b[n / 2][n % 2], b_rest[n / 2][n % 2]);
         #pragma unroll
         for (int n = 0; n < 4 * MI; ++n) split(a[n / 4][n % 4], a_rest[n / 4][n % 4]);
+        float sum[MI][NI][4] = {};
         #pragma unroll
         for (int part = 0; part < 3; ++part)   // small products before large ones: fewer bits are cut
             #pragma unroll
@@ -134,14 +135,8 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
                 const int i = n / NI, j = n % NI;
                 multiply(sum[i][j], part == 0 ? a_rest[i] : a[i], part == 1 ? b_rest[j] : b[j]);
             }
-    };
-    auto add_sums = [&] {   // by the CUDA cores, which round
         #pragma unroll
-        for (int n = 0; n < 4 * MI * NI; ++n) {
-            float &one = sum[n / (4 * NI)][n / 4 % NI][n % 4];
-            acc[n / (4 * NI)][n / 4 % NI][n % 4] += one;
-            one = 0.0f;
-        }
+        for (int n = 0; n < 4 * MI * NI; ++n) acc[n / (4 * NI)][n / 4 % NI][n % 4] += sum[n / (4 * NI)][n / 4 % NI][n % 4];
     };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
@@ -174,7 +169,6 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             __syncthreads();   // the next tiles are whole, and every thread has read these: they may be overwritten
             load_fragments(stages[stage], 0);
             multiply_fragments(BK - 8);
-            add_sums();
         }
         asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
     };
