@@ -48,8 +48,8 @@ STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"
 
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
-LARGE_FLOATS = {"BM": 256, "BN": 128, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
-SPLIT_FLOATS = {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32, "STAGES": 3, "BLOCKS": 1}
+LARGE_FLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
+SPLIT_FLOATS = {"BM": 128, "BN": 64, "BK": 16, "WM": 64, "WN": 32, "STAGES": 4, "BLOCKS": 2}
 
 TENSOR: tuple[TensorKernel, ...] = (
     TensorKernel(

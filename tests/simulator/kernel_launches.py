@@ -452,6 +452,8 @@ RECORDED_AS = {"stream_k": "tuned"}  # the name that a kernel had when it was re
 # What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.
 TENSOR_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65))
 TENSOR_PARAMS = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}  # beside the kernels' own: smaller tiles, other counts
+# Where the parameters that were recorded are not the kernel's own of today.
+TENSOR_RECORDED = {"tf32x3": {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32, "STAGES": 3, "BLOCKS": 1}}
 TENSOR_FORMS = (
     "m16n8k16 f16 f16 f16", "m16n8k8 f32 bf16 bf16", "m16n8k4 f32 tf32 tf32", "m16n8k32 f32 e4m3 e5m2",
     "m8n8k4 f64 f64 f64", "m16n8k16 f64 f64 f64", "m8n8k16 s32 s8 s8", "m16n8k32 s32 u8 s8", "m16n8k64 s32 s4 u4",
@@ -466,6 +468,7 @@ def tensor() -> tuple[Launch, ...]:
     launches = []
     own = [kernel for kernel in tensor_kernels.TENSOR + tensor_kernels.SINGLE if kernel.name != "mma_autotuned"]
     for kernel in own:  # without the one that is the same source with other parameters
+        kernel = kernel.replace(**TENSOR_RECORDED.get(kernel.name, {}))
         variants = [kernel]
         if "BM" in kernel.params:
             variants.append(kernel.replace(**TENSOR_PARAMS, **({"BF16": 0} if "BF16" in kernel.params else {})))

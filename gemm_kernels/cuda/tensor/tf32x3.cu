@@ -1,6 +1,6 @@
 // 3xTF32: an element is the sum of two TF32 numbers, what rounding keeps and what it drops. Three products of the four
-// give float32's error; the sum of each 8 k is added by the CUDA cores, which round where a tensor core only cuts. An
-// infinity becomes NaN, because it is multiplied by rests that are 0.
+// give float32's error; the sum of each tile's BK k is added by the CUDA cores, which round where a tensor core only cuts:
+// with a BK of 32 more is cut than float32 rounds where K is small. An infinity becomes NaN, because its rest is NaN.
 
 // Start the copy of four floats to shared memory, of which the first `valid` exist; the others become 0. Where rows do
 // not begin at multiples of 16 bytes, they are copied one by one
@@ -119,7 +119,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             for (int n = 0; n < 2; ++n)   // rows lane % 4 and + 4, column lane / 4
                 b_frag[k / 8 % 2][j][n] = __float_as_uint((&from.Bs[b_lane[j % 4]])[(k + n * 4) * BN + j / 4 * 32]);
     };
-    float acc[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
+    float acc[MI][NI][4] = {}, sum[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
     auto multiply_fragments = [&](int k) {
         unsigned (&a)[MI][4] = a_frag[k / 8 % 2], (&b)[NI][2] = b_frag[k / 8 % 2];
         unsigned a_rest[MI][4], b_rest[NI][2];   // what rounding dropped
@@ -127,7 +127,6 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
         for (int n = 0; n < 2 * NI; ++n) split(b[n / 2][n % 2], b_rest[n / 2][n % 2]);
         #pragma unroll
         for (int n = 0; n < 4 * MI; ++n) split(a[n / 4][n % 4], a_rest[n / 4][n % 4]);
-        float sum[MI][NI][4] = {};
         #pragma unroll
         for (int part = 0; part < 3; ++part)   // small products before large ones: fewer bits are cut
             #pragma unroll
@@ -135,8 +134,14 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
                 const int i = n / NI, j = n % NI;
                 multiply(sum[i][j], part == 0 ? a_rest[i] : a[i], part == 1 ? b_rest[j] : b[j]);
             }
+    };
+    auto add_sums = [&] {   // by the CUDA cores, which round
         #pragma unroll
-        for (int n = 0; n < 4 * MI * NI; ++n) acc[n / (4 * NI)][n / 4 % NI][n % 4] += sum[n / (4 * NI)][n / 4 % NI][n % 4];
+        for (int n = 0; n < 4 * MI * NI; ++n) {
+            float &one = sum[n / (4 * NI)][n / 4 % NI][n % 4];
+            acc[n / (4 * NI)][n / 4 % NI][n % 4] += one;
+            one = 0.0f;
+        }
     };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
@@ -169,6 +174,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             __syncthreads();   // the next tiles are whole, and every thread has read these: they may be overwritten
             load_fragments(stages[stage], 0);
             multiply_fragments(BK - 8);
+            add_sums();
         }
         asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
     };
