@@ -10,12 +10,13 @@ import numpy as np
 
 from helpers import simulator
 
-# Tiles whose elements are their own numbers go through ldmatrix, which gives each lane what mma.m16n8k8 wants of it; the
+# Tiles whose elements are their own numbers go through ldmatrix, which gives each lane what mma.m16n8k8 wants of it. The
 # sums of a product whose element (row, column) is 8 row + column say who holds what of C.
 ASK = """
 __device__ __forceinline__ unsigned at(const float *row) { return unsigned(__cvta_generic_to_shared(row)); }
 
-extern "C" __global__ void ask(const float *A, const float *B, int multiply, float *a_held, float *b_held, float *held) {
+extern "C" __global__ void ask(const float *A, const float *B, int multiply, float *a_held, float *b_held,
+                               float *d_held) {
     __shared__ __align__(16) float As[16][8], Bs[8][8];   // (row, k), and B transposed: (column, k)
     const int lane = threadIdx.x;
     for (int i = lane; i < 128; i += 32) As[i / 8][i % 8] = A[i];
@@ -23,7 +24,8 @@ extern "C" __global__ void ask(const float *A, const float *B, int multiply, flo
     __syncthreads();
     unsigned a[4], b[2];
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(at(&As[lane % 16][lane / 16 * 4])) : "memory");
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+                 : "r"(at(&As[lane % 16][lane / 16 * 4])) : "memory");
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                  : "=r"(b[0]), "=r"(b[1]) : "r"(at(&Bs[lane % 8][lane / 8 % 2 * 4])) : "memory");
     float d[4] = {};
@@ -33,7 +35,7 @@ extern "C" __global__ void ask(const float *A, const float *B, int multiply, flo
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
     for (int n = 0; n < 4; ++n) a_held[lane * 4 + n] = __uint_as_float(a[n]);
     for (int n = 0; n < 2; ++n) b_held[lane * 2 + n] = __uint_as_float(b[n]);
-    for (int n = 0; n < 4; ++n) held[lane * 4 + n] = d[n];
+    for (int n = 0; n < 4; ++n) d_held[lane * 4 + n] = d[n];
 }
 """
 

@@ -17,6 +17,10 @@ from helpers.simulator.arithmetic import float8, float32, tensor_core
 # Names of formats: as the recordings' rivals call them, and as a table does.
 _CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float16", "f16", "cublas"),
            ("bfloat16", "bf16", "cublas"))  # fmt: skip
+# The last kernel of each format whose A and B tensor cores take: (title, kernel, operands).
+_LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"))
+# The kernel whose error was recorded adds 32 k in the tensor core before the CUDA cores add.
+_WAYS = {"3xTF32": "3xTF32, 32 k at a time"}
 _LDSM = "smsp__sass_l1tex_data_{}_mem_shared_op_ldsm.sum"
 
 
@@ -144,6 +148,30 @@ def counted(names: Sequence[str], size: int = 128) -> tuple[tuple[str, ...], ...
     return tuple(rows)
 
 
+def errors_by_chain(depth: int, chains: Sequence[int], size: int = 128) -> tuple[tuple[str, ...], ...]:
+    """The error of 3xTF32 at a K, if the tensor core adds so many k before the CUDA cores do: simulated, whose bits are
+    the GPU's. Beside it the recorded one of cuBLAS in FP32."""
+    random = np.random.default_rng(depth)
+    A, B = (random.uniform(-1, 1, shape).astype(np.float32) for shape in ((size, depth), (depth, size)))
+    exact = A.astype(np.float64) @ B.astype(np.float64)
+    fp32 = next(
+        row["error"] for row in recorded().error_rows
+        if (row["way"], row["rows"], row["K"]) == ("FP32, cuBLAS", 2048, depth)
+    )  # fmt: skip
+    rows = []
+    for chain in chains:
+        kernel = tensor.get("tf32x3", BK=chain, STAGES=2)
+        module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
+        C = np.zeros((size, size), np.float32)
+        arguments = (*(np.int32(n) for n in (size, size, depth)), np.float32(1), A, B, np.float32(0), C)
+        function = module.get_function(kernel.entry)
+        function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
+        function(kernel.grid(size, size), kernel.block, arguments, shared_mem=kernel.shared_bytes)
+        error = float(np.sqrt(((C - exact) ** 2).mean() / (exact**2).mean()))
+        rows.append((str(chain), f"{error:.2e}", f"{fp32:.2e}"))
+    return tuple(rows)
+
+
 # ---- recordings
 
 
@@ -157,12 +185,36 @@ class Roof:
 
 
 @dataclass(frozen=True)
+class Duel:
+    """A kernel and cuBLAS that took turns with nobody else.  mine, cublas: GFLOPS."""
+
+    mine: float
+    cublas: float
+
+    @property
+    def share(self) -> float:
+        """Of cuBLAS's speed."""
+        return self.mine / self.cublas
+
+
+@dataclass(frozen=True)
 class Recorded:
-    """The recording of the kernels for tensor cores. rows, errors: as `helpers.measure.tensor` writes them."""
+    """The recording of the kernels for tensor cores. rows, errors, duels: as `helpers.measure.tensor` writes them.
+
+    ceilings: GFLOPS of mma.sync from registers alone, by format.
+    """
 
     rows: tuple[dict, ...]
     error_rows: tuple[dict, ...]
     source: str
+    ceilings: dict[str, float]
+    duel_rows: tuple[dict, ...]
+
+    def duel(self, kernel: str, size: int, operands: str) -> Duel:
+        """The last kernel of a format in turns with cuBLAS alone."""
+        found = [row for row in self.duel_rows if (row["size"], row["operands"]) == (size, operands)]
+        place = next(number for number, row in enumerate(found) if row["kernel"] == kernel)
+        return Duel(found[place]["gflops"], found[place + 1]["gflops"])
 
     def _row(self, size: int, operands: str, kernel: str, params: dict | None = None) -> dict:
         return next(
@@ -195,6 +247,16 @@ class Recorded:
             rows.append(tuple(cells))
         return tuple(rows)
 
+    def duels(self, sizes: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+        """A row for each format and size: what the last kernel and cuBLAS reached in turns with nobody else."""
+        rows = []
+        for title, kernel, operands in _LAST:
+            for size in sizes:
+                one = self.duel(kernel, size, operands)
+                cells = (title, str(size), f"{one.mine / 1e3:.0f}", f"{one.cublas / 1e3:.0f}", f"{one.share:.0%}")
+                rows.append(cells)
+        return tuple(rows)
+
     def single(self, kernels: Sequence[tensor.TensorKernel], size: int) -> tuple[tuple[str, ...], ...]:
         """A row for each kernel that takes float32, and for cuBLAS."""
         rival = self._row(size, "f32", "cublas")
@@ -215,7 +277,7 @@ class Recorded:
         rows: dict[str, list[str]] = {}
         for row in self.error_rows:
             if row["rows"] == size:
-                rows.setdefault(row["way"], []).append(f"{row['error']:.1e}")
+                rows.setdefault(_WAYS.get(row["way"], row["way"]), []).append(f"{row['error']:.1e}")
         return tuple((name, *cells) for name, cells in rows.items())
 
 
@@ -225,4 +287,5 @@ def recorded() -> Recorded:
     document = json.loads((FOLDER / "nvidia-h200" / "tensor.json").read_text(encoding="utf-8"))
     provenance = document["provenance"]
     source = f"recorded on {provenance['gpu']}, {provenance['date'][:10]}"
-    return Recorded(tuple(document["rows"]), tuple(document["errors"]), source)
+    ceilings = {row["operands"]: row["gflops"] for row in document["ceilings"]}
+    return Recorded(tuple(document["rows"]), tuple(document["errors"]), source, ceilings, tuple(document["duels"]))

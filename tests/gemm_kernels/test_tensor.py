@@ -185,7 +185,9 @@ def test_in_turns_with_cublas_alone_mma_sync_is_at_two_thirds_at_4096_and_nearly
     ceilings = {row["operands"]: row["gflops"] for row in recorded["ceilings"]}
     duels = {(row["kernel"], row["operands"], row["size"]): row["gflops"] for row in recorded["duels"]}
     for operands in ("bf16", "f16"):
-        share = {size: duels["mma_autotuned", operands, size] / duels["cublas", operands, size] for size in (4096, 8192)}
+        share = {
+            size: duels["mma_autotuned", operands, size] / duels["cublas", operands, size] for size in (4096, 8192)
+        }
         assert share[4096] > 0.65
         assert 0.58 < share[8192] < 0.6
         assert duels["mma_autotuned", operands, 4096] > 0.6 * ceilings[operands]

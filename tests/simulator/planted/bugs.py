@@ -116,7 +116,10 @@ def _halves(size: int, *before: int, out: int, dtype: type = np.uint32) -> Argum
 
 def _product(a: int, b: int, c: int) -> Arguments:
     """(A, B, C): A and B of so many float16 numbers as bits, C of so many floats."""
-    return lambda gpu: (*(gpu.asarray(_floats(n).astype(np.float16).view(np.uint16)) for n in (a, b)), gpu.zeros(c, f32))
+    return lambda gpu: (
+        *(gpu.asarray(_floats(n).astype(np.float16).view(np.uint16)) for n in (a, b)),
+        gpu.zeros(c, f32),
+    )
 
 
 OUT_OF_BOUNDS, MISALIGNED = "out of bounds", "misaligned"

@@ -1,0 +1,36 @@
+"""Three roofs of one GPU: what each unit can give, and where the last kernels of both ladders are under them."""
+
+from __future__ import annotations
+
+from gemm_kernels import get, tensor
+from helpers import devices
+from helpers.analysis import precisions
+from helpers.draw import theme
+from helpers.draw.roofs import Dot, Roof, roofs_figure
+from helpers.measure import recordings
+
+SIZE = 4096
+COLOURS = {"FP32": theme.SPEED, "TF32": theme.REFERENCE, "BF16": theme.WARP}
+
+
+def intensity(rows: int, columns: int, element_bytes: int) -> float:
+    """FLOP per byte that a block loads for a tile of C: 2 rows · columns for each rows + columns elements."""
+    return 2 * rows * columns / ((rows + columns) * element_bytes)
+
+
+def picture() -> theme.Figure:
+    """FP32 on CUDA cores, TF32 and BF16 on tensor cores."""
+    recorded, single = precisions.recorded(), get("autotuned")
+    roofs = [
+        Roof("FP32", devices.DEFAULT.peak_fp32_gflops / 1e3, "CUDA cores, by the clock", COLOURS["FP32"]),
+        Roof("TF32", recorded.ceilings["tf32"] / 1e3, "mma.sync, measured", COLOURS["TF32"]),
+        Roof("BF16", recorded.ceilings["bf16"] / 1e3, "mma.sync, measured", COLOURS["BF16"]),
+    ]
+    speed = recordings.gflops(single, SIZE, SIZE, SIZE).gflops / 1e3
+    dots = [Dot("FP32", intensity(single.params["BM"], single.params["BN"], 4), speed, COLOURS["FP32"])]
+    for name, width, title in (("tf32", 4, "TF32"), ("mma_autotuned", 2, "BF16")):
+        params = tensor.get(name).params
+        found = recorded.duel(name, SIZE, "f32" if name == "tf32" else "bf16")
+        dots.append(Dot(title, intensity(params["BM"], params["BN"], width), found.mine / 1e3, COLOURS[title]))
+    title = f"Three roofs of the {devices.DEFAULT.short}, and the last kernel under each"
+    return roofs_figure(devices.DEFAULT.memory_gb_per_s / 1e3, roofs, dots, title)
