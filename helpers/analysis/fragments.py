@@ -10,8 +10,8 @@ import numpy as np
 
 from helpers import simulator
 
-# Tiles whose elements are their own numbers go through ldmatrix, which gives each lane what mma.m16n8k8 wants of it. The
-# sums of a product whose element (row, column) is 8 row + column say who holds what of C.
+# Tiles whose elements are their own numbers go through ldmatrix, which gives each lane what mma.m16n8k8 wants of it.
+# The sums of a product whose element (row, column) is 8 row + column say who holds what of C.
 ASK = """
 __device__ __forceinline__ unsigned at(const float *row) { return unsigned(__cvta_generic_to_shared(row)); }
 
