@@ -494,3 +494,15 @@ def test_a_template_must_be_named_before():
         "fill<2> is not among name_expressions=['fill<1>']: name it there, so that the compiler instantiates the "
         "template."
     )
+
+
+def test_a_barrier_of_the_grid_is_answered_by_what_it_needs():
+    source = """#include <cooperative_groups.h>
+extern "C" __global__ void meet(int *y) {
+    y[threadIdx.x] = 1;
+    cooperative_groups::this_grid().sync();
+}"""
+    function = simulator.RawModule(code=source).get_function("meet")
+    with pytest.raises(simulator.DeviceAssertion, match="the simulator makes no cooperative launch") as caught:
+        function((2,), (32,), (np.zeros(32, np.int32),))
+    assert 4 in caught.value.lines

@@ -124,6 +124,11 @@ def trap(wave, registers, mask) -> None:
     """`__trap()`: the kernel asked to be stopped."""
     block, thread = _first(wave, mask)
     advice = "__trap() marks what must not happen: look at the condition that leads to it."
+    if any("this_grid" in line for line in wave.program.source_lines):
+        advice = (
+            "grid.sync() does so in a launch that is not cooperative, and the simulator makes no cooperative launch. "
+            "Let the blocks meet at a counter in global memory, or split the kernel in two."
+        )
     wave.fail(DeviceAssertion, "stopped the kernel with __trap()", advice, block, thread)
 
 
