@@ -112,7 +112,7 @@ def spilled_bytes(at_most: int = 0) -> Goal:
 
 def shared_bytes(at_most: int) -> Goal:
     """Shared memory of a block."""
-    return Goal("bytes of shared memory a block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
+    return Goal("bytes of shared memory per block", lambda j: j.kernel.shared_size_bytes + j.shared_bytes, at_most)
 
 
 def barriers(at_most: int) -> Goal:
