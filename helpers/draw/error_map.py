@@ -19,6 +19,7 @@ RIGHT = "#CDE9DF"  # of theme.C
 MAP_X, MAP_Y, MAP_WIDTH, MAP_HEIGHT, CELL = 92.0, 92.0, 780.0, 240.0, 16.0
 LEGEND_Y = 48.0
 CAPTION_LINES = 2
+SEEN, FRAME = 7.0, 12.0  # an element that can be seen inside its frame; the frame of a smaller one
 LINES_FROM = 5.0  # pixels of a cell from which on it is outlined
 
 
@@ -101,7 +102,13 @@ def _elements(axes: Axes, data: ErrorMap, cell: float) -> None:
             if axis:
                 ends = [(MAP_X + at, MAP_Y), (MAP_X + at, MAP_Y + rows * cell)]
             page.lines(axes, [ends], theme.INK, 0.9, label="tile border")
-    page.outline(axes, _cells(np.array([data.first]), cell), theme.INK, 2.4, label="first")
+    row, column = data.first
+    side = cell if cell >= SEEN else FRAME  # a small element is drawn large enough to be seen inside its frame
+    left, top = MAP_X + (column + 0.5) * cell - side / 2, MAP_Y + (row + 0.5) * cell - side / 2
+    frame = page.boxes(left, top, side, side)
+    if side > cell and not data.unwritten[row, column]:
+        page.fill(axes, frame, theme.TROUBLE)
+    page.outline(axes, frame, theme.INK, 2.4, label="first")
 
 
 def _cells(indices: np.ndarray, cell: float) -> np.ndarray:

@@ -66,3 +66,13 @@ def test_long_and_large_results_fit_on_the_page(shape):
     left, right, bottom, top = image.get_extent()
     assert 0 < left < right < 900 and right - left <= 801 and bottom - top <= 241
     assert len(figure.png()) > 1000
+
+
+def test_the_first_wrong_element_is_seen_inside_its_frame_however_small_it_is():
+    for size, side in ((16, 240 / 16), (64, 12.0), (200, 12.0)):
+        wrong = np.zeros((size, size), bool)
+        wrong[0, 0] = True
+        figure = error_map_figure(ErrorMap("C", wrong, np.zeros_like(wrong), (0, 0), (16, 16)), "C")
+        frame = next(one for one in figure.axes[0].get_children() if one.get_label() == "first")
+        corners = frame.get_paths()[0].vertices
+        assert np.ptp(corners[:, 0]) == pytest.approx(side)
