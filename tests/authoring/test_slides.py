@@ -147,7 +147,7 @@ def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell()
 @pytest.mark.parametrize("workshop", plan.course().routes, ids=lambda one: one.name)
 def test_the_slides_of_a_workshop_tell_the_clock_and_ask_before_they_answer(workshop):
     minute, seen = 0, []
-    for part in route.parts(workshop, plan.course(), plan.FOLDER):
+    for part in route.parts(workshop, plan.course(), plan.FOLDER, frames=False):
         told = [part.notes, *(slide.notes for slide in part.slides)]
         clocks = [
             tuple(map(int, one)) for one in re.findall(r"<b>Minute (\d+)</b>, until minute (\d+)", " ".join(told))

@@ -14,7 +14,9 @@ FOLDER = form.ROOT / "build" / "slides"
 
 
 def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
-    """Write a hand-out for each notebook, one for each workshop, and index.html for all. Returns file name → title.
+    """Write a hand-out for each notebook, one for each workshop that needs no others, and index.html.
+
+    Returns file name → title.
 
     Raises ValueError if a file is no notebook or has what a slide cannot show; page.RevealMissing.
     """
@@ -30,7 +32,7 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
             raise ValueError(f"{path.name}: {error}") from error
         (folder / f"{path.stem}.html").write_text(html, encoding="utf-8")
     course = plan.course()
-    for workshop in course.routes:
+    for workshop in whole(course, notebooks):
         parts = tuple(route.parts(workshop, course, plan.FOLDER))
         (folder / workshop.file).write_text(page.route_page(workshop, parts), encoding="utf-8")
     glossary = (plan.FOLDER / "glossary.md").read_text(encoding="utf-8")
@@ -39,10 +41,24 @@ def write(notebooks: list[Path], folder: Path) -> dict[str, str]:
     for path in sorted(plan.FOLDER.glob("*.ipynb")):
         if (folder / f"{path.stem}.html").is_file():
             titles[f"{path.stem}.html"] = deck.title(form.read(path.read_text(encoding="utf-8")), path)
-    titles |= {workshop.file: f"A workshop of {workshop.name}" for workshop in course.routes}
+    titles |= {
+        workshop.file: f"A workshop of {workshop.name}"
+        for workshop in course.routes
+        if (folder / workshop.file).is_file()
+    }
     titles["glossary.html"] = "Glossary"
     (folder / "index.html").write_text(page.index_page(titles), encoding="utf-8")
     return titles
+
+
+def whole(course: plan.Course, notebooks: list[Path]) -> list[plan.Route]:
+    """The workshops all of whose notebooks are among these."""
+    there = {path.name[:2] for path in notebooks}
+    return [
+        route
+        for route in course.routes
+        if all(stop.notebook in there for stop in route.stops if isinstance(stop, plan.Stop))
+    ]
 
 
 def main(arguments: list[str]) -> int:
@@ -59,14 +75,14 @@ def main(arguments: list[str]) -> int:
     except (OSError, ValueError, page.RevealMissing) as error:
         print(error, file=sys.stderr)
         return 1
-    routes = len(plan.course().routes)
-    print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebooks and {routes} workshops")
+    routes = whole(plan.course(), paths)
+    print(f"{options.folder / 'index.html'}: slides of {len(paths)} notebooks and {len(routes)} workshops")
     if not options.check:
         return 0
     # Needs a browser, which a teacher who only writes the files may not have.
     from helpers.authoring.slides import check
 
-    decks = [f"{path.stem}.html" for path in paths] + [workshop.file for workshop in plan.course().routes]
+    decks = [f"{path.stem}.html" for path in paths] + [workshop.file for workshop in routes]
     return check.report([options.folder / name for name in decks], options.screenshots)
 
 

@@ -25,8 +25,11 @@ class Part:
     slides: tuple[deck.Slide, ...] = ()
 
 
-def parts(route: Route, course: Course, folder: Path) -> Iterator[Part]:
-    """The stops of a route. ValueError for a step without a slide, or without minutes in its notes for the speaker."""
+def parts(route: Route, course: Course, folder: Path, *, frames: bool = True) -> Iterator[Part]:
+    """The stops of a route. frames: draw pictures and films, as `deck.slides` does.
+
+    ValueError for a step without a slide, or without minutes in its notes for the speaker.
+    """
     minute = 0
     for stop in route.stops:
         end = minute + steps.stop_minutes(stop, course, folder)
@@ -34,7 +37,7 @@ def parts(route: Route, course: Course, folder: Path) -> Iterator[Part]:
             yield Part(f"{stop.minutes} minutes", stop.what.rstrip("."), clock(minute, end))
         else:
             book = course.notebook(stop.notebook)
-            shown = tuple(_slides(folder / book.file, stop.steps, minute))
+            shown = tuple(_slides(folder / book.file, stop.steps, minute, frames))
             yield Part(f"Notebook {book.number}", book.title, clock(minute, end) + deck.markdown(stop.why), shown)
         minute = end
 
@@ -44,7 +47,7 @@ def clock(begin: int, end: int) -> str:
     return f"<p><b>Minute {begin}</b>, until minute {end}</p>"
 
 
-def _slides(path: Path, wanted: tuple[int, ...], minute: int) -> Iterator[deck.Slide]:
+def _slides(path: Path, wanted: tuple[int, ...], minute: int, frames: bool) -> Iterator[deck.Slide]:
     """The slides of some steps of a notebook, of which the first begins in this minute."""
     notes = speaker.notes(path)
     said = planned.planned(planned.path_of(path).read_text(encoding="utf-8"))
@@ -54,7 +57,7 @@ def _slides(path: Path, wanted: tuple[int, ...], minute: int) -> Iterator[deck.S
         of_step = [one for one in said if one.step == step]
         if not of_step:
             raise ValueError(f"{path.name}: a route shows step {step}, which has no slide")
-        found = deck.slides(notebook, of_step, {step: notes[step].text})
+        found = deck.slides(notebook, of_step, {step: notes[step].text}, frames=frames)
         yield replace(found[0], notes=clock(minute, end) + found[0].notes)
         yield from found[1:]
         minute = end
