@@ -7,15 +7,19 @@ seconds that the `amounts` of work of a launch cost, which were fitted to the ca
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gemm_kernels import choices
 from gemm_kernels.choices import DEFAULT_GPU, Choices, NoChoice, Shape
-from gemm_kernels.kernel import Kernel, check_sizes
+from gemm_kernels.kernel import MAX_GRID_Y, Kernel, check_sizes
 from gemm_kernels.ladder import get
 
-ESTIMATED = "stream_k"  # the kernel whose candidates have costs; the others are for one row or one column of C
+# Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
+ESTIMATED = ("stream_k", "persistent", "sliced_k")
+SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
+FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
+LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
 
 
 def autotuned(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
@@ -29,25 +33,38 @@ def autotuned(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
 
 
 def stream_k(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
-    """The kernel `stream_k` with the parameters for this shape, also where `fastest` prefers another kernel."""
-    found = fastest(M, N, K, gpu)
-    return found if found.name == ESTIMATED else _estimated(_compared(gpu), (M, N, K))
+    """The kernel `stream_k` with the parameters of the nearest shape that they were compared at on this GPU.
+
+    Rows of B that start at 16 bytes and others are different shapes: `stream_k` has a parameter for that, LOOPS.
+    """
+    check_sizes(M=M, N=N, K=K)
+    found = choices.of(gpu).stream_k
+    if not found:
+        raise NoChoice(f"the parameters of stream_k were not compared on {gpu!r}. Set them yourself.")
+    return get("stream_k", **found[choices.nearest((M, N, K), _like((M, N, K), found))])
 
 
-def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
+def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU, shared_bytes: int | None = None) -> Kernel:
     """The fastest kernel for C (M, N) = A (M, K) times B (K, N), as measured at this shape or else as estimated.
 
-    ValueError, with a sentence, if nothing was measured on this GPU, or if M, N or K is less than 1.
+    shared_bytes: the most shared memory that a block may have, if it is less than on this GPU: candidates that need
+    more are not among the choice. ValueError, with a sentence, if nothing was measured on this GPU, if no candidate
+    needs so little, or if M, N or K is less than 1.
     """
     check_sizes(M=M, N=N, K=K)
     found, shape = _compared(gpu), (M, N, K)
-    if shape not in found.fastest:
-        if M > 1 and N > 1:
-            return _estimated(found, shape)
+    if shape not in found.fastest and (M == 1 or N == 1):
         # Bound by memory, where little depends on the parameters: those of a shape with one row, or column, as well.
         one = 0 if M == 1 else 1
-        shape = choices.nearest(shape, [measured for measured in found.fastest if measured[one] == 1])
-    return _kernels(found)[found.fastest[shape]]
+        kernels = _kernels(found)
+        best = {other: kernels[which].name for other, which in found.fastest.items() if other[one] == 1}
+        vectors = [other for other, name in best.items() if name not in ESTIMATED]
+        shape = choices.nearest(shape, _like(shape, vectors))
+    if shape in found.fastest:
+        kernel = _kernels(found)[found.fastest[shape]]
+        if shared_bytes is None or kernel.shared_bytes <= shared_bytes:
+            return kernel
+    return _estimated(found, (M, N, K), shared_bytes)
 
 
 def at_shape(kernel: Kernel, M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
@@ -72,6 +89,8 @@ def variants(kernel: Kernel, gpu: str = DEFAULT_GPU) -> list[Kernel]:
         return [kernel]
     if kernel.name == "autotuned" and found.searched:
         every = [get(kernel.name, **params) for params in found.searched.values()]
+    elif kernel.name == "stream_k":
+        every = [kernel, *(get(kernel.name, **params) for params in found.stream_k.values())]
     else:
         every = [kernel, *(one for one in _kernels(found) if one.name == kernel.name)]
     return list({one.entry: one for one in every}.values())
@@ -84,19 +103,21 @@ def estimate(kernel: Kernel, costs: Mapping[str, float], shape: Shape, sms: int)
 
 
 def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
-    """The work that a launch of the `stream_k` kernel makes for its busiest SM, in the units that costs are per.
+    """The work that a launch of a tiled kernel makes for its busiest SM, in the units that costs are per.
 
     launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs.  block_rounds: the same times the
-    blocks that share the SM.  tiles, block_tiles: tiles one after another, likewise.  shared: 1 if blocks add up the
-    parts of a tile.  parts: how many there are of one.  bytes: of A, B and C, read and written once.
+    blocks that share the SM.  tiles, block_tiles: tiles one after another, likewise.  odd_rounds, odd_tiles: of the
+    latter two, where rows of B do not all start at 16 bytes.  shared: 1 if blocks add up the parts of a tile.  parts:
+    how many of them a block reads one after another.  bytes: of A, B and C, read and written once.
     """
     M, N, K = shape
     p = kernel.params
+    workers = p.get("WORKERS", 0)
     tiles = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"])
     of_a_tile = math.ceil(K / p["BK"])
-    blocks = kernel.grid(M, N)[0]
     parts = 0.0
-    if p["WORKERS"]:
+    if workers:
+        blocks = kernel.grid(M, N)[0]
         shared_tiles = tiles % blocks
         if 0 < 2 * shared_tiles < blocks < tiles:
             shared_tiles += blocks
@@ -108,17 +129,22 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         block_rounds, block_tiles = on_an_sm * rounds, on_an_sm * own_tiles
         if shared_tiles and share % of_a_tile:
             parts = sharers / shared_tiles
+            if kernel.name == "persistent":
+                parts = _read_in_turn(parts)
     else:
         full, rest = divmod(tiles, sms * p["BLOCKS"])
         own_tiles = full + (rest > 0)
         block_tiles = full * p["BLOCKS"] + math.ceil(rest / sms)
         rounds, block_rounds = own_tiles * of_a_tile, block_tiles * of_a_tile
+    odd = N % 4 != 0
     return {
         "launch": 1.0,
         "rounds": rounds,
         "block_rounds": block_rounds,
         "tiles": own_tiles,
         "block_tiles": block_tiles,
+        "odd_rounds": odd * block_rounds,
+        "odd_tiles": odd * block_tiles,
         "shared": float(parts > 0),
         "parts": parts,
         "bytes": 4.0 * (M * K + K * N + 2 * M * N),
@@ -126,8 +152,40 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
 
 
 def suits(kernel: Kernel, shape: Shape) -> bool:
-    """Whether the kernel's LOOPS are those for the rows of B in this shape, if it has a choice of them."""
-    return kernel.params.get("LOOPS", 0) in (0, 2 if shape[1] % 4 == 0 else 1)
+    """Whether a candidate is worth a try at a shape.
+
+    What is made for few rows or columns is not tried where there are many, nor tiles of more than twice as many as
+    there are, nor small tiles for a large product. LOOPS, if a kernel has a choice of them, are those for B's rows.
+    """
+    M, N, K = shape
+    rows, columns = kernel.tile
+    if kernel.name == "vector_matrix":
+        return M <= FEW
+    if kernel.name == "matrix_vector":
+        return N <= FEW
+    if kernel.params.get("LOOPS", 0) not in (0, 2 if N % 4 == 0 else 1):
+        return False
+    if rows > 2 * max(M, SKINNY) or columns > 2 * max(N, SKINNY):
+        return False
+    if kernel.name == "sliced_k" and rows * MAX_GRID_Y < M:
+        return False
+    if rows < SKINNY or columns < SKINNY:  # tiles for few rows or columns
+        return min(M, N) <= 64 or M * N * K <= 1024**2
+    return rows * columns >= LARGE_TILE or M * N * K <= LARGE_PRODUCT
+
+
+def _read_in_turn(parts: float) -> float:
+    """How many parts of a tile a block of `persistent` reads one after another: all, or a group and then the groups."""
+    if parts <= 8:
+        return parts
+    group = 2 ** (((math.ceil(parts) - 1).bit_length() + 1) // 2)
+    return group + parts / group
+
+
+def _like(shape: Shape, others: Iterable[Shape]) -> list[Shape]:
+    """Those of the others whose rows of B all start at 16 bytes if this one's do, or do not; all, if there are none."""
+    others = list(others)
+    return [other for other in others if (other[1] % 4 == 0) == (shape[1] % 4 == 0)] or others
 
 
 @lru_cache(maxsize=8)
@@ -144,8 +202,14 @@ def _compared(gpu: str) -> Choices:
     return found
 
 
-def _estimated(found: Choices, shape: Shape) -> Kernel:
-    """The candidate with the smallest estimate."""
-    pairs = zip(_kernels(found), found.candidates, strict=True)
-    fitting = [(kernel, one.costs) for kernel, one in pairs if one.costs and suits(kernel, shape)]
+def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) -> Kernel:
+    """The candidate with the smallest estimate, of those that need no more shared memory for a block."""
+    pairs = [(kernel, one.costs) for kernel, one in zip(_kernels(found), found.candidates, strict=True) if one.costs]
+    suiting = [pair for pair in pairs if suits(pair[0], shape)]
+    fitting = [pair for pair in suiting if shared_bytes is None or pair[0].shared_bytes <= shared_bytes]
+    if not fitting:
+        raise ValueError(
+            f"no kernel that was compared on {found.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
+            f"each block. The least is {min(kernel.shared_bytes for kernel, _ in pairs)} bytes."
+        )
     return min(fitting, key=lambda pair: estimate(*pair, shape, found.sms))[0]

@@ -2,7 +2,8 @@
 
 `python -m helpers.measure tune` searches the parameters of the kernel `autotuned` and writes `searched`; `python -m
 helpers.measure choose` measures candidates at many shapes and writes `candidates`, with what a launch of each costs,
-and `fastest`, the number of the best candidate at each shape. `by_shape` makes kernels of it.
+and `fastest`, the number of the best candidate at each shape. `stream_k` has the parameters of that kernel at the
+shapes that its own were compared at. `by_shape` makes kernels of it.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Choices:
 
     sms: how many streaming multiprocessors it has.
     searched: the fastest parameters of `autotuned` at each shape that was searched for.
+    stream_k: the fastest parameters of `stream_k` at each shape that they were compared at.
     candidates: the kernels that were compared.
     fastest: the number of the fastest candidate at each shape that was measured.
     """
@@ -49,6 +51,7 @@ class Choices:
     gpu: str
     sms: int
     searched: Mapping[Shape, Params]
+    stream_k: Mapping[Shape, Params]
     candidates: tuple[Candidate, ...]
     fastest: Mapping[Shape, int]
 
@@ -110,6 +113,7 @@ def _cached(file: Path, modified: int) -> Choices:
         gpu=content["gpu"],
         sms=content["sms"],
         searched={(row["M"], row["N"], row["K"]): row["params"] for row in content.get("searched", ())},
+        stream_k={(row["M"], row["N"], row["K"]): row["params"] for row in content.get("stream_k", ())},
         candidates=tuple(
             Candidate(one["kernel"], one["params"], one.get("seconds")) for one in content.get("candidates", ())
         ),

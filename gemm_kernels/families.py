@@ -108,7 +108,7 @@ PERSISTENT = Family(
     buffers=_stages,
     shared_bytes=_stages_or_strip_bytes,
     blocks=_equal_parts,
-    workspace_bytes=lambda p: 2 * p["WORKERS"] * FLOAT_BYTES * (p["BM"] * p["BN"] + 1),  # two parts each, with counters
+    workspace_bytes=lambda p: 2 * p["WORKERS"] * FLOAT_BYTES * (p["BM"] * p["BN"] + 2),  # two parts each, with counters
 )
 VECTOR_MATRIX = Family(tile=lambda p: (1, p["BN"]), blocks=_parties, **_WITHOUT_TILES)
 MATRIX_VECTOR = Family(tile=lambda p: (p["BM"], 1), blocks=_parties, **_WITHOUT_TILES)

@@ -64,6 +64,21 @@ __device__ __forceinline__ unsigned thread_again() {
     return thread;
 }
 
+// Where a lane stands among the 32 of its warp, LANES_X of them along a row. Zigzag: neighbours share addresses, and their
+// loads are merged, for half of the wavefronts. Otherwise no two of i, i ^ 1 and i ^ 2 do, if a row has room for four
+template <int LANES_X, bool ZIGZAG>
+__device__ __forceinline__ unsigned lane_down(unsigned lane) {
+    constexpr int LANES_Y = 32 / LANES_X;
+    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? lane : lane / 2 % LANES_Y;
+    return lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y;
+}
+template <int LANES_X, bool ZIGZAG>
+__device__ __forceinline__ unsigned lane_along(unsigned lane) {
+    constexpr int LANES_Y = 32 / LANES_X;
+    if (ZIGZAG || LANES_X < 4) return LANES_X == 1 ? 0 : lane / 2 / LANES_Y * 2 + lane % 2;
+    return lane % 4 + lane / 4 / LANES_Y * 4;
+}
+
 // A part of a product that one block computes: the tile, and which of its rounds of BK
 struct Work {
     unsigned tile, first, count;
@@ -113,8 +128,16 @@ struct Scheduler {
 // The largest power of two that divides n and is not above `most`, or 1
 constexpr int rows_of(int n, int most) { return most < 2 || n % 2 != 0 ? 1 : 2 * rows_of(n / 2, most / 2); }
 
+// n, but at least 1 and at most `most`
+constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most; }
+
 // The largest power of two that divides n and is not above `most`, which is one itself
 constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
+
+// How many of so many parts are added at a time: all, if they are few, or about as many as there are groups then
+__device__ __forceinline__ unsigned parts_of_a_group(unsigned parts) {
+    return parts <= 8 ? parts : 1u << (33 - __clz(parts - 1)) / 2;
+}
 
 // How many k of a tile there are to copy: all of them, which the compiler then knows, or some
 template <int BK>
@@ -129,7 +152,8 @@ struct Some {
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 if every row
 // starts at a multiple of 16 bytes, else 1
-template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int WORKERS, int WIDTH>
+template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
+          int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
                                      float *C, float *workspace) {
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
@@ -139,6 +163,9 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int PAD = 4;                        // floats
     constexpr int LANES_Y = WM / TM;              // lanes of a warp down its tile
     constexpr int LANES_X = WN / TN;              // lanes of a warp along its tile
+    // Loads that return one at a time are worth twice the wavefronts where a thread has many sums for each load; with few,
+    // the wavefronts of shared memory would be the limit
+    constexpr bool ZIGZAG = TM * TN < 64;
     constexpr int ROW_STRIDE = 4 * LANES_Y;       // rows from one group of four to the thread's next
     constexpr int COL_STRIDE = 4 * LANES_X;       // columns from one group of four to the thread's next
     constexpr int TEAMS = power_in(BK / 8, power_in(THREADS / 32, 32));   // of warps, along the k of the A tile
@@ -149,9 +176,15 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int LANE_ROW = SLICES * WARPS * LANES_Y * (WN + STRIP_PAD);   // floats, if each thread stages a row
     constexpr int STRIP = rows_of(TM, STAGES * BK * (BM + PAD + BN) / LANE_ROW);   // rows that it does stage at a time
     constexpr int STRIP_ROWS = STRIP * LANES_Y;   // rows of a warp that are
-    constexpr int PIECES = (STRIP * TN + WIDTH * SLICES - 1) / (WIDTH * SLICES);   // of WIDTH floats, for each thread
-    constexpr int MOST = TM * TN > 128 ? 4 : WIDTH == 4 ? 8 : 16;   // of which it loads so many at a time; more do not fit
-    constexpr int BATCH = PIECES < MOST ? PIECES : MOST;            // into the registers beside the sums
+    constexpr int STRIP_LANES = power_in(WN / WIDTH, 32);   // lanes along a row of a strip on its way out
+    constexpr int PIECES = WN / WIDTH / STRIP_LANES;        // of WIDTH floats, of such a row for each lane
+    constexpr int ROWS_NOW = 32 / STRIP_LANES;              // rows that a warp takes at a time
+    constexpr int PASSES = (STRIP_ROWS - 1) / (ROWS_NOW * SLICES) + 1;
+    constexpr int MOST = TM * TN > 128 ? 4 : WIDTH == 4 ? 8 : 16;   // pieces loaded at a time: more do not fit into the
+    constexpr int BATCH = clamped(MOST / PIECES, PASSES);   // registers beside the sums. So many passes at a time
+    constexpr int PART_PIECES = (BM * BN / 4 - 1) / THREADS + 1;   // of four floats, of a tile for each thread
+    constexpr int AT_ONCE = clamped(PART_PIECES, 4);               // of which it adds so many at a time, of so many parts
+    constexpr int PARTS = (BLOCKS * THREADS > 512 ? 8 : 16) / AT_ONCE;
     constexpr unsigned GROUP = 8;                 // rows of tiles that blocks take together, tile column by tile column
 
     struct Stage {
@@ -161,16 +194,16 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     extern __shared__ float4 shared[];   // dynamic, because STAGES tiles may need more than 48 KB
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
     auto strips = reinterpret_cast<float (*)[WARPS][STRIP_ROWS][WN + STRIP_PAD]>(shared);   // (slice, warp, row, col)
-    // For tiles that blocks share: a block's first and second part, and how many parts of a tile are there, which is 0
-    // between launches
+    // For tiles that blocks share: a block's first and second part, and how many parts of a group, and groups of a tile,
+    // are there, which is 0 between launches
     auto parts = reinterpret_cast<float (*)[BM * BN]>(workspace);
-    auto arrived = reinterpret_cast<unsigned *>(&parts[2 * WORKERS]);
-    __shared__ bool last;   // Is the block the last to bring its part of a tile?
+    auto arrived = reinterpret_cast<unsigned (*)[WORKERS ? 2 * WORKERS : 1]>(&parts[2 * WORKERS]);
+    __shared__ bool last;   // Is the block the last to bring its part?
 
     // 1. Which TM x TN elements of a tile are mine to compute, and which elements of As and Bs to load?
     __builtin_assume(threadIdx.x < THREADS);   // the compiler then drops the guards that no thread needs
     const unsigned slice = threadIdx.x / 32 / WARPS, warp = threadIdx.x / 32 % WARPS, lane = threadIdx.x % 32;
-    const unsigned lane_y = lane / 4 % LANES_Y ^ (lane ^ lane / 2) % 2 % LANES_Y, lane_x = lane % 4 + lane / 4 / LANES_Y * 4;
+    const unsigned lane_y = lane_down<LANES_X, ZIGZAG>(lane), lane_x = lane_along<LANES_X, ZIGZAG>(lane);
     const unsigned row = warp / (BN / WN) * WM + lane_y * 4, col = warp % (BN / WN) * WN + lane_x * 4;
     const unsigned a_row = threadIdx.x / 32 / TEAMS * 4 + lane / 8, a_k = threadIdx.x / 32 % TEAMS * 8 + lane % 8;
     const unsigned b_k = threadIdx.x / B_LANES, b_col = threadIdx.x % B_LANES * WIDTH;
@@ -267,10 +300,11 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         // 5. Stage: the sums pass, strip by strip, through the place where the tiles were, and come back row by row, on
         // their way to C or, of a part, to the workspace
         const unsigned thread = thread_again(), own_slice = thread / 32 / WARPS, own_warp = thread / 32 % WARPS;
-        const unsigned own_lane = thread % 32, own_x = own_lane % 4 + own_lane / 4 / LANES_Y * 4;
-        const unsigned own_y = own_lane / 4 % LANES_Y ^ (own_lane ^ own_lane / 2) % 2 % LANES_Y;
+        const unsigned own_lane = thread % 32;
+        const unsigned own_y = lane_down<LANES_X, ZIGZAG>(own_lane), own_x = lane_along<LANES_X, ZIGZAG>(own_lane);
         __builtin_assume(thread < THREADS);
         const unsigned warp_row = own_warp / (BN / WN) * WM, warp_col = own_warp % (BN / WN) * WN;
+        const unsigned strip_col = own_lane % STRIP_LANES * WIDTH;
         auto strip_row = [&](unsigned y) { return warp_row + y / 4 * ROW_STRIDE + y % 4; };   // of a thread's row y
         const bool partial = WORKERS && mine.count < rounds;
         const unsigned slot = 2 * blockIdx.x + (scheduler.next_round - mine.count > scheduler.first_round(blockIdx.x));
@@ -293,32 +327,38 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
             if (SLICES > 1) __syncthreads();   // the sums are whole before any thread reads what others stored
             else __syncwarp();                 // a warp reads its own
             #pragma unroll 1
-            for (int first = 0; first < PIECES; first += BATCH) {
-                float old[BATCH][WIDTH];   // (piece, col). beta == 0: C may hold NaN or nothing yet, so it is not read
+            for (int first = 0; first < PASSES; first += BATCH) {
+                float old[BATCH][PIECES][WIDTH];   // (pass, piece, col). beta == 0: C may hold NaN or nothing yet
                 #pragma unroll
-                for (int piece = 0; piece < BATCH; ++piece) {
-                    const unsigned i = ((own_slice * PIECES + first + piece) * 32 + own_lane) * WIDTH, y = i / WN;
-                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4, c = warp_col + i % WN;
-                    for (int x = 0; x < WIDTH; ++x) old[piece][x] = 0.0f;
-                    if (keep != 0.0f && y < STRIP_ROWS && r < rows && c < cols)
-                        load(old[piece], &to[size_t(r) * row_length + c]);
+                for (int pass = 0; pass < BATCH; ++pass) {
+                    const unsigned y = ((first + pass) * SLICES + own_slice) * ROWS_NOW + own_lane / STRIP_LANES;
+                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4;
+                    const bool there = keep != 0.0f && y < STRIP_ROWS && r < rows;
+                    for (int i = 0; i < PIECES; ++i) {
+                        for (int x = 0; x < WIDTH; ++x) old[pass][i][x] = 0.0f;
+                        const unsigned c = warp_col + strip_col + i * STRIP_LANES * WIDTH;
+                        if (there && c < cols) load(old[pass][i], &to[size_t(r) * row_length + c]);
+                    }
                 }
                 #pragma unroll
-                for (int piece = 0; piece < BATCH; ++piece) {
-                    const unsigned i = ((own_slice * PIECES + first + piece) * 32 + own_lane) * WIDTH, y = i / WN;
-                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4, c = warp_col + i % WN;
-                    if (y >= STRIP_ROWS || r >= rows || c >= cols) continue;   // with many slices some have none
-                    float sum[WIDTH];
-                    for (int s = 0; s < SLICES; ++s) {   // always in this order: the same bits every time
-                        float part[WIDTH];
-                        load(part, &strips[s][own_warp][y][WIDTH == 4 ? i % WN : i % WN ^ 1]);
-                        for (int x = 0; x < WIDTH; ++x) {   // and back to its place
-                            const float own = part[WIDTH == 4 ? x ^ 1 : x];
-                            sum[x] = s == 0 ? own : sum[x] + own;
+                for (int pass = 0; pass < BATCH; ++pass) {
+                    const unsigned y = ((first + pass) * SLICES + own_slice) * ROWS_NOW + own_lane / STRIP_LANES;
+                    const unsigned r = strip_row(strip * STRIP + y % STRIP) + y / STRIP * 4;
+                    if (y >= STRIP_ROWS || r >= rows) continue;   // with many slices some have none
+                    for (int i = 0; i < PIECES; ++i) {
+                        const unsigned col_here = strip_col + i * STRIP_LANES * WIDTH, c = warp_col + col_here;
+                        float sum[WIDTH];
+                        for (int s = 0; s < SLICES; ++s) {   // always in this order: the same bits every time
+                            float part[WIDTH];
+                            load(part, &strips[s][own_warp][y][WIDTH == 4 ? col_here : col_here ^ 1]);
+                            for (int x = 0; x < WIDTH; ++x) {   // and back to its place
+                                const float own = part[WIDTH == 4 ? x ^ 1 : x];
+                                sum[x] = s == 0 ? own : sum[x] + own;
+                            }
                         }
+                        for (int x = 0; x < WIDTH; ++x) sum[x] = scale * sum[x] + keep * old[pass][i][x];
+                        if (c < cols) store(&to[size_t(r) * row_length + c], sum);
                     }
-                    for (int x = 0; x < WIDTH; ++x) sum[x] = scale * sum[x] + keep * old[piece][x];
-                    store(&to[size_t(r) * row_length + c], sum);
                 }
             }
             if (SLICES > 1) __syncthreads();   // the strip is read before any thread stores the next one over it
@@ -326,42 +366,65 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         }
         if (!WORKERS) return;
 
-        // 6. Of a tile that blocks share, the one that brings the last part adds them all, in their order
+        // 6. Of a tile that blocks share, the one that brings the last part adds them all, in their order. Many parts are
+        // added by groups first, each by the block that brings its last: one block alone would be reading for long
         if (partial) {
             const unsigned first_block = scheduler.owner(mine.tile * rounds);
             const unsigned last_block = scheduler.owner(mine.tile * rounds + rounds - 1);
-            __threadfence();   // my sums are there for all before I count as arrived
-            __syncthreads();
-            if (threadIdx.x == 0) {
-                last = atomicAdd(&arrived[mine.tile], 1) == last_block - first_block;
-                if (last) arrived[mine.tile] = 0;
-            }
-            __syncthreads();
-            __threadfence();   // and theirs for me
-            constexpr unsigned AT_ONCE = 4, STEP = WIDTH * THREADS;   // loads under way; floats that the block adds in one
-            #pragma unroll 1
-            for (unsigned first = WIDTH * thread; last && first < BM * BN; first += AT_ONCE * STEP) {
-                float sum[AT_ONCE][WIDTH] = {}, old[AT_ONCE][WIDTH] = {};
-                auto inside = [&](unsigned i) { return i < BM * BN && tile_row + i / BN < M && tile_col + i % BN < N; };
-                auto place = [&](unsigned i) { return &C[size_t(tile_row + i / BN) * N + tile_col + i % BN]; };
-                #pragma unroll
-                for (int j = 0; j < AT_ONCE; ++j)
-                    if (beta != 0.0f && inside(first + j * STEP)) load(old[j], place(first + j * STEP));
-                for (unsigned block = first_block; block <= last_block; ++block) {
-                    const bool second = scheduler.first_round(block) < mine.tile * rounds;   // it began in the tile before
-                    #pragma unroll
-                    for (int j = 0; j < AT_ONCE; ++j) {
-                        float part[WIDTH];
-                        if (!inside(first + j * STEP)) continue;
-                        load_fresh(part, &parts[2 * block + second][first + j * STEP]);
-                        for (int x = 0; x < WIDTH; ++x) sum[j][x] += part[x];
+            const bool second = scheduler.first_round(first_block) < mine.tile * rounds;   // it began in the tile before
+            auto part_of = [&](unsigned block) { return 2 * block + (block == first_block && second); };
+            const unsigned count = last_block - first_block + 1, group = parts_of_a_group(count);
+            unsigned begin = first_block + (blockIdx.x - first_block) / group * group, step = 1;
+            unsigned end = min(begin + group - 1, last_block);
+            while (true) {
+                const bool whole = begin == first_block && end == last_block;
+                __threadfence();   // my sums are there for all before I count as arrived
+                __syncthreads();
+                if (thread == 0) {
+                    unsigned &there = arrived[step > 1][part_of(begin)];
+                    last = atomicAdd(&there, 1) == (end - begin) / step;
+                    if (last) there = 0;
+                }
+                __syncthreads();
+                if (!last) break;
+                __threadfence();   // and theirs for me
+                #pragma unroll 1
+                for (unsigned i = 4 * thread; i < BM * BN; i += 4 * AT_ONCE * THREADS) {
+                    float sum[AT_ONCE][4] = {}, old[AT_ONCE][4] = {};
+                    auto at = [&](int piece) { return i + 4 * piece * THREADS; };   // in the tile
+                    auto place = [&](int piece, int x) {
+                        return &C[size_t(tile_row + at(piece) / BN) * N + tile_col + at(piece) % BN + x];
+                    };
+                    auto inside = [&](int piece, int x) {
+                        return at(piece) < BM * BN && tile_row + at(piece) / BN < M && tile_col + at(piece) % BN + x < N;
+                    };
+                    for (int piece = 0; piece < AT_ONCE; ++piece)
+                        for (int x = 0; x < 4; x += WIDTH)
+                            if (whole && beta != 0.0f && inside(piece, x))
+                                load(reinterpret_cast<float (&)[WIDTH]>(old[piece][x]), place(piece, x));
+                    #pragma unroll 1
+                    for (unsigned block = begin; block <= end; block += PARTS * step) {
+                        float part[PARTS][AT_ONCE][4] = {};
+                        #pragma unroll
+                        for (int j = 0; j < PARTS; ++j)
+                            for (int piece = 0; piece < AT_ONCE; ++piece)
+                                if (block + j * step <= end && at(piece) < BM * BN)
+                                    load_fresh(part[j][piece], &parts[part_of(block + j * step)][at(piece)]);
+                        #pragma unroll
+                        for (int j = 0; j < PARTS; ++j)
+                            for (int piece = 0; piece < AT_ONCE; ++piece)
+                                for (int x = 0; x < 4; ++x) sum[piece][x] += part[j][piece][x];
+                    }
+                    for (int piece = 0; piece < AT_ONCE; ++piece) {
+                        if (!whole && at(piece) < BM * BN) store(&parts[part_of(begin)][at(piece)], sum[piece]);
+                        for (int x = 0; x < 4; ++x) sum[piece][x] = alpha * sum[piece][x] + beta * old[piece][x];
+                        for (int x = 0; x < 4; x += WIDTH)
+                            if (whole && inside(piece, x))
+                                store(place(piece, x), reinterpret_cast<float (&)[WIDTH]>(sum[piece][x]));
                     }
                 }
-                #pragma unroll
-                for (int j = 0; j < AT_ONCE; ++j) {
-                    for (int x = 0; x < WIDTH; ++x) sum[j][x] = alpha * sum[j][x] + beta * old[j][x];
-                    if (inside(first + j * STEP)) store(place(first + j * STEP), sum[j]);
-                }
+                if (whole) break;
+                begin = first_block, end = last_block, step = group;
             }
         }
         __syncthreads();   // every thread has read the sums before the next tiles are copied over them
@@ -372,7 +435,7 @@ template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, in
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
 sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
                  const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
-                 float *workspace) {                                 // 2 * WORKERS * (BM * BN + 1) floats, 0 at first
+                 float *workspace) {                                 // 2 * WORKERS * (BM * BN + 2) floats, 0 at first
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     static_assert(BM >= 1 && BN >= 1 && BK >= 1 && WM >= 1 && WN >= 1 && TM >= 1 && TN >= 1 && SLICES >= 1,
@@ -380,7 +443,6 @@ sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % TM == 0 && WN % TN == 0, "WM must be a multiple of TM, and WN of TN");
     static_assert(WM / TM * (WN / TN) == 32, "(WM / TM) * (WN / TN) must be 32, the lanes of a warp");
-    static_assert(WM / TM <= 8, "WM / TM must be at most 8, so that neighbouring lanes differ in their columns");
     static_assert(TM % 4 == 0 && TN % 4 == 0, "TM and TN must be multiples of 4, the floats of a float4");
     static_assert(BK % 8 == 0, "BK must be a multiple of 8, the floats of a sector, so that lanes can share one");
     static_assert(BK % (2 * SLICES) == 0,
@@ -398,7 +460,7 @@ sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K
 
     // Two versions of everything, so that no loop has to ask how rows are aligned
     if (rows_aligned(B, N) && rows_aligned(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

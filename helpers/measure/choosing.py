@@ -31,7 +31,7 @@ from helpers.measure.suites import CHOICES, FASTEST_OTHERS, FASTEST_SQUARES, Sha
 from helpers.measure.timing import interleave
 
 TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
-TILES = {  # parameters in this order: the numbers of blocks per SM that are tried as WORKERS, 0 for a block per tile
+STREAM_K = {  # of `stream_k`, parameters in this order: blocks per SM that are tried as WORKERS, 0 for a block per tile
     (128, 256, 8, 32, 128, 16, 8, 1, 5, 1): (1,),
     (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
     (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
@@ -61,18 +61,70 @@ TILES = {  # parameters in this order: the numbers of blocks per SM that are tri
     (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (2,),
     (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (1, 0),
 }
-SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
+PERSISTENT = {  # of `persistent`, likewise
+    (192, 256, 8, 48, 128, 24, 8, 1, 4, 1): (1,),
+    (160, 256, 8, 40, 128, 20, 8, 1, 4, 1): (1,),
+    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
+    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
+    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
+    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
+    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1, 0),
+    (80, 128, 16, 80, 64, 20, 8, 2, 4, 1): (0,),
+    (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (0,),
+    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (2,),
+    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2): (2,),
+    (32, 64, 32, 32, 64, 8, 8, 4, 4, 4): (0,),
+    (32, 64, 24, 32, 64, 8, 8, 2, 3, 7): (0,),
+    (32, 128, 64, 32, 128, 16, 8, 8, 3, 1): (0,),
+    (32, 128, 32, 32, 128, 16, 8, 4, 4, 2): (2,),
+    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4): (4, 2),
+    (16, 128, 64, 16, 128, 16, 4, 8, 4, 1): (1, 0),
+    (16, 128, 32, 16, 128, 8, 8, 4, 4, 3): (0,),
+    (32, 32, 64, 32, 32, 8, 4, 8, 4, 2): (2, 0),
+    (32, 32, 40, 32, 32, 8, 4, 2, 3, 6): (0,),
+    (32, 32, 24, 32, 32, 8, 4, 2, 3, 8): (0,),
+    (64, 32, 64, 64, 32, 8, 8, 8, 4, 1): (1,),
+    (64, 32, 64, 64, 32, 8, 8, 8, 3, 2): (2,),
+    (64, 16, 64, 64, 16, 8, 4, 8, 4, 1): (1,),
+    (32, 16, 64, 32, 16, 4, 4, 8, 4, 2): (2, 0),
+    (64, 8, 64, 64, 8, 4, 4, 8, 4, 1): (1,),
+    (8, 64, 64, 8, 64, 4, 4, 8, 4, 2): (2,),
+    (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (0,),
+}
+SLICED = (  # of `sliced_k`
+    (64, 128, 16, 64, 32, 8, 8, 1, 2, 4),
+    (64, 128, 32, 64, 64, 16, 8, 4, 2, 1),
+    (32, 64, 64, 32, 64, 8, 8, 8, 3, 2),
+    (32, 64, 32, 32, 32, 8, 4, 4, 3, 2),
+    (16, 64, 32, 16, 64, 8, 4, 4, 3, 4),
+    (16, 32, 64, 16, 32, 4, 4, 8, 3, 4),
+    (16, 32, 128, 16, 32, 4, 4, 16, 6, 1),
+)
 STRIPS = ((32, 32, 4, 1), (32, 16, 4, 1), (32, 8, 4, 2), (64, 8, 4, 4))  # vector_matrix: BN, WARPS, LOADS, per SM
 ROWS = ((8, 4, 1), (8, 4, 4), (8, 8, 2), (4, 4, 4))  # matrix_vector: BM, LOADS, per SM
 MORE_SQUARES = (64, 128, 192, 320, 448, 576, 640, 896, 1152, 1280, 1408, 1792, 2000, 2304, 2560, 3584, 5120, 7168)
 MORE_SHAPES = (
+    *((2, 4096, 4096), (8192, 3, 2048), (4, 11008, 4096), (32, 4096, 11008), (4096, 64, 4096), (64, 50257, 768)),
+    *((5000, 7, 3001), (12, 8191, 1023), (256, 256, 8192), (64, 64, 65536), (96, 96, 24576), (128, 128, 16384)),
+    *((63, 65, 30000), (300, 200, 9001), (20, 20, 20000), (2048, 2048, 40), (4096, 11008, 48), (12345, 17, 19)),
+    *((3001, 3001, 17), (5000, 401, 33), (10000, 50, 64), (1024, 4096, 64), (1023, 4097, 511), (3001, 2999, 2003)),
+    *((1999, 1999, 199), (1201, 1203, 401), (255, 4095, 1023), (150, 151, 3001), (1000, 50257, 768)),
+    *((128, 12288, 4096), (2048, 5120, 1280), (512, 11008, 4096), (77, 4096, 4096), (20000, 100, 300)),
+    *((1, 32000, 4096), (1, 11008, 4096), (1, 1001, 3000), (12345, 1, 1000), (4097, 1, 4095), (100, 1, 100_000)),
     *((1, 1000, 1000), (1000, 1, 1000), (1, 16384, 1024), (1, 512, 20000), (100, 1, 100000), (20000, 1, 512)),
     *((4097, 1, 4095), (2, 4096, 4096), (4096, 2, 4096), (4, 4096, 4096), (4096, 4, 4096), (4096, 64, 4096)),
     *((256, 4096, 1024), (1024, 4096, 64), (512, 512, 8192), (32, 2048, 2048), (4096, 128, 512), (20, 20, 20000)),
+    *((1, 1001, 3000), (1, 11008, 4096), (1, 4099, 1027), (1, 333, 100_000), (1001, 1, 3001), (33, 1, 200_001)),
+    *((12345, 1, 1000), (3, 5000, 3001), (5001, 3, 3000), (7, 3001, 2000), (3001, 7, 2001), (64, 64, 16384)),
+    *((63, 65, 30_000), (300, 200, 9001), (128, 128, 128 * 128), (257, 129, 6000), (500, 40, 8000), (40, 501, 8000)),
+    *((3000, 3000, 16), (3001, 3001, 17), (5000, 401, 33), (401, 5000, 60), (10_000, 50, 64), (50, 10_001, 63)),
+    *((150, 151, 3001), (45, 900, 2500), (160, 60, 5700), (105, 970, 5300), (75, 26, 3100), (140, 135, 1600)),
+    *((1024, 50257, 768), (2048, 5120, 1280), (77, 4096, 4096), (255, 4095, 1023), (1000, 2001, 700), (4300, 650, 870)),
+    *((2050, 2050, 2050), (3002, 1002, 502), (1999, 1999, 199), (700, 701, 702), (1200, 1201, 401), (6000, 371, 47)),
 )
-RANDOM_SEED, RANDOM_COUNT = 5, 40  # and so many shapes that nobody thought of
+RANDOM_SEED, RANDOM_COUNT = 5, 80  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
-NEAR = 1.25  # candidates within this factor of the fastest have a second, longer turn
+NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted
 
 
@@ -91,23 +143,26 @@ class Measured:
     in_graph: Mapping[int, float]
 
     def score(self, which: int) -> float:
-        """How a candidate does against cuBLAS, smaller is better: in a graph and alone, if the shape is small."""
-        alone = self.times[which] / self.cublas
+        """A candidate's time as a part of that of cuBLAS: in a graph, if the shape is small, as the suite times it."""
         if not self.in_graph:
-            return alone
-        if which not in self.in_graph:
-            return math.inf
-        return math.sqrt(alone * self.in_graph[which] / self.cublas_in_graph)
+            return self.times[which] / self.cublas
+        return self.in_graph.get(which, math.inf) / self.cublas_in_graph
 
 
 def candidates(sms: int) -> list[Kernel]:
     """What is compared on a GPU with so many SMs, in the order that files number it by."""
     tiles = [
         get("stream_k", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=per_sm * sms, LOOPS=loops)
-        for values, tried in TILES.items()
+        for values, tried in STREAM_K.items()
         for per_sm in tried
         for loops in (2, 1)
     ]
+    tiles += [
+        get("persistent", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=per_sm * sms)
+        for values, tried in PERSISTENT.items()
+        for per_sm in tried
+    ]
+    tiles += [get("sliced_k", **dict(zip(TILE_NAMES, values, strict=True))) for values in SLICED]
     vectors = []
     for name, sets in (("vector_matrix", STRIPS), ("matrix_vector", ROWS)):
         kernel = get(name)
@@ -131,27 +186,12 @@ def shapes() -> list[Shape]:
     return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
 
 
-def suits(kernel: Kernel, shape: Shape) -> bool:
-    """Whether a candidate is worth a try: what is made for few rows or columns is not tried where there are many."""
-    M, N, K = shape
-    rows, columns = kernel.tile
-    if not by_shape.suits(kernel, shape):
-        return False
-    if kernel.name == "vector_matrix":
-        return M <= 2
-    if kernel.name == "matrix_vector":
-        return N <= 2
-    if rows < SKINNY or columns < SKINNY:
-        return min(M, N) <= 64 or M * N * K <= 1024**2
-    return rows * columns > 4096 or M * N * K <= 2.5e10
-
-
 def measure(kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03) -> tuple[Measured, list[Refusal]]:
     """The times at one shape. `budget_s` is the time in seconds that each candidate has for its longer turn."""
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
     A, B, C = inputs
     reference = Reference.of(A, B)
-    tried = [kernel for kernel in kernels if suits(kernel, shape)]
+    tried = [kernel for kernel in kernels if by_shape.suits(kernel, shape)]
     accepted, refused = accept(tried, partial(_verified, reference=reference, inputs=inputs))
     launches = {kernels.index(one.kernel): one.launch for one in accepted}
     output = C.copy()
@@ -197,7 +237,7 @@ def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) ->
 
     None for kernels that are never estimated, or were not tried.
     """
-    if kernel.name != by_shape.ESTIMATED:
+    if kernel.name not in by_shape.ESTIMATED:
         return None
     try:
         from scipy.optimize import nnls

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import LADDER, VECTORS, Kernel, at_shape, by_shape, get
+from gemm_kernels import BEYOND, LADDER, VECTORS, Kernel, at_shape, by_shape, get
 from helpers import gpu, run
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
@@ -37,7 +37,7 @@ from helpers.measure.suites import (
 )
 
 SUITE = "correctness"
-EVERY = LADDER + VECTORS
+EVERY = LADDER + VECTORS + BEYOND
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned

@@ -11,17 +11,21 @@ import gemm_kernels
 from gemm_kernels import BEYOND, get
 from gemm_kernels.rules import broken
 from helpers import compiler, devices, gpu, run
-from helpers.measure import recordings
+from helpers.measure import choosing, recordings
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 from helpers.measure.provenance import code_sha256
+from helpers.measure.suites import FASTEST_SQUARES
 
 SMALL = {"BM": 32, "BN": 64, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
-SHAPES = ((36, 68, 20), (35, 69, 51), (1, 1, 1))  # rows at 16 bytes, odd ones, next to nothing
+SHAPES = ((36, 68, 20), (35, 69, 51), (1, 1, 1), (31, 61, 400))  # rows at 16 bytes, odd ones, next to nothing, deep
 SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a row of lanes, no workers and a k of 40
     "parts": SMALL | {"WORKERS": 6},
+    "groups of parts": SMALL | {"WORKERS": 24},
     "24 x 8": SMALL | {"BM": 96, "BN": 64, "BK": 8, "WM": 48, "WN": 128 // 2, "TM": 12, "SLICES": 1, "WORKERS": 5},
     "one lane down": {"BM": 8, "BN": 128, "BK": 64, "WM": 8, "WN": 128, "TM": 8, "TN": 4, "SLICES": 8, "STAGES": 3,
                       "BLOCKS": 1, "WORKERS": 3},
+    "two lanes along, few sums": {"BM": 64, "BN": 8, "BK": 32, "WM": 64, "WN": 8, "TM": 4, "TN": 4, "SLICES": 4,
+                                  "STAGES": 3, "BLOCKS": 2, "WORKERS": 11},
     "a block for every tile, k by 40": SMALL | {"BK": 40, "SLICES": 4, "STAGES": 3, "WORKERS": 0},
 }  # fmt: skip
 
@@ -115,18 +119,18 @@ def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_
 
 
 def test_what_was_measured_is_this_code():
-    content = recordings.raw(devices.DEFAULT.name, "beyond")
-    assert content["provenance"]["code_sha256"] == {"persistent": code_sha256(get("persistent"))}
-    for row in content["rows"]:
-        assert get("persistent", **row["params"]).params == row["params"]
+    content = recordings.raw(devices.DEFAULT.name, "choices")
+    for name, sha256 in content["provenance"]["code_sha256"].items():
+        assert sha256 == code_sha256(get(name)), f"{name} has changed: python -m helpers.measure choose"
 
 
 def test_squares_are_faster_than_cublas_and_large_ones_near_the_peak():
-    peak = devices.DEFAULT.peak_fp32_gflops
-    rows = [row for row in recordings.raw(devices.DEFAULT.name, "beyond")["rows"] if row["group"] == "squares"]
-    share = {row["M"]: 2 * row["M"] ** 3 / row["runs"][0][0] / 1e6 / peak for row in rows}
-    assert all(row["runs"][0][1] / row["runs"][0][0] > 1.08 for row in rows)
-    assert share[4096] > 0.83 and share[6144] > 0.86 and share[8192] > 0.86
+    measured = {one.shape: one for one in choosing.read_measured(devices.DEFAULT.name)}
+    squares = [measured[size, size, size] for size in FASTEST_SQUARES]
+    assert all(1 / min(map(one.score, one.times)) > 1.08 for one in squares)
+    for size, least in ((4096, 0.83), (6144, 0.86), (8192, 0.86)):
+        milliseconds = min(measured[size, size, size].times.values())
+        assert 2 * size**3 / milliseconds / 1e6 / devices.DEFAULT.peak_fp32_gflops > least
 
 
 def test_the_logs_table_says_what_was_recorded():

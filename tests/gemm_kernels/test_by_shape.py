@@ -40,7 +40,15 @@ def test_another_shape_gets_the_candidate_with_the_smallest_estimate(shape):
     expected = estimates(shape)
     chosen = fastest(*shape)
     assert len(expected) > 10 and min(expected.values()) > 0
-    assert chosen.name == by_shape.ESTIMATED and expected[chosen.entry] == min(expected.values())
+    assert chosen.name in by_shape.ESTIMATED and expected[chosen.entry] == min(expected.values())
+
+
+def test_a_gpu_with_less_shared_memory_gets_a_kernel_that_fits():
+    for shape in [*SHAPES[:40], *OTHER_SHAPES, *VECTOR_SHAPES]:
+        assert fastest(*shape, shared_bytes=101_376).shared_bytes <= 101_376
+    assert any(fastest(*shape).shared_bytes > 101_376 for shape in SHAPES[:40])
+    with pytest.raises(ValueError, match=r"no kernel .* needs at most 1000 bytes .* The least is \d+"):
+        fastest(1025, 1025, 1025, shared_bytes=1000)
 
 
 def test_an_estimate_is_what_the_amounts_of_work_cost():
@@ -48,9 +56,11 @@ def test_an_estimate_is_what_the_amounts_of_work_cost():
     shape = (256, 512, 80)  # two tiles down, two along, ten rounds of 8
     amounts = by_shape.amounts(kernel, shape, sms=3)
     assert amounts == {
-        "launch": 1, "rounds": 20, "block_rounds": 20, "tiles": 2, "block_tiles": 2, "shared": 0, "parts": 0,
-        "bytes": 4 * (256 * 80 + 80 * 512 + 2 * 256 * 512),
+        "launch": 1, "rounds": 20, "block_rounds": 20, "tiles": 2, "block_tiles": 2, "odd_rounds": 0, "odd_tiles": 0,
+        "shared": 0, "parts": 0, "bytes": 4 * (256 * 80 + 80 * 512 + 2 * 256 * 512),
     }  # fmt: skip
+    odd = by_shape.amounts(kernel, (256, 510, 80), sms=3)
+    assert (odd["odd_rounds"], odd["odd_tiles"]) == (20, 2)
     assert by_shape.estimate(kernel, {"launch": 0.5, "rounds": 0.25}, shape, sms=3) == 0.5 + 20 * 0.25
 
 
@@ -59,6 +69,8 @@ def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
     assert kernel.params["WORKERS"] == 132
     four = by_shape.amounts(kernel, (256, 512, 8 * 132), sms=132)  # 4 tiles of 132 rounds for 132 workers
     assert (four["rounds"], four["shared"], four["parts"]) == (4, 1, 33)
+    grouped = by_shape.amounts(get("persistent"), (256, 512, 8 * 132), sms=132)  # 33 parts by eights, then five sums
+    assert grouped["parts"] == 8 + 33 / 8
     even = by_shape.amounts(kernel, (128 * 132, 256, 80), sms=132)  # one tile for each
     assert (even["rounds"], even["tiles"], even["shared"], even["parts"]) == (10, 1, 0, 0)
 
@@ -66,7 +78,7 @@ def test_workers_share_the_rounds_of_tiles_that_would_be_a_last_turn():
 @pytest.mark.parametrize("shape", SHAPES + OTHER_SHAPES + VECTOR_SHAPES)
 def test_the_loops_are_those_for_the_rows_of_b(shape):
     for kernel in (fastest(*shape), stream_k(*shape)):
-        if kernel.name == by_shape.ESTIMATED:
+        if kernel.name == "stream_k":
             assert kernel.params["LOOPS"] == (2 if shape[1] % 4 == 0 else 1)
 
 
@@ -80,9 +92,10 @@ def test_one_row_gets_a_vector_times_a_matrix_and_one_column_a_matrix_times_a_ve
     assert stream_k(*shape).name == "stream_k"
 
 
-def test_stream_k_has_the_parameters_that_the_choice_has_where_that_is_the_same_kernel():
-    assert stream_k(4096, 4096, 4096) == fastest(4096, 4096, 4096)
-    assert stream_k(1, 4096, 4096) != fastest(1, 4096, 4096)
+def test_stream_k_has_the_parameters_of_the_nearest_shape_with_such_rows():
+    assert stream_k(4096, 4096, 4096) == stream_k(4100, 4000, 4100) == get("stream_k")
+    assert stream_k(1025, 1025, 1025) == fastest(1025, 1025, 1025)
+    assert fastest(4096, 4096, 4096).name == "persistent"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +203,9 @@ def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_
     kernels = choosing.candidates(devices.get(GPU).sms)
     assert content["candidates"] == [kernel.entry for kernel in kernels]
     measured = choosing.read_measured(GPU)
-    assert [one.shape for one in measured] == SHAPES == choosing.shapes()
+    shapes = choosing.shapes()
+    assert [one.shape for one in measured] == SHAPES == [shape for shape in shapes if shape in SHAPES]
+    assert len(SHAPES) >= 0.85 * len(shapes)  # a recording may be of fewer: device time ends
     for one in measured:
-        assert one.times and all(choosing.suits(kernels[which], one.shape) for which in one.times)
+        assert one.times and all(by_shape.suits(kernels[which], one.shape) for which in one.times)
         assert set(one.in_graph) <= set(one.times) and min(one.times.values()) > 0

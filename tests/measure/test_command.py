@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gemm_kernels import autotuned, get
+from gemm_kernels import autotuned, by_shape, get
 from helpers import gpu
 from helpers.measure import NoGpu, bench, choosing, recordings
 from helpers.measure import __main__ as command
@@ -99,7 +99,7 @@ def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, 
 
     def measured(kernels, shape, *, budget_s):
         assert budget_s == 0.1
-        slow, fast = [which for which, kernel in enumerate(kernels) if choosing.suits(kernel, shape)][:2]
+        slow, fast = [which for which, kernel in enumerate(kernels) if by_shape.suits(kernel, shape)][:2]
         return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), [Refusal(kernels[slow], "is slow")]
 
     monkeypatch.setattr(gpu, "backend", lambda: "gpu")
