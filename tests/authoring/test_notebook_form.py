@@ -79,10 +79,6 @@ MENDED: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
         4,
         lambda c: c.metadata.update(colab={"a": 1}),
     ),
-    "cell 3 (print(1)) has slide metadata other than": (
-        2,
-        lambda cell: cell.metadata.update(slideshow=NotebookNode(slide_type="-")),
-    ),
     "cell 3 (print(1)) stores a widget, which is dead in a file": (2, widget),
     "cell 3 (print(1)) has tags that are unsorted": (2, lambda cell: cell.metadata.update(tags=[])),
     "cell 3 (print(1)) is hidden but not tagged hide-input": (
@@ -205,10 +201,6 @@ LEFT: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
         2,
         lambda cell: cell.metadata.update(tags=["remove-cell"]),
     ),
-    "cell 3 (print(1)) has slide type 'page'; expected one of slide, subslide,": (
-        2,
-        lambda cell: cell.metadata.update(slideshow=NotebookNode(slide_type="page")),
-    ),
     "cell 3 (line_0 = 0) has 16 lines of code, more than 15": (2, long_code),
     "has a kernel of 61 lines, more than 60": (2, long_kernel),
     "cell 3 (print(1)) was not run; `make notebooks`": (2, lambda cell: cell.update(execution_count=None)),
@@ -224,10 +216,6 @@ LEFT: dict[str, tuple[int, Callable[[NotebookNode], object]]] = {
     ),
     "cell 3 (print(1)) prints a path of one machine (/home/ada)": (2, printed("saved in /home/ada/course\n")),
     "cell 3 (print(1)) prints a path of one machine (C:\\Users\\)": (2, printed("C:\\Users\\ada\n")),
-    "cell 5 (The end.) is the last one and shows nothing": (
-        4,
-        lambda cell: cell.metadata.update(slideshow=NotebookNode(slide_type="notes")),
-    ),
     "the first cell is no Markdown cell that begins with '# '": (0, lambda cell: cell.update(source="A title")),
     "cell 5 (The end.) is a raw cell": (4, lambda cell: cell.update(cell_type="raw")),
 }

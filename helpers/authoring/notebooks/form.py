@@ -36,10 +36,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # nbval-ignore-output: its text differs from run to run (a live timing, a widget). raises-exception: the error is the
 # lesson. answer: its output tells what a prediction asks, so it stays closed until the cell is run or opened.
-# hide-input: code that is not the lesson, folded away in JupyterLab and left out of the slides.
+# hide-input: code that is not the lesson, folded away in JupyterLab.
 TAGS = ("answer", "hide-input", "nbval-ignore-output", "raises-exception")
-# Of Jupyter's list "-" is missing on purpose: a cell that says "-" disappears from jupyterlab-slideshow's deck.
-SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes")
 MIME_TYPES = ("image/png", "text/html", "text/latex", "text/markdown", "text/plain")
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 METADATA = {
@@ -109,7 +107,6 @@ def _mend_colab(notebook: NotebookNode) -> None:
         if colab.source != source:
             colab.source, colab.execution_count, colab.outputs = source, 1, []
         colab.metadata["tags"] = ["hide-input"]
-        colab.metadata["slideshow"] = NotebookNode(slide_type="skip")
         cells.insert(1, colab)
     notebook.cells = cells
 
@@ -134,16 +131,10 @@ def _mend_timing(cell: NotebookNode, _: NotebookNode) -> None:
 
 
 def _mend_metadata(cell: NotebookNode, _: NotebookNode) -> None:
-    allowed = ("tags", "slideshow", "jupyter", "execution", "ExecuteTime")  # timings have their own sentence
+    allowed = ("tags", "jupyter", "execution", "ExecuteTime")  # timings have their own sentence
     for key in [key for key in cell.metadata if key not in allowed]:
         del cell.metadata[key]
     cell.pop("attachments", None)
-
-
-def _mend_slide(cell: NotebookNode, _: NotebookNode) -> None:
-    slide_type = cell.metadata.pop("slideshow", {}).get("slide_type", "-")
-    if slide_type not in ("-", ""):
-        cell.metadata["slideshow"] = NotebookNode(slide_type=slide_type)
 
 
 def _mend_tags(cell: NotebookNode, _: NotebookNode) -> None:
@@ -232,7 +223,6 @@ MENDERS = (
     Mender("links a term to the glossary, but not to its entry there", _mend_terms),
     Mender("stores when it was run (execution timing)", _mend_timing),
     Mender("has metadata or attachments that belong to one user's editor", _mend_metadata),
-    Mender('has slide metadata other than one slide type (leave out "-", it hides the cell in a deck)', _mend_slide),
     Mender(
         "stores a widget, which is dead in a file; what it says in HTML stays, nbval-ignore-output comes", _mend_widget
     ),
@@ -293,9 +283,6 @@ def _undecided(cell: NotebookNode) -> Iterator[str]:
     for tag in cell.metadata.get("tags", []):
         if tag not in TAGS:
             yield f"is tagged {tag!r}; the course knows {', '.join(TAGS)}."
-    slide_type = cell.metadata.get("slideshow", {}).get("slide_type")
-    if slide_type not in (None, "", "-", *SLIDE_TYPES):
-        yield f"has slide type {slide_type!r}; expected one of {', '.join(SLIDE_TYPES)}."
     if cell.cell_type == "raw":
         yield "is a raw cell, which JupyterLab shows as grey text; make it Markdown or code."
     if cell.cell_type != "code":
@@ -347,12 +334,8 @@ def _undecided_notebook(notebook: NotebookNode) -> Iterator[str]:
     if cells[0].cell_type != "markdown" or not cells[0].source.startswith("# "):
         yield "the first cell is no Markdown cell that begins with '# ' and the title."
     last = cells[-1]
-    hidden = "hide-input" in last.metadata.get("tags", []) and not last.get("outputs")
-    if hidden or last.metadata.get("slideshow", {}).get("slide_type") in ("skip", "notes"):
-        yield (
-            f"{_name(len(notebook.cells), last)} is the last one and shows nothing; a deck that ends in notes or skip "
-            "comes out blank."
-        )
+    if "hide-input" in last.metadata.get("tags", []) and not last.get("outputs"):
+        yield f"{_name(len(notebook.cells), last)} is the last one and shows nothing."
 
 
 def _is_empty(cell: NotebookNode) -> bool:
