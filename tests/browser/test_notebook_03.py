@@ -31,11 +31,21 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(folder / "progress.json"))
     with monkeypatch.context(), running_lab(folder) as address, opened(address(NOTEBOOK.name), chromium) as shown:
         run_all(shown)
-        last = shown.get_by_text(re.compile(r"At N = \d+ each float"))  # printed by the last cell
+        last = shown.locator(".jp-OutputArea-output", has_text=re.compile(r"At N = \d+ each float"))  # of the last cell
         failed = shown.locator(ERROR)
-        last.or_(failed).first.wait_for()
+        wait_at_the_end(shown, last.or_(failed))
         assert failed.count() == 0, failed.first.inner_text()
         yield shown
+
+
+def wait_at_the_end(page: Page, shown: Locator) -> None:
+    """Wait until this is there; pictures that come in above push the end out of the window again and again."""
+    for _ in range(400):
+        page.locator(".jp-WindowedPanel-outer").evaluate("panel => panel.scrollTo(0, panel.scrollHeight)")
+        if shown.count():
+            return
+        page.wait_for_timeout(250)
+    pytest.fail("the notebook did not come to its end")
 
 
 def bring_into_view(page: Page, text: str) -> None:

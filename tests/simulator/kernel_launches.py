@@ -446,7 +446,7 @@ def sharing() -> tuple[Launch, ...]:
     )
 
 
-RECORDED_AS = {"stream_k": "tuned"}  # the name that a kernel had when it was recorded
+RECORDED_AS = {"stream_k": "tuned", "sliced_k": "split_k"}  # the name that a kernel had when it was recorded
 
 
 # What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.

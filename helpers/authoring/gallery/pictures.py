@@ -11,7 +11,7 @@ from typing import Any
 
 from gemm_kernels import LADDER, get
 from helpers import devices
-from helpers.analysis import memories
+from helpers.analysis import host_timeline, memories
 from helpers.analysis.banks import places
 from helpers.analysis.resources import resources_of
 from helpers.analysis.tile_store import Tile
@@ -19,6 +19,8 @@ from helpers.analysis.vector_width import WIDTHS, Copy, lines_of
 from helpers.authoring.gallery import small_pictures
 from helpers.draw import theme
 from helpers.draw.machine import machine_figure
+from helpers.draw.warp_states import warp_states_figure
+from helpers.exercises import n07
 from helpers.explore import (
     bank_board,
     barriers,
@@ -249,6 +251,16 @@ PICTURES: tuple[Picture, ...] = (
         ("the notebook's", small_pictures.patch_places(8, 6, 1)),
         ("another thread", small_pictures.patch_places(8, 13, 3)),
         ("a wide tile", small_pictures.patch_places(4, 5, 0)),
+    )),
+    Picture("07-warp-states", "What does a scheduler do in each cycle?", (
+        ("by hand", lambda: warp_states_figure(n07.by_hand(), "Sixteen cycles", "A scheduler with three warps.")),
+        ("a patch per thread", small_pictures.issued("block_tile_2d", 4000, 300)),
+        ("one sum per thread", small_pictures.issued("shared_memory", 4000, 300)),
+    )),
+    Picture("07-host-timeline", "What happens between the kernels?", (
+        ("one stream and several", small_pictures.timelines(host_timeline.ONE_STREAM, host_timeline.SEVERAL_STREAMS)),
+        ("one stream", small_pictures.timelines(host_timeline.ONE_STREAM)),
+        ("several", small_pictures.timelines(host_timeline.SEVERAL_STREAMS)),
     )),
     Picture("08-bank-board", "Which lanes wait for each other?", (
         ("the store of the transposed tile", _board("transposed", "st", "As")),

@@ -10,16 +10,19 @@ import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
 from helpers import devices, exercises, plan, run
-from helpers.analysis import memories, schedule
+from helpers.analysis import host_timeline, memories, schedule
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
 from helpers.analysis.resources import resources_of
+from helpers.analysis.warp_states import predicted_states
+from helpers.cycles import predict
 from helpers.devices import FLOAT_BYTES
 from helpers.draw import theme
 from helpers.draw.bars import Bar, gflops_figure
 from helpers.draw.block_shapes import scatter_figure
 from helpers.draw.error_map import ErrorMap, error_map_figure
+from helpers.draw.host_timeline import timelines_figure
 from helpers.draw.layouts import layout_figure
 from helpers.draw.machine import here_figure
 from helpers.draw.numbering import numbering_figure
@@ -29,6 +32,7 @@ from helpers.draw.patch_places import Block, patch_places_figure
 from helpers.draw.schedule import schedules_figure
 from helpers.draw.time_lines import time_lines_figure
 from helpers.draw.warp_fill import warp_fill_figure
+from helpers.draw.warp_states import warp_states_figure
 from helpers.explore import cpu_loops, first_launch, scheduler
 from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
@@ -37,6 +41,7 @@ from helpers.occupancy import occupancy
 
 LANES = 32
 SHAPES_SIZE = 2048  # M = N = K of the recorded block shapes
+STATES_SIZE = 512  # M = N = K of the launches whose cycles are predicted
 SHAPES = ((1, 32), (2, 64), (4, 32), (8, 32), (16, 16), (32, 1), (32, 8), (32, 32), (256, 1))
 SCALE = """\
 extern "C" __global__ void scale(float *A, int N, float c) {
@@ -163,6 +168,29 @@ def bars(size: int, *names: str) -> Draw:
         cublas = Bar("cuBLAS", found[-1].cublas_gflops, theme.REFERENCE)
         ladder = [*(Bar(one.kernel, one.gflops) for one in found), cublas]
         return gflops_figure(ladder, f"One multiplication, M = N = K = {size}", found[0].label)
+
+    return draw
+
+
+def issued(name: str, first: int, cycles: int) -> Draw:
+    """What one scheduler of an SM does in some cycles of a kernel of the ladder, predicted."""
+
+    def draw() -> theme.Figure:
+        found = predict(get(name).launch(STATES_SIZE, STATES_SIZE, STATES_SIZE))
+        states = predicted_states(found, first=first, cycles=cycles)
+        caption = f"{states.cycles} cycles of one scheduler ({states.label})."
+        return warp_states_figure(states, f"One scheduler of an SM that executes {name}", caption, every=50)
+
+    return draw
+
+
+def timelines(*names: str) -> Draw:
+    """What the host, the copies and the kernels of a multiplication do, recorded."""
+
+    def draw() -> theme.Figure:
+        found = [host_timeline.recorded(name) for name in names]
+        caption = f"{' and '.join(f'{one.length:.1f} ms' for one in found)} ({found[0].label})."
+        return timelines_figure(found, "The seven steps of a multiplication", caption)
 
     return draw
 
