@@ -1,6 +1,7 @@
 """What all tests share: the simulator unless a GPU is asked for, and a browser where there is one."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -15,6 +16,9 @@ os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
 # What tests and notebooks answer is not the progress of whoever runs them.
 os.environ["GEMM_COURSE_PROGRESS"] = str(Path(tempfile.gettempdir()) / f"gemm-course-progress-{os.getpid()}.json")
 os.environ["GEMM_COURSE_MY"] = "off"  # and neither are the kernels that they accept
+# A process that runs thousands of tests holds millions of objects, and by default a fifth of its time goes into looking
+# through all of them for garbage.
+gc.set_threshold(20_000, 20, 10)
 atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
 
 

@@ -116,7 +116,7 @@ def test_what_a_kernel_prints_is_quoted_once_and_shortened():
 
 def test_a_bug_of_the_simulator_is_not_put_down_to_the_learner(monkeypatch):
     monkeypatch.setattr("helpers.exercises.framework.trial.run", lambda *_: 1 / 0)
-    verdict = BETA.check(BETA.solved)
+    verdict = BETA.check(f"{BETA.solved}\n// a kernel that was not launched before")
     assert verdict.passed is False and "bug of the course, not of your kernel" in verdict.sentence
 
 

@@ -125,7 +125,7 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
         return Examination(None, message=str(error))
     outcomes: list[Outcome] = []
     for case in problem.cases:
-        outcomes.append(trial.run(kernel, problem, case))
+        outcomes.append(_outcome(kernel, problem, case))
         if isinstance(outcomes[-1].error, HOPELESS):
             break
     if not goals or not all(outcome.passed for outcome in outcomes):
@@ -212,14 +212,14 @@ def does_the_same(
             known = _known_launch(kernel, problem, judged)
             if (_traffic(known), tuple(goal.measure(known) for goal in goals)) != (found.traffic, found.measures):
                 return False
-        return all(_known_outcome(kernel, problem, one.case).signature == one.signature for one in outcomes)
+        return all(_outcome(kernel, problem, one.case).signature == one.signature for one in outcomes)
     except (CompileError, SimulatorError):
         return False
 
 
 @lru_cache(maxsize=128)
-def _known_outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
-    """What a known wrong kernel does; it is asked for in every check of the same exercise."""
+def _outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
+    """What a kernel does; for a known wrong one it is asked in every check of the same exercise."""
     return trial.run(kernel, problem, case)
 
 
