@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,14 @@ os.environ["GEMM_COURSE_MY"] = "off"  # and neither are the kernels that they ac
 # through all of them for garbage.
 gc.set_threshold(20_000, 20, 10)
 atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
+
+
+@pytest.fixture
+def only_what_a_test_makes() -> Iterator[None]:
+    """Whatever lives already stays out of the collector's sight: by then it is millions of objects."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,18 +1,10 @@
 """The benchmark of the explorers."""
 
-import gc
-
 import pytest
 
 from helpers.authoring.bench import explorers as bench
 
-
-@pytest.fixture(autouse=True)
-def only_what_a_test_makes():
-    """Whatever lives already stays out of the collector's sight: by then it is millions of objects."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("only_what_a_test_makes")
 
 
 @pytest.mark.parametrize("name", ["thread_map", "occupancy", "tile_phases", "ladder"])

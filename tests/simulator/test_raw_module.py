@@ -86,9 +86,9 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
         kernel((1,), (4,), (np.zeros(4, ">f4"),))
 
 
+@pytest.mark.usefixtures("only_what_a_test_makes")
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind(level):
-    gc.freeze()  # what lives already need not be looked through
     source = """
         extern "C" __global__ void turn(float *x) {
             __shared__ float s[64];
@@ -103,5 +103,4 @@ def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind(level):
     prepared = weakref.ref(kernel.prepared(level))
     del module, kernel
     gc.collect()
-    gc.unfreeze()
     assert prepared() is None
