@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from helpers import plan
+from helpers import exercises, plan
 from helpers.authoring.notebooks import form, speaker, steps
 from helpers.authoring.slides import check, deck, live, page, redrawn, route
 from helpers.authoring.slides.__main__ import main, write
@@ -116,6 +116,18 @@ def test_a_table_or_a_listing_of_a_steps_text_can_be_shown():
     assert listing.shown == ('<pre class="drawing size0" data-lines="1">&lt;1&gt; 2</pre>',)
 
 
+def test_a_comment_too_long_for_a_slide_goes_on_in_the_next_line_and_other_lines_are_refused():
+    words = "for each k: a float4 of As[k] from row on, a float4 of Bs[k] from col on, then all products of the two"
+    step = new_markdown_cell(f"## 2 · See\n\n```cuda\n  //  4. {words}\n  x;\n```")
+    listing = re.sub("<.*?>", "", deck.slides(book(step), [replace(SLIDE, kind="block", what="x;")])[0].shown[0])
+    first, second, last = listing.split("\n")
+    assert first.startswith("  //  4. for") and second.startswith("  //     ") and last == "  x;"
+    assert f"{first} {second.removeprefix('  //').strip()}" == f"  //  4. {words}"
+    step.source = step.source.replace("  //  4. ", "int x; // ")
+    with pytest.raises(ValueError, match="letters; 86 is the most that a room can read"):
+        deck.slides(book(step), [replace(SLIDE, kind="block", what="x;")])
+
+
 def test_a_kernel_is_an_excerpt_of_at_most_fourteen_lines_in_the_colours_of_cuda():
     kernel = replace(SLIDE, kind="kernel", what="tiled", how=("float sum = 0.0f;", "// 6"))
     shown = deck.slides(book(STEP), [kernel])[0].shown[0]
@@ -133,9 +145,9 @@ def test_a_film_is_the_explorer_at_each_value_of_a_control_without_its_captions(
     assert deck.slides(book(STEP, live_cell), [film], frames=False)[0].shown == ()
 
 
-def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell():
+def test_a_task_is_what_an_exercise_begins_with_and_code_what_stands_in_a_cell_of_the_step_or_before():
     cell = new_code_cell('source = """\nint first;\nint second;\n"""')
-    task, code = deck.slides(book(STEP, cell), [
+    task, code = deck.slides(book(new_markdown_cell("## 1 · Question"), cell, STEP), [
         replace(SLIDE, kind="task", what="naive", how=("// 1", "}")),
         replace(SLIDE, kind="code", what="source =", how=("int first", '"""')),
     ])  # fmt: skip
@@ -193,6 +205,19 @@ def test_every_step_of_a_route_has_a_slide_and_notes_for_the_speaker():
             missing = [step for step in stop.steps if step not in shown]
             assert missing == [], f"{path.stem} has no slide of steps {missing}, which {workshop.name!r} shows"
             assert set(stop.steps) <= set(speaker.notes(path))
+
+
+def test_a_workshop_gives_each_step_at_least_the_time_that_its_slides_take():
+    """A minute and a half to look, three to choose an answer; to write, four and one more for each line."""
+    for stop in (stop for workshop in plan.course().routes for stop in workshop.stops if isinstance(stop, plan.Stop)):
+        path = plan.course().notebook(stop.notebook).path
+        notes = speaker.notes(path)
+        for step in stop.steps:
+            shown = [one for one in said(path) if one.step == step]
+            looks = 1.5 * sum(one.kind not in ("ask", "task") for one in shown)
+            writes = sum(4 + exercises.get(one.what).lines for one in shown if one.kind == "task")
+            least = looks + 3 * sum(one.kind == "ask" for one in shown) + writes
+            assert notes[step].minutes >= least, f"{path.stem}, step {step}: {notes[step].minutes} minutes, not {least}"
 
 
 def test_jupyterlab_is_told_the_same_slides_and_which_cells_are_alive():

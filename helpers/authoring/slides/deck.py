@@ -9,6 +9,7 @@ import importlib
 import io
 import pkgutil
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ ANCHOR = re.compile(r'<a class="anchor-link".*?</a>')
 LINK = re.compile(r'(?<=href=")([\w.-]+)\.(?:ipynb|md)(?=["#])')
 HEADING = re.compile(r"^# +(.+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<listing>.*?)^```|(?:^\|[^\n]*\n?)+", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"(\s*)(//\s*(?:\d+\.\s*)?)")  # up to its first word
 ROW = re.compile(r"(<tr\b[^>]*>)(.*?)(</tr>)", re.DOTALL)
 CELL = re.compile(r"<t[hd]\b.*?</t[hd]>", re.DOTALL)
 COLOURS = HtmlFormatter(nowrap=True)
@@ -105,7 +107,7 @@ def _shown(notebook: NotebookNode, one: Planned, frames: bool) -> tuple[int | No
     if one.kind == "task":
         return None, (_part(exercises.get(one.what).starter, one.how),)
     if one.kind == "code":
-        return None, (_part(notebook.cells[_cell(notebook, one.step, one.what)].source, one.how),)
+        return None, (_part(notebook.cells[_cell(notebook, one.step, one.what, earlier=True)].source, one.how),)
     if one.kind == "block":
         return None, (_block(notebook, one.step, one.what),)
     if one.kind == "film":
@@ -135,13 +137,14 @@ def _points(one: Planned, drawn: theme.Figure) -> float:
     return 0.0 if enough else LAST_ROW / shown * 72 / theme.CSS_DPI
 
 
-def _cell(notebook: NotebookNode, step: int | None, text: str) -> int:
-    """The first code cell that has a text, of a step or of the whole notebook. What stands before the first step is
-    shown with it."""
-    inside = step in (None, 1)
+def _cell(notebook: NotebookNode, step: int | None, text: str, *, earlier: bool = False) -> int:
+    """The first code cell that has a text, of a step or of the whole notebook; earlier: or of a step before it. What
+    stands before the first step is shown with it."""
+    inside = earlier or step in (None, 1)
     for number, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown" and (heading := STEP.search(cell.source)):
-            inside = step in (None, int(heading[1]))
+            of_cell = int(heading[1])
+            inside = step in (None, of_cell) or (earlier and of_cell < step)
         elif inside and cell.cell_type == "code" and text in cell.source:
             return number
     raise ValueError(f"no code cell of {'the notebook' if step is None else f'step {step}'} has {text!r}")
@@ -165,10 +168,11 @@ def _block(notebook: NotebookNode, step: int, text: str) -> str:
 
 
 def _listing(source: str, coloured: bool = True) -> str:
-    """Lines of code, in the largest letters in which they fit on the slide; of a comment too long for any, nothing."""
+    """Lines of code, in the largest letters in which they fit on the slide; a comment too long for any goes on in
+    the next line."""
     lines = source.rstrip("\n").split("\n")
     if coloured:
-        lines = [line for line in lines if len(line) <= WIDEST[-1] or not line.lstrip().startswith("//")]
+        lines = [part for line in lines for part in _broken(line)]
     widest = max(map(len, lines))
     if len(lines) > MOST_LINES:
         raise ValueError(f"it has {len(lines)} lines; {MOST_LINES} is the most that a room can read")
@@ -178,6 +182,15 @@ def _listing(source: str, coloured: bool = True) -> str:
     shown = highlight(text, CudaLexer(), COLOURS).rstrip("\n") if coloured else html.escape(text)
     size = sum(widest > room for room in WIDEST)
     return f'<pre class="{"code" if coloured else "drawing"} size{size}" data-lines="{len(lines)}">{shown}</pre>'
+
+
+def _broken(line: str) -> list[str]:
+    """A comment that is too long for a slide as two lines or more; any other line as it is."""
+    begin = COMMENT.match(line)
+    if begin is None or len(line) <= WIDEST[-1]:
+        return [line]
+    indent = "//".ljust(len(begin[2])).rjust(len(begin[0]))
+    return textwrap.wrap(line, WIDEST[0], subsequent_indent=indent, drop_whitespace=True)
 
 
 def _stored(outputs: Sequence[Any], kind: str) -> str:
