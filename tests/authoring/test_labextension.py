@@ -39,7 +39,7 @@ def test_an_install_of_the_course_puts_it_where_jupyterlab_looks():
         "wheel"
     ]
     folder = labextension.BUILT.relative_to(labextension.ROOT).as_posix()
-    assert wheel["shared-data"] == {folder: f"share/jupyter/labextensions/{package['name']}"}
+    assert wheel["shared-data"][folder] == f"share/jupyter/labextensions/{package['name']}"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
