@@ -34,7 +34,8 @@ class OwnKernel:
     float beta, float *C), with or without alpha and beta, or the same ones under these names in another order. Any
     other kernel says its `args`.
 
-    source: CUDA C++.  entry: the kernel's name, or a template instantiation such as "sgemm<32>".
+    source: CUDA C++.  entry: the kernel's name, or a template instantiation such as "sgemm<32>"; may be left out if the
+    source has one kernel alone, which is no template.
     block: threads along x, y, z, the last ones may be left out.  shared_bytes: dynamic shared memory.
     tile: (rows, columns) of C that a block computes; None: explorers find it out from what the first blocks store.
     depth: steps k of one phase of its loop.  buffers: tiles of A and of B that it holds at a time.
@@ -49,7 +50,7 @@ class OwnKernel:
     """
 
     source: str
-    entry: str
+    entry: str = ""
     block: tuple[int, ...] = (16, 16, 1)
     tile: tuple[int, int] | None = None
     depth: int = 16
@@ -65,6 +66,8 @@ class OwnKernel:
     guessed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        if self.entry == "" and isinstance(self.source, str):
+            object.__setattr__(self, "entry", _only_kernel(self.source))
         for name in ("source", "entry"):
             text = getattr(self, name)
             if not isinstance(text, str) or not text.strip():
@@ -110,7 +113,7 @@ class OwnKernel:
         """A kernel of the ladder with parameters of one's own: OwnKernel.of(get("block_tile_2d").replace(BM=32))."""
         return cls(
             kernel.source, kernel.entry, kernel.block, kernel.tile, kernel.depth, shape, kernel.shared_bytes,
-            max(1, kernel.buffers), kernel.name, kernel.idea,
+            max(1, kernel.buffers), kernel.name, kernel.idea, kernel.family.rows_along,
         )  # fmt: skip
 
     @property
@@ -138,6 +141,22 @@ class OwnKernel:
             self.name, self.source, self.entry, self.block, self.blocks(M, N), self.shared_bytes, (M, N, K), self.tile,
             self.depth, self.buffers, self.rows_along, self.scaled, arguments=self.args,
         )  # fmt: skip
+
+
+def _only_kernel(source: str) -> str:
+    """The name of the one kernel of a source. NoLaunch where there is none, or more than one, or a template."""
+    names = rules.kernels(source)
+    if not names:
+        raise NoLaunch(
+            "entry was left out, and the source shows no kernel: a function that begins with __global__ void."
+        )
+    if len(names) > 1:
+        raise NoLaunch(
+            f"entry was left out, and the source has {', '.join(names)}: say which one, as entry={names[0]!r}."
+        )
+    if rules.read(source, names[0]).parameters:
+        raise NoLaunch(f"{names[0]} is a template: say its arguments, too, as in entry='{names[0]}<32>'.")
+    return names[0]
 
 
 def launch_of(kernel: Kernel | OwnKernel, M: int, N: int, K: int) -> Launch:

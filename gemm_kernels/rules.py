@@ -172,6 +172,13 @@ def _kernel(tokens: Tokens, function: str) -> tuple[Tokens, Tokens, Tokens] | No
     return None
 
 
+def kernels(source: str) -> tuple[str, ...]:
+    """The names of the kernels that a source defines, in order; none if the preprocessor may leave out parts of it."""
+    tokens = _tokens(source)
+    named = (token for token, after in zip(tokens, tokens[1:], strict=False) if after == "(" and token.isidentifier())
+    return tuple(name for name in dict.fromkeys(named) if _kernel(tokens, name) is not None)
+
+
 def _parameters(head: Tokens) -> tuple[str, ...]:
     """The names of the template's parameters."""
     if "template" not in head:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import keyword
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
+from inspect import isfunction
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ from helpers.measure.measurement import Measurement
 from helpers.measure.performance import performance
 from helpers.profile import Page
 from helpers.profile import profile as profile_of
-from helpers.sentences import BadInput
+from helpers.sentences import BadInput, NoSuchName
 from helpers.simulator import Recording
 
 OPTIONS = ("-std=c++17",)
@@ -100,21 +101,9 @@ def cuda(line: str, cell: str) -> None:
     if exercise is None:
         _keep(name, text)
     elif isinstance(exercise, KernelExercise):
-        answer(exercise, text)
+        _answer(exercise, text)
     else:
         raise UsageError(f"The answer to the exercise {name!r} is no kernel: {name}.check(…) takes it.")
-
-
-def answer(exercise: KernelExercise, text: str) -> None:
-    """Show the verdict on a kernel, and below it what the kernel does, if it can be drawn."""
-    verdict = exercise.check(text)
-    display(verdict)
-    untouched = verdict.passed is None
-    if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
-        return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
-    picture = exercise.show(text)
-    if isinstance(picture, theme.Figure):
-        display(picture)
 
 
 def source(name: str) -> str:
@@ -289,6 +278,18 @@ def program(name: str) -> Plain:
     return Plain(file.read_text(encoding="utf-8"))
 
 
+def _answer(exercise: KernelExercise, text: str) -> None:
+    """Show the verdict on a kernel, and below it what the kernel does, if it can be drawn."""
+    verdict = exercise.check(text)
+    display(verdict)
+    untouched = verdict.passed is None
+    if isinstance(exercise, Blank) if untouched else verdict.picture is not None:
+        return  # an empty body does nothing that could be drawn; of a wrong kernel the map of the errors says more
+    picture = exercise.show(text)
+    if isinstance(picture, theme.Figure):
+        display(picture)
+
+
 def _exercise(name: str) -> Exercise | None:
     try:
         return get(name)
@@ -314,6 +315,23 @@ def _keep(name: str, text: str) -> None:
     place = kept.keep(name, text)
     warnings = next((kernel.log for kernel in compiled.values()), "")
     display(Verdict(True, str(Compiled(names, warnings, f"my/{place.name}" if place else ""))))
+
+
+def __getattr__(name: str) -> Any:
+    """Of names that are not here (PEP 562): NoSuchName, with those that there are."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise NoSuchName("course", name, __dir__())
+
+
+def __dir__() -> list[str]:
+    """What a notebook calls."""
+    hidden = ("_", "cuda", "load_ipython_extension")
+    return sorted(
+        name
+        for name, one in globals().items()
+        if isfunction(one) and one.__module__ == __name__ and not name.startswith(hidden)
+    )
 
 
 def load_ipython_extension(shell: object) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import linecache
 import traceback
+from collections.abc import Sequence
 
 
 class Sentence:
@@ -21,6 +23,15 @@ class Sentence:
 
 class BadInput(Sentence, ValueError):
     """What the cell asks for cannot be done; the message says what was found, and what to try."""
+
+
+class NoSuchName(Sentence, AttributeError):
+    """A module of the course has no such name; the message says which it has, the likeliest first."""
+
+    def __init__(self, module: str, name: str, known: Sequence[str]) -> None:
+        near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+        meant = f"Did you mean {' or '.join(f'{module}.{one}' for one in near)}? " if near else ""
+        super().__init__(f"There is no {module}.{name}. {meant}There are {', '.join(known)}.")
 
 
 def _line_of_cell(error: BaseException) -> str:

@@ -15,6 +15,16 @@ from helpers.draw.theme import Figure
 from helpers.exercises import get
 from helpers.exercises.framework import kept, progress
 from helpers.exercises.framework.answers import Verdict
+from helpers.explore import (
+    coalescing,
+    first_launch,
+    fragments,
+    ladder,
+    register_tile,
+    scheduler,
+    thread_map,
+    tile_phases,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -177,6 +187,10 @@ def test_a_slip_is_answered_by_its_line_and_its_reason(shown, name, right, typed
 
 
 SQUARE = np.ones((4, 4), np.float32)
+SCALE = """extern "C" __global__ void scale(float *A, int N, float c) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) A[i] *= c;
+}"""
 
 
 @pytest.mark.parametrize(
@@ -207,6 +221,23 @@ SQUARE = np.ones((4, 4), np.float32)
         (lambda: gemm_kernels.get("nix"), "there is no kernel 'nix'"),
         (lambda: gemm_kernels.get("naive").launch(0, 1, 1), "M = 0, but a matrix has"),
         (lambda: gpu.fft, "gpu.fft is not simulated"),
+        (lambda: gpu.zeros(-1), "gpu.zeros cannot make this array: negative dimensions are not allowed."),
+        (lambda: gpu.asarray([[1, 2], [3]]), "gpu.array cannot make this array: setting an array element"),
+        (lambda: gpu.empty((2, 2.5)), "gpu.empty cannot make this array"),
+        (lambda: gpu.matmul(gpu.ones((2, 3)), gpu.ones((2, 3))), "gpu.matmul cannot make this array"),
+        (lambda: course.kernels("naive"), "There is no course.kernels. Did you mean course.kernel? There are ends_of"),
+        (lambda: first_launch.picture(SCALE, 5, 16, 40), "80 threads over 40"),
+        (lambda: first_launch.picture(SCALE, 1, 16, -4), "An array of -4 elements cannot be shown"),
+        (lambda: first_launch.explore(SCALE, block=17), "threads per block: 17 is not offered here; there are 1, 2, 4"),
+        (lambda: thread_map.explore(block=16), "block is 16; it must be 1 or 2 or 3 sizes, as block=(32, 8, 1)."),
+        (lambda: thread_map.explore(shape=(0, 3)), "shape is (0, 3); 0 is no whole number"),
+        (lambda: coalescing.explore(block=(0, 1)), "block is (0, 1); 0 is no whole number"),
+        (lambda: coalescing.explore_steps("naiv"), "there is no kernel 'naiv'"),
+        (lambda: tile_phases.explore(tile=7), "tile: 7 is not offered here; there are 2, 4, 8, 16, 32."),
+        (lambda: register_tile.explore(BM=100), "BM: 100 is not offered here"),
+        (lambda: fragments.explore(lane="a"), "lane: 'a' is not offered here"),
+        (lambda: ladder.explore(kernel="nix"), "kernel: 'nix' is not offered here"),
+        (lambda: scheduler.explore(3), "choice is 3; it must be a Choice, as choice=Choice(…)."),
     ],
 )
 def test_a_wrong_input_to_a_public_verb_is_answered_by_its_sentence_without_a_traceback(asked, said):

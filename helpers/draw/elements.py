@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from helpers.analysis.elements import Strip
 from helpers.draw import marks, page, theme
 from helpers.draw.thread_map import TINTS
+from helpers.sentences import BadInput
 
 MOST = 64  # threads or elements side by side: more could not be told apart
 AT_ONCE = 4
@@ -35,7 +36,7 @@ def strips_figure(strips: Sequence[Strip], title: str) -> theme.Figure:
         raise ValueError(f"Between 1 and {AT_ONCE} launches fit below each other, but {len(strips)} were given.")
     for one in strips:
         if max(one.threads, one.elements) > MOST:
-            raise ValueError(
+            raise BadInput(
                 f"{one.threads} threads over {theme.plural(one.elements, 'element')}: a strip has room for {MOST}; "
                 "take fewer blocks, smaller blocks or a shorter array."
             )

@@ -18,7 +18,7 @@ from helpers.draw import theme
 from helpers.draw.bank_board import FIGURE_HEIGHT, bank_board_figure, bank_boards_figure
 from helpers.explore.controls import choice_list, range_slider, switch
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, taken
+from helpers.explore.own import Own, of_kind, taken
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("transposed", "padded", "swizzled", "interleaved", "vectorized", "warptiled")
@@ -118,7 +118,7 @@ def explore(own: Own = None, *, kernel: str | None = None, tile: Tile | None = N
     kernels = [shown(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
     mine = [shown(own)] if own else []
     first = [*mine, *([shown(get(kernel))] if kernel else []), None][0]
-    return BankBoardExplorer([*mine, *kernels], first, tile or Tile())
+    return BankBoardExplorer([*mine, *kernels], first, of_kind("tile", tile, Tile) or Tile())
 
 
 TELLING = (

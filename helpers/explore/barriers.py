@@ -20,7 +20,7 @@ from helpers.draw.race import race_figure
 from helpers.draw.tile_phases import FIGURE_HEIGHT, tile_phases_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.own import Own, multiplication
+from helpers.explore.own import Own, multiplication, of_kind
 from helpers.explore.tile_phases import TILES, shown
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.simulator.sanitizer.checks import Finding
@@ -156,5 +156,5 @@ class BarrierExplorer(LiveExplorer):
 def explore(own: Own = None, *, choice: Choice | None = None) -> BarrierExplorer:
     """The explorer, beginning with both barriers in place, of the shared-memory kernel or a learner's own."""
     own = multiplication(own, "the tiles of A and B in shared memory")
-    choice = choice or Choice()
+    choice = of_kind("choice", choice, Choice) or Choice()
     return BarrierExplorer(replace(choice, own=own) if own else choice)

@@ -21,7 +21,7 @@ from helpers.draw.sectors import FIGURE_HEIGHT, sectors_figure
 from helpers.draw.settings import Setting, settings_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, taken
+from helpers.explore.own import Own, sizes, taken
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -163,8 +163,10 @@ class StepExplorer(LiveExplorer):
         return picture_of(Choice(self.launch, k=self.k.value)), ""
 
 
-def explore_steps(kernel: Kernel, width: int = 1024) -> StepExplorer:
-    """A slider over the steps k of a kernel of the ladder, warp 0 of its own block, square matrices of this width."""
+def explore_steps(kernel: Kernel | str, width: int = 1024) -> StepExplorer:
+    """A slider over the steps k of a kernel of the ladder, which may be named: warp 0 of its own block, square matrices
+    of this width."""
+    kernel = get(kernel) if isinstance(kernel, str) else kernel
     return StepExplorer(kernel.launch(ROWS, width, width))
 
 
@@ -173,6 +175,7 @@ def explore(own: Own = None, *, block: tuple[int, int] = (32, 1), width: int = 1
 
     `own` puts a learner's kernel before the naive and the coalesced one, with its own block, and its N as the width.
     """
+    block = sizes("block", block, (2,))
     kernels = [
         ("the row index", get("naive").launch(ROWS, width, SHORT_K)),
         ("the column index", get("coalesced").launch(ROWS, width, SHORT_K)),

@@ -13,7 +13,7 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from helpers.explore.widgets import number_slider
+from helpers.explore.widgets import number_slider, offered
 
 PLAY_MS = 400  # from a step to the next
 PLAY_WIDTH = 72
@@ -76,7 +76,7 @@ def choice_list(label: str, options: Sequence[tuple[str, Any]], value: Any) -> C
         style={"description_width": like.style.description_width},
         layout={"width": like.layout.width},
     )
-    chosen.index = [option for _, option in options].index(value)
+    chosen.index = [option for _, option in options].index(offered(label, options, value))
     return chosen
 
 

@@ -29,6 +29,8 @@ def launch(source: str, grid: int, block: int, elements: int) -> Strip:
 
     source: CUDA C++ with one kernel.  Raises the simulator's and the compiler's errors.
     """
+    if not isinstance(elements, int) or not 1 <= elements <= MOST:
+        raise CannotShow(f"An array of {elements!r} elements cannot be shown: there is room for 1 to {MOST}.")
     return _launch(source, grid, block, elements)
 
 

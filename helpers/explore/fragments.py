@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helpers.analysis.fragments import Held, held, of_function
+from helpers.devices import WARP
 from helpers.draw import page, theme
 from helpers.draw.fragments import CELL, GAP, TOP, Part, map_figure, product_figure
 from helpers.explore.live import LiveExplorer
-from helpers.explore.widgets import number_slider
+from helpers.explore.widgets import number_slider, offered
 
 FIGURE_HEIGHT = page.full_height(TOP + 24 * CELL + GAP + 16, 2)  # A has 16 rows and B has eight
 
@@ -37,7 +38,7 @@ class FragmentExplorer(LiveExplorer):
     """One control, the lane that is framed."""
 
     def __init__(self, lane: int) -> None:
-        self.lane = number_slider("lane", 31)
+        self.lane = number_slider("lane", WARP - 1)
         self.lane.value = lane
         super().__init__("Explorer: what a lane holds.", [[self.lane]], FIGURE_HEIGHT)
 
@@ -47,4 +48,4 @@ class FragmentExplorer(LiveExplorer):
 
 def explore(lane: int = 5) -> FragmentExplorer:
     """The explorer, beginning with a lane."""
-    return FragmentExplorer(lane)
+    return FragmentExplorer(offered("lane", range(WARP), lane))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from gemm_kernels import Kernel, OwnKernel, get
 from helpers import compiler, run
 from helpers.analysis.tile_of_block import tile_of_block
 from helpers.explore.live import CannotShow
+from helpers.sentences import BadInput
 
 Own = OwnKernel | Kernel | str | None
 """What an explorer is given: a learner's kernel, one of the ladder or its name, or none."""
@@ -56,6 +59,27 @@ def multiplication(given: Own | Any, picture: str, *, any_k: bool = False) -> Ow
             f"K. {ANY_KERNEL[0].upper()}{ANY_KERNEL[1:]}."
         )
     return own
+
+
+def sizes(name: str, given: Any, counts: Sequence[int]) -> tuple[int, ...]:
+    """Whole numbers of at least 1, so many as one of the counts says. BadInput, in a sentence, for anything else.
+
+    name: what they are, "block".
+    """
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) not in counts:
+        example = ", ".join(("32", "8", "1")[: max(counts)])
+        raise BadInput(f"{name} is {given!r}; it must be {' or '.join(map(str, counts))} sizes, as {name}=({example}).")
+    for size in given:
+        if not isinstance(size, Integral) or size < 1:
+            raise BadInput(f"{name} is {given!r}; {size!r} is no whole number of at least 1.")
+    return tuple(given)
+
+
+def of_kind(name: str, given: Any, kind: type) -> Any:
+    """What was given, if it is of that kind, or None. BadInput, in a sentence, for anything else."""
+    if given is None or isinstance(given, kind):
+        return given
+    raise BadInput(f"{name} is {given!r}; it must be a {kind.__name__}, as {name}={kind.__name__}(…).")
 
 
 def _takes_one_size(own: OwnKernel) -> bool:

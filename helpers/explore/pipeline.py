@@ -17,7 +17,7 @@ from helpers.draw import theme
 from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, multiplication
+from helpers.explore.own import Own, multiplication, of_kind
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
 
@@ -93,7 +93,7 @@ def explore(own: Own = None, *, pipeline: Pipeline = DEFAULT) -> PipelineExplore
     """The explorer, beginning with this pipeline, or with the work of a learner's own kernel."""
     own = multiplication(own, "a loop over k", any_k=True)
     kernels = [*([own] if own else []), *map(get, KERNELS)]
-    return PipelineExplorer(kernels, own, pipeline)
+    return PipelineExplorer(kernels, own, of_kind("pipeline", pipeline, Pipeline) or DEFAULT)
 
 
 TELLING = (1, 2, 3, 4)

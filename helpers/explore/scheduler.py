@@ -12,6 +12,7 @@ from helpers.draw import theme
 from helpers.draw.scheduler import FIGURE_HEIGHT, scheduler_figure, schedulers_figure
 from helpers.explore.controls import range_slider
 from helpers.explore.live import LiveExplorer
+from helpers.explore.own import of_kind
 from helpers.models import latency
 from helpers.models.latency import Timeline
 
@@ -62,7 +63,7 @@ class SchedulerExplorer(LiveExplorer):
 
 def explore(choice: Choice | None = None) -> SchedulerExplorer:
     """The explorer, beginning with one warp that waits for shared memory."""
-    return SchedulerExplorer(choice or Choice())
+    return SchedulerExplorer(of_kind("choice", choice, Choice) or Choice())
 
 
 TELLING = (Choice(1, 1), Choice(4, 1), Choice(16, 1), Choice(4, 8))

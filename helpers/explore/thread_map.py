@@ -16,7 +16,7 @@ from helpers.draw import theme
 from helpers.draw.thread_map import FIGURE_HEIGHT, Corner, thread_map_figure, thread_maps_figure
 from helpers.explore.controls import range_slider
 from helpers.explore.live import LiveExplorer
-from helpers.explore.own import Own, taken
+from helpers.explore.own import Own, sizes, taken
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 
 SHAPES = ((16, 16), (32, 32), (40, 48), (64, 64), (24, 100), (100, 24))  # of C; some are no multiple of any block
@@ -106,6 +106,7 @@ def explore(
 
     `own` puts a learner's kernel first, before the naive and the coalesced one, with its own block and shape.
     """
+    block, shape = sizes("block", block, (1, 2, 3)), sizes("shape", shape, (2,))
     kernels = [
         ("the column index (coalesced)", get("coalesced").launch(*shape, DEPTH)),
         ("the row index (naive)", get("naive").launch(*shape, DEPTH)),

@@ -17,7 +17,7 @@ from helpers.draw.tile_phases import FIGURE_HEIGHT, TileSize, tile_phases_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, multiplication
-from helpers.explore.widgets import choice_slider, number_slider
+from helpers.explore.widgets import choice_slider, number_slider, offered
 
 SIZE = 64  # M = N = K: every tile divides it, and its elements are large enough to be seen
 TILES = (2, 4, 8, 16, 32)
@@ -83,7 +83,7 @@ def explore(own: Own = None, *, tile: int = 16) -> TilePhasesExplorer:
     if own is not None:
         mine = shown(own)
         return TilePhasesExplorer([*launches, (own.name, mine)], mine)
-    return TilePhasesExplorer(launches, launches[TILES.index(tile)][1])
+    return TilePhasesExplorer(launches, launches[TILES.index(offered("tile", TILES, tile))][1])
 
 
 def small_multiples(tiles: Sequence[int] = (4, 8, 16, 32), phase: int = 1) -> theme.Figure:

@@ -28,7 +28,7 @@ from helpers.draw.vector_width import FIGURE_HEIGHT, vector_width_figure, widths
 from helpers.explore.bank_board import shown
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
-from helpers.explore.own import Own, taken
+from helpers.explore.own import Own, of_kind, taken
 from helpers.explore.widgets import choice_slider, number_slider
 
 KERNELS = ("coalesced", "transposed", "interleaved", "vectorized", "vectorized_ptx", "async_copy", "warptiled")
@@ -110,7 +110,7 @@ def explore(
     kernels = [shown(get(name)) for name in dict.fromkeys((*KERNELS, *((kernel,) if kernel else ())))]
     mine = [shown(own)] if own else []
     first = [*mine, *([shown(get(kernel))] if kernel else []), None][0]
-    return VectorWidthExplorer([*mine, *kernels], first, width, copy or Copy())
+    return VectorWidthExplorer([*mine, *kernels], first, width, of_kind("copy", copy, Copy) or Copy())
 
 
 TELLING = (Copy(128, 1), Copy(1000, 1), Copy(132, 1), Copy(130, 1), Copy(129, 1))

@@ -14,6 +14,7 @@ from typing import Any
 import ipywidgets
 
 from helpers.draw import marks, theme
+from helpers.sentences import BadInput
 
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
 _LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
@@ -124,8 +125,19 @@ class Explorer(ipywidgets.VBox):
         return f"{self.what} {STATIC_NOTE}"
 
 
+def offered(label: str, options: Sequence[Any], value: Any) -> Any:
+    """The value, if a control has it among its options, values or pairs (name, value); BadInput, with all of them, if
+    not."""
+    values = [option[1] if isinstance(option, tuple) and len(option) == 2 else option for option in options]
+    if value in values:
+        return value
+    names = [str(option if one is option else option[0]) for option, one in zip(options, values, strict=True)]
+    raise BadInput(f"{label}: {value!r} is not offered here; there are {', '.join(names)}.")
+
+
 def choice_slider(label: str, options: Sequence[Any], value: Any) -> ipywidgets.SelectionSlider:
     """A slider over a few values: Tab reaches it, the arrow keys move it; it reports while it moves."""
+    value = offered(label, options, value)
     return ipywidgets.SelectionSlider(description=label, options=list(options), value=value, style=_LABEL, layout=_HALF)
 
 
@@ -138,7 +150,7 @@ def choice_buttons(label: str, options: Sequence[tuple[str, Any]], value: Any) -
     """Buttons of which one is pressed: Tab reaches each, the space bar presses it. `labelled` puts the label before."""
     return ipywidgets.ToggleButtons(
         options=list(options),
-        value=value,
+        value=offered(label, options, value),
         tooltips=[f"{label} {name}" for name, _ in options],
         style={"button_width": "auto"},
         layout={"width": "auto", "margin": "0 16px 0 0"},

@@ -268,11 +268,31 @@ def test_a_kernel_is_its_own_name_block_and_tile_unless_told_otherwise():
     assert OwnKernel.of(TILED).tile == TILED.tile and OwnKernel.of(TILED).depth == 8
 
 
+ONE, TWO = (
+    f"__global__ void __launch_bounds__(32) {name}(float *x) {{ x[0] = sqrtf(1.0f); }}" for name in ("one", "two")
+)
+
+
+def test_the_only_kernel_of_a_source_need_not_be_named_and_a_declaration_is_none():
+    assert OwnKernel(f"__global__ void two(float *x);\n__device__ int g() {{ return 1; }}\n{ONE}").entry == "one"
+
+
+def test_a_kernel_of_the_ladder_keeps_the_axis_that_runs_down_its_rows():
+    for kernel in (get("naive"), get("coalesced")):
+        assert OwnKernel.of(kernel).launch(64, 128, 8).grid == kernel.launch(64, 128, 8).grid
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"source": ""}, "source is ''; it must be the text of a CUDA C++ program."),
         ({"entry": None}, "entry is None; it must be the text of a kernel's name"),
+        ({"source": f"{ONE}{TWO}", "entry": ""}, "entry was left out, and the source has one, two: say which one"),
+        ({"source": "int f(int x) { return x; }", "entry": ""}, "entry was left out, and the source shows no kernel"),
+        (
+            {"source": f"template <int T>{ONE}", "entry": ""},
+            "one is a template: say its arguments, too, as in entry='one<",
+        ),
         ({"block": (0, 4)}, "block is (0, 4); 0 is no whole number of at least 1."),
         ({"block": (1, 1, 1, 1)}, "block is (1, 1, 1, 1); it must be one to three sizes along x, y, z, as (32, 8)."),
         ({"tile": 16}, "tile is 16; it must be (rows, columns) of C that a block computes, as (64, 64)."),

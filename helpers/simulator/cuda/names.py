@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from helpers.simulator.cuda.arrays import DeviceArray, empty
+from helpers.simulator.cuda import arrays
+from helpers.simulator.cuda.arrays import DeviceArray
 from helpers.simulator.cuda.raw_module import RawModule
-from helpers.simulator.errors import SimulatorError
+from helpers.simulator.errors import ArgumentError, SimulatorError
 
 # Of NumPy's and CuPy's common names those that make an array, and those that compute with arrays.
 _MAKING = ("arange", "linspace", "eye", "zeros_like", "ones_like", "full_like")
@@ -36,9 +37,19 @@ NO_TIME = (
 BLOCK = 128  # threads of a block, for kernels made from an expression
 
 
+def _made(what: str, make: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What NumPy makes, on the device if it is an array. ArgumentError, in a sentence, where NumPy refuses."""
+    try:
+        made = make(*args, **options)
+    except (ValueError, TypeError, MemoryError) as error:
+        told = str(error).rstrip(".")
+        raise ArgumentError(f"gpu.{what} cannot make this array: {told}. `gpu.{what}?` says what it takes.") from None
+    return made if isinstance(made, DeviceArray) or not isinstance(made, np.ndarray) else made.view(DeviceArray)
+
+
 def array(host: Any, dtype: Any = None) -> DeviceArray:
     """Copy a host array (or a list) to the device."""
-    return np.array(host, dtype=dtype, order="C", subok=False).view(DeviceArray)
+    return _made("array", np.array, host, dtype=dtype, order="C", subok=False)
 
 
 def asarray(host: Any, dtype: Any = None) -> DeviceArray:
@@ -50,17 +61,22 @@ def asarray(host: Any, dtype: Any = None) -> DeviceArray:
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> DeviceArray:
     """A device array with every element equal to fill_value."""
-    return np.full(shape, fill_value, dtype).view(DeviceArray)
+    return _made("full", np.full, shape, fill_value, dtype)
 
 
 def zeros(shape: Any, dtype: Any = float) -> DeviceArray:
     """A device array of zeros."""
-    return np.zeros(shape, dtype).view(DeviceArray)  # takes no memory before it is touched
+    return _made("zeros", np.zeros, shape, dtype)  # takes no memory before it is touched
 
 
 def ones(shape: Any, dtype: Any = float) -> DeviceArray:
     """A device array of ones."""
-    return full(shape, 1, dtype)
+    return _made("ones", np.full, shape, 1, dtype)
+
+
+def empty(shape: Any, dtype: Any = float) -> DeviceArray:
+    """A device array whose contents are not defined until somebody writes them."""
+    return _made("empty", arrays.empty, shape, dtype)
 
 
 def empty_like(other: Any, dtype: Any = None) -> DeviceArray:
@@ -78,8 +94,7 @@ def _on_device(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def called(*args: Any, **options: Any) -> Any:
         host = [arg.view(np.ndarray) if isinstance(arg, DeviceArray) else arg for arg in args]
-        result = function(*host, **options)
-        return result.view(DeviceArray) if isinstance(result, np.ndarray) else result
+        return _made(function.__name__, function, *host, **options)
 
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     return called
