@@ -27,8 +27,8 @@ class Unknown(Exception):
     """What a front end's rule raises for an instruction, a form or a modifier that it does not model.
 
     Never seen outside of the front ends, which turn it into UnsupportedInstruction with the instruction and its source
-    line. Its message is a phrase that says what is not modelled: "named barriers", "the modifier .X2". Any other
-    exception in a rule is a mistake of the simulator's own, and passes through as it is.
+    line. Its message is a phrase that says what is not modelled: "a barrier of a cluster", "the modifier .X2". Any
+    other exception in a rule is a mistake of the simulator's own, and passes through as it is.
     """
 
 

@@ -112,9 +112,7 @@ REFUSED = {
     "128 bits": ('asm volatile("{ .reg .b128 b; mov.b128 b, {%0, %1}; }" :: "l"(p), "l"(p));', "the type .b128"),
     "vector atomics": ('asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" :: "l"(p), "f"(x[0]));',
                        "the modifier .v4"),
-    "a named barrier": ('asm volatile("bar.sync 1, 64;");', "a barrier other than number 0"),
-    "a barrier that counts": ('int n; asm volatile("{ .reg .pred p; setp.eq.s32 p, %1, 0; bar.red.popc.u32 %0, 0, p; }"'
-                              ' : "=r"(n) : "r"((int)x[0])); x[1] = n;', "a barrier that counts"),
+    "a barrier of a cluster": ('asm volatile("barrier.cluster.arrive;");', "a barrier of a cluster"),
     "a performance counter": ('int c; asm volatile("mov.u32 %0, %%pm0;" : "=r"(c)); x[0] = c;', "%pm0"),
     "the shared memory of a cluster": ('float v; asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(0));'
                                        " x[0] = v;", "shared::cluster"),

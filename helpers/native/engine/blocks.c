@@ -20,6 +20,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->warps = block->living_warps = (launch->threads + WARP - 1) / WARP;
     block->traced = launch->traced && launch->traced[place];
     block->votes = block->voters = 0;
+    memset(block->arrived, 0, sizeof block->arrived);
     block->epoch = 1;
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));

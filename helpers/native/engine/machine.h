@@ -151,11 +151,11 @@ typedef struct {
 typedef struct {
     uint32_t mask;
     int32_t pc;
-    int32_t waits; /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER */
+    int32_t waits; /* 0 runs; 1 + n at BSYNC Bn; AT_WARPSYNC; AT_BARRIER + n for the block, AT_PART + n for some warps */
     uint32_t wanted;
 } Group;
 
-enum { AT_WARPSYNC = 100, AT_BARRIER = 101 };
+enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, BARRIERS = 16 };
 
 struct Block;
 
@@ -196,6 +196,7 @@ typedef struct Block {
     Word *words;           /* of shared memory, while it is watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */
+    int32_t arrived[BARRIERS]; /* threads that have come to the barriers of some warps */
     Warp *warp;
     uint8_t *shared, *local; /* local memory lies thread by thread */
     Lanes *rows;

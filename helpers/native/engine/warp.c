@@ -108,21 +108,31 @@ static void release_warpsync(Warp *warp) {
     }
 }
 
-/* ---- the barrier of the block: all threads that have not exited come to it */
+/* ---- barriers of the block: all threads that have not exited come to them */
+
+static void pass_barrier(Warp *warp) {
+    Block *block = warp->block;
+    block->epoch++;
+    for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
+    warp->results->barriers++;
+    warp->results->changes++;
+}
 
 static void release_block(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
-    int32_t pc = -1;
+    int32_t pc = -1, where = 0;
     for (int w = 0; w < block->warps; w++) {
         const Warp *one = &block->warp[w];
-        for (int g = 0; g < one->groups; g++)
-            if (one->group[g].waits != AT_BARRIER) return;
+        for (int g = 0; g < one->groups; g++) {
+            if (!where) where = one->group[g].waits;
+            if (where < AT_BARRIER || where >= AT_PART || one->group[g].waits != where) return;
+        }
     }
     block->votes = block->voters = 0;
     for (int w = 0; w < block->warps; w++) {
         Warp *one = &block->warp[w];
         for (int g = 0; g < one->groups; g++) {
-            if (pc >= 0 && one->group[g].pc != pc) {
+            if (pc >= 0 && one->group[g].pc != pc && where == AT_BARRIER) {
                 fail(warp, i, BARRIERS_DIFFER, 0, 0);
                 return;
             }
@@ -132,12 +142,25 @@ static void release_block(Warp *warp, const Instruction *i) {
         block->votes += __builtin_popcount(one->predicate[VOTES] & one->living);
         block->voters += __builtin_popcount(one->living);
     }
-    if (pc >= 0) {
-        block->epoch++;
-        for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
-        warp->results->barriers++;
-        warp->results->changes++;
+    if (pc >= 0) pass_barrier(warp);
+}
+
+/* Barrier `n` of some warps: who waits there goes on when `wanted` threads have come. A warp counts whole, with its lanes
+ * that have exited or were never there: they come with the first one. */
+static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, int n, int wanted) {
+    Block *block = warp->block;
+    if (wanted % WARP) {
+        fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active), 0);
+        return;
     }
+    block->arrived[n] += __builtin_popcount(active);
+    if (active & warp->living & (0u - warp->living)) block->arrived[n] += WARP - __builtin_popcount(warp->living);
+    if (block->arrived[n] < wanted) return;
+    block->arrived[n] = 0;
+    for (int w = 0; w < block->warps; w++)
+        for (int g = 0; g < block->warp[w].groups; g++)
+            if (block->warp[w].group[g].waits == AT_PART + n) block->warp[w].group[g].waits = 0;
+    pass_barrier(warp);
 }
 
 /* ---- what comes next. Each of these leaves the current group, `g`, where it goes on. */
@@ -212,7 +235,11 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     release_block(warp, i);
 }
 
-/* Threads that are alone go past a barrier whose guard is false for them. number[0]: others must not wait there then. */
+enum { ONLY_ARRIVES = 1 };
+
+/* Threads that are alone go past a barrier whose guard is false for them. number[0]: others must not wait there then.
+ * Which barrier and for how many threads, 0 for all, say number[1] and number[2], or registers, the second from bit
+ * number[3] on. */
 static void wait_for_block(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     if (active && active != g->mask) {
         if (i->number[0]) fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active), 0);
@@ -222,8 +249,12 @@ static void wait_for_block(Warp *warp, Group *g, const Instruction *i, uint32_t 
     g->pc++;
     if (!active) return;
     if (i->operation >= 0) operations()[i->operation](warp, i, active);
-    g->waits = AT_BARRIER;
-    release_block(warp, i);
+    int lane = __builtin_ctz(active), n = i->number[1] & (BARRIERS - 1), wanted = i->number[2];
+    if (i->width[0]) n = (int)(source(warp, i, 0)[lane] & (BARRIERS - 1));
+    if (i->width[1]) wanted = (int)(source(warp, i, 1)[lane] >> i->number[3] & 0xfff);
+    if (!(i->flags & ONLY_ARRIVES)) g->waits = (wanted ? AT_PART : AT_BARRIER) + n;
+    if (wanted) arrive_at_part(warp, i, active, n, wanted);
+    else release_block(warp, i);
 }
 
 static void meet(Warp *warp, Group *g, const Instruction *i) {

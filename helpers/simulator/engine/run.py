@@ -20,6 +20,7 @@ from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
+from helpers.simulator.engine.named_barriers import NamedBarriers
 from helpers.simulator.engine.observers import (
     BarrierPassed,
     Chosen,
@@ -68,6 +69,7 @@ class Wave:
         self.pcs: np.ndarray | None = None  # block index per thread, None while all living threads are together
         self.exited: np.ndarray | None = None
         self.waiting: np.ndarray | None = None
+        self.named: NamedBarriers | None = None  # from the first barrier on that is none of __syncthreads()
         self.turns: Turns | None = None  # while threads are at different places
         self.groups: Convergence | None = None  # at SASS level, while a warp is diverged
         self.instruction: Instruction | None = None  # the memory instruction being executed
@@ -675,6 +677,8 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
             return _go_past(wave, pc, following, taken)
     if last.execute is not None:
         last.execute(wave, wave.registers, wave.mask)
+    if whole_block and last.select is not None:
+        return _named_barrier(wave, prepared, last, pc)
     if not whole_block and wave.observers is not None:
         named = None if last.select is None else last.select(wave.registers)
         wave.observers.tell(WarpBarrierReached(wave, wave.mask, last.index, named))
@@ -694,19 +698,43 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     return _schedule(wave)
 
 
+def _named_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """A barrier with a number, of all threads of the block or of some."""
+    wave.diverge(pc)
+    wave.named = wave.named or NamedBarriers(wave.shape)
+    active = wave.alive() if wave.mask is None else wave.mask
+    wave.pcs[active] = prepared.next[pc]
+    if not last.barrier:
+        wave.waiting |= active
+    passed = wave.named.arrive(wave, last, active, *last.select(wave.registers))
+    if passed.any() and wave.observers is not None:
+        wave.observers.tell(BarrierPassed(wave, passed))
+    return _schedule(wave)
+
+
 def _release(wave: Wave, prepared: Prepared) -> None:
     """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
-    done = (wave.waiting | (wave.pcs == DONE)).all(axis=1) & wave.waiting.any(axis=1)
+    if wave.named is not None and wave.named.waiting.any():
+        passed = wave.named.release_whole(wave)
+        if passed.any() and wave.observers is not None:
+            wave.observers.tell(BarrierPassed(wave, passed))
+    waiting = _at_syncthreads(wave)
+    done = (waiting | (wave.pcs == DONE)).all(axis=1) & waiting.any(axis=1)
     if not done.any():
         return
-    lowest = np.where(wave.waiting, wave.pcs, DONE).min(axis=1)
-    highest = np.where(wave.waiting, wave.pcs, -1).max(axis=1)
+    lowest = np.where(waiting, wave.pcs, DONE).min(axis=1)
+    highest = np.where(waiting, wave.pcs, -1).max(axis=1)
     different = done & (lowest != highest)
     if different.any():
         _different_barriers(wave, prepared, int(different.argmax()))
     wave.waiting[done] = False
     if wave.observers is not None:
         wave.observers.tell(BarrierPassed(wave, done))
+
+
+def _at_syncthreads(wave: Wave) -> np.ndarray:
+    """The threads that wait at a barrier of the whole block without a number, bool (blocks, threads)."""
+    return wave.waiting if wave.named is None else wave.waiting & ~wave.named.waiting
 
 
 def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
@@ -777,7 +805,7 @@ def _not_around_a_barrier(wave: Wave, prepared: Prepared, pc: int, mask: np.ndar
     and calls the others "divergent threads in warp".
     """
     if not prepared.leads_to_barrier[pc] and not prepared.only_exits[pc]:
-        left_behind = wave.waiting & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
+        left_behind = _at_syncthreads(wave) & prepared.reaches(pc)[np.minimum(wave.pcs, prepared.end)]
         _not_apart(wave, prepared, mask, left_behind, wave.pcs)
 
 
@@ -824,12 +852,16 @@ def _unreached_barrier(wave: Wave) -> None:
         _lanes_never_come(wave, prepared)
     lines = sorted({_barrier_before(prepared, int(pc)).line for pc in wave.pcs[block, waiting]})
     text = f"{_threads(wave, waiting)} at line {', '.join(map(str, lines))}" if len(waiting) else ""
+    advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+    if wave.named is not None and (named := waiting[wave.named.waiting[block, waiting]]).size:
+        text += f" for {wave.named.in_words(block, int(named[0]))}"
+        advice = "A barrier with a number is passed when as many threads have come to it as it names, of whole warps."
     if len(others):
         text += f"{'; ' * bool(text)}{_threads(wave, others)} elsewhere, for those to come along"
     raise BarrierError(
         f"{wave.program.name}: the threads of block {coordinates(where)} wait for ever: {text}.\n"
         + "".join(wave.launch.quote(line) for line in lines)
-        + "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop.",
+        + advice,
         kernel=wave.program.name,
         line=lines[0] if lines else 0,
         lines=tuple(lines),

@@ -73,9 +73,17 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Waits for all threads of the block. `arrive(wave, registers, mask)` is carried out by those that come there."""
+    """Waits for all threads of the block. `arrive(wave, registers, mask)` is carried out by those that come there.
+
+    named: (number of the barrier, threads that it waits for, 0 for all of the block) if it is not `__syncthreads()`.
+    waits: False for who only lets the others know that it has come.
+    passed: of a barrier with a number what `passed(registers, going)` does for the threads that go on.
+    """
 
     arrive: Execute | None = None
+    named: Reader | None = None
+    waits: bool = True
+    passed: Callable[[Registers, Any], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +136,8 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind, instruction.condition = Kind.EXIT, outcome.condition
         case Barrier():
             instruction.kind, instruction.execute = Kind.BARRIER, outcome.arrive
+            instruction.select, instruction.evaluate = outcome.named, outcome.passed
+            instruction.barrier = 0 if outcome.waits else 1
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
             instruction.barrier = 1 if outcome.collective else -1

@@ -1,10 +1,13 @@
 """Branches, barriers, ends and calls of PTX. Reference: PTX ISA, 'Control Flow Instructions' and 'bar'."""
 
+import numpy as np
+
 from helpers.compiler.ptx import Immediate, Statement, Symbol
 from helpers.simulator.engine import printf
+from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands
-from helpers.simulator.frontends.rules import Barrier, Branch, Effect, Exit, Outcome, WarpBarrier
+from helpers.simulator.frontends.rules import Barrier, Branch, Effect, Exit, Outcome, Reader, WarpBarrier
 
 SYSTEM_FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail}
 
@@ -27,15 +30,43 @@ def leave(t: Operands, s: Statement) -> Outcome:
 
 
 def barrier(t: Operands, s: Statement) -> Outcome:
-    """bar.sync 0, barrier.sync{.aligned} 0 of the whole block; bar.warp.sync mask."""
+    """bar.{sync,arrive} number {, threads}; bar.red.{popc,and,or} d, number {, threads}, p; bar.warp.sync mask."""
     if "warp" in s.modifiers or s.type == "warp":
         return WarpBarrier()
-    which, *threads = s.operands or (Immediate(0, 0),)
+    if "cluster" in s.opcode:
+        raise Unknown("a barrier of a cluster")
     if "red" in s.opcode:
-        raise Unknown("a barrier that counts or combines predicates")
-    if "sync" not in s.opcode or threads or not isinstance(which, Immediate) or which.value != 0:
-        raise Unknown("a barrier other than number 0, or of a part of the block")
-    return Barrier()
+        return _reduction(t, s)
+    which, *threads = s.operands or (Immediate(0, 0),)
+    if "arrive" in s.opcode:
+        return Barrier(named=_named(t, which, threads), waits=False)
+    if "sync" not in s.opcode:
+        raise Unknown("its form")
+    if not threads and isinstance(which, Immediate) and which.value == 0:
+        return Barrier()
+    return Barrier(named=_named(t, which, threads))
+
+
+def _named(t: Operands, which, threads: list) -> Reader:
+    """(number, threads) of a barrier, 0 for all threads of the block."""
+    number, count = t.read(which, "s32"), t.read(threads[0] if threads else Immediate(0, 0), "s32")
+    return lambda registers: (number(registers), count(registers))
+
+
+def _reduction(t: Operands, s: Statement) -> Barrier:
+    destination, which, *threads, condition = s.operands
+    vote, votes, slot = t.read(condition, "pred"), t.hidden("votes at a barrier"), t.target(destination)
+
+    def arrive(wave, registers, mask):
+        mine = vote(registers)
+        registers[votes] = mine if mask is None else np.where(mask, mine, registers[votes])
+
+    def keep(registers, going, yes, voters):
+        value = yes if "popc" in s.opcode else yes == voters if "and" in s.opcode else yes > 0
+        if slot is not None:
+            registers[slot] = np.where(going, value, registers[slot])
+
+    return Barrier(arrive, _named(t, which, threads), passed=counted(votes, keep))
 
 
 def trap(t: Operands, s: Statement) -> Outcome:

@@ -103,9 +103,13 @@ class Operands:
             return True
         return isinstance(operand, Register) and self.types[self._slot(operand.name)] == "pred"
 
+    def hidden(self, name: str) -> int:
+        """The slot of a predicate that PTX does not name, by our own name of it."""
+        return self.slots[name] if name in self.slots else self._new_slot(name, "pred", np.False_)
+
     def carry(self) -> int:
         """The slot of the carry, CC.CF."""
-        return self.slots[CARRY] if CARRY in self.slots else self._new_slot(CARRY, "pred", np.False_)
+        return self.hidden(CARRY)
 
     def read_carry(self) -> Reader:
         """The carry as bool."""

@@ -6,8 +6,9 @@ import numpy as np
 
 from helpers.compiler import sass
 from helpers.simulator.engine.accesses import active_lanes, by_thread, by_warp
+from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import Barrier, Branch, Condition, Effect, Exit, Meeting, WarpBarrier
+from helpers.simulator.frontends.rules import Barrier, Branch, Condition, Effect, Exit, Meeting, Reader, WarpBarrier
 from helpers.simulator.frontends.sass import system
 from helpers.simulator.frontends.sass.operands import (
     I4,
@@ -16,6 +17,7 @@ from helpers.simulator.frontends.sass.operands import (
     at_least,
     chosen,
     exactly,
+    is_predicate,
     is_register,
     leading_predicates,
     number,
@@ -117,25 +119,48 @@ _REDUCTIONS = {"POPC": "count", "AND": "all", "OR": "any"}
 
 
 def barrier(t: Operands, s: sass.Statement) -> Barrier:
-    """BAR.SYNC.DEFER_BLOCKING 0x0: `__syncthreads()`. BAR.RED.{POPC,AND,OR} 0x0, p: see `barrier_result`."""
-    if s.operands[:1] != (sass.Immediate("0x0"),):
-        raise Unknown("a named barrier")
-    if s.has("SYNC") and len(s.operands) == 1:
-        return Barrier()
-    if not s.has("RED"):
-        raise Unknown("a barrier of some threads")
-    _, condition = exactly(s, 2)
+    """BAR.SYNC.DEFER_BLOCKING 0x0: `__syncthreads()`. BAR.{SYNC,ARV} number {, threads}: a barrier of some threads.
+    BAR.RED.{POPC,AND,OR} number, {threads,} p: see `barrier_result`."""
+    which, *threads = at_least(s, 1, 3)
+    named = None if is_syncthreads(s) else _named(t, which, [one for one in threads if not is_predicate(one)])
+    if s.has("ARV"):
+        return Barrier(named=named, waits=False)
+    if s.has("SYNC"):
+        return Barrier(named=named)
     chosen(s, _REDUCTIONS)
-    vote, votes = t.truth(condition), t.slot(_VOTES, np.bool_(False))
+    vote, votes = t.truth(s.operands[-1]), t.slot(_VOTES, np.bool_(False))
 
     def arrive(wave, registers, mask):
         mine = vote(registers)
         registers[votes] = mine if mask is None else np.where(mask, mine, registers[votes])
 
-    return Barrier(arrive)
+    if named is None:
+        return Barrier(arrive)
+    slots = t.slot(_YES), t.slot(_VOTERS)
+
+    def keep(registers, going, *counts):
+        for slot, count in zip(slots, counts, strict=True):
+            registers[slot] = np.where(going, count, registers[slot])
+
+    return Barrier(arrive, named, passed=counted(votes, keep))
 
 
-_VOTES = "votes at a barrier"
+def is_syncthreads(s: sass.Statement) -> bool:
+    """Whether a BAR is a barrier of all threads of the block, number 0."""
+    threads = [one for one in s.operands[1:] if not is_predicate(one)]
+    return s.operands[:1] == (sass.Immediate("0x0"),) and not threads
+
+
+def _named(t: Operands, which: sass.Operand, threads: Sequence[sass.Operand]) -> Reader:
+    """(number, threads) of a barrier. Where both are in a register it is one, with the threads from bit 16 on."""
+    number_of = t.read(which)
+    if not threads:
+        return lambda registers: (number_of(registers), np.int32(0))
+    threads_of, shift = t.read(threads[0]), np.int32(16 if is_register(which) and is_register(threads[0]) else 0)
+    return lambda registers: (number_of(registers) & np.int32(15), threads_of(registers) >> shift & np.int32(0xFFF))
+
+
+_VOTES, _YES, _VOTERS = "votes at a barrier", "true votes at a named barrier", "voters at a named barrier"
 
 
 def barrier_result(t: Operands, s: sass.Statement) -> Effect:
@@ -152,6 +177,14 @@ def barrier_result(t: Operands, s: sass.Statement) -> Effect:
     if (combine == "count") == bool(predicate):
         raise Unknown(f"its form with {len(s.operands)} operands")
     slots, votes = (t.target(predicate[0] if predicate else destination),), t.slot(_VOTES, np.bool_(False))
+    if not is_syncthreads(reduction):
+        yes_of, all_of = t.slot(_YES), t.slot(_VOTERS)
+
+        def execute_named(wave, registers, mask):
+            yes = registers[yes_of]
+            return (yes if combine == "count" else yes == registers[all_of] if combine == "all" else yes > 0,)
+
+        return Effect(slots, execute_named)
 
     def execute(wave, registers, mask):
         alive = np.ones(wave.shape, bool) if wave.exited is None else ~wave.exited

@@ -18,7 +18,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.sass import matrix
+from helpers.simulator.frontends.sass import control, matrix
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
@@ -1269,15 +1269,20 @@ def leave(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def barrier(t: Decoder, s: sass.Statement) -> Decoded:
-    if s.operands[:1] != (sass.Immediate("0x0"),):
-        raise NotDecoded("a named barrier")
-    i = Decoded(kind=WAITS)
-    if s.has("SYNC") and len(s.operands) == 1:
+    i = Decoded(kind=WAITS, flags=int(s.has("ARV")))
+    which, *threads = (operand for operand in s.operands if not is_predicate(operand))
+    if s.has("RED"):
+        if not control.is_syncthreads(s):
+            raise NotDecoded("a reduction at a barrier with a number")
+        i.operation = "bring votes"
+        i.p_in[0] = t.predicate(s.operands[-1])
         return i
-    if not s.has("RED"):
-        raise NotDecoded("a barrier of some threads")
-    i.operation = "bring votes"
-    i.p_in[0] = t.predicate(s.operands[1])
+    for place, operand in enumerate((which, *threads)):
+        if is_register(operand):
+            t.read(i, place, operand)
+        else:
+            i.number[1 + place] = _number(operand)
+    i.number[3] = 16 * (i.width[0] > 0)
     return i
 
 
@@ -1398,6 +1403,6 @@ MODIFIERS: dict[str, str] = {
     "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
     "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U",
-    "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
+    "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
     "WARPSYNC": "ALL COLLECTIVE", "BMOV": "32 CLEAR",
 }  # fmt: skip

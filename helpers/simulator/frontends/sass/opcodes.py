@@ -217,7 +217,7 @@ ROWS: tuple[Op, ...] = (
     _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
     _op("RET", control.returns, "REL NODEC", counted="control", issued="branch"),
     _op("EXIT", control.leave, counted="control"),
-    _op("BAR", control.barrier, "SYNC RED POPC AND OR DEFER_BLOCKING", counted="misc"),
+    _op("BAR", control.barrier, "SYNC ARV RED POPC AND OR DEFER_BLOCKING", counted="misc"),
     _op("B2R", control.barrier_result, "RESULT"),
     _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE", counted="control"),
     _op("ENDCOLLECTIVE", control.end_collective, since=90),
