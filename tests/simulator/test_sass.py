@@ -486,10 +486,9 @@ def test_an_unknown_instruction_is_named_with_its_line():
 
 def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
     source = """extern "C" __global__ void kernel(int *x) {
-        unsigned long long barrier = __cvta_generic_to_shared(x);
-        asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "l"(barrier));
+        asm volatile("barrier.cluster.arrive;");
     }"""
-    expected = r"`SYNCS\.EXCH.*` \(line 3 of your source\) is not modelled by the simulator: the opcode SYNCS\."
+    expected = r"`UCGABAR_ARV` \(line 2 of your source\) is not modelled by the simulator: the opcode UCGABAR_ARV\."
     with pytest.raises(simulator.UnsupportedInstruction, match=expected):
         run(source, np.zeros(1, np.int32))
 

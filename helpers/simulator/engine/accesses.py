@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
-from helpers.simulator.engine.observers import AbsentLaneRead, Access, AsyncCopy, CopyGroup, Fence
+from helpers.simulator.engine.observers import AbsentLaneRead, Access, AsyncCopy, BarrierPassed, CopyGroup, Fence
 
 Reader = Callable[[Registers], np.ndarray]
 
@@ -206,6 +207,40 @@ def fence(scope: str):
     def execute(wave, registers, mask):
         if wave.observers is not None:
             wave.observers.tell(Fence(wave, scope, mask))
+
+    return execute
+
+
+# ---- barriers in shared memory
+
+
+def arrive(space: str, update: Callable, address: Reader, counts: Sequence[Reader]):
+    """Threads arrive at an mbarrier: `update(old, count…)` makes its new bits, the old ones are returned.
+
+    For observers the end of a phase is a barrier of the block: what came before is seen by all that come after it.
+    """
+    execute_one = atomic(space, update, np.dtype(np.uint64), address, counts, True)
+
+    def execute(wave, registers, mask):
+        (old,) = execute_one(wave, registers, mask)
+        if wave.observers is not None:
+            new = update(old, *(np.broadcast_to(count(registers), wave.shape) for count in counts))
+            ends = mbarrier.parity(old) != mbarrier.parity(new)
+            blocks = (ends if mask is None else ends & mask).any(axis=1)
+            if blocks.any():
+                wave.observers.tell(BarrierPassed(wave, blocks))
+        return (old,)
+
+    return execute
+
+
+def phase_ended(space: str, address: Reader, phase: Reader):
+    """Whether the phase with a parity, 0 or 1, has ended at an mbarrier: whether another one is going on."""
+    look = atomic(space, lambda old: old, np.dtype(np.uint64), address, [], True)
+
+    def execute(wave, registers, mask):
+        (bits,) = look(wave, registers, mask)
+        return (mbarrier.parity(bits) != phase(registers),)
 
     return execute
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from helpers.compiler.ptx import Address, Immediate, Statement, Symbol
+from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import Compute, Effect, Outcome
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
@@ -148,6 +149,49 @@ def _before(s: Statement, execute: Callable) -> Callable:
         return execute(wave, registers, mask)
 
     return release
+
+
+# ---- barriers in shared memory
+
+
+def barrier_object(t: Operands, s: Statement) -> Outcome:
+    """mbarrier.{init,inval,arrive,arrive_drop,test_wait,try_wait,pending_count}. PTX ISA, 'mbarrier'.
+
+    The bits of an object and of a state are those of Hopper (`arithmetic.mbarrier`).
+    """
+    what = s.opcode[1]
+    if what == "pending_count":
+        destination, state = s.operands
+        of_state = t.read(state, "b64")
+        return Compute(
+            (t.target(destination),), lambda registers: mbarrier.pending(of_state(registers)).astype(np.int32)
+        )
+    space = space_of(s)
+    if what == "inval":
+        return NOTHING
+    if what == "init":
+        place, count = s.operands
+        threads = t.read(count, "u32")
+        bits = lambda registers: mbarrier.initial(threads(registers))  # noqa: E731
+        return Effect((), accesses.store(space, t.address(place), [bits]))
+    destination, place, *more = s.operands
+    address = t.address(place)
+    if what in ("test_wait", "try_wait"):
+        if "parity" in s.opcode:
+            given, one = t.read(more[0], "u32"), np.uint32(1)
+            phase = lambda registers: given(registers) & one  # noqa: E731
+        else:
+            state = t.read(more[0], "b64")
+            phase = lambda registers: mbarrier.parity(state(registers))  # noqa: E731
+        return Effect((t.target(destination),), accesses.phase_ended(space, address, phase))
+    updates = {"arrive": mbarrier.arrive, "arrive_drop": mbarrier.arrive_and_drop}
+    if what not in updates or "expect_tx" in s.opcode:
+        raise Unknown(f"mbarrier.{what}, which waits for bytes that are copied in bulk")
+    threads = t.read(more[0] if more else Immediate(1, 1), "u32")
+    count = lambda registers: threads(registers).astype(np.uint64)  # noqa: E731
+    execute = accesses.arrive(space, updates[what], address, [count])
+    slot = t.target(destination)
+    return Effect((slot,), lambda wave, r, mask: (execute(wave, r, mask)[0].view(np.int64),))
 
 
 # ---- asynchronous copies

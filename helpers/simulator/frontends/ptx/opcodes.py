@@ -151,6 +151,7 @@ OPCODES = {
         Op("st", memory.store, (2, 3), _words(SPACE, ORDER, CACHE, "v2 v4")),
         Op("atom", atomics.atomic, (3, 4, 5), _words(SPACE, ORDER, "noftz", *atomics.OPERATIONS)),
         Op("red", atomics.atomic, (2, 3), _words(SPACE, ORDER, "noftz async", *atomics.OPERATIONS)),
+        Op("mbarrier", memory.barrier_object, (1, 2, 3, 4)),
         Op("createpolicy", memory.cache_policy, (2, 3, 4)),
         Op("cp", memory.copy_async, (0, 1, 3, 4, 5)),
         Op("membar", memory.fence, (0, 1)),

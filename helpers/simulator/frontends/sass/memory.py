@@ -6,6 +6,7 @@
 import numpy as np
 
 from helpers.compiler import sass
+from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
@@ -177,6 +178,8 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
         # Counts the lanes that name an address: each adds one.
         execute = accesses.atomic(space, OPERATIONS["add"], U4, address, [lambda registers: np.uint32(1)], returns)
         return Effect((t.target(destination),) if returns else (), execute)
+    if s.has("ARRIVE"):
+        return _arrive_at_ampere(t, destination, address)
     if s.has("CAST"):
         return _compare_and_set(t, s, address, values, before)
     operation = chosen(s, ATOMIC_NAMES)
@@ -245,6 +248,48 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
         return Effect((t.target(destination),), execute, swaps=True)
     execute = lambda wave, r, mask: (was_equal(wave, r, mask).astype(I4), np.int32(0))  # noqa: E731
     return Effect(t.targets(destination, 2), execute, swaps=True)
+
+
+# ---- barriers in shared memory
+
+
+def barrier_object(t: Operands, s: sass.Statement) -> Effect:
+    """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
+
+    SYNCS.ARRIVE.TRANS64.{A1T0,ART0}{.OPTOUT} d, [address], count: one thread, or a register's, arrives and may leave.
+    SYNCS.PHASECHK.TRANS64{.TRYWAIT} p, [address], phase: whether the phase of a parity, bit 31, has ended.
+    """
+    if s.has("CCTL"):
+        return NOTHING
+    destination, place, value = exactly(s, 3)
+    address = address_of(t, address_operand(place), "shared")
+    if s.has("EXCH"):
+        if t.target(destination) is not None:
+            raise Unknown("the value that there was before")
+        return Effect((), accesses.store("shared", address, [t.wide(value, U8)]))
+    if s.has("PHASECHK"):
+        state, shift = t.read(value, U4), np.uint32(31)
+        ended = accesses.phase_ended("shared", address, lambda registers: state(registers) >> shift)
+        return Effect((t.target(destination),), ended)
+    if s.has("A1T0"):
+        count = lambda registers: np.uint64(1)  # noqa: E731
+    elif s.has("ART0"):
+        threads = t.read(value, U4)
+        count = lambda registers: threads(registers).astype(U8)  # noqa: E731
+    else:
+        raise Unknown("its wait for bytes that are copied in bulk")
+    update = mbarrier.arrive_and_drop if s.has("OPTOUT") else mbarrier.arrive
+    return _returns_pair(t, destination, accesses.arrive("shared", update, address, [count]))
+
+
+def _arrive_at_ampere(t: Operands, destination: sass.Operand, address: Reader) -> Effect:
+    """ATOMS.ARRIVE.64 d, [address]: one thread arrives at an mbarrier of Ampere, whose phase plain loads look at."""
+    return _returns_pair(t, destination, accesses.arrive("shared", mbarrier.arrive_at_ampere, address, []), swaps=True)
+
+
+def _returns_pair(t: Operands, destination: sass.Operand, execute: Execute, swaps: bool = False) -> Effect:
+    slots = t.targets(destination, 2)
+    return Effect(slots, lambda wave, registers, mask: halves(execute(wave, registers, mask)[0]), swaps=swaps)
 
 
 # ---- asynchronous copies and fences

@@ -75,8 +75,8 @@ _BYTES = "B0 B1 B2 B3"
 # Which caches keep a line, and for whom an access must be visible: nothing here depends on it.
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
-_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC 32 64 U32 S32 U64 S64 "
-           "F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
+_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC ARRIVE 32 64 U32 S32 "
+           "U64 S64 F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
@@ -163,6 +163,8 @@ ROWS: tuple[Op, ...] = (
     _op("ATOM", memory.atomic, _ATOMIC, space="generic", counted="memory", issued="atom"),
     _op("ATOMG", memory.atomic, _ATOMIC, space="global", counted="memory", issued="atom"),
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
+    _op("SYNCS", memory.barrier_object, "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 OPTOUT TRYWAIT 64",
+        space="shared", since=90),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
     _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS ZFILL {_ACCESS}", space="global", counted="memory", since=80),
