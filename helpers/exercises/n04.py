@@ -89,6 +89,8 @@ def check_bytes(answer: float | None) -> Verdict:
     )  # fmt: skip
 
 
+LEAVES_EARLY = "Threads outside C must not leave before the loop is over: they load elements that others need."
+
 T = 16
 WHOLE_TILES = Case({"M": 2 * T, "N": 2 * T, "K": 3 * T})
 
@@ -125,11 +127,7 @@ BARRIERS = KernelExercise(
             "Every thread of the block must reach the barrier, also those whose element lies outside C: keep the "
             "barrier out of the if.",
         ),
-        Wrong(
-            "returns_early",
-            "Threads outside C must not leave before the loop: they load elements that others need, and the barrier "
-            "waits for them.",
-        ),
+        Wrong("returns_early", LEAVES_EARLY),
         Wrong(
             "only_warps",
             "__syncwarp() holds the 32 threads of a warp together, but a tile is loaded by 8 warps: only "
@@ -137,6 +135,9 @@ BARRIERS = KernelExercise(
         ),
     ),
 )
+
+_SUM, _LOOP, _WAIT = "    float sum = 0.0f;\n", "        As[y][x] = 0.0f;\n", "Bs[k][x];\n        __syncthreads();\n"
+_LEAVE = "if (row >= M || col >= N) return;\n"
 
 TILE_EDGES = Blank(
     name="tile_edges",
@@ -169,8 +170,16 @@ TILE_EDGES = Blank(
         Wrong("traded_k", "x and y trade places in the guards of k: As has k along x, Bs has k along y."),
         Wrong("ones", "What lies outside must add nothing to the sum: 1 · 1 adds 1, 0 · 0 adds nothing."),
         Wrong("whole_tiles_only", slips.sentence("tail_of_k_missing")),
-        Wrong("returns_early", "Threads outside C must not leave before the loop: they load elements that others need, "
-              "and the barrier waits for them."),
+        Wrong("returns_early", LEAVES_EARLY),
+        Wrong("rows_leave_early", LEAVES_EARLY, ((_SUM, f"    if (row >= M) return;\n{_SUM}"),)),
+        Wrong("columns_leave_early", LEAVES_EARLY, ((_SUM, f"    if (col >= N) return;\n{_SUM}"),)),
+        Wrong("returns_in_the_loop", LEAVES_EARLY, ((_LOOP, f"        {_LEAVE}{_LOOP}"),)),
+        Wrong("returns_after_a_tile", "Threads outside C leave after the first tile: they have nothing to add up, but "
+              "they must go on loading elements that others need.",
+              ((_WAIT, f"Bs[k][x];\n        {_LEAVE}        __syncthreads();\n"),)),
+        Wrong("loop_inside_branch", "Only threads inside C load and come to the barriers. All threads of the block "
+              "must: a tile needs what those outside C load, too.",
+              ((_LOOP, f"        if (row < M && col < N) {{\n{_LOOP}"), (_WAIT, f"{_WAIT}        }}\n"))),
         Wrong("B_columns_unguarded", "Where the tile of B sticks out to the right there is no column: ask whether col "
               "is below N, too.", (("k0 + y < K && col < N", "k0 + y < K"),)),
         Wrong("rows_below_N", "The rows of A are compared with N: A has M rows.", (("row < M &&", "row < N &&"),)),

@@ -183,7 +183,7 @@ STRIP = Blank(
     problem=Gemm("sgemm", (32, 8), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4), scaled=False,
                  shapes=((32, 64, 24), (64, 32, 16), (32, 32, 8), (96, 64, 40))),
     picture=TilePhasesOf(Case({"M": 64, "N": 64, "K": 24}), "your kernel"),
-    goals=(goals.shared_loads_per_fma(0.60),),
+    goals=(goals.shared_loads_per_fma(0.60), goals.rows_of_a_thread((32, 32), 4)),
     judged=Case({"M": 32, "N": 32, "K": 32}),
     wrong=(
         Wrong("rows_apart", "Thread y has rows y * TM to y * TM + 3 of the tile, but reads rows y to y + 3 of As."),
@@ -197,6 +197,15 @@ STRIP = Blank(
               "loads is not what it computes."),
         Wrong("stores_apart", "The thread computes four rows that are neighbours, but stores them BK rows apart."),
         Wrong("stores_one", slips.sentence("one_row_of_patch")),
+        Wrong("rows_eight_apart", "Right, but the four elements of a thread lie BK rows apart. They should lie one "
+              "below the other: thread y has rows y * TM to y * TM + 3.", (("y * TM + i", "y + BK * i"),)),
+        Wrong("strips_overlap", "Thread y begins at row y, and so do its neighbours one row further down: their strips "
+              "overlap, and most rows of the tile belong to nobody. Thread y begins at row y * TM.",
+              (("y * TM + i", "y + i"),)),
+        Wrong("stores_overlap", "The thread computes rows y * TM to y * TM + 3 and stores to rows y to y + 3, where "
+              "its neighbours store, too.", (("tile_row + y * TM + i", "tile_row + y + i"),)),
+        Wrong("strips_of_x", "The strip's rows are counted from x: thread (x, y) has column x, and its rows begin at "
+              "y * TM.", (("y * TM + i", "x * TM + i"),)),
         Wrong("stores_along", "The four elements lie one below the other: i belongs to the row, not to the column."),
     ),
 )  # fmt: skip

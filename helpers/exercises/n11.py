@@ -233,6 +233,8 @@ def _drawn_maps(kernel: Compiled, problem: ThreeMaps) -> theme.Figure:
     return warp_maps_figure(tuple(map(LaneMap, MAP_NAMES, parts)), "Your warp draws itself: where each lane stands")
 
 
+_ZIGZAG = "const int y = lane / 2 % LANES_Y, x = lane / 2 / LANES_Y * 2 + lane % 2;"
+
 THREE_MAPS = Blank(
     name="three_maps",
     notebook="11",
@@ -264,6 +266,38 @@ THREE_MAPS = Blank(
               "goes one row further."),
         Wrong("by_columns_again", "The third map is column by column once more: in the zigzag lanes 0 and 1 share "
               "their row."),
+        Wrong("rows_there_and_back", "Every other row runs backwards there. In this zigzag no row does: lanes 0 and 1 "
+              "stand side by side, and lanes 2 and 3 below them.",
+              ((_ZIGZAG, "const int y = lane / LANES_X, "
+               "x = y % 2 ? LANES_X - 1 - lane % LANES_X : lane % LANES_X;"),)),
+        Wrong("columns_there_and_back", "Every other column runs upwards there. In this zigzag no column does: lanes "
+              "0 and 1 stand side by side, and lanes 2 and 3 below them.",
+              ((_ZIGZAG, "const int x = lane / LANES_Y, "
+               "y = x % 2 ? LANES_Y - 1 - lane % LANES_Y : lane % LANES_Y;"),)),
+        Wrong("pairs_go_up_again", "The second two columns run upwards there: lanes 16 and 17 begin at the top, like "
+              "lanes 0 and 1.",
+              ((_ZIGZAG, "const int p = lane / 2, x = p / LANES_Y * 2 + lane % 2, "
+               "y = p / LANES_Y % 2 ? LANES_Y - 1 - p % LANES_Y : p % LANES_Y;"),)),
+        Wrong("row_by_row_again", "The third map is row by row once more: lanes 2 and 3 stand below lanes 0 and 1, "
+              "not beside them.",
+              ((_ZIGZAG, "const int y = lane / LANES_X, x = lane % LANES_X;"),)),
+        Wrong("squares_of_four", "Lanes 4 to 7 stand beside lanes 0 to 3 there; the zigzag goes down the whole two "
+              "columns first.",
+              ((_ZIGZAG, "const int q = lane / 4, "
+               "y = q / 2 * 2 + lane / 2 % 2, x = q % 2 * 2 + lane % 2;"),)),
+        Wrong("columns_of_four_pairs", "In the zigzag a column of pairs has LANES_Y = 8 of them, not LANES_X = 4.",
+              ((_ZIGZAG, "const int y = lane / 2 % LANES_X, "
+               "x = lane / 2 / LANES_X * 2 + lane % 2;"),)),
+        Wrong("first_columns_twice", "Lanes 16 and 17 stand where lanes 0 and 1 do: after LANES_Y pairs the column "
+              "moves on by two.",
+              ((_ZIGZAG, "const int y = lane / 2 % LANES_Y, x = lane % 2;"),)),
+        Wrong("no_end_of_the_column", "After LANES_Y pairs the column is full: the row is the remainder, lane / 2 % "
+              "LANES_Y.",
+              ((_ZIGZAG, "const int y = lane / 2, x = lane % 2;"),)),
+        Wrong("pairs_turned_round", "In each pair the two lanes have changed places: lane % 2 is the column of a lane "
+              "inside its pair.",
+              ((_ZIGZAG, "const int y = lane / 2 % LANES_Y, "
+               "x = lane / 2 / LANES_Y * 2 + 1 - lane % 2;"),)),
     ),
 )  # fmt: skip
 

@@ -6,6 +6,8 @@ what to try. A failed launch raises one of these and leaves the module, its kern
 
 from helpers.sentences import Sentence
 
+GUARD = "Compare the index with the size before the access"  # how the advice to a thread without an element begins
+
 
 class SimulatorError(Sentence, Exception):
     """Base of all errors of the simulator."""

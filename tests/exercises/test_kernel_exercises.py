@@ -100,6 +100,15 @@ def test_a_wrong_element_is_named_with_its_writer_and_drawn():
     assert verdict.picture.caption.endswith("all in column 5.")
 
 
+def test_a_guard_is_advised_only_where_it_could_help():
+    naive, guard = exercises.get("naive"), "Compare the index with the size before the access"
+    swapped = naive.check(naive.marked.version("swapped")).sentence
+    assert "outside the arrays" in swapped and guard not in swapped and "Why: x and y trade places" in swapped
+    unknown = naive.check(naive.solved.replace("A[row * K + k]", "A[row * K + k + 3]")).sentence
+    assert guard not in unknown and unknown.endswith("no guard is missing: it is the index that is wrong.")
+    assert guard in BETA.check(BETA.solved.replace("A[row * K + k]", "A[row * K + k + 3]")).sentence
+
+
 def test_what_was_checked_is_said():
     sentence = BETA.check(BETA.solved).sentence
     assert "8\u00a0shapes, tails and single rows and columns included, also when launched twice" in sentence

@@ -10,6 +10,11 @@ from helpers.exercises.n04 import check_bytes
 from helpers.measure import recordings
 
 
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
+
+
 def test_the_prediction_is_answered_by_the_recording():
     assert n04.predict_uses().answer == 32
 
@@ -40,8 +45,25 @@ def test_the_gain_that_is_predicted_is_the_recorded_one():
     assert n04.predict_gain().answer == pytest.approx(after.gflops / before.gflops, rel=0.05)
 
 
-def test_the_words_of_the_bug_hunt_name_the_race_of_its_picture_and_the_other_one(monkeypatch):
-    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, "off")
+def test_the_words_of_the_bug_hunt_name_the_race_of_its_picture_and_the_other_one():
     told, caption = n04.BARRIERS.check().sentence, n04.BARRIERS.show().caption
     assert "reads Bs[0][0]" in told and "writes Bs[0][0]" in told and "(The same happens to As.)" in told
     assert "store the next tile's float in Bs[0][0]" in caption
+
+
+def known(version):
+    """The examination of a known wrong solution of the kernel with edges, as one sentence."""
+    exercise = n04.TILE_EDGES
+    wrong = next(one for one in exercise.wrong if one.version == version)
+    return exercise.check(exercise.wrong_source(wrong)).sentence
+
+
+def test_a_barrier_in_a_branch_is_no_mask_of_a_warp():
+    told = known("loop_inside_branch")
+    assert "waits for ever at __syncthreads()" in told and "move it out of the `if`" in told
+    assert "mask" not in told and "_sync function" not in told
+
+
+def test_a_store_that_the_compiler_moved_to_the_line_of_another_array_is_not_outside_of_that():
+    told = known("returns_after_a_tile")
+    assert "outside" not in told.partition("Why:")[0] and "4 shapes of 8 are right" in told

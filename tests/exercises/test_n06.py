@@ -1,9 +1,24 @@
 """The prediction of notebook 06."""
 
+import pytest
+
 from helpers.exercises import n06
+from helpers.exercises.framework import progress
+
+
+@pytest.fixture(autouse=True)
+def no_progress_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv(progress.ENVIRONMENT_VARIABLE, str(tmp_path / "progress.json"))
 
 
 def test_a_thread_with_eight_elements_of_one_column_reads_nine_floats_and_every_other_option_is_explained():
     asked = n06.predict_loads()
     assert asked.answer == 9
     assert set(asked.reasons) == {16, 9, 8, 2}
+
+
+def test_a_float_of_Bs_in_each_product_is_read_once_by_the_machine_code_as_the_notebook_says():
+    once = n06.STRIP.solved
+    four_times = once.replace("            const float b = Bs[k][x];\n", "").replace("[k] * b", "[k] * Bs[k][x]")
+    assert once.count("Bs[k][x]") == four_times.count("Bs[k][x]") == 1 and once != four_times
+    assert n06.STRIP.examine(four_times).measures == n06.STRIP.examine(once).measures

@@ -14,10 +14,11 @@ from helpers.exercises.framework.judge import Examination, Goal
 from helpers.exercises.framework.problems import Problem
 from helpers.exercises.framework.trial import Outcome
 from helpers.explore.barriers import easiest
-from helpers.simulator.errors import coordinates
+from helpers.simulator.errors import GUARD, SimulatorError, coordinates
 from helpers.simulator.sanitizer.checks import SHARED_RACE, Finding
 
 MOST_ELEMENTS = 200_000  # of a picture
+NO_GUARD = "In this exercise every thread has an element, so that no guard is missing: it is the index that is wrong."
 
 
 def verdict(
@@ -33,7 +34,7 @@ def verdict(
     failure = found.first_failure
     picture = None
     if failure is not None:
-        text = _failure(found, failure, problem)
+        text = _failure(found, failure, problem, explained=bool(because))
         picture = _picture(failure, problem)
     else:
         text = _checked(found, problem)
@@ -61,14 +62,20 @@ def _checked(found: Examination, problem: Problem) -> str:
     """'C is right for 8 shapes, … 12 345 accesses: no race, nothing out of bounds, nothing read that nobody wrote.'"""
     outcomes = found.outcomes
     text = f"{problem.output} is right for {theme.plural(len(outcomes), 'shape')}"
-    shapes = [problem.as_matrix(outcome.expected).shape for outcome in outcomes]
-    if any(size % tile for shape in shapes for size, tile in zip(shape[-2:], problem.tile[-len(shape) :], strict=True)):
-        wide = any(1 in shape for shape in shapes)
+    if not _whole_tiles(found, problem):
+        wide = any(1 in problem.as_matrix(outcome.expected).shape for outcome in outcomes)
         text += ", tails and single rows and columns included" if wide else ", tails included"
     twice = any(outcome.case.launches > 1 for outcome in outcomes)
     text += ", also when launched twice" if twice else ""
     accesses = sum(outcome.report.shared_accesses + outcome.report.global_accesses for outcome in outcomes)
     return f"{text}. In {theme.plural(accesses, 'access', 'es')} there is no race, and none is out of bounds."
+
+
+def _whole_tiles(found: Examination, problem: Problem) -> bool:
+    """Whether every output consists of whole tiles, so that no thread is without an element."""
+    shapes = (problem.as_matrix(outcome.expected).shape for outcome in found.outcomes)
+    pairs = (pair for shape in shapes for pair in zip(shape[-2:], problem.tile[-len(shape) :], strict=True))
+    return not any(size % tile for size, tile in pairs)
 
 
 def _measured(found: Examination, goals: Sequence[Goal]) -> str:
@@ -94,14 +101,14 @@ def _printed(outcome: Outcome, problem: Problem) -> str:
 UNWRITTEN = "which no thread has written"  # often a tile of another size than the block
 
 
-def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
+def _failure(found: Examination, failure: Outcome, problem: Problem, *, explained: bool) -> str:
     right = sum(outcome.passed for outcome in found.outcomes)
     already = ""
     if right:
         already = f"\n{theme.plural(right, 'shape')} of {len(problem.cases)} {'is' if right == 1 else 'are'} right."
     launch = failure.case.label(problem.scalars)
     if failure.error is not None:
-        return f"{launch}:\n{failure.error}{already}"
+        return f"{launch}:\n{_stopped(failure.error, explained, _whole_tiles(found, problem))}{already}"
     if failure.report.findings:
         block = failure.case.block or getattr(problem, "block", ())  # an exercise that is no multiplication has none
         told_first = failure.report.findings[0]
@@ -113,6 +120,14 @@ def _failure(found: Examination, failure: Outcome, problem: Problem) -> str:
         threads = f"\nThe exercise launches blocks of {' × '.join(map(str, block))} threads." if told else ""
         return f"{launch}:\n{first}{more}{threads}{already}"
     return f"{launch}:\n{_first_wrong(found, failure, problem)}{already}"
+
+
+def _stopped(error: SimulatorError, explained: bool, whole: bool) -> str:
+    """What stopped the kernel; without the advice to guard an index where a known slip, or no guard, is the answer."""
+    what, _, advice = str(error).rpartition("\n")
+    if not advice.startswith(GUARD) or not (explained or whole):
+        return str(error)
+    return what if explained else f"{what}\n{NO_GUARD}"
 
 
 def _others(told: Finding, findings: Sequence[Finding]) -> str:

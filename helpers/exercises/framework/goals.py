@@ -156,6 +156,21 @@ def rows_and_columns_of_a_warp(tile: tuple[int, int], at_most: int) -> Goal:
     return Goal("rows and columns of C for warp 0", measure, at_most)
 
 
+def rows_of_a_thread(tile: tuple[int, int], at_most: int) -> Goal:
+    """Rows of C from the first to the last element that thread (0, 0) of block (0, 0, 0) stores, both counted.
+
+    tile: rows and columns of C that a block computes.
+    """
+
+    def measure(j: Judged) -> float:
+        rows = np.concatenate(
+            [_stored(trace, launch, (1, 1), tile, lanes=1)[0] for launch, trace in _stores(j.recording, 1)]
+        )
+        return rows.max() - rows.min() + 1
+
+    return Goal("rows from the first to the last element of thread (0, 0)", measure, at_most)
+
+
 def neighbours_of_a_warp(at_least: int) -> Goal:
     """Lanes of warp 0 of block (0, 0, 0) that store beside the lane before them: the next element of the same row."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from helpers.simulator.engine.ir import is_used
-from helpers.simulator.errors import Misaligned, OutOfBounds, coordinates
+from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates
 
 GLOBAL_BASE = 0x7F00_0000_0000
 FIXED_BASE = 0x7E00_0000_0000
@@ -277,7 +277,7 @@ class GlobalMemory:
         else:
             where = allocation.element(address)
             asked = "row < M && col < N" if len(allocation.shape) == 2 else "index < N"
-            advice = f"Compare the index with the size before the access, for example `if ({asked})`."
+            advice = f"{GUARD}, for example `if ({asked})`."
         wave.fail(OutOfBounds, f"{verb} {width} bytes outside the arrays: {where}", advice, block, thread)
 
     def store(self, wave, addresses, mask, values) -> None:

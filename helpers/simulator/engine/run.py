@@ -882,12 +882,19 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     )
     absent = [int(lane) for lane in elsewhere if named >> int(lane) & 1]
     where = wave.block_index(block)
+    quoted = wave.launch.quote(barrier.line)
+    if "__syncthreads" in quoted:  # the compiler collects the lanes of a warp in front of a barrier inside of a branch
+        names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"
+        advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
+    else:
+        names = f"for lanes of its warp: its mask {named:#010x} names {_lanes_in_words(absent)}"
+        advice = (
+            "The mask of a _sync function must name the lanes that come there, and no others: compute it before the "
+            "branch, with __ballot_sync(0xffffffff, condition)."
+        )
     raise BarrierError(
-        f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever for lanes of its warp: "
-        f"its mask {named:#010x} names {_lanes_in_words(absent)}, which went another way and wait at its end.\n"
-        + wave.launch.quote(barrier.line)
-        + "The mask of a _sync function must name the lanes that come there, and no others: compute it before the "
-        "branch, with __ballot_sync(0xffffffff, condition).",
+        f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever {names}, which went another "
+        f"way and wait at its end.\n{quoted}{advice}",
         kernel=wave.program.name,
         line=barrier.line,
         block=where,

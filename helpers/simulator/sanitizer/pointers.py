@@ -17,6 +17,7 @@ ANYTHING = "?"  # a pointer that was itself loaded from memory
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
 WRITES = ("st", "atom", "red")
+MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
 
@@ -52,12 +53,20 @@ class Pointers:
     def used_by(self, program: Program) -> dict[int, SharedArray]:
         """By the index of an instruction of `program`, the one __shared__ array that it accesses, where that is known.
 
-        Machine code does not say which array an address is made from: there it is known by the place in the source.
+        Machine code does not say which array an address is made from: there it is known by the place in the source. An
+        array none of whose lines is left there is accessed at lines of others, which then say nothing either.
         """
         if program.level == "ptx":
             return self.shared
-        places = {i.index: (i.line, not i.opcode.startswith("LD")) for i in program.instructions}
-        return {index: self.alone[place] for index, place in places.items() if place in self.alone}
+        places = {
+            i.index: (i.line, not i.opcode.startswith("LD"))
+            for i in program.instructions
+            if i.opcode.startswith(MACHINE_ACCESSES)
+        }
+        left = {place: array for place, array in self.alone.items() if place in places.values()}
+        remaining = {(writes, array) for (_, writes), array in left.items()}
+        moved = {writes for (_, writes), array in self.alone.items() if (writes, array) not in remaining}
+        return {index: left[place] for index, place in places.items() if place in left and place[1] not in moved}
 
 
 def find(kernel: CompiledKernel) -> Pointers:
