@@ -234,6 +234,13 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     for name, changes, because in (
         ("not_in_units", [(" // 256 * 256", "")],
          "A warp gets registers in units of 256: round what each can have down to a multiple of it."),
+        ("in_parts", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
+                       "gpu.registers_per_sm / (math.ceil(warps / 4) * 4)"), ("registers_of_a_warp // 32",
+                                                                              "registers_of_a_warp / 32")],
+         "You share out parts of registers. A warp gets registers in units of 256: round down to a multiple of it."),
+        ("warps_of_all_threads", [("math.ceil(threads / 32) * blocks", "math.ceil(threads * blocks / 32)")],
+         "Threads of two blocks never share a warp: round up the warps of one block, and take them as often as there "
+         "are blocks."),
         ("rounded_up", [("gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256",
                          "math.ceil(gpu.registers_per_sm / (math.ceil(warps / 4) * 4) / 256) * 256")],
          "Rounded up, the warps together would need more registers than the SM has: round down."),
@@ -255,6 +262,9 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "A thread can have at most 255 registers, however many are left."),
         ("no_room", [("warps > gpu.warps_per_sm or ", "")],
          "The SM has no room for so many warps, whatever their registers: then the answer is 0."),
+        ("always_room", [("    if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm:\n        return 0\n", "")],
+         "The SM may have no room for so many warps, or too few block slots, whatever their registers: then the answer "
+         "is 0."),
         ("no_slots", [(" or blocks > gpu.blocks_per_sm", "")],
          "The SM has too few block slots for so many blocks, whatever their registers: then the answer is 0."),
         ("always_an_h200", [("gpu.warps_per_sm", str(H200.warps_per_sm))],
@@ -262,8 +272,8 @@ TRADE_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
     )
 )  # fmt: skip
 TRADES = (
-    (H200, 256, 4), (H200, 256, 8), (H200, 256, 3), (H200, 256, 1), (H200, 80, 5), (H200, 96, 7), (H200, 256, 9),
-    (H200, 32, 33), (H200, 1024, 2), (A6000, 256, 6), (A6000, 256, 7), (A6000, 128, 5),
+    (H200, 256, 4), (H200, 256, 8), (H200, 256, 3), (H200, 256, 1), (H200, 80, 5), (H200, 80, 7), (H200, 96, 7),
+    (H200, 256, 9), (H200, 32, 33), (H200, 1024, 2), (A6000, 256, 6), (A6000, 256, 7), (A6000, 128, 5),
 )  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import combinations
 from typing import Any
 
 from helpers.exercises.framework.answers import Verdict
@@ -13,14 +14,19 @@ from helpers.exercises.framework.card import Answer
 from helpers.exercises.framework.values import ValueExercise
 
 NAMES = {"math": math}  # what the notebook has imported for the function
+MOST_MISTAKES = 3  # that are looked for together in one function
 
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A function as a cell has it, which can be called.  name: what tests call it.  text: its definition."""
+    """A function as a cell has it, which can be called.
+
+    name: what tests call it.  text: its definition.  changes: (text, other text), what `replace` made it of.
+    """
 
     name: str
     text: str
+    changes: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def _function(self) -> Callable[..., Any]:
@@ -41,7 +47,11 @@ class Version:
             if before not in text:
                 raise ValueError(f"{self.name} has no text {before!r} that could be replaced.")
             text = text.replace(before, after)
-        return Version(name, text)
+        return Version(name, text, (*self.changes, *changes))
+
+    def with_changes_of(self, other: Version) -> Version:
+        """Two mistakes in one function. ValueError if one of them took away the text that the other one changes."""
+        return self.replace(f"{self.name} and {other.name}", *other.changes)
 
 
 @dataclass(frozen=True)
@@ -77,11 +87,26 @@ def judged(function: Any, cases: Sequence[Case], mistakes: Sequence[tuple[Versio
         return Verdict(False, f"{case.words}: your function returns {answer!r}, which is no number.")
     for case, answer in zip(cases, answers, strict=True):
         if not _same(answer, case.expected):
-            known = (why for wrong, why in mistakes if all(map(_same, answers, answers_of(wrong, cases))))
-            because = next((f"\nWhy: {why}" for why in known), f" {case.help}".rstrip())
+            known = explained(answers, cases, mistakes)
+            because = "".join(f"\nWhy: {why}" for why in known) or f" {case.help}".rstrip()
             does = f"returns {answer:.6g}" if _is_number(answer) else "ends with a division by zero"
             return Verdict(False, f"{case.words}: {case.right}, and your function {does}.{because}")
     return Verdict(True, right)
+
+
+def explained(
+    answers: Sequence[Any], cases: Sequence[Case], mistakes: Sequence[tuple[Version, str]]
+) -> tuple[str, ...]:
+    """The sentences of the fewest known mistakes that together give all these answers; () if none do."""
+    for count in range(1, MOST_MISTAKES + 1):
+        for chosen in combinations(mistakes, count):
+            try:
+                wrong = reduce(Version.with_changes_of, (version for version, _ in chosen))
+            except ValueError:  # these mistakes exclude each other
+                continue
+            if all(_same(answer, _answer(wrong, case)) for answer, case in zip(answers, cases, strict=True)):
+                return tuple(why for _, why in chosen)
+    return ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+"""Functions that a learner writes: the fewest known mistakes that together give all of their answers are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.exercises import n05, n07
+from helpers.exercises.framework.functions import Version
+
+SIGNATURE = "def cycles_for(reason, cycles, issued, closed, samples):\n"
+TRADE = "def most_registers(gpu, threads, blocks):\n    warps = math.ceil(threads / 32) * blocks\n"
+ROOM = "    if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm:\n        return 0\n"
+
+
+def reasons(exercise, text: str) -> list[str]:
+    """What the check of a function gives as reasons, one for each mistake."""
+    verdict = exercise.check(Version("written", text))
+    assert verdict.passed is False
+    return verdict.sentence.split("\nWhy: ")[1:]
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        pytest.param("(cycles - issued) * samples[reason] / sum(samples.values()) if sum(samples.values()) else 0",
+                     ["closed are accounted for"], id="closed forgotten"),
+        pytest.param("(cycles - issued) * samples[reason] / sum(samples.values())",
+                     ["closed are accounted for", "has no samples"], id="closed and the zero forgotten"),
+        pytest.param("samples[reason] / sum(samples.values())", ["That is the share", "has no samples"],
+                     id="a share, without the zero"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_share_of_cycles_are_told_alone_and_together(returned, told):
+    found = reasons(n07.SHARE, f"{SIGNATURE}    return {returned}")
+    assert len(found) == len(told) and all(words in sentence for words, sentence in zip(told, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        pytest.param(f"{ROOM}    return min(gpu.registers_per_sm // warps // 32, 255)", ["in units of 256", "quarter"],
+                     id="nothing rounded"),
+        pytest.param(f"{ROOM}    return min(gpu.registers_per_sm / warps / 32, 255)", ["parts of registers", "quarter"],
+                     id="not even to whole registers"),
+        pytest.param("    return min(gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256 // 32, 255)",
+                     ["may have no room"], id="always room"),
+        pytest.param(f"    warps = math.ceil(threads * blocks / 32)\n{ROOM}    return min(gpu.registers_per_sm // "
+                     "(math.ceil(warps / 4) * 4) // 256 * 256 // 32, 255)", ["never share a warp"], id="shared warps"),
+        pytest.param("    return gpu.registers_per_sm // (threads * blocks)",
+                     ["thread by thread", "at most 255", "may have no room"], id="three at once"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_trade_of_registers_are_told_alone_and_together(body, told):
+    found = reasons(n05.MOST_REGISTERS, TRADE + body)
+    assert sorted(told) == sorted(words for words in told if any(words in sentence for sentence in found))
+    assert len(found) == len(told)
+
+
+def test_mistakes_that_exclude_each_other_are_not_combined():
+    solved, mistake = n07.WRITTEN, dict((version.name, version) for version, _ in n07.MISTAKES)
+    both = mistake["closed_too"].with_changes_of(mistake["nothing_sampled"])
+    assert "closed" not in both.text.partition("\n")[2] and "if together" not in both.text
+    assert both.text != solved.text
+    with pytest.raises(ValueError, match="no text"):
+        mistake["closed_too"].with_changes_of(mistake["closed_added"])
+
+
+def test_what_no_known_mistakes_explain_gets_no_reason():
+    assert reasons(n07.SHARE, f"{SIGNATURE}    return 17.5") == []
