@@ -210,6 +210,9 @@ STRIP = Blank(
     ),
 )  # fmt: skip
 
+OF_A = "A row of A's tile has BK floats, so element i is in row i / BK, at k = i % BK."
+OF_B = "A row of B's tile has BN floats, so element i is at k = i / BN, in column i % BN."
+
 PATCH = Blank(
     name="patch",
     notebook="06",
@@ -258,6 +261,26 @@ PATCH = Blank(
         Wrong("loads_my_rows", "The rows of A are counted from the patch of this thread, tile_row + row. All threads "
               "load for the whole tile: element i is in row tile_row + i / BK.",
               (("(tile_row + i / BK)", "(tile_row + row + i / BK)"),)),
+        Wrong("loads_my_columns", "The columns of B are counted from the patch of this thread, tile_col + col. All "
+              "threads load for the whole tile: element i is in column tile_col + i % BN.",
+              (("tile_col + i % BN]", "tile_col + col + i % BN]"),)),
+        Wrong("A_loaded_traded", f"{OF_A} In what you read from A the two have changed places.",
+              (("(tile_row + i / BK) * K + k0 + i % BK", "(tile_row + i % BK) * K + k0 + i / BK"),)),
+        Wrong("A_loaded_by_BM", f"{OF_A} BM is the number of rows, not their length.",
+              (("(tile_row + i / BK) * K + k0 + i % BK", "(tile_row + i / BM) * K + k0 + i % BM"),)),
+        Wrong("k_of_A_by_BM", f"{OF_A} You take i % BM, which runs far beyond the tile.",
+              (("k0 + i % BK]", "k0 + i % BM]"),)),
+        Wrong("A_loaded_with_N", slips.sentence("A_width_N"), (("i / BK) * K", "i / BK) * N"),)),
+        Wrong("A_kept_traded", "As has BM rows of BK floats: element i belongs to As[i / BK][i % BK]. Here its two "
+              "indices have changed places.", (("As[i / BK][i % BK]", "As[i % BK][i / BK]"),)),
+        Wrong("B_loaded_traded", f"{OF_B} In what you read from B the two have changed places.",
+              (("(k0 + i / BN) * N + tile_col + i % BN", "(k0 + i % BN) * N + tile_col + i / BN"),)),
+        Wrong("B_loaded_by_BK", f"{OF_B} BK is the number of rows, not their length.",
+              (("(k0 + i / BN) * N + tile_col + i % BN", "(k0 + i / BK) * N + tile_col + i % BK"),)),
+        Wrong("B_kept_by_BK", "Bs has BK rows of BN floats: element i belongs to Bs[i / BN][i % BN].",
+              (("Bs[i / BN][i % BN]", "Bs[i / BK][i % BK]"),)),
+        Wrong("B_from_tile_row", "The columns of B are counted from tile_row, where the block's tile begins in the "
+              "rows of C. Its columns begin at tile_col.", (("tile_col + i % BN]", "tile_row + i % BN]"),)),
         Wrong("k_moves_by_1", "From tile to tile k0 moves on by 1: it must move on by BK, the depth of a tile.",
               (("k0 += BK", "++k0"),)),
         Wrong("no_first_barrier", "Nobody waits between loading and multiplying: a thread reads elements that others "
