@@ -75,6 +75,18 @@ MISTAKES: tuple[tuple[Version, str], ...] = tuple(
          "You give every reason the same number of cycles. There are more samples of one reason than of another."),
         ("others", [("samples[reason] / together", "(together - samples[reason]) / together")],
          "Those are the cycles of all the other reasons."),
+        ("closed_added", [("- closed", "+ closed")],
+         "You add the cycles in which the way into the core is closed. They are accounted for already: take them off."),
+        ("nothing_sampled", [(" if together else 0", "")],
+         "A kernel that never waits has no samples, and you divide by their number: ask for that first, and return 0."),
+        ("whole_cycles", [("/ together", "// together")],
+         "You leave out the fractions of cycles. A reason may well have a third of a cycle: divide with /."),
+        ("rounded", [("waiting * samples[reason] / together", "round(waiting * samples[reason] / together)")],
+         "You round to whole cycles. A reason may well have a third of a cycle."),
+        ("number_of_reasons", [("sum(samples.values())", "len(samples)")],
+         "len(samples) is the number of reasons. All samples together are the sum of samples.values()."),
+        ("of_the_cycles", [("/ together", "/ cycles")],
+         "You divide by cycles. The share of a reason is its part of the samples: divide by all samples together."),
         ("a_sample_a_cycle", [("waiting * samples[reason] / together", "samples[reason]")],
          "That is a number of samples. Not every cycle is sampled, and sometimes several warps are."),
     )
@@ -138,10 +150,10 @@ def unknown_profiles() -> tuple[Budget, ...]:
 
 
 CURES = {
-    "A": ("fewer reads from shared memory", ("mio_throttle", "short_scoreboard")),
-    "B": ("more loads from global memory on the way", ("long_scoreboard", "lg_throttle")),
-    "C": ("fewer instructions for a unit that is scarce", ("math_pipe_throttle",)),
-    "D": ("work between two barriers for all warps", ("barrier",)),
+    "A": ("fewer instructions for a unit that is scarce", ("math_pipe_throttle",)),
+    "B": ("fewer reads from shared memory", ("mio_throttle", "short_scoreboard")),
+    "C": ("work between two barriers for all warps", ("barrier",)),
+    "D": ("more loads from global memory on the way", ("long_scoreboard", "lg_throttle")),
 }
 
 
@@ -190,20 +202,23 @@ FOUR_KERNELS = ValueExercise(
     ),
     variable="my_answer",
     starter=dict.fromkeys(profiled.UNKNOWN),
-    solved={"one": "A", "two": "B", "three": "C", "four": "D"},
+    solved={"one": "B", "two": "D", "three": "A", "four": "C"},
     because="one reads a column of a tile, two follows a chain of loads, three shifts and "
     "combines bits, for which there are half as many units as for FMAs, and in four "
     "a single thread works between two barriers.",
     judge=_judge_cures,
     wrong=(
         WrongValue(
-            {"one": "B", "two": "A", "three": "C", "four": "D"}, "Most of what one waits for is Short Scoreboard"
+            {"one": "D", "two": "B", "three": "A", "four": "C"}, "Most of what one waits for is Short Scoreboard"
         ),
         WrongValue(
-            {"one": "A", "two": "C", "three": "B", "four": "D"}, "Most of what two waits for is Long Scoreboard"
+            {"one": "B", "two": "A", "three": "D", "four": "C"}, "Most of what two waits for is Long Scoreboard"
         ),
-        WrongValue({"one": "A", "two": "B", "three": "D", "four": "C"}, "what three waits for is Math Pipe Throttle"),
-        WrongValue({"one": "A", "two": "B", "three": "C", "four": "C"}, "Most of what four waits for is Barrier"),
+        WrongValue({"one": "B", "two": "D", "three": "C", "four": "A"}, "what three waits for is Math Pipe Throttle"),
+        WrongValue({"one": "B", "two": "D", "three": "A", "four": "A"}, "Most of what four waits for is Barrier"),
+        WrongValue(
+            {"one": "A", "two": "B", "three": "C", "four": "D"}, "Most of what one waits for is Short Scoreboard"
+        ),
         WrongValue({"one": "A", "two": "B", "three": "C"}, "a letter for each of one, two, three, four"),
         WrongValue({"one": "A", "two": "B", "three": "C", "four": "E"}, "Each letter is one of A, B, C, D"),
     ),

@@ -84,7 +84,8 @@ ASYNC_WAIT = KernelExercise(
     title="Bug hunt: who has arrived?",
     difficulty=3,
     task="cp.async starts copies and goes on; wait<N>() waits until at most the N newest groups are still under way. "
-    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied?",
+    "The kernel is sometimes wrong on a GPU. How many groups may still be under way when a tile is multiplied? The "
+    "copies of the next tiles must stay under way during the products.",
     hints=(
         "When step 1 is done, two groups have been started that matter: these tiles' and the next tiles'.",
         "The older of the two must have arrived, the newer one may be under way.",
@@ -92,9 +93,14 @@ ASYNC_WAIT = KernelExercise(
     ),
     problem=Gemm("sgemm_async", (T, T), (T, T), TILES),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
+    goals=(goals.copies_under_way(1),),
+    judged=WHOLE_TILES,
     wrong=(
         Wrong("starter", NO_WAIT),
         Wrong("never_waits", NO_WAIT),
+        Wrong("waits_for_all", "Right, but wait<0>() waits for the copies of the next tiles, too, which were started "
+              "just before: nothing is under way during the products, and the second buffer hides nothing.",
+              (("wait<1>();", "wait<0>();"),)),
         Wrong("never_committed", "Copies that are not committed belong to no group, and waiting for groups does not "
               "wait for them."),
         Wrong("own_copies_only", "wait<1>() waits for a thread's own copies; those of the other threads need a "
@@ -190,7 +196,8 @@ THREE_STAGES = Blank(
     title="Write it: three stages of asynchronous copies",
     difficulty=2,
     task="Write the pipeline: copies run two tiles ahead of the products. K is a multiple of T = 16. One barrier per "
-    "tile is enough: the goal is at most 12 barriers for M = N = 32 and K = 48.",
+    "tile is enough: the goals are at most 12 barriers for M = N = 32 and K = 48, and two groups of copies under way "
+    "while a tile is multiplied.",
     hints=(
         "start(tile) makes one group of copies, also an empty one behind the last tile, so that counting groups always "
         "works. How many groups may be under way when tile 0 is multiplied?",
@@ -201,9 +208,12 @@ THREE_STAGES = Blank(
     problem=Gemm("sgemm", (T, T), (T, T), TILES, scaled=False,
                  shapes=((T, 2 * T, 3 * T), (2 * T, T, 2 * T), (T, T, T), (3 * T, 2 * T, 5 * T))),
     picture=OrderOf(WHOLE_TILES, "your kernel", TILE_BYTES),
-    goals=(goals.barriers(12),),
+    goals=(goals.barriers(12), goals.copies_under_way(2)),
     judged=WHOLE_TILES,
     wrong=(
+        Wrong("waits_for_all", "Right, but wait<0>() waits for both tiles that are under way, also for the one that "
+              "is needed an iteration later: only one is under way during the products. wait<1>() waits for the older "
+              "one alone.", (("wait<1>();", "wait<0>();"),)),
         Wrong("one_started", "Only one tile is started before the loop: tile 1 is never copied."),
         Wrong("waits_too_little", ARRIVED),
         Wrong("never_waits", "Nobody waits for the copies: a barrier makes threads meet, it does not make copies "

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.exercises import EXERCISES, get
 from helpers.exercises.framework import kept, progress, text_slips
-from helpers.exercises.framework.blank import LEARNER, NOBODY, SKIPPED, Blank
+from helpers.exercises.framework.blank import LEARNER, NOBODY, SKIPPED, Blank, Plain
 from helpers.exercises.framework.text_slips import COMMA_IN_INDEX, NEVER_SET
 
 BLANKS = [one for one in EXERCISES if isinstance(one, Blank)]
@@ -110,3 +110,9 @@ def test_the_folder_of_a_learner_holds_complete_files_alone(folder_of_a_learner)
     assert os.listdir(folder_of_a_learner) == ["naive.cu"]
     kept.forget("naive")
     assert kept.source("naive") is None
+
+
+def test_a_source_behind_a_fold_is_its_title_alone_where_nothing_can_be_folded():
+    assert Plain("int secret;")._repr_mimebundle_()["text/plain"] == "int secret;"
+    folded = Plain("int secret;").folded("Its source")._repr_mimebundle_()
+    assert folded["text/plain"] == "Its source" and "int secret;" in folded["text/html"]

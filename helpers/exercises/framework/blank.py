@@ -23,7 +23,10 @@ LEARNER, SKIPPED, NOBODY = "yours", "the course's solution, which you chose to g
 
 @dataclass(frozen=True)
 class Plain:
-    """A source shown whole, as the text that it is. title: of the fold that it is opened from, "" if it is open."""
+    """A source shown whole, as the text that it is. title: of the fold that it is opened from, "" if it is open.
+
+    Behind a fold it is a page's: as text it is the title alone, so that nobody reads by accident what was folded away.
+    """
 
     source: str
     title: str = ""
@@ -38,7 +41,7 @@ class Plain:
         return f"<details><summary>{html.escape(self.title)}</summary>{text}</details>" if self.title else text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self.html(), "text/plain": self.source.strip()}
+        return {"text/html": self.html(), "text/plain": self.title or self.source.strip()}
 
 
 @dataclass(frozen=True)

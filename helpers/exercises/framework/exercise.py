@@ -143,10 +143,11 @@ class KernelExercise(Exercise):
         return judge.examine(source, self.problem, self.goals, self.judged)
 
     def _because(self, found: Examination) -> tuple[str, ...]:
-        """The sentences of the known slip that reproduces what was found, if there is one."""
+        """The sentences of the known slip that reproduces what was found, else what its missed goals can tell."""
         if found.kernel is None:
             return ()
-        return (judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()) or self._known(found)
+        slips = judge.library_slips(found.outcomes, self.problem) if found.first_failure else ()
+        return slips or self._known(found) or found.explained
 
     def wrong_source(self, known: Wrong) -> str:
         """The complete text of a known wrong solution. ValueError if what it changes is not in the solution."""

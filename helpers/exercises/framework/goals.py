@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -72,6 +73,19 @@ def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
             for line in j.recording.by_line()
         ),
         at_most,
+        explain=lambda j: _most_conflicts(j, op),
+    )
+
+
+def _most_conflicts(j: Judged, op: str | None) -> str:
+    """The request of warp 0 of block (0, 0, 0) that loses most wavefronts."""
+    requests = [(line, one) for line, one in shared_accesses(j.recording) if op in (None, one.op)]
+    line, worst = max(requests, key=lambda one: one[1].wavefronts - one[1].needed, default=(0, None))
+    if worst is None or worst.wavefronts == worst.needed:  # then another warp loses them
+        return ""
+    return (
+        f"In line {line} lanes want different words of one bank: a request of warp 0 takes {worst.wavefronts} "
+        f"wavefronts where {worst.needed} would do."
     )
 
 
@@ -87,7 +101,24 @@ def merged_loads(at_most: int = 0) -> Goal:
         loads = (access for _, access in shared_accesses(j.recording) if access.op == "ld" and access.width == 16)
         return sum(access.needed < access.usual for access in loads)
 
-    return Goal("merged loads of warp 0", measure, at_most)
+    return Goal("merged loads of warp 0", measure, at_most, explain=_merged)
+
+
+def _merged(j: Judged) -> str:
+    """The first merged load of warp 0 of block (0, 0, 0): in which half of the warp, and who reads the same there."""
+    for line, access in shared_accesses(j.recording):
+        if access.op != "ld" or access.width != 16 or access.needed == access.usual:
+            continue
+        for bit in (1, 2):
+            same = access.address == access.address[np.arange(WARP) ^ bit]
+            halves = [half.all() for half in np.split(same, 2)]
+            if any(halves):
+                first, last = (0 if halves[0] else WARP // 2), (WARP if halves[1] else WARP // 2) - 1
+                return (
+                    f"The load in line {line} is merged for lanes {first} to {last}: each lane i of them reads what "
+                    f"lane i ^ {bit} reads. In each half of the warp some lanes must differ from it."
+                )
+    return ""
 
 
 def shared_loads_per_fma(at_most: float) -> Goal:
@@ -222,6 +253,37 @@ def refused(entries: Sequence[str]) -> Goal:
         return sum(rules.broken(one.asserted, params) is not None for one, params in stated)
 
     return Goal(f"of {len(entries)} impossible settings are refused by a rule", measure, len(entries), at_least=True)
+
+
+def copies_under_way(at_least: float) -> Goal:
+    """Groups of asynchronous copies that nobody has waited for yet, the mean over all reads from shared memory.
+
+    Groups are counted in the order of the machine code, which in a loop is the order of each iteration.
+    """
+
+    def measure(j: Judged) -> float:
+        closed, started, reads, under_way = 0, False, 0, 0
+        for one in j.recording.by_instruction():
+            if not one.predicated_on:
+                continue
+            if one.opcode.startswith("LDGSTS"):
+                started = True
+            elif one.opcode.startswith("LDGDEPBAR"):
+                closed, started = closed + 1, False
+            elif one.opcode.startswith("DEPBAR"):
+                closed = min(closed, _pending(one.text))
+            elif one.opcode.startswith("LDS"):
+                reads += one.warps
+                under_way += one.warps * (closed + started)
+        return under_way / max(1, reads)
+
+    return Goal("groups of copies under way during the products", measure, at_least, at_least=True, digits=1)
+
+
+def _pending(text: str) -> int:
+    """How many groups DEPBAR leaves under way: 1 for 'DEPBAR.LE SB0, 0x1', 0 for a form that waits for all."""
+    found = re.search(r"SB0, (0x[0-9a-f]+)", text)
+    return int(found[1], 16) if found else 0
 
 
 def _stores(recording: Recording, blocks: int) -> Iterator[tuple[RecordedLaunch, Trace]]:

@@ -51,7 +51,8 @@ class Goal:
     """A number that the kernel must reach besides being right.
 
     what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
-    digits: after the decimal point.  percent: shown as a percentage.
+    digits: after the decimal point.  percent: shown as a percentage.  explain: why it is not reached, told to those
+    whom no known wrong solution explains it; "" where there is nothing to say.
     """
 
     what: str
@@ -60,6 +61,7 @@ class Goal:
     at_least: bool = False
     digits: int = 0
     percent: bool = False
+    explain: Callable[[Judged], str] = lambda _: ""
 
     def reached(self, value: float) -> bool:
         """Whether a measured value will do."""
@@ -84,7 +86,7 @@ class Examination:
 
     kernel: None if it does not compile; then `message` says why.  outcomes: of the cases, in order, up to the first
     that makes the rest hopeless.  measures: of the goals, () unless the kernel is right.  traffic: of the launch that
-    they were measured on.  message: why there are none.
+    they were measured on.  message: why there are none.  explained: why goals are not reached, as far as they can tell.
     """
 
     kernel: Kernel | None
@@ -92,6 +94,7 @@ class Examination:
     measures: tuple[float, ...] = ()
     traffic: frozenset[tuple[Any, ...]] = frozenset()
     message: str = ""
+    explained: tuple[str, ...] = ()
 
     @property
     def first_failure(self) -> Outcome | None:
@@ -134,7 +137,10 @@ def _examined(source: str, problem: Problem, goals: Sequence[Goal], judged: Case
         found = measured(kernel, problem, judged)
     except SimulatorError as error:
         return Examination(kernel, tuple(outcomes), message=str(error))
-    return Examination(kernel, tuple(outcomes), tuple(goal.measure(found) for goal in goals), _traffic(found))
+    measures = tuple(goal.measure(found) for goal in goals)
+    missed = (goal for goal, value in zip(goals, measures, strict=True) if not goal.reached(value))
+    explained = tuple(filter(None, (goal.explain(found) for goal in missed)))
+    return Examination(kernel, tuple(outcomes), measures, _traffic(found), explained=explained)
 
 
 def measured(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:

@@ -1,0 +1,40 @@
+"""Notebook 12's lanes: whoever leaves loads merged is told which load, in which half of the warp, and with whom."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from helpers import exercises
+
+UNMERGED = exercises.get("unmerged_lanes")
+ROW, COLUMN = "lane / 4 % 4 ^ (lane ^ lane / 2) % 2", "lane % 4 + lane / 16 * 4"
+
+
+def with_map(row: str, column: str = COLUMN) -> str:
+    """The solution with another lane map."""
+    return UNMERGED.solved.replace(ROW, row).replace(COLUMN, column)
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "lanes", "partner", "loaded"),
+    [
+        ("lane / 4 % 4 ^ lane / 2 % 2", COLUMN, "0 to 31", 1, "As[k][row]"),
+        ("lane / 4 % 4 ^ (lane < 16 ? (lane ^ lane / 2) % 2 : 0)", COLUMN, "16 to 31", 1, "As[k][row]"),
+        ("lane / 4 % 4 ^ (lane < 16 ? 0 : (lane ^ lane / 2) % 2)", COLUMN, "0 to 15", 1, "As[k][row]"),
+        ("lane % 4 ^ lane / 4 % 2", "lane / 4", "0 to 31", 1, "Bs[k][col]"),
+        ("lane / 2 % 4 ^ lane % 2", "lane / 8 * 2 + lane % 2", "0 to 31", 2, "Bs[k][col]"),
+    ],
+)
+def test_a_map_that_nobody_foresaw_is_told_which_load_is_merged_and_for_whom(row, column, lanes, partner, loaded):
+    source = with_map(row, column)
+    verdict = UNMERGED.check(source)
+    assert verdict.passed is False
+    line, told = re.search(r"Why: The load in line (\d+) is merged for lanes (.*)", verdict.sentence).groups()
+    assert loaded in source.splitlines()[int(line) - 1]
+    assert told.startswith(f"{lanes}: each lane i of them reads what lane i ^ {partner} reads.")
+
+
+def test_any_map_without_a_merged_load_is_accepted():
+    assert UNMERGED.check(with_map("lane % 4", "(lane / 4 + lane % 4) % 8")).passed is True
