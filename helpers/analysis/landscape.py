@@ -67,7 +67,9 @@ class Configuration:
 class Landscape:
     """Configurations of one kernel on one GPU. first: the parameters that the search begins with.
 
-    source: where GFLOPS come from, "" if nothing was measured.  size: M = N = K at which they were measured, else 0.
+    source: where GFLOPS come from, "" if nothing was measured: a search launches on an idle GPU, so that its times
+    contain what a launch costs, unlike those of kernels that take turns.  size: M = N = K at which they were measured,
+    else 0.
     """
 
     kernel: str
@@ -159,7 +161,7 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
             prediction = predict(device, kernel.replace(**one.params))
             one = Configuration(one.params, "", prediction, measured.get(key))
         configurations.append(one)
-    source = recorded_on(device.name) if measured else ""
+    source = f"{recorded_on(device.name)} by the search, cost of a launch included" if measured else ""
     first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
     return Landscape(
         KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source, size if measured and size else 0

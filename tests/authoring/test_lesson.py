@@ -1,11 +1,13 @@
 """What notebooks ask of their learners, counted: kernels to write, and little else to look at."""
 
+import re
+
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from helpers import plan
 from helpers.authoring.notebooks import form
-from helpers.authoring.notebooks.lesson import lesson, table, visible_python
+from helpers.authoring.notebooks.lesson import estimated, lesson, table, visible_python
 
 COUNTED = {number: lesson(plan.course().notebook(number)) for number in plan.course().numbers}
 CUDA = {number: 12 for number in COUNTED if number >= "02"}  # at least; notebooks 00 and 01 only prepare
@@ -49,6 +51,38 @@ def test_the_first_cell_that_a_reader_sees_has_three_lines_at_most(number):
 def test_the_table_adds_up():
     *_, last = table().splitlines()
     cells = [cell.strip() for cell in last.strip("|").split("|")]
-    assert cells[:4] == ["all"] + [
-        str(sum(getattr(one, name) for one in COUNTED.values())) for name in ("minutes", "cuda", "python")
+    assert cells[:6] == ["all"] + [
+        str(sum(round(getattr(one, name)) for one in COUNTED.values()))
+        for name in ("minutes", "path", "all", "cuda", "python")
     ]
+
+
+@pytest.mark.parametrize("number", COUNTED)
+def test_no_path_through_a_notebook_is_longer_than_45_minutes(number):
+    assert COUNTED[number].path <= 45
+
+
+@pytest.mark.parametrize("number", [number for number in COUNTED if "07" <= number <= "14"])
+def test_the_head_says_how_much_longer_challenges_and_practice_take(number):
+    one = COUNTED[number]
+    head = form.read(plan.course().notebook(number).path.read_text(encoding="utf-8")).cells[0].source
+    said = re.search(
+        r"The (?:challenges?|challenge and the practice), which you may leave out, takes? about (\w+)", head
+    )
+    more = {"five": 5, "ten": 10}[said[1]] if said else 0
+    assert abs(one.all - one.path - more) < 4
+
+
+def test_an_optional_exercise_is_off_the_path_up_to_the_next_text():
+    text = new_markdown_cell("one two " * 100)  # a minute
+    challenge, check = new_markdown_cell("**Do 1.** A challenge: write it."), new_code_cell("n01.check_rows(None)")
+    assert estimated([text, check], optional=False) == pytest.approx(1 + 2.5)
+    assert estimated([challenge, check, text], optional=False) == pytest.approx(1)
+    assert estimated([challenge, check, text], optional=True) == pytest.approx(1 + 2.5, abs=0.1)
+
+
+def test_what_is_folded_is_off_the_path_but_not_the_answers_of_the_recall():
+    folded = "<details><summary>Try it</summary>" + "word " * 200 + "</details>"
+    assert estimated([new_markdown_cell(folded)], optional=False) == 0
+    assert estimated([new_markdown_cell(folded)], optional=True) > 1
+    assert estimated([new_markdown_cell("## 9 · Recall\n\n" + folded)], optional=False) > 1

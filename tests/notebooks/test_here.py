@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from gemm_kernels import get
-from helpers import devices, plan
+from gemm_kernels import get, launch_of
+from helpers import course, devices, plan, run
 from helpers.measure.states import states
-from tests.notebooks.support import H200
+from tests.notebooks.support import H200, counters
 
 SIZE = 2048  # M = N = K, the largest that was recorded
 CYCLES = "smsp__cycles_active.avg"
+WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 SHARED_PIPE = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
 WAITS = {  # what a warp waits for -> the reasons under which Nsight Compute counts it
     "hbm": ("long_scoreboard",),
@@ -65,3 +67,12 @@ def test_small_matrices_make_fewer_blocks_than_there_are_sms_where_autotuning_be
     now = plan.course().notebook("13").now
     assert now.place == "lanes" and "fewer blocks than there are SMs" in now.why
     assert all(np.prod(get("serpentine").grid(size, size)) < H200.sms for size in (128, 256, 512, 1024))
+
+
+def test_before_the_bank_conflicts_shared_memory_takes_longer_for_the_loads_than_the_multiply_adds_take():
+    told = "shared memory takes more cycles for its loads than their multiply-adds take"
+    assert plan.course().notebook("06").then.why == plan.course().notebook("07").now.why == told
+    mine = course.kernel("patch")
+    recorded = run.record(launch_of(mine, 128, 128, 64)).counters
+    for counted in (recorded, counters("block_tile_2d")):
+        assert counted[WAVEFRONTS] > counted[FMAS] / devices.WARP / devices.SCHEDULERS
