@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
+from gemm_kernels import get
+from helpers import cycles
+from helpers.analysis import budget
+from helpers.analysis.budget import Budget
 from helpers.analysis.vector_width import WIDTHS, Copy, way_of
 from helpers.exercises.framework import goals
 from helpers.exercises.framework.blank import Blank
@@ -39,6 +45,38 @@ def predict_sectors() -> Prediction:
 # --- scaling a vector
 
 LONG = Case({"N": 4099}, alpha=1.25)
+
+
+# --- two changes in one kernel, taken apart
+
+TAKEN_APART_AT = 2048  # M = N = K, for which vectorized's cycles were recorded
+
+
+def with_one_change(changed: str) -> str:
+    """The source of vectorized_ptx with inline PTX in one of its two functions only; the other loads as C++ does.
+
+    changed: "load4_read_only", from global memory and with a hint, or "load4_shared".
+    """
+    source = get("vectorized_ptx").source
+    plain = {"load4_read_only": ("ld.global.nc", "p"), "load4_shared": ("ld.shared", "&first")}
+    ((start, address),) = (one for name, one in plain.items() if name != changed)
+    before, rest = source.split(f'    float4 v;\n    asm volatile("{start}')
+    _, after = rest.split("    return v;\n", 1)
+    return f"{before}    return *reinterpret_cast<const float4 *>({address});\n{after}"
+
+
+@cache
+def taken_apart() -> dict[str, Budget]:
+    """The predicted cycles of a k-step: vectorized, each of the two changes of vectorized_ptx alone, and both."""
+    shape = (TAKEN_APART_AT,) * 3
+    launch = get("vectorized_ptx").launch(*shape)
+    launches = {
+        "vectorized": get("vectorized").launch(*shape),
+        "the hint alone": launch.with_source(with_one_change("load4_read_only")),
+        "loads of shared memory in order, alone": launch.with_source(with_one_change("load4_shared")),
+        "vectorized_ptx: both": launch,
+    }
+    return {name: budget.predicted(cycles.predict(one), name, shape) for name, one in launches.items()}
 
 
 def _scaled(i: MapInputs) -> np.ndarray:

@@ -295,8 +295,9 @@ UNMERGED_LANES = Blank(
     "none has a bank conflict, then write the loop of notebook 11. The goals: no merged load, no wavefront lost, and "
     "at most 0.10 loads per FMA.",
     hints=(
-        "A load is merged if all lanes i read what lane i ^ 1 reads, or all lanes i what lane i ^ 2 reads. Lanes of a "
-        "row read the same floats of As, lanes in one column the same floats of Bs. So partners must differ in both.",
+        "In each half of a warp a load is merged if all lanes i read what lane i ^ 1 reads, or all lanes i what lane "
+        "i ^ 2 reads. Lanes of a row read the same floats of As, lanes of a column the same floats of Bs. So partners "
+        "must differ in both.",
         "Let four neighbouring lanes stand in four columns, lane % 4, so that partners differ in their column. To make "
         "them differ in their row, too, move some of them by one row: those whose two lowest bits differ.",
         f"lane_y = {_PLACE}; lane_x = lane % 4 + lane / 16 * 4; the patch begins at row warp / (BN / WN) * WM + "

@@ -6,6 +6,7 @@ import pytest
 
 from helpers import course, exercises
 from helpers.analysis.vector_width import WIDTHS, Copy, way_of
+from helpers.exercises import n09
 from helpers.measure.states import states
 from tests.notebooks.support import answered, counters, gain, linked_terms, said
 
@@ -96,3 +97,17 @@ def test_loads_that_stay_in_their_place_are_waited_for_about_half_as_much():
     before, after = states("vectorized", 2048), states("vectorized_ptx", 2048)
     assert 0.4 < after.waiting("short_scoreboard") / before.waiting("short_scoreboard") < 0.6
     assert after.waiting("long_scoreboard") < before.waiting("long_scoreboard")
+
+
+def test_of_the_two_changes_in_vectorized_ptx_one_is_predicted_to_help_and_the_other_to_cost():
+    neither, hint, kept, both = n09.taken_apart().values()
+    assert hint.total > neither.total > kept.total
+    assert hint.parts["long_scoreboard"] > neither.parts["long_scoreboard"] > kept.parts["long_scoreboard"]
+    assert both.total == pytest.approx(kept.total, rel=0.02)
+    assert neither.label.startswith("predicted")
+
+
+@pytest.mark.parametrize(("changed", "kept"), [("load4_read_only", "ld.global.nc"), ("load4_shared", "ld.shared")])
+def test_each_change_alone_keeps_the_inline_ptx_of_its_own_loads(changed, kept):
+    source = n09.with_one_change(changed)
+    assert source.count("asm volatile") == 1 and f'asm volatile("{kept}' in source

@@ -7,12 +7,14 @@ import pytest
 
 from gemm_kernels import get
 from helpers import course
+from helpers.analysis.banks import SharedAccess, places
 from helpers.analysis.hierarchy import levels_of
 from helpers.exercises import n11
 from helpers.explore import hierarchy
 from helpers.explore.hierarchy import LANE_MAPS, ZIGZAG
+from helpers.measure import registers
 from helpers.measure.states import states
-from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, prose, said, sources
 
 LOADS = "smsp__sass_inst_executed_op_shared_ld.sum"
 WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
@@ -150,3 +152,29 @@ def test_warps_wait_more_for_the_registers_than_for_shared_memory_which_is_never
     assert found.waiting("dispatch_stall") > found.waiting("short_scoreboard", "mio_throttle")
     wavefronts = found.metrics["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"]
     assert wavefronts / H200.sms / found.metrics["smsp__cycles_active.avg"] < 0.7
+
+
+@pytest.mark.parametrize(("number", "name"), [("11", "warp_tile"), ("12", "unmerged_lanes")])
+def test_stores_to_the_unpadded_tile_of_a_take_the_wavefronts_that_the_text_says(number, name):
+    stores = [one for place, found in places(hierarchy.shown(course.kernel(name))).items() if place.op == "st"
+              and place.name.endswith("As") for one in found]  # fmt: skip
+    (told,) = said(number, r"each store to it takes (\w+) wavefronts")
+    assert stores and {one.wavefronts for one in stores} == {told}
+
+
+def test_the_rule_of_merging_in_the_notebook_holds_for_lanes_that_differ_in_one_half_only():
+    names: dict = {}
+    (code,) = (source for source in sources("11", "code") if source.startswith("def busiest("))
+    exec(code, names)
+    lanes = np.arange(32)
+    patterns = [lanes // 2 * 16, lanes // 4 * 4 * 16 + lanes % 2 * 16, lanes * 16, lanes * 0, lanes // 2 * 32,
+                np.where(lanes < 16, lanes // 2, lanes) * 16, np.where(lanes < 16, lanes, lanes // 2) * 16,
+                lanes // 2 * 128]  # fmt: skip
+    for addresses in patterns:
+        access = SharedAccess("load from As", "ld", 16, addresses.astype(np.int64), np.ones(32, bool))
+        assert names["wavefronts_128"](addresses.tolist()) == access.wavefronts, addresses
+
+
+def test_the_lane_map_that_was_measured_gains_no_more_than_its_bound():
+    rows, zigzag = (registers.recorded(name, kind="own").tflops for name in ("row by row", "zigzag"))
+    assert 0 < zigzag / rows - 1 < 0.03

@@ -12,7 +12,7 @@ from helpers.analysis import landscape
 from helpers.analysis.block_shapes import rank_correlation
 from helpers.exercises import n13
 from helpers.measure.tuning import busy, space, suits
-from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds
+from tests.notebooks.support import H200, answered, gain, linked_terms, prose, said, sources, speeds, suite
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -221,3 +221,8 @@ def test_an_order_is_better_than_dice_if_it_knows_what_limits_the_kernel_at_this
         assert found["random"] > 0.9 and found["occupancy"] < found["random"] < found["floats_a_fma"]
         extreme = min if size == 1024 else max
         assert extreme(found, key=found.get) == "intensity"
+
+
+def test_a_speed_that_a_search_found_is_not_labelled_like_one_that_was_timed_in_turns():
+    searched, in_turns = landscape.landscape_of(H200, 1024).source, suite("ladder").source
+    assert searched.startswith(in_turns) and "cost of a launch included" in searched.removeprefix(in_turns)

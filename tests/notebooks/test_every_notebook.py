@@ -1,5 +1,6 @@
 """What a reader of any notebook can rely on: terms lead to the glossary, links to files, explorers have a twin."""
 
+import ast
 import re
 
 import pytest
@@ -206,3 +207,32 @@ def before_its_notebook(number: str) -> list[str]:
 @pytest.mark.parametrize("number", NUMBERS)
 def test_no_term_is_used_before_the_notebook_that_explains_it(number):
     assert before_its_notebook(number) == []
+
+
+def names(source: str) -> tuple[set[str], set[str]]:
+    """(names that a cell defines, names that it uses)."""
+    defined: set[str] = set()
+    used: set[str] = set()
+    for one in ast.walk(ast.parse(source)):
+        if isinstance(one, ast.Import | ast.ImportFrom):
+            defined |= {(alias.asname or alias.name).split(".")[0] for alias in one.names}
+        elif isinstance(one, ast.FunctionDef | ast.arg):
+            defined.add(one.name if isinstance(one, ast.FunctionDef) else one.arg)
+        elif isinstance(one, ast.Name):
+            (used if isinstance(one.ctx, ast.Load) else defined).add(one.id)
+    return defined, used
+
+
+@pytest.mark.parametrize("number", [number for number in NUMBERS if "07" <= number <= "14"])
+def test_code_that_is_seen_uses_no_name_that_only_folded_code_defines(number):
+    seen: set[str] = set()
+    folded: set[str] = set()
+    for cell in cells(number):
+        if cell.cell_type != "code" or cell.source.startswith("%%"):
+            continue
+        defined, used = names(cell.source)
+        if "hide-input" in cell.metadata.get("tags", ()):
+            folded |= defined
+        else:
+            assert used & folded - seen - defined == set(), cell.source
+            seen |= defined
