@@ -39,8 +39,11 @@ OLDEST_FOR_UV = (3, 8)
 DRIVER_CUDA = 12000
 
 # JupyterLab's defaults that this environment changes. Else its first greeting is a question about Jupyter's news, on
-# top of the notebook.
-LAB_SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}
+# top of the notebook, and dates beside the notebooks leave no room for their names.
+LAB_SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false"},
+    "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": False},
+}
 
 # pip's settings that uv does not read, and uv's names for them.
 PIP_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE", "proxy": "ALL_PROXY"}

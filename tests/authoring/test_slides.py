@@ -222,12 +222,28 @@ def test_a_workshop_gives_each_step_at_least_the_time_that_its_slides_take():
 
 def test_jupyterlab_is_told_the_same_slides_and_which_cells_are_alive():
     told = live.slides(BOOK.file).data
-    slides = said(BOOK.path)
-    assert [one["title"] for one in told["slides"]] == [slide.title for slide in slides]
-    films = [one for one, slide in zip(told["slides"], slides, strict=True) if slide.kind == "film"]
+    slides, whole = said(BOOK.path), told["shows"][0]["slides"]
+    assert [one["title"] for one in whole] == [slide.title for slide in slides]
+    films = [one for one, slide in zip(whole, slides, strict=True) if slide.kind == "film"]
     assert films and all("explore(" in one["cell"] and not one["html"] for one in films)
     assert ".course-slide" in told["style"]
-    assert live.slides("99_nothing.ipynb").data == {"slides": []}
+    assert live.slides("99_nothing.ipynb").data == {"shows": []}
+
+
+def test_jupyterlab_is_told_what_each_workshop_shows_of_a_notebook_and_where_it_goes_on():
+    course = plan.course()
+    for workshop in course.routes:
+        books = list(dict.fromkeys(stop.notebook for stop in workshop.stops if isinstance(stop, plan.Stop)))
+        told = {book: live.slides(course.notebook(book).file).data["shows"][1:] for book in books}
+        mine = {book: [show for show in shows if show["route"] == workshop.name] for book, shows in told.items()}
+        assert [len(shows) for shows in mine.values()] == [1] * len(books)
+        shown = [slide["title"] for shows in mine.values() for slide in shows[0]["slides"]]
+        handed = route.parts(workshop, course, plan.FOLDER, frames=False)
+        assert shown == [title for part in handed for title in (part.title, *(one.title for one in part.slides))]
+        after = [course.notebook(book).file for book in books[1:]]
+        assert [shows[0]["then"] and shows[0]["then"]["file"] for shows in mine.values()] == [*after, None]
+        assert all("Minute" in shows[0]["slides"][0]["notes"] for shows in mine.values())
+    assert len(live.slides("15_tensor_cores.ipynb").data["shows"]) == 1
 
 
 def test_a_missing_reveal_says_how_to_install_it(monkeypatch, capsys, tmp_path):

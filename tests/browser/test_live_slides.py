@@ -1,14 +1,17 @@
 """The slides of a notebook over JupyterLab in a real browser: sized for a room, alive, and gone when the show ends."""
 
+import re
 import shutil
 from collections.abc import Iterator
 
 import pytest
+from nbformat import v4
 from playwright.sync_api import Page, expect
 
 from helpers import plan
 from helpers.authoring import labextension
 from helpers.authoring.notebooks import form
+from helpers.authoring.slides import route
 from helpers.authoring.slides.planned import path_of, planned
 from tests.browser.lab import ERROR, opened, put, run_all, running_lab
 
@@ -24,6 +27,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
     put(folder, BOOK.name, form.read(BOOK.read_text(encoding="utf-8")))
+    after = plan.course().notebook("06").file  # in which a workshop goes on
+    put(folder, after, v4.new_notebook(cells=[v4.new_markdown_cell("# What comes next")]))
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
     with monkeypatch.context(), running_lab(folder) as address, opened(address(BOOK.name), chromium) as shown:
@@ -33,9 +38,19 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
         yield shown
 
 
-def begin(page: Page, number: int = 0) -> None:
-    page.get_by_role("button", name="Slides", exact=True).click()
+def choose(page: Page, show: str) -> None:
+    """Press Slides, and choose the show whose name begins so."""
+    page.get_by_role("button", name="Slides", exact=True).locator("visible=true").click()
+    listed = page.locator(".jp-Dialog select")
+    listed.wait_for()
+    (name,) = (name for name in listed.locator("option").all_inner_texts() if name.startswith(show))
+    listed.select_option(name)
+    page.get_by_role("button", name="Show", exact=True).click()
     page.locator(".course-slide").wait_for()
+
+
+def begin(page: Page, number: int = 0) -> None:
+    choose(page, "The whole notebook")
     for _ in range(number):
         page.keyboard.press("ArrowRight")
     expect(page.locator(".course-slide h1")).to_have_text(SLIDES[number].title)
@@ -104,3 +119,19 @@ def test_the_show_leaves_the_notebook_as_it_was_and_is_not_on_at_the_next_visit(
     page.get_by_role("button", name="Slides", exact=True).wait_for()
     expect(page.locator(".jp-CourseShow")).to_have_count(0)
     expect(page.get_by_role("menubar")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_a_workshops_part_of_the_notebook_is_shown_and_goes_on_in_the_next_one(page):
+    (share,) = route.shares(plan.course().routes[-1], "05", plan.course(), plan.FOLDER)
+    choose(page, "The workshop of half a day")
+    shown = page.locator(".jp-CourseShow")
+    expect(shown.locator("h1")).to_have_text(share.parts[0].title)
+    expect(shown.get_by_text("Notebook 05", exact=True)).to_be_visible()
+    page.keyboard.press("End")
+    expect(shown.locator("h1")).to_have_text(share.parts[-1].slides[-1].title)
+    expect(shown.locator(".jp-CourseShow-page")).to_contain_text(f"→ notebook {share.then.number}")
+    page.keyboard.press("ArrowRight")
+    expect(shown.locator("h1")).to_have_text(share.then.title)
+    page.keyboard.press("Escape")
+    expect(page.locator(".jp-Notebook h1:visible")).to_have_text(re.compile("^What comes next"))

@@ -5,40 +5,64 @@ What a slide shows comes from the notebook's own cells, which run; words, kernel
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
 from IPython.display import JSON
+from nbformat import NotebookNode
 from pygments.formatters import HtmlFormatter
 
 from helpers import plan
 from helpers.authoring.notebooks import form, speaker
-from helpers.authoring.slides import deck, planned
+from helpers.authoring.slides import deck, planned, route
 
 STYLE = Path(__file__).parent / "slide.css"
 
 
 def slides(name: str) -> JSON:
-    """The slides of a notebook, by its file's name; none if nobody has said any. For each its title, words and notes as
-    HTML, and what it shows: HTML, or the source of the cell whose output the notebook shows."""
+    """The shows of a notebook, by its file's name; none if nobody has said any slides.
+
+    The first show is the whole notebook, the others are what workshops show of it, with their clock in the notes. Each
+    has a name, its slides, and the notebook in which it goes on. A slide has its title, words and notes as HTML, and
+    what it shows: HTML, or the source of the cell whose output the notebook shows.
+    """
     path = plan.FOLDER / name
     said = planned.path_of(path)
     if not said.exists():
-        return JSON({"slides": []})
+        return JSON({"shows": []})
     notebook = form.read(path.read_text(encoding="utf-8"))
     notes = {step: note.text for step, note in speaker.notes(path).items()}
     films = planned.planned(said.read_text(encoding="utf-8"))
-    found = deck.slides(notebook, films, notes, frames=False)
-    shown: list[dict[str, Any]] = [
-        {
-            "title": one.title,
-            "words": one.words,
-            "notes": one.notes,
-            "kind": one.kind,
-            "html": one.shown[0] if one.cell is None else "",
-            "cell": "" if one.cell is None else notebook.cells[one.cell].source,
-        }
-        for one in found
-    ]
+    whole = [_slide(one, notebook) for one in deck.slides(notebook, films, notes, frames=False)]
+    shows = [{"name": f"The whole notebook: {len(whole)} slides", "slides": whole, "then": None}]
+    course = plan.course()
+    for workshop in course.routes:
+        for share in route.shares(workshop, name[:2], course, plan.FOLDER):
+            shows.append(_show(workshop, share, notebook))
     colours = HtmlFormatter(style="default").get_style_defs(".course-slide .code")
-    return JSON({"slides": shown, "style": STYLE.read_text(encoding="utf-8") + colours})
+    return JSON({"shows": shows, "style": STYLE.read_text(encoding="utf-8") + colours})
+
+
+def _show(workshop: plan.Route, share: route.Share, notebook: NotebookNode) -> dict[str, Any]:
+    """A workshop's part of a notebook, in which each stop begins with its title."""
+    found: list[dict[str, Any]] = []
+    for part in share.parts:
+        over = f'<p class="number">{html.escape(part.over)}</p>'
+        opening = {"title": part.title, "words": over, "notes": part.notes, "kind": "opening", "html": "", "cell": ""}
+        found += [opening, *(_slide(one, notebook) for one in part.slides)]
+    name = f"The workshop of {workshop.name}, from minute {share.minute}: {len(found)} slides"
+    after = share.then
+    then = None if after is None else {"file": after.file, "title": f"{after.number} · {after.title}"}
+    return {"name": name, "route": workshop.name, "slides": found, "then": then}
+
+
+def _slide(one: deck.Slide, notebook: NotebookNode) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "words": one.words,
+        "notes": one.notes,
+        "kind": one.kind,
+        "html": one.shown[0] if one.cell is None else "",
+        "cell": "" if one.cell is None else notebook.cells[one.cell].source,
+    }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from helpers.authoring.notebooks import form, speaker, steps
 from helpers.authoring.slides import deck, planned
-from helpers.plan import Course, Pause, Route
+from helpers.plan import Course, Notebook, Pause, Route, Stop
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,48 @@ def parts(route: Route, course: Course, folder: Path, *, frames: bool = True) ->
     """
     minute = 0
     for stop in route.stops:
-        end = minute + steps.stop_minutes(stop, course, folder)
-        if isinstance(stop, Pause):
-            yield Part(f"{stop.minutes} minutes", stop.what.rstrip("."), clock(minute, end))
-        else:
-            book = course.notebook(stop.notebook)
-            shown = tuple(_slides(folder / book.file, stop.steps, minute, frames))
-            yield Part(f"Notebook {book.number}", book.title, clock(minute, end) + deck.markdown(stop.why), shown)
-        minute = end
+        yield _part(stop, course, folder, minute, frames)
+        minute += steps.stop_minutes(stop, course, folder)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a route shows of one notebook, and what stands around it.
+
+    minute: of the workshop, in which it begins.  parts: with the pauses after it, and the first also with those before.
+    then: the notebook in which the route goes on, None at its end.
+    """
+
+    minute: int
+    parts: tuple[Part, ...]
+    then: Notebook | None
+
+
+def shares(route: Route, number: str, course: Course, folder: Path) -> Iterator[Share]:
+    """What a route shows of a notebook, by its two digits, where its cells run: mostly one share, or none.
+
+    Raises what `parts` raises.
+    """
+    stops = list(enumerate(route.stops))
+    minutes = [steps.stop_minutes(stop, course, folder) for stop in route.stops]
+    books = [place for place, stop in stops if isinstance(stop, Stop)]
+    for place, after in zip(books, [*books[1:], None], strict=True):
+        if route.stops[place].notebook != number:
+            continue
+        begin = 0 if place == books[0] else place
+        found = tuple(_part(stop, course, folder, sum(minutes[:at]), frames=False) for at, stop in stops[begin:after])
+        then = None if after is None else course.notebook(route.stops[after].notebook)
+        yield Share(sum(minutes[:begin]), found, then)
+
+
+def _part(stop: Stop | Pause, course: Course, folder: Path, minute: int, frames: bool) -> Part:
+    """A stop that begins in this minute."""
+    told = clock(minute, minute + steps.stop_minutes(stop, course, folder))
+    if isinstance(stop, Pause):
+        return Part(f"{stop.minutes} minutes", stop.what.rstrip("."), told)
+    book = course.notebook(stop.notebook)
+    shown = tuple(_slides(folder / book.file, stop.steps, minute, frames))
+    return Part(f"Notebook {book.number}", book.title, told + deck.markdown(stop.why), shown)
 
 
 def clock(begin: int, end: int) -> str:

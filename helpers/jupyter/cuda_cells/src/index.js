@@ -14,6 +14,7 @@ import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { keepClean } from './clean.js';
 import { leaveKeysToControls } from './keys.js';
 import { showPictures } from './pictures.js';
 import { offerSlides } from './present.js';
@@ -201,4 +202,12 @@ const slides = {
   activate: offerSlides
 };
 
-export default [cudaCells, pictures, keys, slides];
+const clean = {
+  id: 'gemm-course-cuda-cells:clean',
+  description: 'A notebook that was only opened is not marked as unsaved.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: keepClean
+};
+
+export default [cudaCells, pictures, keys, slides, clean];

@@ -2,7 +2,7 @@
 // alive. Nothing of a show is kept: not in the settings, not in the notebook. What the slides say comes from the
 // notebook's kernel, `helpers.authoring.slides.live`.
 
-import { showErrorMessage, ToolbarButton } from '@jupyterlab/apputils';
+import { InputDialog, showErrorMessage, ToolbarButton } from '@jupyterlab/apputils';
 import { NotebookActions } from '@jupyterlab/notebook';
 
 const WIDTH = 1280; // CSS pixels of a slide, as in slide.css
@@ -45,9 +45,12 @@ function text(words) {
 }
 
 class Show {
-  constructor(panel, { slides, style }) {
+  /** show: its slides, and the notebook in which it goes on.  goOn: called behind the last slide, if it does. */
+  constructor(panel, show, style, goOn) {
     this.panel = panel;
-    this.slides = slides;
+    this.slides = show.slides;
+    this.then = show.then;
+    this.goOn = goOn;
     this.at = -1;
     this.root = element('jp-CourseShow');
     this.root.tabIndex = -1;
@@ -107,18 +110,26 @@ class Show {
   }
 
   go(number) {
+    if (number === this.slides.length && this.then) {
+      this.close();
+      this.goOn();
+      return;
+    }
     if (number < 0 || number >= this.slides.length || number === this.at) {
       return;
     }
     this.putBack();
     this.at = number;
     const slide = this.slides[number];
-    this.stage = element('course-slide', `<h1>${text(slide.title)}</h1>`);
+    const opening = slide.kind === 'opening';
+    this.stage = element(`course-slide${opening ? ' opening' : ''}`, `<h1>${text(slide.title)}</h1>`);
     if (slide.words) {
-      this.stage.append(element('words', slide.words));
+      this.stage[opening ? 'prepend' : 'append'](element('words', slide.words));
     }
     this.shown = element(`shown ${slide.kind}`, slide.html);
-    this.stage.append(this.shown, element('jp-CourseShow-page', `${number + 1} / ${this.slides.length}`));
+    const after = this.then && number === this.slides.length - 1 ? ` · → notebook ${text(this.then.title)}` : '';
+    const page = element('jp-CourseShow-page', `${number + 1} / ${this.slides.length}${after}`);
+    this.stage.append(...(opening ? [page] : [this.shown, page]));
     this.root.replaceChildren(this.stage);
     this.fit();
     if (slide.cell) {
@@ -187,7 +198,7 @@ class Show {
     }
     const before = this.slides.slice(0, this.at + 1).reverse();
     const notes = before.find(slide => slide.notes)?.notes ?? '';
-    const next = this.slides[this.at + 1]?.title ?? 'the end';
+    const next = this.slides[this.at + 1]?.title ?? (this.then ? `notebook ${this.then.title}` : 'the end');
     const { document: page } = this.speaker;
     page.title = 'For the speaker';
     page.head.innerHTML = `<title>For the speaker</title><style>${SPEAKER}</style>`;
@@ -197,7 +208,7 @@ class Show {
   }
 }
 
-/** What the notebook's kernel says of its slides. Throws an Error whose message is a sentence. */
+/** What the notebook's kernel says of its shows. Throws an Error whose message is a sentence. */
 async function asked(panel) {
   const kernel = panel.sessionContext.session?.kernel;
   if (!kernel) {
@@ -211,19 +222,43 @@ async function asked(panel) {
     throw new Error(`The notebook's kernel cannot tell its slides: ${answer?.evalue ?? reply.content.evalue}`);
   }
   const found = answer.data['application/json'];
-  if (!found.slides.length) {
+  if (!found.shows.length) {
     throw new Error(`Nobody has said any slides for ${name}. They stand in the folder slides beside the notebooks.`);
   }
   return found;
 }
 
+/** The show that was chosen of a notebook's: the only one, a workshop's, or what the person picks; null for none. */
+async function chosen(shows, route) {
+  if (route || shows.length === 1) {
+    return shows.find(show => show.route === route) ?? null;
+  }
+  const items = shows.map(show => show.name);
+  const picked = await InputDialog.getItem({ title: 'Slides', label: 'Which slides?', items, okLabel: 'Show' });
+  return shows[items.indexOf(picked.value)] ?? null;
+}
+
 /** A button "Slides" in the toolbar of each notebook, and the command behind it. */
 export function offerSlides(app, tracker) {
-  const present = async panel => {
+  const present = async (panel, route) => {
     try {
-      new Show(panel, await asked(panel)).open();
+      const { shows, style } = await asked(panel);
+      const show = await chosen(shows, route);
+      if (show) {
+        new Show(panel, show, style, () => goOn(panel, show)).open();
+      }
     } catch (error) {
       void showErrorMessage('Slides', error.message);
+    }
+  };
+  /** Open the notebook in which a workshop goes on, which lies beside this one, and show its part of the workshop. */
+  const goOn = async (panel, { then, route }) => {
+    const folder = panel.context.path.split('/').slice(0, -1);
+    const next = await app.commands.execute('docmanager:open', { path: [...folder, then.file].join('/') });
+    await next?.context.ready;
+    await next?.sessionContext.ready;
+    if (next) {
+      await present(next, route);
     }
   };
   app.commands.addCommand('course:slides', {
@@ -232,7 +267,7 @@ export function offerSlides(app, tracker) {
     execute: () => present(tracker.currentWidget)
   });
   tracker.widgetAdded.connect((_, panel) => {
-    const tooltip = 'Show the slides of this notebook: run all its cells first. Escape ends the show.';
+    const tooltip = 'Show the slides of this notebook, or those of a workshop: run all its cells first. Escape ends the show.';
     panel.toolbar.addItem('course-slides', new ToolbarButton({ label: 'Slides', tooltip, onClick: () => present(panel) }));
   });
 }
