@@ -27,6 +27,7 @@ MARGIN = 14.0
 TITLE_Y = 19.0
 CAP_HEIGHT = 0.73  # of a digit in DejaVu Sans, as a share of the letter size
 PIXELS_A_POINT = theme.CSS_DPI / 72
+BOXES, OVER_LINES = 1.0, 2.5  # in which order is drawn: matplotlib puts lines at 2, over boxes and their letters
 LETTERS = "letters"  # the gid of texts that are drawn as shapes, which would else be taken for marks
 
 Align = Literal["left", "center", "right"]
@@ -64,11 +65,19 @@ def boxes(left: Any, top: Any, width: Any, height: Any) -> np.ndarray:
 
 
 def fill(
-    axes: Axes, corners: np.ndarray, colour: Any, *, edge: Any = "none", line: float = 0.0, label: str = ""
+    axes: Axes,
+    corners: np.ndarray,
+    colour: Any,
+    *,
+    edge: Any = "none",
+    line: float = 0.0,
+    label: str = "",
+    zorder: float = BOXES,
 ) -> None:
     """Filled boxes. colour: one for all, or one for each."""
     if len(corners):
-        axes.add_artist(PolyCollection(corners, facecolor=colour, edgecolor=edge, linewidth=line, label=label))
+        boxes_ = PolyCollection(corners, facecolor=colour, edgecolor=edge, linewidth=line, label=label, zorder=zorder)
+        axes.add_artist(boxes_)
 
 
 def outline(
@@ -177,6 +186,7 @@ def labels(
     align: Align = "center",
     bold: bool = False,
     label: str = "",
+    zorder: float = BOXES,
 ) -> None:
     """Many short texts as one path: far faster than as many text artists.
 
@@ -189,7 +199,8 @@ def labels(
     for words, place_x, place_y in zip(texts, x, y, strict=True):
         outlines = _outline(words, size, align, bold)
         paths.append(Path(outlines.vertices + (place_x, place_y), outlines.codes))
-    axes.add_artist(PathPatch(Path.make_compound_path(*paths), color=colour, linewidth=0, label=label, gid=LETTERS))
+    letters = Path.make_compound_path(*paths)
+    axes.add_artist(PathPatch(letters, color=colour, linewidth=0, label=label, gid=LETTERS, zorder=zorder))
 
 
 @lru_cache(maxsize=4096)

@@ -20,8 +20,8 @@ from helpers.draw import marks, page, theme
 # CSS pixels; y runs down
 BREAK = 5.0  # between sectors that are not neighbours in memory
 SECTOR = (page.WIDTH - 2 * page.MARGIN - (WARP - 1) * BREAK) / WARP  # so that 32 scattered sectors just fit
-LANE = 13.0
-NUMBER = 8.5  # of the letters in a lane
+LANE = 18.5
+NUMBER = 11.5  # of the letters in a lane
 HEAD, PANEL = 58.0, 124.0
 TITLE_Y = 13.0  # the following lie within a panel
 BAR_TOP, BAR_HEIGHT = 27.0, 17.0

@@ -122,7 +122,8 @@ def caption(data: ThreadMap, block: int, thread: int) -> str:
         )
     if data.uncomputed:
         missing = theme.thousands(data.uncomputed)
-        why = ": grid too small" if data.blocks * data.threads < data.writers.size else ""
+        threads = data.blocks * data.threads  # enough, if they compute several elements each
+        why = ": grid too small" if data.writers.sum() <= threads < data.writers.size else ""
         sentence += (
             f" No thread computes {missing} of {data.array}'s {theme.thousands(data.writers.size)} elements{why}."
         )
@@ -238,8 +239,8 @@ def _block_names(
             y.append(top + cell * (first_row + last_row) / 2)
     widths = np.array([0.68 * size * len(name) for name in names])
     plates = page.boxes(np.array(x) - widths / 2, np.array(y) - 0.7 * size, widths, 1.4 * size) if names else []
-    page.fill(axes, plates, OTHER_BLOCK, label="plates")  # the cells' outlines do not cross the names
-    page.labels(axes, names, x, y, size, theme.INK, label="blocks")
+    page.fill(axes, plates, OTHER_BLOCK, label="plates", zorder=page.OVER_LINES)  # no border crosses a name
+    page.labels(axes, names, x, y, size, theme.INK, label="blocks", zorder=page.OVER_LINES)
 
 
 def _of_cell(data: ThreadMap, row: int, column: int) -> str:

@@ -44,8 +44,8 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
     """The map of two parameters and the dots of all configurations."""
     if across == down:
         raise ValueError(f"The map has two axes; {across} cannot be both. Choose another parameter for one of them.")
-    name, unit, _, predicted = MEASURES[measure]
-    kind = "predicted" if predicted else data.source
+    name, unit, *_ = MEASURES[measure]
+    kind = _kind(measure)
     title = f"{data.kernel} on the {data.device}: {name}, {kind}"
     if measure == "gflops" and data.size:
         title = f"{data.kernel}, M = N = K = {data.size}: {name}, {kind}"
@@ -62,6 +62,11 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
         if measure != "gflops":  # a search looks elsewhere than the space whose rules are counted
             page.text(axes, page.MARGIN, NOTE_Y + 34, _broken(data), color=theme.INK)
     return drawn
+
+
+def _kind(measure: Measure) -> str:
+    """Where the numbers come from, in two words; the caption says on which GPU, and how."""
+    return "predicted" if MEASURES[measure][3] else "recorded by the search"
 
 
 def caption(data: Landscape, measure: Measure) -> str:
@@ -197,8 +202,7 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
     dots.set_xlabel("FLOP per byte, predicted")
     dots.set_ylim(bottom=0)
     dots.grid(True, axis="y")
-    kind = "predicted" if MEASURES[up][3] else data.source
-    page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {kind}", color=theme.INK)
+    page.text(axes, DOTS_X - 30, 60, f"{MEASURES[up][1]}, {_kind(up)}", color=theme.INK)
     _limiter_keys(axes, found)
 
 
@@ -218,9 +222,8 @@ def landscapes_figure(data: Landscape, pairs: Sequence[tuple[str, str]], measure
     if not 1 <= len(pairs) <= SIDE_BY_SIDE:
         raise ValueError(f"Between 1 and {SIDE_BY_SIDE} maps fit side by side, but {len(pairs)} were given.")
     drawn, axes = page.page(TWIN_TOP + TWIN_SIZE + 50, title, caption(data, measure), CAPTION_LINES)
-    kind = "predicted" if MEASURES[measure][3] else data.source
     with theme.style():
-        keys = [page.Key(theme.SPEED, f"better: {MEASURES[measure][1]}, {kind}")]
+        keys = [page.Key(theme.SPEED, f"better: {MEASURES[measure][1]}, {_kind(measure)}")]
         if measure == "gflops":
             keys.append(page.Key(UNKNOWN, "not measured"))
         page.legend(axes, 48, [*keys, page.Key(theme.WASTE, "no configuration obeys the rules", hatched=True)])

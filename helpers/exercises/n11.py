@@ -133,7 +133,7 @@ WARP_PLACE = KernelExercise(
         "BN / WN of them: warp / (BN / WN) is the row, warp % (BN / WN) the column.",
     ),
     problem=Gemm("sgemm_warp_place", (256,), (BM, BN), Tiles(BM=BM, BN=BN, BK=BK, TM=4, TN=2)),
-    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=100),
+    picture=ThreadMapOf("C", Case({"M": 2 * BM, "N": 2 * BN, "K": 8}), "your kernel", thread=132),
     wrong=(
         Wrong("starter", "Row and column are both remainders, so that two warps have the same tile, and half of the "
               "tiles have no warp."),

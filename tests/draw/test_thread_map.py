@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers import exercises
 from helpers.analysis.thread_map import thread_map
 from helpers.draw import theme
 from helpers.draw import thread_map as picture
@@ -97,3 +98,14 @@ def test_small_multiples_tell_the_distance_from_lane_to_lane(tall):
     down = thread_map(tall, (64, 64), "naive")
     drawn = thread_maps_figure([Corner(along, "along"), Corner(down, "down")], "two")
     assert drawn.caption == "From lane to lane – along: 1 or 49\u00a0floats; down: 64\u00a0floats."
+
+
+def test_elements_that_two_warps_compute_instead_of_others_are_not_blamed_on_the_grid():
+    shown = exercises.get("warp_place").show()
+    assert "No thread computes 4\u202f096" in shown.caption and "grid too small" not in shown.caption
+
+
+def test_no_border_is_drawn_over_the_name_of_a_block():
+    drawn = exercises.get("warp_place").show()
+    names, plates, borders = (artist(drawn, label).zorder for label in ("blocks", "plates", "block borders"))
+    assert names == plates > borders
