@@ -28,6 +28,8 @@ ENVIRONMENT_VARIABLE = "GEMM_COURSE_CACHE"
 
 LIMIT_BYTES = 256 * 2**20
 
+_TRIM_EVERY_BYTES = LIMIT_BYTES // 32  # written by one process: a look at thousands of files is not free
+
 _SUFFIX = ".zip"
 _UNFINISHED = ".part"
 _UNFINISHED_SECONDS = 3600
@@ -35,6 +37,8 @@ _UNFINISHED_SECONDS = 3600
 _DAMAGE = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, OverflowError, RuntimeError, ValueError
 )  # fmt: skip
+
+_untrimmed = _TRIM_EVERY_BYTES  # bytes that this process wrote since it last trimmed; its first write trims
 
 
 def folder() -> Path | None:
@@ -67,21 +71,26 @@ def read(name: str) -> dict[str, bytes] | None:
 
 def write(name: str, parts: Mapping[str, bytes]) -> None:
     """Store ``parts`` under ``name``; a cache that cannot be written is as good as none, so no error is raised."""
+    global _untrimmed
     path = _path(name)
     if path is None:
         return
+    data = _pack(parts)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f"{path.stem}.", suffix=_UNFINISHED, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_pack(parts))
+                file.write(data)
             os.replace(temporary, path)
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        trim(path.parent, LIMIT_BYTES)
+        _untrimmed += len(data)
+        if _untrimmed >= _TRIM_EVERY_BYTES:
+            _untrimmed = 0
+            trim(path.parent, LIMIT_BYTES)
 
 
 def trim(directory: Path, limit_bytes: int) -> None:

@@ -153,6 +153,19 @@ def test_the_entries_used_longest_ago_go_first(folder):
     assert sorted(path.stem for path in folder.iterdir()) == ["new", "old"]
 
 
+def test_a_process_looks_through_the_folder_at_its_first_write_and_then_seldom(folder, monkeypatch):
+    trimmed = []
+    monkeypatch.setattr(cache, "trim", lambda directory, limit: trimmed.append((directory, limit)))
+    monkeypatch.setattr(cache, "_untrimmed", cache._TRIM_EVERY_BYTES)
+    part = b"x" * (cache._TRIM_EVERY_BYTES // 4)
+    looked = []
+    for number in range(6):
+        cache.write(f"entry{number}", {"part": part})
+        looked.append(len(trimmed))
+    assert looked == [1, 1, 1, 1, 2, 2]
+    assert trimmed == [(folder, cache.LIMIT_BYTES)] * 2
+
+
 def test_what_a_stopped_writer_left_is_deleted_after_an_hour(folder):
     for name, age in (("recent", 10), ("ancient", 7200)):
         path = folder / f"{name}.part"
