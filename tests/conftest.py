@@ -24,6 +24,15 @@ atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True
 
 
 @pytest.fixture
+def no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No form of an instruction is known and nvdisasm is not installed: machine code cannot be printed."""
+    monkeypatch.setattr("helpers.compiler.listing.without_nvdisasm", lambda kernel: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+    monkeypatch.setenv("GEMM_COURSE_CACHE", "off")
+
+
+@pytest.fixture
 def only_what_a_test_makes() -> Iterator[None]:
     """Whatever lives already stays out of the collector's sight: by then it is millions of objects."""
     gc.freeze()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from gemm_kernels import Kernel, Launch, OwnKernel
 from helpers import compiler, run
 from helpers.analysis import CannotTell
-from helpers.compiler import sass
+from helpers.compiler import listing, sass
 
 WIDE = 4  # registers that a load of 128 bits fills
 
@@ -21,7 +21,7 @@ def load_to_use(kernel: Kernel | OwnKernel | Launch) -> tuple[int, ...]:
     """
     compiled = run.compiled(kernel)
     try:
-        code = sass.parse(compiler.disassemble(compiled), compiled.filename).statements
+        code = listing.parse(compiled).statements
     except (compiler.NvdisasmMissing, compiler.DisassemblyError) as error:
         raise CannotTell(str(error)) from error
     found = []

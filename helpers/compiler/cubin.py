@@ -17,6 +17,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_RELOCATED = (".nv.constant", ".debug_line", ".text.")  # whose relocations are of interest
 _NO_BITS = 8  # a section that takes room on the device and none in the file
 
 _MAX_THREADS = 0x05  # __launch_bounds__: three 32-bit block dimensions
@@ -182,7 +183,7 @@ def _relocations(sections: dict[str, Section], symbols: tuple[Symbol, ...]) -> d
     for title, section in sections.items():
         for prefix, form in ((".rela.", "<QQq"), (".rel.", "<QQ")):
             target = "." + title.removeprefix(prefix)
-            if title.startswith(prefix) and target.startswith(".nv.constant"):
+            if title.startswith(prefix) and target.startswith(_RELOCATED):
                 for offset, info, *addend in struct.iter_unpack(form, section.data):
                     entry = (symbols[info >> 32], addend[0] if addend else 0)
                     relocations.setdefault(target, {})[offset] = entry

@@ -1,10 +1,9 @@
-"""Which instructions belong to which source line, from PTX's ``.loc`` and nvdisasm's line comments."""
+"""Which instructions belong to which source line, from PTX's ``.loc`` and the machine code's line table."""
 
 from __future__ import annotations
 
-from helpers.compiler import ptx, sass
+from helpers.compiler import listing, ptx
 from helpers.compiler.build import CompiledKernel
-from helpers.compiler.disassembly import disassemble
 
 
 def ptx_by_line(kernel: CompiledKernel) -> dict[int, list[str]]:
@@ -29,9 +28,9 @@ def sass_by_line(kernel: CompiledKernel) -> dict[int, list[str]]:
     square root), which belong to no line.
 
     Raises:
-        NvdisasmMissing, DisassemblyError: as ``disassemble``.
+        NvdisasmMissing, DisassemblyError: as ``listing.read``.
     """
-    rows, labels = sass.rows(disassemble(kernel), kernel.filename)
+    rows, labels = listing.read(kernel)
     fillings = {(at, f"BRA `({label})") for label, at in labels.items()}
     by_line: dict[int, list[str]] = {}
     for index, row in enumerate(rows):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from helpers.compiler import cubin
 from helpers.compiler.build import CompiledKernel
+from helpers.compiler.forms import split
 from helpers.compiler.sass import INSTRUCTION_BYTES
 
 NO_REGISTER = 255  # RZ: reads as 0, and a result in it is dropped
@@ -70,9 +71,7 @@ class Fma:
 
 def instructions(kernel: CompiledKernel) -> Iterator[int]:
     """The instructions of a kernel, and of the functions that it calls."""
-    code = cubin.read(kernel.cubin).code(kernel.lowered_name)
-    for start in range(0, len(code), INSTRUCTION_BYTES):
-        yield int.from_bytes(code[start : start + INSTRUCTION_BYTES], "little")
+    return split(cubin.read(kernel.cubin).code(kernel.lowered_name))
 
 
 def changed(kernel: CompiledKernel, change: Change) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _QUOTED_PATH = re.compile(r'(^\s*\.file\s+\d+\s+|//## File |inlined at )"(.*?)"', re.MULTILINE)
 
@@ -16,8 +16,12 @@ def with_given_names(text: str, names: Iterable[str]) -> str:
     known = tuple(names)
 
     def shorten(found: re.Match) -> str:
-        path = found[2].replace("\\\\", "/").replace("\\", "/")
-        given = next((name for name in known if path.endswith("/" + name)), found[2])
-        return f'{found[1]}"{given}"'
+        return f'{found[1]}"{given_name(found[2], known)}"'
 
     return _QUOTED_PATH.sub(shorten, text)
+
+
+def given_name(path: str, names: Sequence[str]) -> str:
+    """The one of ``names`` that a path ends in, else the path."""
+    plain = path.replace("\\\\", "/").replace("\\", "/")
+    return next((name for name in names if plain.endswith("/" + name)), path)

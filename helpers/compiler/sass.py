@@ -182,7 +182,11 @@ def rows(text: str, filename: str) -> tuple[list[Row], dict[str, int]]:
 
 def parse(text: str, filename: str) -> Function:
     """The statements of a section, as `rows` finds them."""
-    found_rows, labels = rows(text, filename)
+    return statements(*rows(text, filename))
+
+
+def statements(found_rows: list[Row], labels: dict[str, int]) -> Function:
+    """The statements of instructions, and the labels of both."""
     return Function([_statement(row) for row in found_rows], labels)
 
 

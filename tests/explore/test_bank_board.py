@@ -1,9 +1,7 @@
 """The explorer of banks: a tile of the learner's own, and lines of kernels."""
 
 from gemm_kernels import OwnKernel, get
-from helpers import compiler
 from helpers.analysis.tile_store import Tile
-from helpers.compiler import disassembly
 from helpers.explore import bank_board
 from tests.explore.driving import drive, living_figures, shown
 
@@ -39,11 +37,7 @@ def test_padding_that_breaks_the_alignment_is_answered_by_the_errors_sentence():
     assert shown(explorer) == "picture"
 
 
-def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(monkeypatch):
-    def missing():
-        raise compiler.NvdisasmMissing("nvdisasm is not installed")
-
-    monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
+def test_without_a_disassembler_the_counts_are_ptx_estimates_and_say_so(no_machine_code):
     explorer = bank_board.explore(OwnKernel(OWN_SOURCE.replace("[32][32]", "[33][33]"), "mine", (32, 2, 1)))
     assert shown(explorer) == "picture"
     assert explorer.stage.note.value.startswith("An estimate: counted in PTX")

@@ -3,7 +3,6 @@
 from gemm_kernels import OwnKernel, get
 from helpers import compiler, run
 from helpers.analysis.vector_width import COPY_SOURCE, LOAD_LINE, WIDTHS, Copy, lines_of
-from helpers.compiler import disassembly
 from helpers.explore import bank_board, vector_width
 from tests.explore.driving import drive, living_figures, shown
 
@@ -66,14 +65,10 @@ def test_a_kernel_that_touches_no_memory_is_answered_in_a_sentence():
     assert "No line of idle accesses memory" in explorer.stage.sentence.value
 
 
-def test_without_a_disassembler_there_is_a_sentence(monkeypatch):
-    def missing():
-        raise compiler.NvdisasmMissing("nvdisasm is not installed")
-
-    monkeypatch.setattr(disassembly, "find_nvdisasm", missing)
+def test_without_a_disassembler_there_is_a_sentence(no_machine_code):
     explorer = vector_width.explore(OwnKernel(OWN_SOURCE.replace("2 *", "3 *"), "mine", (32,)))
     assert shown(explorer) == "sentence"
-    assert "nvdisasm is not installed" in explorer.stage.sentence.value
+    assert "is not installed" in explorer.stage.sentence.value
 
 
 def test_the_static_twin_shows_every_width_at_every_alignment():

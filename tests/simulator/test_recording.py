@@ -51,9 +51,7 @@ def test_the_machine_code_is_executed_and_the_recording_says_so():
     assert recording.counters == scaled(level="sass").counters != scaled(level="ptx").counters
 
 
-def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(no_machine_code):
     recording = scaled()
     assert recording.level == "ptx" and recording.counters == scaled(level="ptx").counters
     assert recording.note.startswith(
@@ -121,12 +119,9 @@ def test_both_levels_of_the_code_are_listed_by_line_whichever_was_recorded():
     assert recording.listings.keys() == {"ptx", "sass"}
 
 
-def test_where_nvdisasm_is_missing_the_ptx_is_listed(monkeypatch):
-    def missing():
-        raise NvdisasmMissing("nvdisasm is not installed")
-
+def test_where_nvdisasm_is_missing_the_ptx_is_listed(request):
     recording = scaled()
-    monkeypatch.setattr("helpers.compiler.disassembly.find_nvdisasm", missing)
+    request.getfixturevalue("no_machine_code")
     assert recording.listings.keys() == {"ptx"}
-    with pytest.raises(NvdisasmMissing, match="nvdisasm is not installed"):
+    with pytest.raises(NvdisasmMissing, match=r"nvdisasm.* is not installed"):
         recording.listing("sass")

@@ -10,7 +10,6 @@ import pytest
 from gemm_kernels import get
 from gemm_kernels.launch import OPTIONS
 from helpers import run, simulator
-from helpers.compiler import NvdisasmMissing
 from helpers.measure import problem
 from helpers.simulator.recording import file as recording_file
 
@@ -118,12 +117,9 @@ def test_findings_of_the_sanitizer_are_kept(tmp_path):
     assert len(loaded.checks.findings) == 1 and loaded.checks == recording.checks
 
 
-def test_machine_code_that_could_not_be_saved_is_missed_in_a_sentence(tmp_path, monkeypatch):
-    def missing(kernel):
-        raise NvdisasmMissing("nvdisasm is not installed")
-
+def test_machine_code_that_could_not_be_saved_is_missed_in_a_sentence(tmp_path, request):
     recording = record("naive", "ptx")
-    monkeypatch.setattr("helpers.compiler.disassembly.module_text", missing)
+    request.getfixturevalue("no_machine_code")
     recording.launches[-1].listings.clear()
     loaded = simulator.load(recording.save(tmp_path / "no_sass.npz"))
     assert loaded.listing("ptx") and loaded.listing() == loaded.listing("ptx")

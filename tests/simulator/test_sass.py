@@ -513,9 +513,7 @@ def test_an_unknown_instruction_that_cannot_be_reached_does_not_matter():
     assert out[0] == 7
 
 
-def test_without_nvdisasm_a_sentence_says_what_works_and_ptx_goes_on(monkeypatch):
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    monkeypatch.setattr("cuda.pathfinder.find_nvidia_binary_utility", lambda name: None)
+def test_without_nvdisasm_a_sentence_says_what_works_and_ptx_goes_on(no_machine_code):
     with pytest.raises(compiler.NvdisasmMissing, match=r'nvdisasm.*is not installed.*leave out level="sass"'):
         run(THREE, np.zeros(1, np.int32))
     assert runs_at_ptx_level("sm_90")

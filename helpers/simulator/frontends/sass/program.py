@@ -1,7 +1,7 @@
 """SASS statements → a Program: the machine code of a CUBIN, ready for the engine.
 
-`compiler.sass` reads the text, `opcodes` has a row for each opcode with its rule, and `operands` makes slots of
-registers and constants. Here they are put together, and a launch fills the constant banks as the driver does:
+`compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its rule, and `operands` makes slots
+of registers and constants. Here they are put together, and a launch fills the constant banks as the driver does:
 
 - bank 0 holds the block's and the grid's dimensions, the windows of generic addresses, the top of the stack and, from
   `CompiledKernel.parameter_base` on, the parameters;
@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers import compiler
-from helpers.compiler import CompiledKernel, cubin, sass
+from helpers.compiler import CompiledKernel, cubin, listing, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
@@ -49,7 +48,7 @@ def translate(kernel: CompiledKernel) -> Program:
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
         )
-    function = sass.parse(compiler.disassemble(kernel), kernel.filename)
+    function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
