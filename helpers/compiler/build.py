@@ -181,14 +181,14 @@ def include_options(*texts: str) -> tuple[str, ...]:
 @functools.cache
 def _folders() -> tuple[str, ...]:
     """The include options for the headers of CUDA (cuda_fp16.h, cooperative_groups.h, …), of CCCL (cuda/std, cub) and
-    of crt (behind mma.h).
+    of crt (behind mma.h), and for those of cuRAND where it is installed.
 
     Set-up installs them as packages of NVRTC's own version. Those are taken even where there is a CUDA toolkit, whose
     headers may be of another version: mixed they do not compile. CuPy brings a CCCL of its own on a GPU.
     """
     from cuda.pathfinder import find_nvidia_header_directory
 
-    folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl")]
+    folders = [find_nvidia_header_directory(name) for name in ("cudart", "cccl", "curand")]
     crt = next((file for file in _files("nvidia-cuda-crt") if file.name == "mma.h"), None)
     if crt is not None:
         folders.append(str(Path(crt.locate()).parents[1]))

@@ -174,6 +174,11 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
             "in the source; gpu.RawModule compiles it, gpu.asarray copies, and calling the kernel launches it."
         ]
     missing = _MISSING_HEADER.search(error.message)
+    if missing and missing[1].startswith("curand_"):
+        return [
+            f"    {missing[1]} belongs to cuRAND, which the course does not install: `pip install nvidia-curand-cu12` "
+            "brings it. For a few random numbers a hash of the thread's number is enough."
+        ]
     if missing and not headers and _OWN_HEADER.match(missing[1]):
         return [
             f"    {missing[1]} is a file of the project that this source comes from, and it is not here. Delete the "

@@ -39,11 +39,13 @@ _MACROS = {
     "LLONG_MAX": "9223372036854775807LL", "ULLONG_MAX": "18446744073709551615ULL",
     "M_PI": "3.14159265358979323846", "M_E": "2.7182818284590452354", "M_SQRT2": "1.41421356237309504880",
 }  # fmt: skip
-# All of CUB has parts for the host, which NVRTC refuses; these are what a kernel uses of it.
-_CUB = tuple(
-    f"cub/{part}.cuh"
-    for part in ("block/block_load", "block/block_reduce", "block/block_scan", "block/block_store", "warp/warp_reduce")
-)
+# All of CUB has parts for the host, which NVRTC refuses. A kernel uses classes of a block or of a warp, each of which
+# has a header of its own: BlockRadixSort is in cub/block/block_radix_sort.cuh.
+_CUB = frozenset({
+    "BlockAdjacentDifference", "BlockDiscontinuity", "BlockExchange", "BlockHistogram", "BlockLoad", "BlockMergeSort",
+    "BlockRadixRank", "BlockRadixSort", "BlockReduce", "BlockScan", "BlockShuffle", "BlockStore", "WarpExchange",
+    "WarpLoad", "WarpMergeSort", "WarpReduce", "WarpScan", "WarpStore",
+})  # fmt: skip
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
@@ -58,7 +60,7 @@ def adapted(source: str) -> str:
     code = _COMMENT.sub(" ", text)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", code))
     included = {name.strip() for name in _INCLUDE.findall(text)}
-    added = [f"#include <{header}>" for header in _CUB if "cub/cub.cuh" in wanted]
+    added = [f"#include <{_header_of(name)}>" for name in sorted(_CUB & used) if "cub/cub.cuh" in wanted]
     added += [
         f"#include <{header}>"
         for header, names in _HEADERS.items()
@@ -86,3 +88,9 @@ def _names(code: str, name: str) -> bool:
 def _defines(code: str, names: tuple[str, ...]) -> bool:
     """Whether one of these names is the source's own: a variable called `half`, say."""
     return any(_names(code, name) for name in names)
+
+
+def _header_of(name: str) -> str:
+    """The header of a class of CUB."""
+    words = re.findall("[A-Z][a-z]+", name)
+    return f"cub/{words[0].lower()}/{'_'.join(words).lower()}.cuh"

@@ -226,6 +226,11 @@ def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
     assert "NVRTC found no" not in told
 
 
+def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
+    told = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
+    assert "curand_kernel.h belongs to cuRAND" in told and "pip install nvidia-curand-cu12" in told
+
+
 def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():
     told = message("__global__ void k(float *C) {\n    int a = 1\n    int b = 2;\n    C[0] = a + b;\n}")
     assert "Look at the end of the line before: the ; is missing there." in told

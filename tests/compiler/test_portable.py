@@ -1,11 +1,14 @@
 """Kernels from books and forums: what nvcc's host headers bring is there, and no line changes its number."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from helpers import compiler, simulator
+from helpers.compiler.build import include_options
 from helpers.compiler.errors import CompileError
-from helpers.compiler.portable import HOST_HEADERS, adapted
+from helpers.compiler.portable import _CUB, HOST_HEADERS, _header_of, adapted
 
 BODY = 'extern "C" __global__ void k(float *x) {\n    x[threadIdx.x] = 1.0f;\n}\n'
 
@@ -85,3 +88,15 @@ def test_host_code_is_answered_by_where_it_belongs(code, said):
     with pytest.raises(CompileError, match="host code") as raised:
         compiler.compile(f"{BODY}{code}\n", "k")
     assert "gpu.RawModule" in str(raised.value) and said in str(raised.value)
+
+
+def test_of_cub_a_kernel_gets_the_classes_that_it_names():
+    source = "#include <cub/cub.cuh>\nusing A = cub::BlockRadixSort<int, 64, 2>;\nusing B = cub::WarpReduce<int>;\n"
+    added = adapted(source).split("#line 1")[0].split("\n")
+    assert added == ["#include <cub/block/block_radix_sort.cuh>", "#include <cub/warp/warp_reduce.cuh>", ""]
+
+
+def test_every_class_of_cub_that_is_known_has_its_header():
+    folder = next(Path(option.removeprefix("-I")) for option in include_options("#include <x>") if "cccl" in option)
+    missing = [name for name in _CUB if not (folder / _header_of(name)).is_file()]
+    assert _CUB and not missing

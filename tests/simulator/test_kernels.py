@@ -382,3 +382,34 @@ def test_only_traced_blocks_are_executed_when_asked_for():
         function((4,), (1,), (result,))
     assert result.tolist() == [0, 1, 0, 1]
     assert recording.total("requests") == 2
+
+
+# ---- two arrays on one source line
+
+ON_ONE_LINE = """extern "C" __global__ void kernel(const unsigned *a, unsigned *out) {
+    __shared__ unsigned s[128], q[128]; const int t = threadIdx.x; unsigned r[4]; ROW
+}"""
+THROUGH_FRAGMENTS = ON_ONE_LINE.replace(
+    "ROW",
+    "for (int i = 0; i < 4; ++i) s[4 * t + i] = a[4 * t + i]; __syncwarp();"
+    ' asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]),'
+    ' "=r"(r[2]), "=r"(r[3]) : "r"((unsigned)__cvta_generic_to_shared(s + 4 * t)) : "memory");'
+    ' asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" :: "r"((unsigned)'
+    '__cvta_generic_to_shared(q + 4 * t)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory"); __syncwarp();'
+    " for (int i = 0; i < 4; ++i) out[4 * t + i] = q[4 * t + i];",
+)
+BY_COPIES = ON_ONE_LINE.replace(
+    "ROW",
+    'for (int i = t; i < 128; i += 32) s[i] = 1; asm volatile("cp.async.ca.shared.global [%0], [%1], 16;'
+    ' cp.async.wait_all;" :: "r"((unsigned)__cvta_generic_to_shared(q + 4 * t)), "l"(a + 4 * t) : "memory");'
+    " __syncthreads(); for (int i = 0; i < 4; ++i) out[4 * t + i] = q[4 * t + i] * s[127 - 4 * t - i];",
+)
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("source", [THROUGH_FRAGMENTS, BY_COPIES], ids=["fragments", "copies"])
+def test_inline_assembly_that_reaches_another_array_on_the_same_line_is_no_overrun(source, level):
+    a, out = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (32,), (a, out))
+    np.testing.assert_array_equal(out, a)

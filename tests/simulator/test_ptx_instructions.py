@@ -1052,3 +1052,52 @@ def test_a_rare_instruction_is_right_or_refused_but_never_wrong(name):
         assert name.split()[0].split(".")[0] in str(refusal)
         return
     check(RARE[name], case_run)
+
+
+# ---- the carry, which additions and subtractions share
+
+CARRIES = """extern "C" __global__ void kernel(const unsigned *x, const unsigned *y, int *z) {
+    const unsigned t = threadIdx.x;
+    unsigned low, high;
+    asm("sub.cc.u32 %0, %2, %3; addc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(x[t]), "r"(y[t]));
+    z[3 * t] = high;
+    asm("add.cc.u32 %0, %2, %3; subc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(x[t]), "r"(y[t]));
+    z[3 * t + 1] = high;
+    asm("sub.cc.u32 %0, %2, %3; subc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(x[t]), "r"(y[t]));
+    z[3 * t + 2] = high;
+}"""
+
+
+@pytest.mark.parametrize("level", ["ptx", "sass"])
+def test_a_subtraction_leaves_the_carry_of_its_adder(level):
+    x, y = np.uint32([5, 7, 9, 0xFFFFFFFF]), np.uint32([5, 9, 7, 1])
+    z = np.zeros((4, 3), np.int32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=CARRIES).get_function("kernel")((1,), (4,), (x, y, z))
+    # x - y carries where x >= y, which the adder of a difference takes for "no borrow"
+    assert z.tolist() == [[1, -1, 0], [0, -1, -1], [1, -1, 0], [1, 0, 0]]
+
+
+@pytest.mark.parametrize("level", ["ptx", "sass"])
+def test_numbers_of_128_bits_are_divided(level):
+    source = """typedef unsigned __int128 u128;
+    extern "C" __global__ void kernel(const unsigned long long *x, unsigned long long *y) {
+        const unsigned t = threadIdx.x;
+        const u128 a = static_cast<u128>(x[4 * t]) << 64 | x[4 * t + 1];
+        const u128 b = static_cast<u128>(x[4 * t + 2]) << 64 | x[4 * t + 3];
+        y[4 * t] = static_cast<unsigned long long>(a / b >> 64);
+        y[4 * t + 1] = static_cast<unsigned long long>(a / b);
+        y[4 * t + 2] = static_cast<unsigned long long>(a % b >> 64);
+        y[4 * t + 3] = static_cast<unsigned long long>(a % b);
+    }"""
+    x = np.random.default_rng(1).integers(1, 2**64, (32, 4), dtype=np.uint64)
+    x[::2, 2] = 0
+    x[1::4, 2] >>= np.uint64(50)
+    x[3, :] = 0, 5, 0, 7
+    y = np.zeros_like(x)
+    with simulator.record(level=level):
+        kernel = simulator.RawModule(code=source, options=("--device-int128",)).get_function("kernel")
+        kernel((1,), (32,), (x, y))
+    for row, result in zip(x.tolist(), y.tolist(), strict=True):
+        quotient, rest = divmod(row[0] << 64 | row[1], row[2] << 64 | row[3])
+        assert result == [quotient >> 64, quotient % 2**64, rest >> 64, rest % 2**64]

@@ -8,8 +8,9 @@ from tests.simulator import random_programs
 from tests.simulator.goldens import programs
 
 # Programs that found something once: carries out of LEA.HI and of LEA of a negated number, votes behind which the PTX
-# has a path that comes back, and threads that leave a meeting while their warp is still together.
-FOUND = (1062, 1106, 3000531, 1122, 1302, 1240, 400126)
+# has a path that comes back, threads that leave a meeting while their warp is still together, and branches that are
+# taken only if all agree.
+FOUND = (1062, 1106, 3000531, 1122, 1302, 1240, 400126, 9102508)
 SEEDS = (*range(24), *FOUND)
 
 

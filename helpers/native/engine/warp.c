@@ -179,15 +179,16 @@ static void go(Warp *warp, Group *g, uint32_t taken, int32_t target, int32_t nex
     }
 }
 
-enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2 };
+enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2, IF_ALL_AGREE = 4 };
 
 static uint32_t branch_taken(const Warp *warp, const Group *g, const Instruction *i, uint32_t active) {
-    if (i->flags) {
+    if (i->flags & ~(uint32_t)IF_ALL_AGREE) {
         uint32_t named = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
         int missing = (named & warp->living & ~g->mask) != 0;
         return missing == (i->flags == IF_LANES_ARE_MISSING) ? active : 0;
     }
-    return active & predicate_of(warp, i->p_in[0]);
+    active &= predicate_of(warp, i->p_in[0]);
+    return i->flags & IF_ALL_AGREE && active != g->mask ? 0 : active;
 }
 
 /* A computed branch: number[0] and number[1] say where its table begins and ends; number[2] is added to the register. */

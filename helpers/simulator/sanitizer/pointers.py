@@ -18,6 +18,7 @@ WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
 WRITES = ("st", "atom", "red")
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
+OF_MATRICES = ("ldmatrix", "stmatrix")
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
 
@@ -97,14 +98,15 @@ def find(kernel: CompiledKernel) -> Pointers:
             known = int(last.value) & EVERY_LANE if isinstance(last, Immediate) else EVERY_LANE
             masks.setdefault(statement.line, set()).add(known)
         place = next((o for o in statement.operands if isinstance(o, Address)), None)
-        if place is None or "param" in statement.opcode or statement.opcode[0] not in ("ld", "ldu", "cp", *WRITES):
+        accesses = ("ld", "ldu", "cp", "mbarrier", *OF_MATRICES, *WRITES)
+        if place is None or "param" in statement.opcode or statement.opcode[0] not in accesses:
             continue
         reached = _of(place, origins, parameters, variables)
         touched = [arrays[name] for name in reached if name in arrays]
         only = touched[0] if len(touched) == 1 and ANYTHING not in reached and touched[0].bytes else None
         if only is not None:
             shared[index] = only
-        if touched or ANYTHING in reached:
+        if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not statement.opcode[0].startswith("ld"))
             by_line.setdefault(place_in_source, set()).add(only)
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)

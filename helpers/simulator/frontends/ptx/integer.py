@@ -71,7 +71,7 @@ def add(t: Operands, s: Statement) -> Outcome:
 
 
 def subtract(t: Operands, s: Statement) -> Outcome:
-    """sub{.sat} d, a, b; sub{c}{.cc} d, a, b: the carry is then a borrow."""
+    """sub{.sat} d, a, b; sub{c}{.cc} d, a, b with a borrow."""
     if s.name == "subc" or "cc" in s.modifiers:
         return _difference_with_borrow(t, s)
     if "sat" in s.modifiers:
@@ -105,17 +105,22 @@ def _sum_with_carry(t: Operands, s: Statement, destination, a: Reader, b: Reader
 
 
 def _difference_with_borrow(t: Operands, s: Statement) -> Outcome:
+    """a - b, less the borrow of subc.
+
+    PTX ISA calls CC.CF a borrow here. What ptxas makes of it is the carry of a + ~b + 1, the opposite, and an addc
+    after a sub.cc sees that: the compiler's division of 128-bit numbers counts on it.
+    """
     refuse_unknown(s.modifiers, ("cc",))
     destination, *sources = s.operands
     a, b = _read(t, sources, f"u{s.type[1:]}")
-    borrow_in = t.read_carry() if s.name == "subc" else None
+    carry_in = t.read_carry() if s.name == "subc" else None
 
     def evaluate(registers):
         x, y = a(registers), b(registers)
-        if borrow_in is None:
-            return x - y, x < y
-        one = borrow_in(registers)
-        return x - y - one.astype(x.dtype), np.where(one, x <= y, x < y)
+        if carry_in is None:
+            return x - y, x >= y
+        one = np.logical_not(carry_in(registers))
+        return x - y - one.astype(x.dtype), np.where(one, x > y, x >= y)
 
     return _carrying(t, s, destination, evaluate)
 

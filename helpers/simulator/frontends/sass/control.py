@@ -42,10 +42,13 @@ def _guarded(t: Operands, s: sass.Statement, more: Sequence[sass.Operand]) -> Co
 def branch(t: Operands, s: sass.Statement) -> Branch:
     """BRA {p,} label; BRA.DIV {mask,} label goes there if lanes of the mask are missing, BRA.CONV if none is.
 
-    BRA.U says that all threads that come here go the same way, which changes nothing.
+    BRA.U goes there if its condition is true for all threads that come here together; else none of them does.
     """
     *operands, label = at_least(s, 1, 2)
     targets = (t.code.place(label),)
+    if s.has("U"):
+        own = _guarded(t, s, operands) or _guard(t, s)
+        return Branch(targets, condition=None if own is None else lambda wave, r: _all_agree(wave, own(wave, r)))
     if not s.has("DIV", "CONV"):
         return Branch(targets, condition=_guarded(t, s, operands))
     everybody = np.uint32(0xFFFFFFFF)
@@ -53,6 +56,20 @@ def branch(t: Operands, s: sass.Statement) -> Branch:
     if s.has("DIV"):
         return Branch(targets, condition=lambda wave, registers: _some_are_missing(wave, named(registers)))
     return Branch(targets, condition=lambda wave, registers: np.logical_not(_some_are_missing(wave, named(registers))))
+
+
+def _guard(t: Operands, s: sass.Statement) -> Condition | None:
+    guard = None if s.guard is None else t.predicate(s.guard)
+    return None if guard is None else lambda wave, registers: guard(registers)
+
+
+def _all_agree(wave, value):
+    """Whether a condition is true for all threads of the group of a warp that runs."""
+    result = np.zeros(active_lanes(wave, None).shape, bool)
+    for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
+        here = active_lanes(wave, layer)
+        result |= here & ~(here & ~by_warp(wave, value)).any(axis=2, keepdims=True)
+    return by_thread(wave, result) if result.any() else np.False_
 
 
 def _some_are_missing(wave, named):

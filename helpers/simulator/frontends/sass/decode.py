@@ -1217,6 +1217,7 @@ def branch(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded(kind=BRANCHES, target=t.code.place(label))
     if not s.has("DIV", "CONV"):
         _condition(t, i, operands)
+        i.flags = 4 * s.has("U")
         return i
     i.flags = 1 if s.has("DIV") else 2
     if operands:
