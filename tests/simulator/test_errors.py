@@ -503,6 +503,6 @@ extern "C" __global__ void meet(int *y) {
     cooperative_groups::this_grid().sync();
 }"""
     function = simulator.RawModule(code=source).get_function("meet")
-    with pytest.raises(simulator.DeviceAssertion, match="the simulator makes no cooperative launch") as caught:
+    with pytest.raises(simulator.DeviceAssertion, match="enable_cooperative_groups=True") as caught:
         function((2,), (32,), (np.zeros(32, np.int32),))
     assert 4 in caught.value.lines

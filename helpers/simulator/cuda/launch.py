@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from helpers.simulator.cuda.raw_module import Kernel
 
 
+GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
+
+
 @dataclass(frozen=True, slots=True)
 class Geometry:
     """How a kernel is launched: sizes (x, y, z), and the bytes of dynamic shared memory that a block gets."""
@@ -88,6 +91,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
     program, memory = prepared.program, GlobalMemory()
+    cooperative = kernel.cooperative
     run = Launch(
         prepared,
         geometry.grid,
@@ -99,7 +103,10 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         settings.max_instructions,
         kernel.shared_names(program.level),
         kernel.pointers.named_lanes(program),
+        memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
     )
+    if cooperative:
+        _check_that_all_blocks_fit(kernel, run)
     if settings.captured is not None:
         settings.captured.append(Captured(run, kernel.compiled, geometry.shared_mem))
         return
@@ -175,6 +182,16 @@ def _held_together(kernel: Kernel, run: Launch) -> int:
         sms = devices.for_arch(code.arch).sms
     fit = occupancy(devices.limits_for(code.arch), product(run.block), code.registers, run.shared_bytes)
     return sms * max(1, fit.blocks)
+
+
+def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:
+    """LaunchError if the device cannot hold all blocks of a cooperative launch at once."""
+    blocks, most = product(run.grid), _held_together(kernel, run)
+    if blocks > most:
+        raise LaunchError(
+            f"{kernel.name} was not launched: in a cooperative launch all blocks must be on the GPU at once, and of "
+            f"these it holds {most}, not {blocks}. Launch at most {most}, and let each do more of the work in a loop."
+        )
 
 
 def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:

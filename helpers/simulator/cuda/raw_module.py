@@ -26,7 +26,8 @@ class RawModule:
     """CUDA C++ compiled for `arch` and executed on the CPU; the face of `cupy.RawModule`.
 
     Args: `code` is the source, `options` are the compiler's, `name_expressions` the template instantiations that
-    `get_function` will be asked for, `arch` the architecture to compile for ("sm_90").
+    `get_function` will be asked for, `arch` the architecture to compile for ("sm_90"); with
+    `enable_cooperative_groups` launches are cooperative: all blocks are there at once and may meet (`grid.sync()`).
     Raises CompileError with the compiler's message, the source line and a caret.
     """
 
@@ -39,8 +40,10 @@ class RawModule:
         backend: str = "nvrtc",
         arch: str = devices.DEFAULT.arch,
         headers: Mapping[str, str] | None = None,
+        enable_cooperative_groups: bool = False,
     ) -> None:
         self.code = code
+        self.enable_cooperative_groups = enable_cooperative_groups
         self.options = tuple(options)
         self.name_expressions = None if name_expressions is None else tuple(name_expressions)
         self.backend = backend
@@ -56,7 +59,7 @@ class RawModule:
             self.code, entries, arch=self.arch, options=self.options, headers=self._headers
         )
         for entry, kernel in compiled.items():
-            self._kernels[entry] = Kernel(kernel, self._variables)
+            self._kernels[entry] = Kernel(kernel, self._variables, self.enable_cooperative_groups)
 
     def compile(self) -> None:
         """Compile now (as CuPy's method does), every kernel that the source names if no instantiations were given."""
@@ -95,10 +98,12 @@ class Kernel:
     """A compiled kernel; calling it launches it, as a function of `cupy.RawModule` does.
 
     `variables` are those of its module, which all kernels of the module share. `max_dynamic_shared_size_bytes` is the
-    most dynamic shared memory that a launch may ask for, as on a GPU until it is set to more.
+    most dynamic shared memory that a launch may ask for, as on a GPU until it is set to more. Of a `cooperative` kernel
+    all blocks are on the device at once.
     """
 
-    def __init__(self, compiled: CompiledKernel, variables: ModuleVariables) -> None:
+    def __init__(self, compiled: CompiledKernel, variables: ModuleVariables, cooperative: bool = False) -> None:
+        self.cooperative = cooperative
         self.compiled = compiled
         self.name = compiled.entry
         self.variables = variables

@@ -126,8 +126,8 @@ def trap(wave, registers, mask) -> None:
     advice = "__trap() marks what must not happen: look at the condition that leads to it."
     if any("this_grid" in line for line in wave.program.source_lines):
         advice = (
-            "grid.sync() does so in a launch that is not cooperative, and the simulator makes no cooperative launch. "
-            "Let the blocks meet at a counter in global memory, or split the kernel in two."
+            "grid.sync() does so in a launch that is not cooperative: compile the kernel by "
+            "RawModule(code=…, enable_cooperative_groups=True)."
         )
     wave.fail(DeviceAssertion, "stopped the kernel with __trap()", advice, block, thread)
 

@@ -43,7 +43,7 @@ CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "glob
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
-    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size"]
+    + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "envreg1", "envreg2"]
     + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
     + [*CLOCKS, *UPPER_CLOCKS]
 )
@@ -132,6 +132,8 @@ class Wave:
                 "nwarpid": lambda: np.int32(self.warps),
                 "smid": lambda: (self.block_ids[:, None] % for_arch(self.program.arch).sms).astype(np.int32),
                 "nsmid": lambda: np.int32(for_arch(self.program.arch).sms),
+                "envreg1": lambda: np.int32((self.launch.grid_barrier or 0) >> 32),
+                "envreg2": lambda: np.uint32((self.launch.grid_barrier or 0) & 0xFFFFFFFF).view(np.int32),
                 "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
             }[name]()
         return value
@@ -427,7 +429,8 @@ class Launch:
 
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
-    `named_lanes`: by instruction the constant mask of a function of the warp.
+    `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is the address of what the
+    blocks of a cooperative launch meet at, None in others.
     """
 
     prepared: Prepared
@@ -440,6 +443,7 @@ class Launch:
     max_instructions: int = 1_000_000
     shared_names: SharedNames = NO_NAMES
     named_lanes: Mapping[int, int] = field(default_factory=dict)
+    grid_barrier: int | None = None
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)
@@ -476,7 +480,7 @@ class Launch:
 
     def run(self) -> None:
         """Execute all blocks, wave by wave."""
-        per_wave = max(1, LANES_PER_WAVE // self.threads)
+        per_wave = max(1, LANES_PER_WAVE // self.threads) if self.grid_barrier is None else len(self.block_ids)
         with np.errstate(all="ignore"):
             for first in range(0, len(self.block_ids), per_wave):
                 wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))

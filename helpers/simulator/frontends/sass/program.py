@@ -26,6 +26,8 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 
 # Where things are in constant bank 0, the same for all families.
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
+# %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier: on Hopper, and before.
+GRID_BARRIER, GRID_BARRIER_BEFORE_HOPPER = (0x44, 0x48), (0x8C, 0x90)
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
@@ -289,7 +291,11 @@ def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: P
 def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     """What the driver puts before the parameters, and the parameters."""
     end = kernel.parameter_base + len(wave.parameters)
-    data = bytearray(max(end, STACK_TOP + 4))  # there may be no parameters
+    halves = GRID_BARRIER if wave.program.shared_base else GRID_BARRIER_BEFORE_HOPPER
+    data = bytearray(max(end, halves[1] + 4))  # there may be no parameters
+    barrier = wave.launch.grid_barrier or 0
+    for place, half in zip(halves, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
+        struct.pack_into("<I", data, place, half)
     struct.pack_into("<3I", data, BLOCK_DIMENSIONS, *wave.launch.block)
     struct.pack_into("<3I", data, GRID_DIMENSIONS, *wave.launch.grid)
     struct.pack_into("<q", data, SHARED_WINDOW_AT, SHARED_WINDOW)
