@@ -19,6 +19,8 @@ import numpy as np
 
 THREADS, BLOCKS = 64, 3
 ARCHITECTURES = ("sm_90", "sm_80", "sm_75", "sm_86")
+# Programs on which PTX level and machine code disagree, or did once: see goldens/meeting.py.
+DISPUTED = (9100634, 9102508, 9102773, 9103560, 9103664, 9103941)
 OPTIONS = ("--fmad=false",)  # what PTX leaves open, whether a * b + c is one rounding, is not to be compared
 
 _INTEGER = (

@@ -34,12 +34,7 @@ def launch(body: str, level: str, n: int, block: int, arch: str = "sm_90", head:
 
 
 THREADS = np.arange(128)
-
-
-@pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
-@pytest.mark.parametrize("level", LEVELS)
-def test_all_threads_meet_at_an_object_phase_after_phase(level, arch):
-    body = f"""unsigned long long state;
+ROUNDS = f"""unsigned long long state;
     for (int round = 1; round <= 3; ++round) {{
         s[t] = 100 * round + t;
         {ARRIVE}
@@ -48,16 +43,7 @@ def test_all_threads_meet_at_an_object_phase_after_phase(level, arch):
         {ARRIVE}
         {wait()}
     }}"""
-    kernel = simulator.RawModule(code=HEAD + body + "}", arch=arch).get_function("kernel")
-    out = np.zeros(128, np.int32)
-    with simulator.record(level=level, checks="raise"):
-        kernel((1,), (128,), (out, np.int32(128)))
-    np.testing.assert_array_equal(out, 600 + 3 * (THREADS ^ 33))
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_some_arrive_and_others_wait_for_the_parity_of_a_phase(level):
-    body = f"""unsigned long long state;
+BY_PARITY = f"""unsigned long long state;
     if (t < 32) {{
         s[t] = 7 * t;
         {ARRIVE}
@@ -65,12 +51,7 @@ def test_some_arrive_and_others_wait_for_the_parity_of_a_phase(level):
         {wait("try_wait.parity", "r", "0")}
         out[t] = s[t - 32];
     }}"""
-    np.testing.assert_array_equal(launch(body, level, 32, 64)[32:64], 7 * THREADS[:32])
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing(level):
-    body = """unsigned long long state;
+FOR_MANY = """unsigned long long state;
     unsigned before, after;
     if (t == 0) {
         asm volatile("mbarrier.arrive.shared.b64 %0, [%1], 5;" : "=l"(state) : "r"(bar) : "memory");
@@ -80,13 +61,7 @@ def test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing(leve
         out[0] = before;
         out[1] = after;
     }"""
-    assert launch(body, level, 40, 32)[:2].tolist() == [40, 35]
-
-
-@pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
-@pytest.mark.parametrize("level", LEVELS)
-def test_who_drops_out_is_not_waited_for_again(level, arch):
-    body = f"""unsigned long long state;
+DROPS = f"""unsigned long long state;
     if (t >= 20) {{
         asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(state) : "r"(bar) : "memory");
         return;
@@ -97,7 +72,52 @@ def test_who_drops_out_is_not_waited_for_again(level, arch):
     {ARRIVE}
     {wait()}
     out[t] = s[19 - t];"""
-    np.testing.assert_array_equal(launch(body, level, 64, 64, arch)[:20], 19 - THREADS[:20])
+CASES = {  # what the threads do, how many are expected, how many there are
+    "rounds": (ROUNDS, 128, 128),
+    "by parity": (BY_PARITY, 32, 64),
+    "for many": (FOR_MANY, 40, 32),
+    "drops": (DROPS, 64, 64),
+}
+# One thread arrives, for several and for itself, leaves, and after each keeps the bits of the object.
+BITS = """extern "C" __global__ void kernel(unsigned long long *out, int n) {
+    __shared__ unsigned long long object;
+    unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(&object));
+    unsigned long long state;
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(bar), "r"(n) : "memory");
+    for (int k = 0; k < 14; ++k) {
+        out[k] = *reinterpret_cast<volatile unsigned long long *>(&object);
+        if (k % 5 == 3) asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(state) : "r"(bar) : "memory");
+        else if (k % 5) asm volatile("mbarrier.arrive.shared.b64 %0, [%1], 1;" : "=l"(state) : "r"(bar) : "memory");
+        else asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(bar) : "memory");
+    }
+    out[14] = state;
+}"""
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_all_threads_meet_at_an_object_phase_after_phase(level, arch):
+    kernel = simulator.RawModule(code=HEAD + ROUNDS + "}", arch=arch).get_function("kernel")
+    out = np.zeros(128, np.int32)
+    with simulator.record(level=level, checks="raise"):
+        kernel((1,), (128,), (out, np.int32(128)))
+    np.testing.assert_array_equal(out, 600 + 3 * (THREADS ^ 33))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_some_arrive_and_others_wait_for_the_parity_of_a_phase(level):
+    np.testing.assert_array_equal(launch(BY_PARITY, level, 32, 64)[32:64], 7 * THREADS[:32])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing(level):
+    assert launch(FOR_MANY, level, 40, 32)[:2].tolist() == [40, 35]
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_80"])
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_drops_out_is_not_waited_for_again(level, arch):
+    np.testing.assert_array_equal(launch(DROPS, level, 64, 64, arch)[:20], 19 - THREADS[:20])
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -46,6 +46,16 @@ REDUCTIONS = """int count, any, all;
                  : "=r"(all) : "r"(t), "r"(t / 64 + 1) : "memory");
     out[t] = 100 * count + 10 * any + all;
 }"""
+NOT_FULL = """__shared__ int s[64];
+    s[t] = t;
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[t] = s[39 - t];
+}"""
+IN_TURNS = """asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[t] = t;
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[t] += 1;
+}"""
 THREADS = np.arange(128)
 CASES = {
     "halves": (HALVES, THREADS ^ 32),
@@ -100,23 +110,13 @@ def test_both_engines_agree(case, monkeypatch):
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_warp_counts_whole_although_some_of_its_lanes_are_not_there(level):
-    body = """__shared__ int s[64];
-        s[t] = t;
-        asm volatile("bar.sync 1, 64;" ::: "memory");
-        out[t] = s[39 - t];
-    }"""
     expected = np.where(THREADS < 40, 39 - THREADS, 0)
-    np.testing.assert_array_equal(launch(body, level, block=40, grid=1), expected)
+    np.testing.assert_array_equal(launch(NOT_FULL, level, block=40, grid=1), expected)
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_all_warps_of_a_block_may_pass_a_barrier_of_two_warps_in_turns(level):
-    body = """asm volatile("bar.sync 1, 64;" ::: "memory");
-        out[t] = t;
-        asm volatile("bar.sync 1, 64;" ::: "memory");
-        out[t] += 1;
-    }"""
-    np.testing.assert_array_equal(launch(body, level, grid=1), THREADS + 1)
+    np.testing.assert_array_equal(launch(IN_TURNS, level, grid=1), THREADS + 1)
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
