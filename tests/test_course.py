@@ -171,7 +171,7 @@ SLIPS = [  # typed as learners do: (exercise, what stands in the solution, what 
     ("naive", "C[row * N + col]", "C[row][col]", "element (row, col) is C[row * N + col]"),
     ("naive", "sgemm(", "my_sgemm(", "no kernel called sgemm in this source; it has: my_sgemm"),
     ("naive", "++k)", ")", "Does the loop end?"),
-    ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 22 and 20"),
+    ("tiled", "[k][x];\n        __syncthreads();", "[k][x];", "race in shared memory, lines 23 and 21"),
     ("tiled", "#define T 16", "#define T 32", "The exercise launches blocks of 16 × 16 threads."),
     ("tiled", "As[y][k] * Bs", "As[k][y] * Bs", "store As[y][x], and read As[y][k]"),
 ]

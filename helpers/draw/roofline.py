@@ -40,12 +40,12 @@ SMALL_Y, SMALL_HEIGHT = 92.0, 190.0
 class KernelPoint:
     """A kernel at one shape.
 
-    bytes_asked: that its requests ask for, counted: sectors × 32.
+    bytes_fetched: in the sectors of its requests, counted: sectors × 32.
     flops: of the multiplication.  blocks: of the launch.  gflops: measured; None if it was not.  source: of gflops.
     """
 
     name: str
-    bytes_asked: float
+    bytes_fetched: float
     flops: int
     blocks: int
     gflops: float | None = None
@@ -53,8 +53,8 @@ class KernelPoint:
 
     @property
     def intensity(self) -> float:
-        """FLOP for each byte that its requests ask for."""
-        return self.flops / self.bytes_asked
+        """FLOP for each byte that its requests fetch, from wherever it comes."""
+        return self.flops / self.bytes_fetched
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def roofline_figure(data: Roofline, selected: str | None = None) -> theme.Figure
         keys = [page.Key(theme.INK, "the most that this shape allows")]
         if data.points:
             if any(point.gflops is not None for point in data.points):
-                keys.append(page.Key(theme.SPEED, "kernel, by the bytes that it asks for (counted)"))
+                keys.append(page.Key(theme.SPEED, "kernel, by the bytes that it fetches (counted)"))
             if any(point.gflops is None for point in data.points):
                 keys.append(page.Key(theme.REFERENCE, "ring: not timed"))
         page.legend(axes, 44, keys)
@@ -108,13 +108,13 @@ def caption(data: Roofline, selected: str | None) -> str:
     point = next(point for point in data.points if point.name == selected)
     peak, roof = data.device.peak_fp32_gflops, attainable_gflops(data.device, point.intensity)
     memory = point.intensity * data.device.memory_gb_per_s
-    asked = f"{selected} asks for {_bytes(point.bytes_asked)}, {_short(point.intensity)} FLOP per byte"
+    fetched = f"{selected} fetches {_bytes(point.bytes_fetched)}, {_short(point.intensity)} FLOP per byte"
     if point.gflops is None:
         return (
-            f"{asked}. It was not timed on this GPU at this shape; if all of its bytes came from memory, "
+            f"{fetched}. It was not timed on this GPU at this shape; if all of its bytes came from memory, "
             f"{_of(roof, peak)} would be the most. {_floor(data)}"
         )
-    text = f"{asked}, and reaches {_of(point.gflops, peak)} ({point.source}): "
+    text = f"{fetched}, and reaches {_of(point.gflops, peak)} ({point.source}): "
     if point.gflops * NEAR > peak:
         return text + f"{_times(peak / point.gflops)} below the peak, arithmetic is its limit."
     if point.gflops > memory:
@@ -218,7 +218,7 @@ def _roof(axes: Axes, data: Roofline) -> None:
     for words, factor, align in (("◂ memory limits", 1 / 1.13, "right"), ("arithmetic limits ▸", 1.13, "left")):
         label = axes.text(ridge * factor, bottom * 1.12, words, ha=align, va="bottom", weight="bold", color=theme.MUTED)
         label.set_path_effects([withStroke(linewidth=4, foreground=theme.PAPER)])  # readable across a name's line
-    axes.set_xlabel(f"intensity: FLOP per byte {'asked for' if data.points else 'moved'}")
+    axes.set_xlabel(f"intensity: FLOP per byte {'fetched' if data.points else 'moved'}")
     axes.set_ylabel("TFLOPS")
 
 

@@ -139,14 +139,14 @@ BARRIERS = KernelExercise(
 _SUM, _LOOP, _WAIT = "    float sum = 0.0f;\n", "        As[y][x] = 0.0f;\n", "Bs[k][x];\n        __syncthreads();\n"
 _LEAVE = "if (row >= M || col >= N) return;\n"
 
-TILE_EDGES = Blank(
+TILE_EDGES = KernelExercise(
     name="tile_edges",
     notebook="04",
-    title="Write it: tiles for every size, and the whole formula",
+    title="Tiles for every size, and the whole formula",
     difficulty=2,
-    task="Write C = alpha · A · B + beta · C with tiles of 16 × 16, for every M, N and K. The grid is rounded up to "
-    "whole tiles, and the last tile along k may stick out, too. With beta = 0 the old C may hold anything, even NaN, "
-    "and must not be read.",
+    task="This is the plain kernel, right for whole tiles alone. Make it compute C = alpha · A · B + beta · C for "
+    "every M, N and K. The grid is rounded up to whole tiles, and the last tile along k may stick out, too. With "
+    "beta = 0 the old C may hold anything, even NaN, and must not be read.",
     hints=(
         "A tile may stick out of A to the right and at the bottom, and likewise out of B and out of C. Which number, "
         "put into a tile in place of an element that does not exist, adds nothing to any sum?",

@@ -47,7 +47,7 @@ class Choice:
 
 
 def point_of(kernel: Kernel, device: devices.Device, shape: tuple[int, int, int]) -> KernelPoint:
-    """A kernel of the ladder at a shape: the bytes that it asks for, and its recorded GFLOPS."""
+    """A kernel of the ladder at a shape: the bytes that it fetches, and its recorded GFLOPS."""
     asked = bytes_moved(kernel.launch(*shape))
     try:
         measured = recordings.find(kernel, *shape, gpu=device.name)

@@ -16,7 +16,7 @@ from helpers.explore.own import of_kind
 from helpers.models import latency
 from helpers.models.latency import Timeline
 
-CYCLES = 60
+MOST_CYCLES = 60  # of a picture
 MOST_WARPS = 16  # of a scheduler: an SM's 64, by four schedulers
 MOST_INDEPENDENT = 16
 MOST_LATENCY = 40
@@ -32,14 +32,16 @@ class Choice:
 
 
 def timeline_of(choice: Choice) -> Timeline:
-    """The first cycles of a scheduler."""
-    return latency.timeline(choice.warps, choice.independent, choice.latency, CYCLES)
+    """The first cycles of a scheduler: whole latencies, so that the share in which it issues is that of all time."""
+    cycles = MOST_CYCLES // choice.latency * choice.latency
+    return latency.timeline(choice.warps, choice.independent, choice.latency, cycles)
 
 
 def picture_of(choice: Choice, room: int = 0) -> theme.Figure:
     """The warps and their scheduler, cycle by cycle. room: warps to keep room for."""
-    title = f"One scheduler, {CYCLES} cycles (model): a result is there after {choice.latency}"
-    return scheduler_figure(timeline_of(choice), title, room)
+    data = timeline_of(choice)
+    title = f"One scheduler, {len(data.issued)} cycles (model): a result is there after {choice.latency}"
+    return scheduler_figure(data, title, room)
 
 
 class SchedulerExplorer(LiveExplorer):

@@ -37,8 +37,8 @@ def test_the_roof_bends_where_memory_and_arithmetic_meet():
 def test_a_kernel_stands_once_at_the_intensity_of_the_bytes_that_it_asks_for_and_the_axis_says_so():
     drawn = roofline_figure(roof(point("k", 8, 9000)))
     assert line(drawn, "k").get_xydata().ravel() == pytest.approx([8, 9000])
-    assert drawn.axes[1].get_xlabel() == "intensity: FLOP per byte asked for"
-    assert said(roof(point("k", 8, 9000)), "k").startswith("k asks for ")
+    assert drawn.axes[1].get_xlabel() == "intensity: FLOP per byte fetched"
+    assert said(roof(point("k", 8, 9000)), "k").startswith("k fetches ")
     assert roofline_figure(roof()).axes[1].get_xlabel() == "intensity: FLOP per byte moved"
 
 

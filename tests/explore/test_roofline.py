@@ -28,7 +28,7 @@ def test_a_kernel_has_its_recorded_speed_on_the_gpu_that_recorded_it_and_none_el
     here, there = (roofline.point_of(kernel, devices.get(name), (4096,) * 3) for name in ("H200", "A100 40GB"))
     assert here.gflops == recordings.find(kernel, 4096, 4096, 4096).gflops
     assert there.gflops is None
-    assert here.bytes_asked == there.bytes_asked
+    assert here.bytes_fetched == there.bytes_fetched
 
 
 def test_the_last_kernel_is_explained_first_and_hiding_it_explains_the_shape():
@@ -51,7 +51,7 @@ def test_a_learners_kernel_is_counted_beside_the_ladders():
     explorer = roofline.explore(own, kernels=("naive",))
     assert explorer.choice.selected == "mine"
     mine = roofline.roofline_of(explorer.choice).points[-1]
-    assert mine.bytes_asked == counted(kernel, (4096,) * 3)
+    assert mine.bytes_fetched == counted(kernel, (4096,) * 3)
     assert mine.gflops is None
 
 

@@ -38,6 +38,12 @@ def test_a_warps_row_shows_when_it_issues_waits_and_is_not_selected():
     assert labelled(drawn, "warp 2 ready") == 2  # cycles 0 and 1, in which warps 0 and 1 were chosen
 
 
+@pytest.mark.parametrize("choice", [Choice(16, 1, 23), Choice(4, 2, 23), Choice(3, 1, 7), Choice(9, 1, 40)])
+def test_the_share_of_the_cycles_is_what_warps_times_independent_instructions_by_latency_gives(choice):
+    issued = scheduler.timeline_of(choice).issued
+    assert len([who for who in issued if who >= 0]) / len(issued) == choice.warps * choice.independent / choice.latency
+
+
 def test_the_explorers_picture_keeps_its_height():
     heights = {scheduler.picture_of(Choice(warps), MOST_WARPS).css_size()[1] for warps in (1, 7, MOST_WARPS)}
     assert heights == {FIGURE_HEIGHT}
@@ -45,10 +51,10 @@ def test_the_explorers_picture_keeps_its_height():
 
 def test_the_twin_goes_from_an_idle_scheduler_to_a_busy_one():
     assert plain(scheduler.small_multiples().caption) == (
-        "From 5 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
+        "From 4 % of the cycles (1 warp, 1 independent) to 100 % (4 warps, 8 independent each)."
     )
     warps_alone = [scheduler.Choice(warps, 1) for warps in (1, 4)]
-    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 5 % of the cycles (1 warp) to 20 % (4 warps)."
+    assert plain(scheduler.small_multiples(warps_alone).caption) == "From 4 % of the cycles (1 warp) to 17 % (4 warps)."
     with pytest.raises(ValueError, match="at least one"):
         schedulers_figure([], "none")
 

@@ -1,5 +1,6 @@
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
-    // 1. Which row and which column of C are mine? Neighbours in x shall be neighbours in a row of C.
+    // 1. Which row and which column of C are mine?
+    //    Neighbours in x shall be neighbours in a row of C.
     // <solution>
     const int row = blockIdx.y * blockDim.y + threadIdx.y;
     const int col = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,7 @@
 extern "C" __global__ void sgemm_columns(int M, int N, int K, float alpha, const float *A,
                                          const float *B, float beta, float *C) {
-    // 1. Which row and which column of C are mine? Neighbours in x shall be neighbours in memory.
+    // 1. Which row and which column of C are mine?
+    //    Neighbours in x shall be neighbours in memory.
     // <solution>
     const int row = blockIdx.x * blockDim.x + threadIdx.x;
     const int col = blockIdx.y * blockDim.y + threadIdx.y;

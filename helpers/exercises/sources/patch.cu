@@ -4,7 +4,8 @@
 #define TM 4    // rows and
 #define TN 4    // columns of a thread's patch of C
 
-// A block of 16 x 16 threads computes a 64 x 64 tile of C; thread (x, y) computes a 4 x 4 patch of it.
+// A block of 16 x 16 threads computes a 64 x 64 tile of C;
+// thread (x, y) computes a 4 x 4 patch of it.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
     __shared__ float As[BM][BK];   // A tile: (row, k)
     __shared__ float Bs[BK][BN];   // B tile: (k, col)
@@ -22,8 +23,10 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
     // <end>
 
     // For each tile along k:
-    //   2. load: 256 threads and 512 elements in each tile, so two for each thread from A and two from B;   3. wait;
-    //   4. for each k: TM floats of As and TN floats of Bs into registers, then TM * TN products;           5. wait.
+    //   2. load: a tile has 512 elements for 256 threads, so two of A and two of B for each;
+    //   3. wait;
+    //   4. for each k: TM floats of As, TN floats of Bs into registers; then TM * TN products;
+    //   5. wait.
     // <solution>
     float sums[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {

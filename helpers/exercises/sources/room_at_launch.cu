@@ -1,6 +1,7 @@
 // A block of T x T threads computes a T x T tile of C, and T is known at launch: 8, 16 or 32.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
-    // 1. T, and the room that the launch gives: T * T floats for As, and T * T behind them for Bs.
+    // 1. T, and the room that the launch gives:
+    //    T * T floats for As, and T * T behind them for Bs.
     // <solution>
     extern __shared__ float room[];
     const int T = blockDim.x;
@@ -42,7 +43,8 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
     // <starter>
     // <end>
 
-    // 3. For each tile along k: load, wait, multiply, wait. As and Bs have one index: row * T + column.
+    // 3. For each tile along k: load, wait, multiply, wait.
+    //    As and Bs have one index: row * T + column.
     // <solution>
     float sum = 0.0f;
     for (int k0 = 0; k0 < K; k0 += T) {

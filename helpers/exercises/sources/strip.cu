@@ -3,20 +3,21 @@
 #define BK 8    // k of a tile, and threads of a block along y
 #define TM 4    // elements of C that a thread computes, one below the other
 
-// A block of 32 x 8 threads computes a 32 x 32 tile of C; thread (x, y) computes rows 4 * y ... 4 * y + 3 of column x.
+// A block of 32 x 8 threads computes a 32 x 32 tile of C;
+// thread (x, y) computes rows 4 * y ... 4 * y + 3 of column x.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
     __shared__ float As[BM][BK];   // A tile: (row, k)
     __shared__ float Bs[BK][BN];   // B tile: (k, col)
     const int x = threadIdx.x, y = threadIdx.y;
     const int tile_row = blockIdx.y * BM, tile_col = blockIdx.x * BN;
-    const int thread = y * BN + x;                            // 0 ... 255: one element of each tile for each thread
-    const int a_row = thread / BK, a_k = thread % BK;         // my element of the A tile
+    const int thread = y * BN + x;                      // 0 ... 255, to share out the A tile
+    const int a_row = thread / BK, a_k = thread % BK;   // my element of it
 
     float sums[TM] = {};   // (row)
 
     // For each tile along k:
     //   1. load my element of each tile;   2. wait;
-    //   3. for each k of the tile: read the element of Bs once, and use it for all TM sums;   4. wait.
+    //   3. for each k of the tile: read the element of Bs once, use it for all TM sums;   4. wait.
     // <solution>
     for (int k0 = 0; k0 < K; k0 += BK) {
         As[a_row][a_k] = A[(tile_row + a_row) * K + k0 + a_k];

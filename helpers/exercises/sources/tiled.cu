@@ -1,6 +1,7 @@
 #define T 16
 
-// A block of T x T threads computes a T x T tile of C; thread (x, y) computes its element in row y, column x.
+// A block of T x T threads computes a T x T tile of C;
+// thread (x, y) computes its element in row y, column x.
 extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const float *B, float *C) {
     __shared__ float As[T][T];   // A tile: (row, k)
     __shared__ float Bs[T][T];   // B tile: (k, col)
