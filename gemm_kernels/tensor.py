@@ -1,7 +1,8 @@
 """The second ladder: C = alpha · A · B + beta · C by tensor cores, C in float32, A and B in a shorter format.
 
 `TENSOR` goes from one call of WMMA to what `mma.sync` can give, for float16 and bfloat16 (BF16 = 0 or 1). `SINGLE`
-takes float32 matrices: in TF32, and as sums of two TF32 numbers, whose products have float32's error.
+takes float32 matrices: in TF32, and as sums of two TF32 numbers, or of two or three bfloat16 ones, whose products come
+near float32's error or have it. `INTEGER` multiplies 8-bit integers.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from gemm_kernels.rules import Params
 
 @dataclass(frozen=True)
 class TensorKernel(Kernel):
-    """A kernel whose A and B are float16 or bfloat16, as uint16 bits, or float32 for `SINGLE`; C is float32."""
+    """A kernel whose A and B are float16 or bfloat16, as uint16 bits, or float32 for `SINGLE`; C is float32.
+
+    For `INTEGER` A and B are int8; alpha, beta and C are int32, and C is right modulo 2^32, as cuBLAS's is. A float as
+    alpha would round sums of more than 24 bits, and what an integer product is for is that nothing is rounded.
+    """
 
     @property
     def function(self) -> str:
@@ -24,7 +29,9 @@ class TensorKernel(Kernel):
 
     @property
     def operands(self) -> str:
-        """The format of A and B: "f16", "bf16" or "f32"."""
+        """The format of A and B: "f16", "bf16", "f32" or "s8"."""
+        if self.file == "tensor/int8":
+            return "s8"
         return "f32" if "BF16" not in self.params else "bf16" if self.params["BF16"] else "f16"
 
 
@@ -44,10 +51,12 @@ def _bytes(width: int):
 ONE_WARP = Family(tile=lambda p: (16, 16), depth=lambda p: 16)
 ONE_TILE = Family(tile=_tile, depth=_depth)
 STAGES = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(2))
+STAGES_OF_BYTES = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(1))
 STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(4))
 
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
+LARGE_BYTES = {"BM": 128, "BN": 256, "BK": 128, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
 LARGE_FLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
 SPLIT_FLOATS = {"BM": 128, "BN": 64, "BK": 16, "WM": 64, "WN": 32, "STAGES": 4, "BLOCKS": 2}
 
@@ -110,7 +119,30 @@ SINGLE: tuple[TensorKernel, ...] = (
         "Each element is the sum of two TF32 numbers; three products of four give float32's error.",
         after="tf32", family=STAGES_OF_FLOATS, params=SPLIT_FLOATS, file="tensor/tf32x3",
     ),
+    TensorKernel(
+        "bf16x3", "BF16x3",
+        "Each element is the sum of two bfloat16 numbers: 16 bits, by three products twice as fast as TF32's.",
+        after="tf32x3", family=STAGES_OF_FLOATS, params={"PARTS": 2, **SPLIT_FLOATS, "BK": 32},
+        file="tensor/bf16_split",
+    ),
+    TensorKernel(
+        "bf16x6", "BF16x6",
+        "With three bfloat16 numbers no bit of a float32 is lost; six products of nine are enough.",
+        after="bf16x3", family=STAGES_OF_FLOATS, params={"PARTS": 3, **SPLIT_FLOATS, "BK": 32},
+        file="tensor/bf16_split",
+    ),
 )  # fmt: skip
+
+INTEGER: tuple[TensorKernel, ...] = (
+    TensorKernel(
+        "int8", "INT8",
+        "8-bit integers, summed in 32 bits: nothing is rounded, and two transposed bytes at a time become four.",
+        after="mma_autotuned", family=STAGES_OF_BYTES, params=LARGE_BYTES, file="tensor/int8",
+    ),
+)  # fmt: skip
+
+
+KERNELS = TENSOR + SINGLE + INTEGER
 
 
 def get(name: str, **params: int) -> TensorKernel:
@@ -118,7 +150,7 @@ def get(name: str, **params: int) -> TensorKernel:
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    for kernel in TENSOR + SINGLE:
+    for kernel in KERNELS:
         if kernel.name == name:
             return kernel.replace(**params)
-    raise Refused(f"there is no kernel {name!r}; there are {', '.join(k.name for k in TENSOR + SINGLE)}")
+    raise Refused(f"there is no kernel {name!r}; there are {', '.join(k.name for k in KERNELS)}")

@@ -258,9 +258,11 @@ class Recorded:
         return tuple(rows)
 
     def single(self, kernels: Sequence[tensor.TensorKernel], size: int) -> tuple[tuple[str, ...], ...]:
-        """A row for each kernel that takes float32, and for cuBLAS."""
+        """A row for each kernel that takes float32 and was measured, and for cuBLAS."""
         rival = self._row(size, "f32", "cublas")
-        rows = [(kernel.title, self._row(size, "f32", kernel.name, dict(kernel.params))) for kernel in kernels]
+        measured = {(row["kernel"], *row["params"].values()): row for row in self.rows if row["size"] == size}
+        found = ((kernel.title, measured.get((kernel.name, *kernel.params.values()))) for kernel in kernels)
+        rows = [(title, row) for title, row in found if row]
         rows += [("cuBLAS TF32", self._row(size, "f32", "cublas TF32")), ("cuBLAS FP32", rival)]
         return tuple(
             (name, f"{row['gflops'] / 1e3:.1f}", f"{row['gflops'] / rival['gflops']:.2f}", f"{row['error']:.1e}")

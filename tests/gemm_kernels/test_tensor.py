@@ -6,22 +6,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gemm_kernels.tensor import SINGLE, TENSOR, get
+from gemm_kernels.tensor import INTEGER, KERNELS, SINGLE, TENSOR, get
 from helpers import compiler, simulator
 
-KERNELS = TENSOR + SINGLE
 SMALL = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}
+SMALL_BYTES = {"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 32}
 SHAPES = ((1, 1, 1), (37, 53, 41), (130, 66, 50), (64, 72, 96), (17, 8, 200))
 RECORDING = Path(__file__).parents[2] / "helpers/measure/recordings/nvidia-h200/tensor.json"
-# What rounding of float32 explains of a sum of up to 200 products, and what TF32's cutting adds: relative to a typical
-# element of C.
-TOLERANCE = {"tf32": 6e-3}
+# What rounding of float32 explains of a sum of up to 200 products, and what TF32's cutting and the bits beyond two
+# bfloat16 numbers add: relative to a typical element of C.
+TOLERANCE = {"tf32": 6e-3, "bf16x3": 3e-5}
 EXACT = 4e-6
 
 
 def small(kernel, **params):
     """The kernel with small tiles, if it has tiles."""
-    return kernel.replace(**(SMALL if "BM" in kernel.params else {}), **params)
+    tile = SMALL_BYTES if kernel in INTEGER else SMALL if "BM" in kernel.params else {}
+    return kernel.replace(**tile, **params)
 
 
 def operands(kernel, rng, *shape):
@@ -40,14 +41,15 @@ def launched(kernel, A, B, C, alpha, beta, checks="raise"):
     module = simulator.RawModule(code=kernel.source, options=("-std=c++17",), name_expressions=[kernel.entry])
     function = module.get_function(kernel.entry)
     function.max_dynamic_shared_size_bytes = max(function.max_dynamic_shared_size_bytes, kernel.shared_bytes)
-    arguments = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
+    scalar = C.dtype.type
+    arguments = (np.int32(M), np.int32(N), np.int32(K), scalar(alpha), A, B, scalar(beta), C)
     with simulator.record(checks=checks) as recording:
         function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
     return recording
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", TENSOR + SINGLE, ids=lambda kernel: kernel.name)
 def test_c_is_right_at_every_shape_with_alpha_and_beta_and_without_a_hazard(kernel, shape):
     M, N, K = shape
     formats = (0, 1) if "BF16" in kernel.params else (None,)
@@ -63,6 +65,31 @@ def test_c_is_right_at_every_shape_with_alpha_and_beta_and_without_a_hazard(kern
     tolerance = TOLERANCE.get(kernel.name, EXACT)
     assert np.abs(fresh - exact).max() < tolerance * typical
     assert np.abs(updated - (exact - 0.5 * C)).max() < tolerance * typical + 1e-6
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_integers_are_multiplied_exactly_modulo_2_to_the_32_at_every_shape_and_without_a_hazard(shape):
+    M, N, K = shape
+    rng = np.random.default_rng(M + K)
+    A, B = (rng.integers(-128, 128, sizes, dtype=np.int8) for sizes in ((M, K), (K, N)))
+    C = rng.integers(-(2**31), 2**31, (M, N), dtype=np.int32)
+    exact = A.astype(np.int64) @ B
+    kernel = small(get("int8"))
+    fresh, updated = np.full((M, N), -(2**31), np.int32), C.copy()
+    launched(kernel, A, B, fresh, 3, 0)  # raises if the sanitizer finds something
+    launched(kernel, A, B, updated, -70_001, 5, "off")
+    assert np.array_equal(fresh, 3 * exact)
+    assert np.array_equal(updated, (-70_001 * exact + 5 * C.astype(np.int64)).astype(np.int32))
+
+
+def test_the_largest_products_of_integers_wrap_around_only_in_32_bits():
+    kernel = small(get("int8"))
+    A, B = np.full((16, 256), -128, np.int8), np.full((256, 16), -128, np.int8)
+    C = np.zeros((16, 16), np.int32)
+    launched(kernel, A, B, C, 1, 0, "off")
+    assert (C == 256 * 2**14).all()
+    launched(kernel, A, B, C, 2**10, 0, "off")  # 2^32
+    assert (C == 0).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
@@ -83,6 +110,9 @@ def test_every_kernel_has_rules_and_the_threads_that_it_promises(kernel):
         ("ldmatrix", {"BK": 24}, "BK must be 16, 32 or 64"),
         ("ldmatrix_swizzled", {"BN": 32, "WN": 32}, "at least 16, and BN 64"),
         ("tf32", {"BK": 64}, "BK must be 16 or 32"),
+        ("bf16x3", {"WM": 16}, "WM and WN must be multiples of 32: two products down"),
+        ("bf16x6", {"PARTS": 4}, "PARTS must be 2 for BF16x3 or 3 for BF16x6"),
+        ("int8", {"BK": 32}, "BK must be 64 or 128: two or four steps of 32"),
         ("wmma", {"BF16": 2}, "BF16 must be 0 for float16 or 1 for bfloat16"),
     ],
 )
@@ -91,7 +121,7 @@ def test_a_parameter_that_breaks_a_rule_is_refused_with_the_sentence_of_the_sour
         get(name, **params)
 
 
-@pytest.mark.parametrize("name", ["tf32", "tf32x3"])
+@pytest.mark.parametrize("name", ["tf32", "tf32x3", "bf16x3", "bf16x6"])
 def test_infinity_and_nan_come_through_but_an_infinity_as_nan_where_it_meets_a_rest_of_zero(name):
     kernel = small(get(name, **({"ROUND": 1} if name == "tf32" else {})))
     A, B = np.ones((16, 16), np.float32), np.ones((16, 16), np.float32)
@@ -106,21 +136,37 @@ def test_infinity_and_nan_come_through_but_an_infinity_as_nan_where_it_meets_a_r
     assert (C[3:] == 16).all()
 
 
-def test_three_products_of_tf32_have_the_error_of_float32():
+def test_six_products_of_bfloat16_and_three_of_tf32_have_the_error_of_float32_and_three_of_bfloat16_that_of_16_bits():
     rng = np.random.default_rng(4)
     A, B = rng.uniform(-1, 1, (64, 512)).astype(np.float32), rng.uniform(-1, 1, (512, 64)).astype(np.float32)
     exact = A.astype(np.float64) @ B.astype(np.float64)
     error = {}
-    for kernel in (get("tf32"), get("tf32", ROUND=1), get("tf32x3")):
+    for kernel in (get("tf32"), get("tf32", ROUND=1), get("bf16x3"), get("tf32x3"), get("bf16x6")):
         C = np.zeros((64, 64), np.float32)
         launched(small(kernel), A, B, C, 1.0, 0.0, "off")
         error[kernel.entry] = np.sqrt(((C - exact) ** 2).mean() / (exact**2).mean())
-    cut, rounded, three = error.values()
+    cut, rounded, bfloats, three, six = error.values()
     assert cut > 2 * rounded > 1000 * three
+    assert 2**-19 < bfloats < 2**-17
+    assert six <= three
     float32 = np.zeros((64, 64), np.float32)
     for k in range(512):
         float32 += A[:, k : k + 1] * B[k]
     assert three < np.sqrt(((float32 - exact) ** 2).mean() / (exact**2).mean())
+
+
+@pytest.mark.parametrize("name", ["int8", "tf32x3", "bf16x3"])
+def test_fragments_of_the_other_formats_are_loaded_without_a_bank_conflict(name):
+    kernel = get(name, **({"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 64} if name == "int8" else SMALL))
+    type_ = np.int8 if name == "int8" else np.float32
+    ones, C = np.ones((64, 64), type_), np.zeros((64, 64), np.int32 if name == "int8" else type_)
+    counters = launched(kernel, ones, ones, C, 1, 0, "off").counters
+    wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
+    assert counters["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"] == 0
+    assert counters[wavefronts.format("ldsm")] == 4 * counters["smsp__sass_inst_executed_op_ldsm.sum"] > 0
+    quads = counters["smsp__sass_inst_executed_op_shared_ld.sum"]  # of 16 bytes a lane: four wavefronts
+    assert counters[wavefronts.format("ld")] == 4 * quads
+    assert (quads == 0) == (name == "int8")
 
 
 def test_the_swizzle_leaves_no_bank_conflict_of_ldmatrix():

@@ -108,6 +108,11 @@ def single_bfloats(*shape: int) -> Arguments:
     return lambda rng: [(rng.uniform(-1, 1, shape).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)]
 
 
+def signed_bytes(*shape: int) -> Arguments:
+    """All integers of 8 bits."""
+    return integers(*shape, low=-128, high=128, dtype=np.int8)
+
+
 def wide_halves(*shape: int) -> Arguments:
     """float16 numbers of very different sizes, as their bits."""
 
@@ -452,8 +457,7 @@ RECORDED_AS = {"stream_k": "tuned", "sliced_k": "split_k"}  # the name that a ke
 # What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.
 TENSOR_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65))
 TENSOR_PARAMS = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}  # beside the kernels' own: smaller tiles, other counts
-# Where the parameters that were recorded are not the kernel's own of today.
-TENSOR_RECORDED = {"tf32x3": {"BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32, "STAGES": 3, "BLOCKS": 1}}
+TENSOR_BYTES = {"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 32}  # the same of a kernel whose elements are bytes
 TENSOR_FORMS = (
     "m16n8k16 f16 f16 f16", "m16n8k8 f32 bf16 bf16", "m16n8k4 f32 tf32 tf32", "m16n8k32 f32 e4m3 e5m2",
     "m8n8k4 f64 f64 f64", "m16n8k16 f64 f64 f64", "m8n8k16 s32 s8 s8", "m16n8k32 s32 u8 s8", "m16n8k64 s32 s4 u4",
@@ -466,11 +470,12 @@ def tensor() -> tuple[Launch, ...]:
     """Every kernel of the ladder of tensor cores at some shapes, matrices that are stored, loaded and transposed, and
     one launch of each form."""
     launches = []
-    own = [kernel for kernel in tensor_kernels.TENSOR + tensor_kernels.SINGLE if kernel.name != "mma_autotuned"]
+    own = [kernel for kernel in tensor_kernels.KERNELS if kernel.name != "mma_autotuned"]
     for kernel in own:  # without the one that is the same source with other parameters
-        kernel = kernel.replace(**TENSOR_RECORDED.get(kernel.name, {}))
         variants = [kernel]
-        if "BM" in kernel.params:
+        if kernel.operands == "s8":
+            variants.append(kernel.replace(**TENSOR_BYTES))
+        elif "BM" in kernel.params:
             variants.append(kernel.replace(**TENSOR_PARAMS, **({"BF16": 0} if "BF16" in kernel.params else {})))
         launches += [_of_tensors(variant, *shape) for variant in variants for shape in TENSOR_SHAPES]
     for transposed in (0, 1):
@@ -492,8 +497,13 @@ def _operands(product: tensor_core.Product) -> Arguments:
 
 
 def _of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> Launch:
-    matrix = {"f16": halves, "bf16": single_bfloats, "f32": floats}[kernel.operands]
-    arguments = together(i32(M, N, K), scalars(ALPHA), matrix(M, K), matrix(K, N), scalars(BETA), floats(M, N))
+    if kernel.operands == "s8":
+        matrix, sums = signed_bytes, integers(M, N, low=-(2**31), high=2**31)
+        alpha, beta = np.int32(3), np.int32(-2)
+    else:
+        matrix = {"f16": halves, "bf16": single_bfloats, "f32": floats}[kernel.operands]
+        sums, alpha, beta = floats(M, N), ALPHA, BETA
+    arguments = together(i32(M, N, K), scalars(alpha), matrix(M, K), matrix(K, N), scalars(beta), sums)
     return Launch(
         f"{kernel.entry.removeprefix('hgemm_')} {M}x{N}x{K}", f"tensor/{kernel.name}", kernel.entry, kernel.grid(M, N),
         kernel.block, arguments, kernel.shared_bytes,

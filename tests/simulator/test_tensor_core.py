@@ -7,7 +7,7 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.arithmetic import float8, tensor_core
-from helpers.simulator.errors import Unknown
+from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from tests.simulator.goldens import tensor_core as golden
 from tests.simulator.kernel_launches import source_of
 
@@ -57,7 +57,9 @@ def test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200(produc
 
 
 @pytest.mark.parametrize("name", ["m16n8k16 f32 f16 f16", "m16n8k16 f16 f16 f16", "m16n8k8 f32 tf32 tf32",
-                                  "m16n8k32 s32 s8 u8 satfinite", "m16n8k256 s32 b1 b1 and popc"])  # fmt: skip
+                                  "m16n8k32 s32 s8 u8 satfinite", "m16n8k256 s32 b1 b1 and popc",
+                                  "m8n8k4 f64 f64 f64", "m16n8k4 f64 f64 f64", "m16n8k64 s32 s4 u4",
+                                  "m16n8k32 f32 e4m3 e5m2", "m16n8k32 f16 e4m3 e5m2"])  # fmt: skip
 def test_ptx_multiplies_matrices_as_the_machine_code_does(name):
     product = next(product for product in golden.PRODUCTS if product.name == name)
     kernel = function(product, "product")
@@ -67,6 +69,73 @@ def test_ptx_multiplies_matrices_as_the_machine_code_does(name):
         with simulator.record(level="ptx", checks="off"):
             kernel((golden.GROUP // 4,), (32, 4), (a, b, c, d))
         expect(product, number, d, kind)
+
+
+HALF, BFLOAT, BYTES = ("__half", np.float16), ("__nv_bfloat16", np.uint16), ("signed char", np.int8)
+SINGLE, DOUBLE, WHOLE = ("float", np.float32), ("double", np.float64), ("int", np.int32)
+ORDERS = [(True, False, True), (False, True, False)]  # whether A, B and C lie row by row
+WMMA = [
+    (shape, *types)
+    for types in ((HALF, HALF, SINGLE), (HALF, HALF, HALF), (BFLOAT, BFLOAT, SINGLE), (BYTES, BYTES, WHOLE),
+                  (("unsigned char", np.uint8),) * 2 + (WHOLE,))
+    for shape in ((16, 16, 16), (32, 8, 16), (8, 32, 16))
+]  # fmt: skip
+WMMA += [((16, 16, 8), ("wmma::precision::tf32", np.float32), SINGLE, SINGLE), ((8, 8, 4), DOUBLE, DOUBLE, DOUBLE)]
+
+
+def _random(rng, dtype, rows, columns):
+    """Any integers, or numbers between -1 and 1; of bfloat16 their bits."""
+    if dtype in (np.int8, np.uint8, np.int32):
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, (rows, columns), dtype=dtype, endpoint=True)
+    numbers = rng.uniform(-1, 1, (rows, columns)).astype(np.float32)
+    return (numbers.view(np.uint32) >> 16).astype(dtype) if dtype == np.uint16 else numbers.astype(dtype)
+
+
+def tile_of_wmma(shape, type_, element, total, by_row):
+    """How C++ calls the kernel."""
+    a, b, _ = ("wmma::row_major" if one else "wmma::col_major" for one in by_row)
+    return f"tile<{type_[0]}, {element[0]}, {total[0]}, {', '.join(map(str, shape))}, {a}, {b}>"
+
+
+@cache
+def tiles_of_wmma():
+    """All of them, compiled at once."""
+    entries = [tile_of_wmma(*form, by_row) for form in WMMA for by_row in ORDERS]
+    return simulator.RawModule(code=source_of("wmma_tiles"), name_expressions=entries, arch="sm_90")
+
+
+@pytest.mark.parametrize("by_row", ORDERS, ids=str)
+@pytest.mark.parametrize(("shape", "type_", "element", "total"), WMMA, ids=lambda value: str(value).replace(" ", ""))
+def test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does(shape, type_, element, total, by_row):
+    M, N, K = shape
+    kernel = tiles_of_wmma().get_function(tile_of_wmma(shape, type_, element, total, by_row))
+    rng = np.random.default_rng(M * N)
+    sizes = [size if row else size[::-1] for size, row in zip(((M, K), (K, N), (M, N)), by_row, strict=True)]
+    dtypes = (element[1], element[1], total[1])
+    A, B, C = (_random(rng, dtype, rows, columns + 8) for dtype, (rows, columns) in zip(dtypes, sizes, strict=True))
+    strides = [np.int32(matrix.shape[1]) for matrix in (A, B, C)]
+    found = {}
+    for level in ("sass", "ptx"):
+        result, held = C.copy(), np.full((48, 32), np.nan, np.float32)
+        with simulator.record(level=level):
+            kernel((1,), (32,), (A, B, result, held, *strides, np.bool_(by_row[2])))
+        found[level] = result.tobytes(), held.tobytes()
+        assert result.tobytes() != C.tobytes()
+    assert found["ptx"] == found["sass"]
+
+
+def test_a_shape_or_type_that_wmma_does_not_have_here_is_named():
+    source = """#include <mma.h>
+    extern "C" __global__ void kernel(const void *A, int *C) {
+        using namespace nvcuda::wmma;
+        fragment<matrix_a, 8, 8, 32, experimental::precision::s4, row_major> a;
+        load_matrix_sync(a, A, 32);
+        C[threadIdx.x] = a.x[0];
+    }"""
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    with pytest.raises(UnsupportedInstruction, match="wmma"), simulator.record(level="ptx"):
+        kernel((1,), (32,), (np.zeros(256, np.uint8), np.zeros(32, np.int32)))
 
 
 # .relu of PTX's conversions to 16 bits and TF32 is not modelled; the machine code's is.

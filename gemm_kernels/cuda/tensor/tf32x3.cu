@@ -106,18 +106,21 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             copy4<ALIGNED>(&to.Bs[b_to + i * B_ROWS * BN], &b_from[size_t(N) * (first_k + i * B_ROWS)],
                            first_k + b_row + i * B_ROWS < K ? N - tile_col - b_chunk * 4 : 0);
     };
-    int b_lane[4];   // (tile of 8 columns % 4): the place of row lane % 4, column lane / 4. After four tiles they repeat
-    for (int j = 0; j < 4; ++j) b_lane[j] = b_place(lane % 4, col / 4 + j * 2 + lane / 16) + lane / 4 % 4;
+    // Column c of a product's 8 is column c * 4 + j % 4 of 32: so a lane's elements of four products lie side by side
+    const int b_lane = b_place(lane % 4, col / 4 + lane / 4);
     unsigned a_frag[2][MI][4], b_frag[2][NI][2];   // (k / 8 % 2, tile of 16 rows or 8 columns, register)
     auto load_fragments = [&](Stage &from, int k) {
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             load_matrices(a_frag[k / 8 % 2][i], &from.As[a_place(row + i * 16 + lane % 16, k / 4 + lane / 16)]);
         #pragma unroll
-        for (int j = 0; j < NI; ++j)
+        for (int j = 0; j < NI; j += 4)
             #pragma unroll
-            for (int n = 0; n < 2; ++n)   // rows lane % 4 and + 4, column lane / 4
-                b_frag[k / 8 % 2][j][n] = __float_as_uint((&from.Bs[b_lane[j % 4]])[(k + n * 4) * BN + j / 4 * 32]);
+            for (int n = 0; n < 2; ++n) {   // rows lane % 4 and + 4
+                const auto four = *reinterpret_cast<const uint4 *>(&from.Bs[b_lane + (k + n * 4) * BN + j * 8]);
+                b_frag[k / 8 % 2][j][n] = four.x, b_frag[k / 8 % 2][j + 1][n] = four.y;
+                b_frag[k / 8 % 2][j + 2][n] = four.z, b_frag[k / 8 % 2][j + 3][n] = four.w;
+            }
     };
     float acc[MI][NI][4] = {}, sum[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
     auto multiply_fragments = [&](int k) {
@@ -183,34 +186,36 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
 
     // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read). All that 16 rows
     // hold is read before any of it is written, so that the reads wait for memory together
-    auto write = [&](auto in_pairs) {
-        constexpr bool PAIRS = decltype(in_pairs)::value;
+    auto write = [&](auto in_fours) {
+        constexpr bool FOURS = decltype(in_fours)::value;
         #pragma unroll
         for (int i = 0; i < MI; ++i) {
             auto each = [&](auto use) {
                 #pragma unroll
-                for (int n = 0; n < 2 * NI; ++n) {   // n % 2: rows lane / 4 and + 8
-                    const int r = tile_row + row + i * 16 + n % 2 * 8 + lane / 4, c = tile_col + col + n / 2 * 8 + lane % 4 * 2;
-                    if (r < M && c < N) use(n, &C[size_t(r) * N + c], c + 1 < N);
+                for (int n = 0; n < NI; ++n) {   // n % 2: rows lane / 4 and + 8; n / 2 % 2: the first four of 8 columns
+                    const int r = tile_row + row + i * 16 + n % 2 * 8 + lane / 4;
+                    const int c = tile_col + col + n / 4 * 32 + lane % 4 * 8 + n / 2 % 2 * 4;
+                    if (r < M && c < N) use(n, &C[size_t(r) * N + c], N - c);
                 }
             };
-            float2 old[2 * NI] = {};
+            float old[NI][4] = {};
             if (beta != 0.0f)
-                each([&](int n, const float *from, bool both) {
-                    if constexpr (PAIRS) old[n] = *reinterpret_cast<const float2 *>(from);
-                    else old[n] = {from[0], both ? from[1] : 0.0f};
+                each([&](int n, const float *from, int valid) {
+                    if constexpr (FOURS) *reinterpret_cast<float4 *>(old[n]) = *reinterpret_cast<const float4 *>(from);
+                    else
+                        for (int m = 0; m < 4; ++m) old[n][m] = m < valid ? from[m] : 0.0f;
                 });
-            each([&](int n, float *to, bool both) {
-                const float x = alpha * acc[i][n / 2][n % 2 * 2] + beta * old[n].x;
-                const float y = alpha * acc[i][n / 2][n % 2 * 2 + 1] + beta * old[n].y;
-                if constexpr (PAIRS) *reinterpret_cast<float2 *>(to) = {x, y};
-                else {
-                    to[0] = x;
-                    if (both) to[1] = y;
-                }
+            each([&](int n, float *to, int valid) {
+                float sums[4];
+                for (int m = 0; m < 4; ++m)
+                    sums[m] = alpha * acc[i][n / 4 * 4 + m][n % 2 * 2 + n / 2 % 2] + beta * old[n][m];
+                if constexpr (FOURS) *reinterpret_cast<float4 *>(to) = {sums[0], sums[1], sums[2], sums[3]};
+                else
+                    for (int m = 0; m < 4; ++m)
+                        if (m < valid) to[m] = sums[m];
             });
         }
     };
-    if (N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) write(Known<true>{});
+    if (N % 4 == 0 && reinterpret_cast<size_t>(C) % 16 == 0) write(Known<true>{});
     else write(Known<false>{});
 }

@@ -90,10 +90,25 @@ def transpose(value: Reader):
 
 
 def multiply(product, sources: Sequence[Sequence[Reader]]):
-    """The product of a warp: `product(a, b, c)` takes and returns lists of registers, (…, 32)."""
+    """The product of a warp: `product(a, b, c)` takes and returns lists of registers of 32 bits, (…, 32). Values of 64
+    bits are two of them, and what the product returns in their place is float64."""
 
     def execute(wave, registers, mask):
-        parts = [[accesses.by_warp(wave, reader(registers)).view(np.uint32) for reader in part] for part in sources]
-        return tuple(accesses.by_thread(wave, result) for result in product(*parts))
+        parts, wide = [], False
+        for part in sources:
+            words = []
+            for reader in part:
+                value = accesses.by_warp(wave, reader(registers))
+                wide = value.dtype.itemsize == 8
+                if wide:
+                    words.extend(np.moveaxis(np.ascontiguousarray(value)[..., None].view(np.uint32), -1, 0))
+                else:
+                    words.append(value.view(np.uint32))
+            parts.append(words)
+        results = product(*parts)
+        if wide:
+            pairs = zip(results[0::2], results[1::2], strict=True)
+            results = [np.stack(pair, axis=-1).view(np.float64)[..., 0] for pair in pairs]
+        return tuple(accesses.by_thread(wave, result) for result in results)
 
     return execute

@@ -13,7 +13,17 @@ from helpers.compiler.ptx import Statement
 from helpers.simulator.arithmetic import integer
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.ptx import atomics, comparison, control, conversion, floating, lanes, matrix, memory
+from helpers.simulator.frontends.ptx import (
+    atomics,
+    comparison,
+    control,
+    conversion,
+    floating,
+    lanes,
+    matrix,
+    memory,
+    wmma,
+)
 from helpers.simulator.frontends.ptx import integer as integers
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import NOTHING, Outcome
@@ -167,6 +177,7 @@ OPCODES = {
         Op("stmatrix", matrix.store_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
         Op("movmatrix", matrix.transpose_matrix, (2,), _words("sync aligned m8n8 trans")),
         Op("mma", matrix.multiply_matrices, (4,)),
+        Op("wmma", wmma.wmma, (2, 3, 4)),
         # control
         Op("bra", control.jump, (1,), _words("uni")),
         Op("brx", control.jump_by_index, (2,), _words("idx uni")),
