@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -12,10 +13,11 @@ from helpers import devices
 from helpers.analysis import landscape
 from helpers.draw import theme
 from helpers.exercises.clocks import predict_cold, predict_unsynchronised, predict_warm, predict_zeros
-from helpers.exercises.framework import goals
+from helpers.exercises.framework import functions, goals
 from helpers.exercises.framework.answers import Slip, Verdict, check_number
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
+from helpers.exercises.framework.functions import Version
 from helpers.exercises.framework.gemm import Gemm
 from helpers.exercises.framework.pictures import ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
@@ -253,27 +255,85 @@ def keep(params: Params, size: int, sms: int) -> bool:
     return not why_dropped(params, size, sms)
 
 
+KEEP = Version(
+    "solution",
+    """def keep(params, size, sms):
+    warps = params["BM"] // params["WM"] * (params["BN"] // params["WN"])
+    sums = params["TM"] * params["TN"]
+    tiles = -(-size // params["BM"]) * -(-size // params["BN"])
+    turns = -(-tiles // sms)
+    return 2 <= warps <= 16 and sums <= 128 and tiles >= 0.6 * turns * sms""",
+)
+_TILES = '-(-size // params["BM"]) * -(-size // params["BN"])'
+KEEP_MISTAKES: tuple[tuple[Version, str], ...] = tuple(
+    (KEEP.replace(name, *changes), because)
+    for name, changes, because in (
+        ("tiles_rounded_down", [(_TILES, 'size // params["BM"] * (size // params["BN"])')],
+         "You leave out the tiles at the edges of C: round both quotients up."),
+        ("tiles_of_the_area", [(_TILES, '-(-size * size // (params["BM"] * params["BN"]))')],
+         "You divide the area of C. Tiles at the edges count whole: round up in each direction, then multiply."),
+        ("one_direction", [(_TILES, '-(-size // params["BM"])')],
+         "Those are the tiles in a column of C alone."),
+        ("turns_rounded_down", [("-(-tiles // sms)", "tiles // sms")],
+         "Whatever the tiles fill, your function keeps it: ask for at least 60 % of the places in all turns, and round "
+         "the turns up."),
+        ("one_turn", [("0.6 * turns * sms", "0.6 * sms")],
+         "You compare with the places of a single turn: each turn has as many places as there are SMs."),
+        ("one_warp", [("2 <= warps", "1 <= warps")], "A block with a single warp is to be dropped."),
+        ("fewer_than_16", [("<= 16", "< 16")], "A block of exactly 16 warps is to be kept."),
+        ("fewer_than_128", [("<= 128", "< 128")], "Exactly 128 sums are allowed."),
+        ("any_warps", [("2 <= warps <= 16 and ", "")], "The number of warps is not asked for."),
+        ("any_sums", [("sums <= 128 and ", "")],
+         "However many sums a thread has, your function keeps it: they are TM · TN, and more than 128 spill."),
+        ("sides_added", [('params["WM"] * (', 'params["WM"] + (')],
+         "The warps of a block stand in rows and columns: multiply the two quotients."),
+        ("threads", [('params["BM"] // params["WM"] * (params["BN"] // params["WN"])',
+                      'params["BM"] * params["BN"] // (params["TM"] * params["TN"])')],
+         "Those are the threads of a block. A warp is 32 of them."),
+        ("one_rule_is_enough", [(" and ", " or ")], "All three answers must be yes: join the questions with and."),
+    )
+)  # fmt: skip
+
+
+@cache
+def keep_cases() -> tuple[functions.Case, ...]:
+    """The six by hand, then every legal configuration at sizes that tiles do not divide, and on GPUs of other sizes."""
+    cases: list[tuple[Params, int, int]] = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
+    legal = [one.params for one in landscape.space() if not one.broken]
+    others = ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108), (300, 46), (700, 20), (1500, 8))
+    cases += [(one, size, sms) for size, sms in others for one in legal]
+    return tuple(_keep_case(*one) for one in cases)
+
+
+def _keep_case(params: Params, size: int, sms: int) -> functions.Case:
+    reason = why_dropped(params, size, sms)
+    return functions.Case(
+        (dict(params), size, sms),
+        not reason,
+        f"{written(_short(params))} at M = N = K = {size} with {sms} SMs",
+        f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}",
+    )
+
+
 @question("keep", "Write it: what is worth measuring")
 def check_keep(keep: Keep) -> Verdict:
     """A function of (params, size, sms) that says whether a configuration is worth measuring."""
-    cases = [(one, HAND_SIZE, DEVICE.sms) for one in BY_HAND]
-    legal = [one.params for one in landscape.space() if not one.broken]
-    cases += [(one, size, sms) for size, sms in ((1000, DEVICE.sms), (2049, DEVICE.sms), (4096, 108)) for one in legal]
-    kept = 0
-    for params, size, sms in cases:
+    cases, found = keep_cases(), []
+    for case in cases:
         try:
-            found = keep(dict(params), size, sms)
+            found.append(keep(*case.arguments))
         except Exception as error:
-            return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(params))}.")
-        if found is None:
-            return EMPTY
-        reason = why_dropped(params, size, sms)
-        if bool(found) == bool(reason):
-            told = f"{written(_short(params))} at M = N = K = {size} with {sms} SMs"
-            why = f"it should be dropped: {reason}." if reason else f"it should be kept. {_kept(params, size)}"
-            return Verdict(False, f"{told}: your function {'keeps' if found else 'drops'} it, but {why}")
-        kept += bool(found)
-    return Verdict(True, f"Right for {len(cases)} configurations, {kept} of which are worth measuring.")
+            return Verdict(False, f"{type(error).__name__}: {error}, for {written(_short(case.arguments[0]))}.")
+    if None in found:
+        return EMPTY
+    answers = tuple(map(bool, found))
+    for case, kept in zip(cases, answers, strict=True):
+        if kept != case.expected:
+            known = functions.explained(answers, cases, KEEP_MISTAKES)
+            because = "".join(f"\nWhy: {why}" for why in known)
+            told = f"{case.words}: your function {'keeps' if kept else 'drops'} it, but {case.right}"
+            return Verdict(False, f"{told}{because}")
+    return Verdict(True, f"Right for {len(cases)} configurations, {sum(answers)} of which are worth measuring.")
 
 
 def _short(params: Params) -> dict[str, int]:
@@ -327,7 +387,8 @@ def check_search(search: Search) -> Verdict:
         try:
             found = search(list(candidates), measure, budget)
         except Exception as error:
-            return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.")
+            because = _why_it_ended(error, [speeds[one] for one in asked])
+            return Verdict(False, f"{type(error).__name__}: {error}. The case: {about}.{because}")
         if not asked:
             return EMPTY
         case = f"The case: {about}. Candidates {', '.join(candidates)}, budget {budget}."
@@ -340,10 +401,44 @@ def check_search(search: Search) -> Verdict:
                 False, f"Measure in the order of the candidates: their order is what a predictor is for. {case}"
             )
         if found != best:
-            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}")
+            because = _why_it_found(found, candidates, speeds, budget, asked)
+            return Verdict(False, f"It gives {found!r}, expected {best!r}. {case}{because}")
     return Verdict(
         True, f"Right in {len(SEARCHES)} cases: budget, order, repeated candidates and wrong results included."
     )
+
+
+def _why_it_ended(error: Exception, measured: Sequence[float | None]) -> str:
+    """What an error has to do with wrong results, which are None."""
+    if isinstance(error, TypeError) and None in measured:
+        return "\nWhy: A wrong result gives None, which cannot be compared with a speed: leave it out."
+    if isinstance(error, ValueError) and not any(measured):
+        return "\nWhy: Without a right result there is nothing to take the largest of: return None then."
+    return ""
+
+
+def _why_it_found(
+    found: object, candidates: Sequence[str], speeds: Mapping[str, float | None], budget: int, asked: Sequence[str]
+) -> str:
+    """The slip by which a search gives another candidate than the fastest that it may measure, if it is a known one."""
+    right = [one for one in asked if speeds[one] is not None]
+    if len(asked) < min(budget, len(set(candidates))):
+        why = (
+            f"It measures only {len(asked)}: a candidate that is known costs nothing, and a wrong result ends nothing."
+        )
+    elif found in speeds.values() and found is not None:
+        why = "That is a speed. Return the candidate that reached it."
+    elif found in asked and found not in right:
+        why = "Its result was wrong: None is no speed, and must not win."
+    elif right and found == min(right, key=speeds.__getitem__) and len(right) > 1:
+        why = "That is the slowest of those that were measured."
+    elif found == asked[-1]:
+        why = "That is the candidate that was measured last, not the fastest."
+    elif found is None:
+        why = "Some results were right: return the fastest of them."
+    else:
+        return ""
+    return f"\nWhy: {why}"
 
 
 def yours(search: Search) -> Search:

@@ -153,6 +153,17 @@ def test_a_slip_in_the_pruning_rule_is_answered_with_a_configuration_and_its_num
     assert verdict.passed is False and told.replace(" ", "") in str(verdict).replace("\u00a0", "").replace(" ", "")
 
 
+@pytest.mark.parametrize(("wrong", "because"), n13.KEEP_MISTAKES, ids=lambda one: getattr(one, "name", ""))
+def test_a_known_mistake_in_the_pruning_rule_gets_its_own_reason(wrong, because):
+    verdict = n13.check_keep(wrong)
+    assert verdict.passed is False and verdict.sentence.endswith(f"\nWhy: {because}")
+
+
+def test_two_mistakes_in_the_pruning_rule_are_both_told():
+    both = n13.KEEP.replace("both", ("<= 16", "< 16"), ("sums <= 128 and ", ""))
+    assert n13.check_keep(both).sentence.count("\nWhy: ") == 2
+
+
 def greedy(candidates, measure, budget):
     return max(candidates, key=lambda one: measure(one) or 0)
 
@@ -195,6 +206,30 @@ def slowest(candidates, measure, budget):
 def test_a_slip_in_the_search_is_answered_with_the_case_that_shows_it(search, told):
     verdict = n13.check_search(search)
     assert verdict.passed is False and told in str(verdict)
+
+
+def of_right(candidates, measure, budget):
+    found = {one: measure(one) for one in list(dict.fromkeys(candidates))[:budget]}
+    return {one: speed for one, speed in found.items() if speed is not None}
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        (lambda *asked: max(of_right(*asked).values(), default=None), "That is a speed."),
+        (lambda *asked: min(found := of_right(*asked), key=found.get, default=None), "That is the slowest"),
+        (lambda *asked: list(of_right(*asked))[-1], "That is the candidate that was measured last"),
+        (lambda *asked: max(found := of_right(*asked), key=found.get), "Without a right result"),
+        (lambda candidates, measure, budget: max(dict.fromkeys(candidates[:budget]), key=measure),
+         "a candidate that is known costs nothing"),
+        (lambda candidates, measure, budget: max(list(dict.fromkeys(candidates))[:budget], key=measure),
+         "None, which cannot be compared"),
+        (trusting, "Its result was wrong"),
+    ],
+)  # fmt: skip
+def test_a_known_slip_in_the_search_gets_its_own_reason(search, told):
+    verdict = n13.check_search(search)
+    assert verdict.passed is False and told in verdict.sentence.partition("\nWhy: ")[2]
 
 
 def test_a_search_that_does_not_pass_is_replaced_by_ours_so_that_the_notebook_goes_on():
