@@ -34,6 +34,7 @@ WAVEFRONT_SLIPS = (
     Slip(8, "All rows would begin in the same bank if their length were a multiple of 32; 72 is not."),
     Slip(4, "The four columns of a row lie in neighbouring banks; they do not wait for each other."),
     Slip(32, "That is one wavefront for each lane, as if all words were in one bank."),
+    Slip(16, "That is how many lanes are served in each wavefront. How many wavefronts are there then?"),
     Slip(3, "Count the lanes of the busiest bank: how many rows begin there?"),
 )
 
@@ -92,6 +93,10 @@ PADDING = KernelExercise(
         Wrong("one", NOT_A_MULTIPLE_OF_FOUR),
         Wrong("two", NOT_A_MULTIPLE_OF_FOUR),
         Wrong("eight", "With eight floats the rows begin 8 banks apart: rows 0 and 4 meet in bank 0."),
+        Wrong("twelve", "Right, but it takes more memory than needed: rows may begin 12 banks apart, and 4 are enough.",
+              (("#define PAD 4", "#define PAD 12"),)),
+        Wrong("sixteen", "With sixteen floats the rows begin 16 banks apart: rows 0, 2, 4 and 6 meet in bank 0.",
+              (("#define PAD 4", "#define PAD 16"),)),
         Wrong("whole_row_of_banks", "32 floats are one whole row of banks: every row still begins in bank 0."),
     ),
 )  # fmt: skip
