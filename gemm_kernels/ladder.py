@@ -67,7 +67,7 @@ LADDER: tuple[Kernel, ...] = (
     ),
     Kernel(
         "vectorized_ptx", "Vectorized, inline PTX",
-        "The loads are written in PTX: global ones with a hint to the caches, shared ones kept in their place.",
+        "The loads are written in PTX: global ones with a hint to the caches, shared ones kept in their order.",
         after="vectorized", family=families.ONE_TILE, params=MEDIUM_TILE,
     ),
     Kernel(

@@ -1,14 +1,18 @@
 """Notebook 08: what its prose says of paddings and swizzles is what the banks do and what was recorded."""
 
+import numpy as np
 import pytest
 
-from gemm_kernels import launch_of
+from gemm_kernels import get, launch_of
 from helpers import course, exercises, run
+from helpers.analysis import budget
+from helpers.analysis.load_to_use import load_to_use
 from helpers.analysis.tile_store import Tile, tile_access
 from helpers.measure.states import states
 from helpers.simulator import Misaligned
 from tests.notebooks.support import SIZES, answered, counters, gain, linked_terms, said
 
+WAVES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{}.sum"
 FFMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 
 
@@ -99,3 +103,19 @@ def test_after_the_conflicts_a_third_of_the_cycles_issues_nothing_and_most_waits
     assert 0.30 < 1 - found.issuing < 0.36
     others = ("long_scoreboard", "barrier", "dispatch_stall", "wait", "math_pipe_throttle")
     assert found.waiting("short_scoreboard") > max(found.waiting(reason) for reason in others)
+
+
+def test_what_transposing_costs_at_shared_memory_it_nearly_gains_at_the_registers():
+    steps = {name: budget.k_step(name) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
+    shared = {name: one.parts["short_scoreboard"] + one.parts["mio_throttle"] for name, one in steps.items()}
+    closed = {name: one.parts["dispatch_stall"] for name, one in steps.items()}
+    assert shared["transposed"] > 2 * shared["block_tile_2d"]
+    assert closed["transposed"] == pytest.approx(closed["block_tile_2d"] / 3, rel=0.1)
+    assert shared["swizzled"] < shared["padded"] / 2
+    stores = {name: counters(name)[WAVES.format("st")] for name in ("block_tile_2d", "transposed")}
+    assert stores["transposed"] > 4 * stores["block_tile_2d"]
+
+
+def test_only_block_tile_2d_and_swizzled_have_their_loads_far_in_front_of_their_use():
+    far = {name: np.median(load_to_use(get(name))) for name in ("block_tile_2d", "transposed", "padded", "swizzled")}
+    assert far["transposed"] == far["padded"] < 10 < 24 < min(far["block_tile_2d"], far["swizzled"])
