@@ -279,7 +279,8 @@ def _kernels(
     text = with_given_names(output.ptx, (filename, *(name for name, _ in headers)))
     spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _SPILLS.findall(output.log)}
     texts = {filename: source, **dict(headers)}
-    warnings = [each for each in diagnostics.parse(output.log) if not each.is_error]
+    found = diagnostics.parse(output.log)
+    warnings = [each for each in found if not each.is_error and each.filename in ("", *texts)]  # none of CUDA's headers
     log = "\n\n".join(diagnostics.render(each, texts) for each in warnings)
     kernels = []
     for entry, lowered_name in zip(entries, output.lowered_names, strict=True):

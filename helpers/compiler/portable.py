@@ -46,6 +46,7 @@ _CUB = frozenset({
     "BlockRadixRank", "BlockRadixSort", "BlockReduce", "BlockScan", "BlockShuffle", "BlockStore", "WarpExchange",
     "WarpLoad", "WarpMergeSort", "WarpReduce", "WarpScan", "WarpStore",
 })  # fmt: skip
+_CCCL = frozenset({"cuda", "cub", "thrust"})  # folders of NVIDIA's C++ libraries
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
     "cuda_bf16.h": ("__nv_bfloat16", "__nv_bfloat162", "nv_bfloat16", "nv_bfloat162"),
@@ -66,10 +67,12 @@ def adapted(source: str) -> str:
         for header, names in _HEADERS.items()
         if header not in included and used & set(names) and not _defines(code, names)
     ]
-    if not any(name.startswith("cuda/std/") for name in included):  # they bring the types, and may spell them otherwise
-        added += [
-            f"typedef {type_} {name};" for name, type_ in _TYPES.items() if name in used and not _names(code, name)
-        ]
+    types = {name: type_ for name, type_ in _TYPES.items() if name in used and not _names(code, name)}
+    if _CCCL.intersection(name.split("/")[0] for name in wanted):  # its headers spell some of these types otherwise
+        fixed = [name for name in types if name.endswith("_t")]
+        added += ["#include <cuda/std/cstdint>"] if fixed else []
+        types = {name: type_ for name, type_ in types.items() if name not in fixed}
+    added += [f"typedef {type_} {name};" for name, type_ in types.items()]
     added += [
         f"#define {name} {value}"
         for name, value in _MACROS.items()

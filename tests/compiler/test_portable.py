@@ -49,6 +49,26 @@ def test_names_that_the_hosts_headers_bring_exist(statement, expected):
     assert ran(source, np.zeros(1, np.float32))[0] == expected
 
 
+@pytest.mark.parametrize("header", ["cuda/std/array", "cuda/std/limits", "cuda/barrier", "cub/cub.cuh"])
+def test_the_names_exist_beside_headers_that_bring_some_of_them(header):
+    types = ("uint", "uchar", "int8_t", "uint32_t", "int64_t", "uint64_t", "uintptr_t")
+    sizes = " + ".join(f"sizeof({type_})" for type_ in types)
+    source = f'#include <{header}>\nextern "C" __global__ void k(float *x) {{ x[0] = {sizes}; }}'
+    assert ran(source, np.zeros(1, np.float32))[0] == 4 + 1 + 1 + 4 + 8 + 8 + 8
+
+
+def test_what_the_compiler_warns_of_in_cudas_own_headers_is_not_shown():
+    source = """#include <cub/block/block_reduce.cuh>
+__global__ void k(float *x) {
+    using Sum = cub::BlockReduce<float, 64>;
+    __shared__ typename Sum::TempStorage kept;
+    int nobody_reads = 3;
+    x[0] = Sum(kept).Sum(x[threadIdx.x]);
+}"""
+    log = compiler.compile(source, "k").log
+    assert "nobody_reads" in log and "cub/" not in log
+
+
 @pytest.mark.parametrize(
     "source",
     [
