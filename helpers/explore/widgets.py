@@ -17,7 +17,7 @@ from helpers.draw import marks, theme
 from helpers.sentences import BadInput
 
 STATIC_NOTE = "Interactive: run this cell in JupyterLab to move its controls."
-_LABEL = {"description_width": "104px"}  # one width for all, so that controls stand in columns
+_LABEL = {"description_width": "124px"}  # one width for all, so that controls stand in columns
 _HALF = {"width": "400px"}  # two sliders beside each other
 _COLUMN = "412px"
 # ipywidgets gives a slider over values another margin than one over numbers, and another place to what it reads.

@@ -22,6 +22,13 @@ CELLS = (
     WRONG,
     "print('reached', 'the end')",
 )
+ASKED = (
+    v4.new_markdown_cell("## 1 · Predict"),
+    v4.new_code_cell("from helpers.exercises import n01\nn01.predict_flops()"),
+    v4.new_code_cell("print('a look at', 'what happens')", metadata={"tags": ["answer"]}),
+    v4.new_markdown_cell("## 2 · Another step"),
+    v4.new_code_cell("print('nobody was', 'asked this')", metadata={"tags": ["answer"]}),
+)
 NUMBERS = ".cm-lineNumbers .cm-gutterElement:visible"
 MARKED = ".cm-line.jp-CudaCell-error"
 
@@ -31,7 +38,8 @@ def page(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[Pa
     """The notebook as it is opened, with the extension as it lies in the project."""
     folder = tmp_path_factory.mktemp("course")
     shutil.copytree(labextension.BUILT, folder / "jupyter" / "labextensions" / "gemm-course-cuda-cells")
-    put(folder, "t.ipynb", v4.new_notebook(cells=[v4.new_markdown_cell("# Cells"), *map(v4.new_code_cell, CELLS)]))
+    cells = [v4.new_markdown_cell("# Cells"), *ASKED, *map(v4.new_code_cell, CELLS)]
+    put(folder, "t.ipynb", v4.new_notebook(cells=cells))
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("JUPYTER_PATH", str(folder / "jupyter"))
     with monkeypatch.context(), running_lab(folder) as address, opened(address("t.ipynb"), chromium) as shown:
@@ -105,3 +113,16 @@ def test_a_new_cell_turns_into_cpp_while_the_magic_is_typed_and_back_when_it_goe
     page.keyboard.press("Backspace")
     expect(coloured(cell, "//")).to_have_count(1)
     expect(cell.locator(NUMBERS)).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_what_answers_a_prediction_is_closed_until_somebody_has_committed_to_one(page):
+    told = page.locator(".jp-OutputArea-output", has_text="a look at what happens")
+    question = cell_with(page, "predict_flops")
+    expect(page.get_by_text("nobody was asked this", exact=True)).to_be_visible()
+    expect(told).to_have_count(0)
+    question.get_by_role("radio").first.check()
+    question.get_by_role("button", name="Commit").click()
+    expect(told).to_be_visible()
+    question.get_by_role("button", name="Try again").click()
+    expect(told).to_have_count(0)

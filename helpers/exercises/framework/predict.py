@@ -11,6 +11,7 @@ import ipywidgets
 from helpers.draw import theme
 from helpers.explore.widgets import STATIC_NOTE
 
+QUESTION, COMMITTED = "gemm-prediction", "gemm-committed"  # by which the JupyterLab extension opens the answers
 WIDTH = f"{round(theme.WIDTH * theme.CSS_DPI)}px"
 
 
@@ -41,6 +42,7 @@ class Prediction(ipywidgets.VBox):
         self.picture = ipywidgets.HTML(layout={"width": WIDTH, "max_width": "100%", "display": "none"})
         heading = ipywidgets.HTML(f'<div style="line-height: 1.5"><b>Predict.</b> {html.escape(question)}</div>')
         super().__init__([heading, self.options, self.button, self.feedback, self.picture])
+        self.add_class(QUESTION)
         self.options.observe(self._chosen, names="value")
         self.button.on_click(lambda _: self.commit() if self.committed is None else self.again())
 
@@ -54,6 +56,7 @@ class Prediction(ipywidgets.VBox):
             self.feedback.value = "Choose one of the options first."
             return
         self.committed = chosen
+        self.add_class(COMMITTED)
         self.options.disabled = True
         self.button.description = "Try again"
         self.feedback.value = self._feedback(chosen)
@@ -64,6 +67,7 @@ class Prediction(ipywidgets.VBox):
     def again(self) -> None:
         """Take the commitment back, for whoever comes to the question a second time."""
         self.committed = None
+        self.remove_class(COMMITTED)
         self.options.disabled = False
         self.options.value = None
         self.button.description = "Commit"

@@ -14,6 +14,7 @@ import { tags } from '@lezer/highlight';
 import { namedLines } from './lines.js';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { keepAnswersClosed } from './answers.js';
 import { keepClean } from './clean.js';
 import { leaveKeysToControls } from './keys.js';
 import { showPictures } from './pictures.js';
@@ -210,4 +211,12 @@ const clean = {
   activate: keepClean
 };
 
-export default [cudaCells, pictures, keys, slides, clean];
+const answers = {
+  id: 'gemm-course-cuda-cells:answers',
+  description: 'What answers a prediction stays closed until the learner has committed to it.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: keepAnswersClosed
+};
+
+export default [cudaCells, pictures, keys, slides, clean, answers];

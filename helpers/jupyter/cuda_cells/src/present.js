@@ -155,6 +155,8 @@ class Show {
     if (this.at !== at || !this.root.isConnected) {
       return;
     }
+    this.closed = cell.outputHidden && cell; // an answer that nobody has opened in the notebook
+    cell.outputHidden = false;
     this.output = cell.outputArea.node;
     this.place = document.createComment('on a slide');
     this.output.replaceWith(this.place);
@@ -168,7 +170,10 @@ class Show {
   putBack() {
     this.sizes.disconnect();
     this.place?.replaceWith(this.output);
-    this.place = this.output = this.live = null;
+    if (this.closed) {
+      this.closed.outputHidden = true;
+    }
+    this.place = this.output = this.live = this.closed = null;
   }
 
   fit() {
