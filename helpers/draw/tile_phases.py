@@ -61,11 +61,15 @@ def caption(data: TilePhases, number: int) -> str:
     """'Phase 2 of 4: 512 floats loaded, 8 192 reads served: each load is used 16 times.'"""
     phase = data.phases[number]
     loaded, read = phase.floats_loaded, phase.floats_read
-    uses = _uses(read / loaded if loaded else 0.0)
-    return (
+    text = (
         f"Phase {number + 1} of {len(data.phases)}: {theme.plural(loaded, 'float')} loaded from global memory, "
-        f"{theme.plural(read, 'read')} served from shared memory: each load is used {uses}."
+        f"{theme.plural(read, 'read')} served from shared memory: each "
     )
+    reads = read / loaded if loaded else 0.0
+    uses = data.bytes_without_sharing / data.bytes_loaded() if loaded else 0.0
+    if reads and uses > 1.25 * reads:  # a thread keeps what it reads for several elements of C
+        return f"{text}float is read {_uses(reads)}, and each read is used {_uses(uses / reads)}, in all {_uses(uses)}."
+    return f"{text}load is used {_uses(reads)}."
 
 
 def _uses(times: float) -> str:

@@ -65,7 +65,7 @@ def predict_speed() -> Prediction:
     )
 
 
-PATCH_CASE = Case({"M": 32, "N": 32, "K": 8})
+PATCH_CASE = Case({"M": 32, "N": 64, "K": 24})
 
 OUTER_PRODUCT = KernelExercise(
     name="outer_product",

@@ -1,5 +1,7 @@
 """Picture 4: what a tiled kernel loads and reads, phase by phase."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
@@ -41,6 +43,15 @@ def test_the_caption_states_the_reuse_that_the_recording_shows(data):
     assert caption == (
         "Phase 2 of 4: 32 floats loaded from global memory, 128 reads served from shared memory: "
         "each load is used 4 times."
+    )
+
+
+def test_a_read_that_serves_a_whole_row_of_sums_is_counted_apart_from_the_reads(data):
+    wide = replace(data, bytes_unshared=3 * data.bytes_unshared)
+    assert (
+        tile_phases_figure(wide, 1, 6)
+        .caption.replace("\u00a0", " ")
+        .endswith("each float is read 4 times, and each read is used 3 times, in all 12 times.")
     )
 
 
