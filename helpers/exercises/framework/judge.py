@@ -214,11 +214,15 @@ def does_the_same(
     outcomes = sorted(found.outcomes, key=lambda one: (one.passed, one.expected.size < 2, one.expected.size))
     try:
         kernel = simulated(source, problem.entry)
-        if found.measures:
-            known = _known_launch(kernel, problem, judged)
-            if (_traffic(known), tuple(goal.measure(known) for goal in goals)) != (found.traffic, found.measures):
-                return False
-        return all(_outcome(kernel, problem, one.case).signature == one.signature for one in outcomes)
+        if any(_outcome(kernel, problem, one.case).signature != one.signature for one in outcomes):
+            return False
+        if not found.measures:
+            return True
+        # What a launch asked of memory is known at once; a goal may take launches of its own.
+        return _traffic(_known_launch(kernel, problem, judged)) == found.traffic and all(
+            _known_measure(kernel, problem, judged, goal) == value
+            for goal, value in zip(goals, found.measures, strict=True)
+        )
     except (CompileError, SimulatorError):
         return False
 
@@ -232,3 +236,8 @@ def _outcome(kernel: Kernel, problem: Problem, case: Case) -> Outcome:
 @lru_cache(maxsize=32)
 def _known_launch(kernel: Kernel, problem: Problem, judged: Case | None) -> Judged:
     return measured(kernel, problem, judged)
+
+
+@lru_cache(maxsize=128)
+def _known_measure(kernel: Kernel, problem: Problem, judged: Case | None, goal: Goal) -> float:
+    return goal.measure(_known_launch(kernel, problem, judged))
