@@ -61,6 +61,9 @@ setup-test:
 lab: setup
 	$(VENV_PYTHON) -m jupyterlab $(AS_ROOT) --port=$(PORT) --LabApp.default_url="/lab/tree/$(FIRST_NOTEBOOK)" $(ARGS)
 
+# Some containers forbid Python to keep what it compiles: then each of a hundred processes would compile all modules anew.
+test test-gpu: export PYTHONDONTWRITEBYTECODE :=
+
 test: setup-test
 	$(SIMULATOR) $(PYTEST) --nbval $(ARGS)
 

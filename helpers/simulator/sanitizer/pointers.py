@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Immediate, Register, Symbol, Vector
-from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.ir import Program, uncollected
 from helpers.simulator.frontends.ptx.layout import shared_layout
 from helpers.simulator.sanitizer.shared_arrays import SharedArray
 
@@ -70,6 +70,7 @@ class Pointers:
         return {index: left[place] for index, place in places.items() if place in left and place[1] not in moved}
 
 
+@uncollected
 def find(kernel: CompiledKernel) -> Pointers:
     """The pointers of a kernel, whichever level it is executed at."""
     module = ptx.parse(kernel.ptx)
