@@ -16,7 +16,7 @@ SETTINGS = recordings.raw(devices.DEFAULT.name, "golden")
 ROWS = SETTINGS["rows"]
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)  # the rows are sorted by kernel
 def loaded(name, params):
     """The launcher of one kernel, prepared once for all its shapes."""
     return run.load(get(name).replace(**dict(params)))

@@ -44,9 +44,12 @@ class ModuleVariables:
 
     def _of(self, variable: Variable) -> np.ndarray:
         if variable.name not in self._storage:
-            data = variable.data if variable.data is not None else bytes(variable.bytes_)
-            words = variable.align >= 4 and len(data) % 4 == 0
-            self._storage[variable.name] = np.frombuffer(bytearray(data), np.uint32 if words else np.uint8)
+            words = variable.align >= 4 and variable.bytes_ % 4 == 0
+            # Zeros take no memory before they are touched: buffers for any shape are large, and little of them is used.
+            storage = np.zeros(variable.bytes_ // (4 if words else 1), np.uint32 if words else np.uint8)
+            if variable.data is not None:
+                storage.view(np.uint8)[:] = np.frombuffer(variable.data, np.uint8)
+            self._storage[variable.name] = storage
         return self._storage[variable.name]
 
 
