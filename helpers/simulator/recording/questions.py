@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from helpers.simulator.recording import counters, counting, unique_sectors
 from helpers.simulator.recording import file as recording_file
 from helpers.simulator.recording.recorded import Counts, InstructionCounts, LineCounts, RecordedLaunch
 from helpers.simulator.recording.recorder import COPY, WARP, as_warps
-from helpers.simulator.recording.trace import Trace
 from helpers.simulator.sanitizer.checks import Report, combined
 
 REQUEST = np.dtype(
@@ -35,6 +35,9 @@ REQUEST = np.dtype(
 )
 
 
+MOST_ASKED = 8  # answers of a recording that are kept
+
+
 @dataclass(slots=True, repr=False)
 class Recording:
     """Everything that was launched inside `simulator.record(…)`; `requested` is the level that was asked for there."""
@@ -42,6 +45,7 @@ class Recording:
     requested: str
     launches: list[RecordedLaunch] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+    _asked: dict[tuple[Any, ...], np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def level(self) -> str:
@@ -255,7 +259,7 @@ class Recording:
         self,
         space: str | None = None,
         op: str | None = None,
-        block: Iterable[int] = (0, 0, 0),
+        block: Iterable[int] | int = (0, 0, 0),
         warp: int | None = 0,
         line: int | None = None,
         array: str | None = None,
@@ -269,44 +273,72 @@ class Recording:
         Args: `warp` None means all warps; `space`, `op`, `line` and `array` select. The block must have been traced:
         SimulatorError says so otherwise.
         """
-        recorder = self._launches()[launch]
-        copies = {index for index, _, op, _ in recorder.counts if op == COPY}
-        rows = []
-        for trace in recorder.traces_of(block):
-            source_line = recorder.program.instructions[trace.instruction].line
-            if (
-                space not in (None, trace.space)
-                or op not in (None, trace.op)
-                or line not in (None, source_line)
-                or array not in (None, trace.array)
-            ):
+        if warp is None:
+            return _requests(self._launches()[launch], space, op, block, warp, line, array)
+        # Whoever asks for a request of a warp asks for the next one, too.
+        block = tuple(block) if isinstance(block, Iterable) else (block,)
+        key = (len(self.launches), space, op, block, warp, line, array, launch)
+        if key not in self._asked:
+            found = _requests(self._launches()[launch], space, op, block, warp, line, array)
+            found.flags.writeable = False
+            if len(self._asked) >= MOST_ASKED:
+                self._asked.clear()
+            self._asked[key] = found
+        return self._asked[key]
+
+
+def _requests(
+    recorder: RecordedLaunch, space: str | None, op: str | None, block: Iterable[int] | int, warp: int | None,
+    line: int | None, array: str | None,
+) -> np.ndarray:  # fmt: skip
+    """See `Recording.requests`."""
+    copies = {index for index, _, op, _ in recorder.counts if op == COPY}
+    rows: list[tuple[Any, ...]] = []
+    alike: dict[tuple[Any, ...], list[int]] = {}  # rows that are counted together, by what the rule depends on
+    for trace in recorder.traces_of(block):
+        source_line = recorder.program.instructions[trace.instruction].line
+        if (
+            space not in (None, trace.space)
+            or op not in (None, trace.op)
+            or line not in (None, source_line)
+            or array not in (None, trace.array)
+        ):
+            continue
+        addresses = as_warps(trace.addresses[None, :])
+        active = np.ones(len(trace.addresses), bool) if trace.active is None else trace.active
+        lanes = as_warps(active[None, :])
+        chosen = range(len(addresses)) if warp is None else [warp]
+        for number in chosen:
+            if number >= len(addresses) or not lanes[number].any():
                 continue
-            addresses = as_warps(trace.addresses[None, :])
-            active = np.ones(len(trace.addresses), bool) if trace.active is None else trace.active
-            lanes = as_warps(active[None, :])
-            chosen = range(len(addresses)) if warp is None else [warp]
-            for number in chosen:
-                if number >= len(addresses) or not lanes[number].any():
-                    continue
-                one, on = addresses[number : number + 1], lanes[number : number + 1]
-                copied = trace.instruction in copies
-                rows.append(
-                    (
-                        trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
-                        one[0], one[0] - trace.base, on[0], *_cost(trace, one, on, copied),
-                    )
-                )  # fmt: skip
-        return np.array(rows, REQUEST)
+            one = addresses[number]
+            kind = (trace.space, trace.op, trace.width, len(addresses), trace.instruction in copies)
+            alike.setdefault(kind, []).append(len(rows))
+            rows.append(
+                (
+                    trace.step, source_line, trace.instruction, trace.space, trace.op, trace.array, trace.width,
+                    one, one - trace.base, lanes[number], 0, 0, 0,
+                )
+            )  # fmt: skip
+    found = np.array(rows, REQUEST)
+    for (space_, op_, width, warps, copied), numbers in alike.items():
+        costs = _costs(found[numbers], space_, op_, width, warps, copied)
+        for name, counted in zip(("sectors", "tags", "wavefronts"), costs, strict=True):
+            found[name][numbers] = counted
+    return found
 
 
-def _cost(trace: Trace, addresses: np.ndarray, active: np.ndarray, copied: bool) -> tuple[int, int, int]:
-    """(sectors, tags, wavefronts) of one request, (1, 32) addresses."""
-    if trace.space == "shared":
-        return 0, 0, int(counting.wavefronts(addresses, active, trace.width, trace.op != "ld")[0])
-    width, parts = trace.width, [addresses]
-    if trace.space == "local" and width > 4:
+def _costs(
+    requests: np.ndarray, space: str, op: str, width: int, warps: int, copied: bool
+) -> tuple[np.ndarray | int, np.ndarray | int, np.ndarray | int]:
+    """(sectors, tags, wavefronts) of each of some requests that are alike. warps: of their block."""
+    addresses, active = requests["address"], requests["active"]
+    if space == "shared":
+        return 0, 0, counting.wavefronts(addresses, active, width, op != "ld")
+    parts = [addresses]
+    if space == "local" and width > 4:
         # A lane's words lie apart, each beside the other lanes' same word: see LaunchRecorder.access.
-        apart = 4 * WARP * -(-len(trace.addresses) // WARP)
+        apart = 4 * WARP * warps
         width, parts = 4, [addresses + word * apart for word in range(width // 4)]
-    sectors = sum(int(counting.sectors(part, active, width)[0]) for part in parts)
-    return sectors, sum(int(counting.tags(part, active, width, copied)[0]) for part in parts), 0
+    sectors = sum(counting.sectors(part, active, width) for part in parts)
+    return sectors, sum(counting.tags(part, active, width, copied) for part in parts), 0
