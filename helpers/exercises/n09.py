@@ -72,8 +72,8 @@ def taken_apart() -> dict[str, Budget]:
     launch = get("vectorized_ptx").launch(*shape)
     launches = {
         "vectorized": get("vectorized").launch(*shape),
-        "the hint alone": launch.with_source(with_one_change("load4_read_only")),
-        "loads of shared memory in order, alone": launch.with_source(with_one_change("load4_shared")),
+        "PTX for global memory alone": launch.with_source(with_one_change("load4_read_only")),
+        "PTX for shared memory alone": launch.with_source(with_one_change("load4_shared")),
         "vectorized_ptx: both": launch,
     }
     return {name: budget.predicted(cycles.predict(one), name, shape) for name, one in launches.items()}

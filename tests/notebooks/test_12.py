@@ -37,6 +37,12 @@ def test_what_a_learner_writes_in_the_cell_of_an_exercise_reaches_its_check():
 # --- steps 1 and 6: the marks
 
 
+def test_numbers_too_small_for_a_normal_float_count_as_0_in_every_multiply_add_as_the_text_says():
+    (counts_as,) = said("12", r"numbers below 2⁻¹²⁶ count as (\d)")
+    fmas = re.findall(r"\bFFMA[.\w]*", compiler.disassemble(run.compiled(get("stream_k"))))
+    assert counts_as == 0 and len(fmas) > 1000 and set(fmas) == {"FFMA.FTZ"}
+
+
 @pytest.mark.parametrize("name", ["warptiled", "serpentine", "pinned", "unmerged", "stream_k"])
 def test_clearing_all_marks_leaves_c_as_it_was_and_a_third_of_the_speed_is_gone(name):
     marked, cleared = recorded(name), recorded(name, NO_REUSE)
