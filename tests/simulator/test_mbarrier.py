@@ -78,19 +78,18 @@ CASES = {  # what the threads do, how many are expected, how many there are
     "for many": (FOR_MANY, 40, 32),
     "drops": (DROPS, 64, 64),
 }
-# One thread arrives, for several and for itself, leaves, and after each keeps the bits of the object.
-BITS = """extern "C" __global__ void kernel(unsigned long long *out, int n) {
+# One thread arrives, for several and for itself, drops out, and keeps the state that each is answered with.
+STATES = """extern "C" __global__ void kernel(unsigned long long *out, int n) {
     __shared__ unsigned long long object;
     unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(&object));
     unsigned long long state;
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(bar), "r"(n) : "memory");
-    for (int k = 0; k < 14; ++k) {
-        out[k] = *reinterpret_cast<volatile unsigned long long *>(&object);
+    for (int k = 0; k < 16; ++k) {
         if (k % 5 == 3) asm volatile("mbarrier.arrive_drop.shared.b64 %0, [%1];" : "=l"(state) : "r"(bar) : "memory");
         else if (k % 5) asm volatile("mbarrier.arrive.shared.b64 %0, [%1], 1;" : "=l"(state) : "r"(bar) : "memory");
         else asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(bar) : "memory");
+        out[k] = state;
     }
-    out[14] = state;
 }"""
 
 
@@ -180,3 +179,12 @@ def test_the_last_of_a_phase_carries_into_the_parity_and_the_count_starts_again(
         assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [parity, missing]
     bits = mbarrier.arrive_and_drop(mbarrier.arrive(bits, one), one)
     assert [int(mbarrier.parity(bits)[0]), int(mbarrier.pending(bits)[0])] == [0, 2]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_state_holds_the_phase_and_who_is_to_come_and_nothing_else(level):
+    out = np.zeros(16, np.uint64)
+    with simulator.record(level=level):
+        simulator.RawModule(code=STATES).get_function("kernel")((1,), (1,), (out, np.int32(5)))
+    phases = [(0, 5), (0, 4), (0, 3), (0, 2), (0, 1), (1, 4), (1, 3), (1, 2), (1, 1), (0, 3), (0, 2), (0, 1), (1, 3)]
+    assert out[:13].tolist() == [parity << 63 | (2**20 - missing) << 43 for parity, missing in phases]

@@ -51,6 +51,11 @@ def arrive_at_ampere(old):
     return phase << _PHASE | pending << U8(32) | expected
 
 
+def state_of(bits):
+    """What Hopper answers to who arrives, of the bits before: the phase and who was to come, and nothing below."""
+    return bits >> _PENDING << _PENDING
+
+
 def pending(state):
     """How many threads had still to come when this state was taken."""
     return _FULL - (state >> _PENDING & _FIELD)

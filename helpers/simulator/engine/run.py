@@ -9,12 +9,13 @@ Threads that disagree on a branch are followed one group after the other, for wh
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from helpers.devices import WARP, for_arch, unravel
+from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, unravel
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
@@ -468,6 +469,17 @@ class Launch:
         """The linear numbers of the blocks that are executed."""
         return np.arange(product(self.grid), dtype=np.int64) if self.only_blocks is None else self.only_blocks
 
+    def _blocks_per_wave(self) -> int:
+        """Blocks that may wait for each other run together, up to what a device holds."""
+        if self.grid_barrier is not None:
+            return len(self.block_ids)
+        few = max(1, LANES_PER_WAVE // self.threads)
+        if any((i.strong or i.swaps) and i.writes for i in self.program.instructions):
+            with suppress(UnknownDevice):
+                resident = limits_for(self.program.arch).threads_per_sm // self.threads
+                return max(few, resident * for_arch(self.program.arch).sms)
+        return few
+
     def quote(self, line: int, *called_from: int) -> str:
         """The source line of a message, on a line of its own, and those that its function was called from."""
         lines = self.program.source_lines
@@ -480,7 +492,7 @@ class Launch:
 
     def run(self) -> None:
         """Execute all blocks, wave by wave."""
-        per_wave = max(1, LANES_PER_WAVE // self.threads) if self.grid_barrier is None else len(self.block_ids)
+        per_wave = self._blocks_per_wave()
         with np.errstate(all="ignore"):
             for first in range(0, len(self.block_ids), per_wave):
                 wave = Wave(self, first, min(per_wave, len(self.block_ids) - first))

@@ -7,7 +7,7 @@ for a while gets a turn, as on a GPU since Volta (CUDA guide, 'Independent Threa
 Nothing that is counted depends on whose turn it is: at PTX level warps get turns and their threads stay as they are; in
 machine code threads do, which wait for each other where the code says so (`convergence`).
 
-Blocks of different waves never overlap, so that a block may not wait for one that is launched much later.
+Blocks of different waves never overlap: those that may wait for each other are in one wave, as many as a device holds.
 """
 
 import numpy as np

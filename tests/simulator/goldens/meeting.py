@@ -60,7 +60,7 @@ def cases() -> dict[str, Case]:
     for name, (body, n, block) in test_mbarrier.CASES.items():
         rows[f"mbarrier, {name}"] = objects(body, n, block)
     rows["cuda::barrier"] = objects("", 128, 128, test_mbarrier.BARRIER_OF_LIBCUDACXX)
-    rows["bits of an mbarrier"] = Case(test_mbarrier.BITS, lambda: (np.zeros(16, np.uint64), np.int32(5)), block=1)
+    rows["states of an mbarrier"] = Case(test_mbarrier.STATES, lambda: (np.zeros(16, np.uint64), np.int32(5)), block=1)
     for blocks in (3, 132):
         arguments = lambda blocks=blocks: (*integers(128 * blocks, blocks, 128 * blocks)(), np.int32(128 * blocks - 5))  # noqa: E731
         rows[f"grid.sync() of {blocks} blocks"] = Case(

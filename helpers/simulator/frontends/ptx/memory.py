@@ -191,7 +191,7 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
     count = lambda registers: threads(registers).astype(np.uint64)  # noqa: E731
     execute = accesses.arrive(space, updates[what], address, [count])
     slot = t.target(destination)
-    return Effect((slot,), lambda wave, r, mask: (execute(wave, r, mask)[0].view(np.int64),))
+    return Effect((slot,), lambda wave, r, mask: (mbarrier.state_of(execute(wave, r, mask)[0]).view(np.int64),))
 
 
 # ---- asynchronous copies

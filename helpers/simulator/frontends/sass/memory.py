@@ -279,7 +279,8 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
     else:
         raise Unknown("its wait for bytes that are copied in bulk")
     update = mbarrier.arrive_and_drop if s.has("OPTOUT") else mbarrier.arrive
-    return _returns_pair(t, destination, accesses.arrive("shared", update, address, [count]))
+    arrive = accesses.arrive("shared", update, address, [count])
+    return _returns_pair(t, destination, lambda wave, r, mask: (mbarrier.state_of(arrive(wave, r, mask)[0]),))
 
 
 def _arrive_at_ampere(t: Operands, destination: sass.Operand, address: Reader) -> Effect:
