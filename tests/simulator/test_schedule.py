@@ -236,3 +236,26 @@ def test_a_waiting_loop_that_counts_is_reported_in_a_second():
     with pytest.raises(simulator.StepLimitExceeded, match="still running after 1,000,000 instructions"):
         machine_code(COUNTING, "count_for_ever", 64, 256, np.zeros(2, np.int32))
     assert TOOK[-1] < 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_blocks_that_read_what_others_wrote_meet_at_a_barrier_of_the_grid_with_checks(level):
+    # More threads than the NumPy engine otherwise takes at once, and reads that make the checks look twice.
+    source = """extern "C" __global__ void kernel(int *count, int *a, int *out) {
+        const int at = blockIdx.x * blockDim.x + threadIdx.x;
+        a[at] = at;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(count, 1);
+            while (atomicAdd(count, 0) < gridDim.x) { }
+            __threadfence();
+        }
+        __syncthreads();
+        out[at] = a[(at + 512) % (gridDim.x * blockDim.x)];
+    }"""
+    blocks, n = 40, 40 * 512
+    count, a, out = np.zeros(1, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((blocks,), (512,), (count, a, out))
+    np.testing.assert_array_equal(out, np.roll(np.arange(n), -512))

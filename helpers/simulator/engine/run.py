@@ -474,7 +474,7 @@ class Launch:
         if self.grid_barrier is not None:
             return len(self.block_ids)
         few = max(1, LANES_PER_WAVE // self.threads)
-        if any((i.strong or i.swaps) and i.writes for i in self.program.instructions):
+        if any((i.strong or i.opcode.startswith("atom")) and i.writes for i in self.program.instructions):
             with suppress(UnknownDevice):
                 resident = limits_for(self.program.arch).threads_per_sm // self.threads
                 return max(few, resident * for_arch(self.program.arch).sms)
