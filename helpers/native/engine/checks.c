@@ -122,24 +122,28 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     }
 }
 
+/* Look at the lanes that lie in an array; the answer are those that lie elsewhere. */
+static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request,
+                               int width, int touch) {
+    const Allocation *one = &warp->launch->allocations[slot];
+    uint32_t inside = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (request->address[lane] >= one->base && request->address[lane] + (uint64_t)width <= one->end)
+            inside |= 1u << lane;
+    }
+    if (inside) check_array(warp, i, slot, inside, request, width, touch);
+    return lanes & ~inside;
+}
+
 /* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time. */
 static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch) {
-    const Launch *launch = warp->launch;
-    uint32_t elsewhere = request->active;
-    for (int step = 0; elsewhere && !warp->results->fault; step++, slot = step - 1) {
-        if (slot == launch->allocation_count) { /* what no array holds was not accessed, and should not come here */
-            fail(warp, i, HAZARD, __builtin_ctz(elsewhere), (int64_t)request->address[__builtin_ctz(elsewhere)]);
-            return;
-        }
-        const Allocation *one = &launch->allocations[slot];
-        uint32_t inside = 0;
-        for (uint32_t rest = elsewhere; rest; rest &= rest - 1) {
-            int lane = __builtin_ctz(rest);
-            if (request->address[lane] >= one->base && request->address[lane] + (uint64_t)width <= one->end)
-                inside |= 1u << lane;
-        }
-        if (inside) check_array(warp, i, slot, inside, request, width, touch);
-        elsewhere &= ~inside;
+    uint32_t elsewhere = check_those_in(warp, i, slot, request->active, request, width, touch);
+    for (int other = 0; elsewhere && other < warp->launch->allocation_count && !warp->results->fault; other++)
+        elsewhere = check_those_in(warp, i, other, elsewhere, request, width, touch);
+    if (elsewhere && !warp->results->fault) { /* what no array holds was not accessed, and should not come here */
+        int lane = __builtin_ctz(elsewhere);
+        fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
     }
 }
 
