@@ -105,18 +105,9 @@ def test_bounds_of_registers_blocks_and_clusters_stand_before_the_body(bounds):
 # ---- what is refused
 
 REFUSED = {
-    "tex": ('asm volatile("tex.2d.v4.f32.f32 {%0, %1, %2, %3}, [%4, {%5, %6}];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), '
-            '"=f"(x[3]) : "l"((long long)p), "f"(x[4]), "f"(x[5]));', "the opcode tex"),
-    "cp.async.bulk": ('asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" :: '
-                      '"l"(p), "r"(0), "r"(0));', "cp.async.bulk"),
-    "128 bits": ('asm volatile("{ .reg .b128 b; mov.b128 b, {%0, %1}; }" :: "l"(p), "l"(p));', "the type .b128"),
     "vector atomics": ('asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" :: "l"(p), "f"(x[0]));',
                        "the modifier .v4"),
-    "a barrier of a cluster": ('asm volatile("barrier.cluster.arrive;");', "a barrier of a cluster"),
     "a performance counter": ('int c; asm volatile("mov.u32 %0, %%pm0;" : "=r"(c)); x[0] = c;', "%pm0"),
-    "the shared memory of a cluster": ('float v; asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(v) : "r"(0));'
-                                       " x[0] = v;", "shared::cluster"),
-    "mbarrier": ('asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(0));', "the opcode mbarrier"),
     "a rounding of float64": ('double d; asm("div.rz.f64 %0, %1, %1;" : "=d"(d) : "d"((double)x[0])); x[0] = d;',
                               "div.rz.f64"),
     "8-bit floats": ('unsigned h; asm("cvt.rn.relu.f16x2.e4m3x2 %0, %1;" : "=r"(h) : "h"((short)x[0])); '

@@ -10,6 +10,7 @@ from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
+from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import complete
@@ -74,7 +75,7 @@ def _refusal(s: Statement, reason: Unknown) -> UnsupportedInstruction:
     where = f" (line {s.line} of your source)" if s.line else ""
     return UnsupportedInstruction(
         f"The PTX instruction `{s.text}`{where} is not modelled by the simulator: {reason}. "
-        "Write it with ordinary arithmetic and loads."
+        + (instead_of(".".join((*s.opcode, s.type))) or "Write it with ordinary arithmetic and loads.")
     )
 
 

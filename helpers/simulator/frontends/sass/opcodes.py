@@ -213,6 +213,7 @@ ROWS: tuple[Op, ...] = (
     # A launch here never overlaps with the one before it.
     _op("ACQBULK", system.nothing, since=90),
     _op("PREEXIT", system.nothing, since=90),
+    _op("USETMAXREG", system.nothing, ANY, since=90),
     # ---- what comes next
     _op("BRA", control.branch, "DIV CONV U", counted="control", issued="branch"),
     _op("BRX", control.computed_branch, counted="control", issued="branch"),

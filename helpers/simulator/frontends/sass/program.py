@@ -20,6 +20,7 @@ from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
+from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.sass import decode, opcodes, system
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
@@ -180,10 +181,11 @@ def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> In
         rules.complete(instruction, opcodes.outcome(t, s, kind.since))
     except Unknown as unknown:
         where = f" (line {s.line} of your source)" if s.line else ""
-        instruction.opcode = UNKNOWN
         instruction.text = (
-            f"{entry}: the {t.arch} machine instruction `{s.text}`{where} is not modelled by the simulator: {unknown}."
-        )
+            f"{entry}: the {t.arch} machine instruction `{s.text}`{where} is not modelled by the simulator: {unknown}. "
+            f"{instead_of(instruction.opcode)}"
+        ).rstrip()
+        instruction.opcode = UNKNOWN
         rules.complete(instruction, rules.Effect((), _raise_unsupported))
         return instruction
     instruction.reads = tuple(t.read_now)

@@ -1,0 +1,37 @@
+"""What a kernel may do instead of what the simulator does not model, by instruction of either front end."""
+
+TEXTURES = (
+    "Textures and surfaces are not modelled: pass the array itself, and read it by an index that stays inside of it."
+)
+CLUSTERS = (
+    "Clusters of blocks are not modelled: leave __cluster_dims__ away, and let blocks exchange values through global "
+    "memory."
+)
+BULK = (
+    "Copies in bulk, by the tensor memory accelerator, are not modelled: copy with cp.async, which "
+    "__pipeline_memcpy_async makes."
+)
+WARP_GROUPS = "Products of warp groups are not modelled: mma.sync and nvcuda::wmma multiply matrices of a warp."
+WIDE_ATOMICS = "Atomic operations go up to 64 bits here: keep what is updated together in 64 bits, or take a lock."
+
+_BY_BEGINNING = {
+    **dict.fromkeys(("TEX", "TLD", "TXD", "TXQ", "TMML", "SULD", "SUST", "SUATOM", "SURED"), TEXTURES),
+    **dict.fromkeys(("tex.", "tld4", "txq", "suld", "sust", "sured", "suq"), TEXTURES),
+    **dict.fromkeys(("UCGABAR", "barrier.cluster", "mapa", "getctarank"), CLUSTERS),
+    **dict.fromkeys(("UBLK", "UTMA", "cp.async.bulk", "cp.reduce.async.bulk"), BULK),
+    **dict.fromkeys(("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP", "wgmma"), WARP_GROUPS),
+}
+_BY_PART = {"expect_tx": BULK, "complete_tx": BULK, "shared::cluster": CLUSTERS, "b128": WIDE_ATOMICS}
+
+
+def instead_of(opcode: str) -> str:
+    """A sentence for an opcode with its modifiers, "TEX.LL" or "barrier.cluster.arrive"; "" if there is none."""
+    for beginning, sentence in _BY_BEGINNING.items():
+        if opcode.startswith(beginning):
+            return sentence
+    parts = opcode.split(".")
+    if parts[0].startswith("ATOM") and "128" in parts:
+        return WIDE_ATOMICS
+    if parts[0] == "SYNCS":
+        return BULK
+    return next((sentence for part, sentence in _BY_PART.items() if part in parts), "")

@@ -1,0 +1,55 @@
+"""What is not modelled is refused with its line and with what to do instead, the same at both levels."""
+
+import re
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator.frontends import instead
+
+REFUSED = {
+    "textures": ("float v = tex2D<float>(p[0], 0.5f, 0.5f); p[1] = v;", instead.TEXTURES),
+    "surfaces": ("float v; surf2Dread(&v, p[0], 4, 1); p[1] = v;", instead.TEXTURES),
+    "clusters": ('asm volatile("barrier.cluster.arrive; barrier.cluster.wait;");', instead.CLUSTERS),
+    "bulk": ('asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(p));', instead.BULK),
+    "bytes": ('asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(16));', instead.BULK),
+    "warp groups": ('asm volatile("wgmma.fence.sync.aligned;"); p[1] = 1;', instead.WARP_GROUPS),
+    "128 bits": (
+        'asm volatile("{.reg .b128 a, c; mov.b128 a, {%1, %1}; atom.global.exch.b128 c, [%0], a;'
+        ' mov.b128 {%1, %1}, c;}" :: "l"(p), "l"(p[1]) : "memory");',
+        instead.WIDE_ATOMICS,
+    ),
+}
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_way_out_is_named_with_the_line(what, level):
+    statement, sentence = REFUSED[what]
+    source = f'extern "C" __global__ void kernel(unsigned long long *p) {{\n    {statement}\n}}'
+    kernel = simulator.RawModule(code=source, arch="sm_90a").get_function("kernel")
+    with simulator.record(level=level), pytest.raises(simulator.UnsupportedInstruction) as caught:
+        kernel((1,), (128,), (np.zeros(4, np.uint64),))
+    assert re.search(r"`.+` \(line 2 of your source\) is not modelled", str(caught.value))
+    assert sentence in str(caught.value) and "Write it with ordinary arithmetic" not in str(caught.value)
+
+
+def test_what_gives_registers_back_changes_no_value():
+    source = """extern "C" __global__ void __launch_bounds__(128, 1) kernel(int *out) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        out[threadIdx.x] = threadIdx.x;
+    }"""
+    out = np.zeros(128, np.int32)
+    with simulator.record(level="sass"):
+        simulator.RawModule(code=source, arch="sm_90a").get_function("kernel")((1,), (128,), (out,))
+    np.testing.assert_array_equal(out, np.arange(128))
+
+
+@pytest.mark.parametrize("opcode", ["ld.shared::cluster.f32", "mapa.u64", "UCGABAR_WAIT"])
+def test_the_shared_memory_of_other_blocks_belongs_to_clusters(opcode):
+    assert instead.instead_of(opcode) == instead.CLUSTERS
+
+
+def test_what_is_only_an_unknown_form_has_no_advice_of_its_own():
+    assert instead.instead_of("ATOMG.E.ADD.64") == instead.instead_of("text") == instead.instead_of("cp.async.ca") == ""
