@@ -22,6 +22,8 @@ CAPTION_LINES = 2
 SEEN, FRAME = 7.0, 12.0  # an element that can be seen inside its frame; the frame of a smaller one
 LINES_FROM = 5.0  # pixels of a cell from which on it is outlined
 
+Cell = tuple[float, float]  # width and height of an element
+
 
 @dataclass(frozen=True, eq=False)
 class ErrorMap:
@@ -38,8 +40,8 @@ class ErrorMap:
 def error_map_figure(data: ErrorMap, title: str) -> theme.Figure:
     """All elements, the tiles of the blocks, and a frame around the first wrong element."""
     rows, columns = data.wrong.shape
-    cell = min(CELL, MAP_WIDTH / columns, MAP_HEIGHT / rows)
-    height = MAP_Y + cell * rows + 14
+    cell = _cell(rows, columns)
+    height = MAP_Y + cell[1] * rows + 14
     drawn, axes = page.page(height, title, caption(data), CAPTION_LINES)
     with theme.style():
         page.legend(
@@ -83,48 +85,60 @@ def place(wrong: np.ndarray) -> str:
     return ", ".join(parts)
 
 
-def _elements(axes: Axes, data: ErrorMap, cell: float) -> None:
+def _cell(rows: int, columns: int) -> Cell:
+    """Width and height of an element: a square where there is room for it. Of a matrix that would be a mere strip the
+    short side is drawn longer, at most as long as the other."""
+    square = min(CELL, MAP_WIDTH / columns, MAP_HEIGHT / rows)
+    wide = min(CELL, MAP_WIDTH / columns, max(square, rows * square / columns))
+    high = min(CELL, MAP_HEIGHT / rows, max(square, columns * square / rows))
+    return wide, high
+
+
+def _elements(axes: Axes, data: ErrorMap, cell: Cell) -> None:
+    wide, high = cell
     rows, columns = data.wrong.shape
     colours = np.empty((rows, columns, 3))
     colours[:] = to_rgb(RIGHT)
     colours[data.wrong] = to_rgb(theme.TROUBLE)
-    page.image(axes, colours, MAP_X, MAP_Y, cell, "elements")
+    page.image(axes, colours, MAP_X, MAP_Y, wide, "elements", high)
     missing = np.argwhere(data.unwritten)
     if len(missing):
         page.hatch(axes, _cells(missing, cell), colour=theme.TROUBLE, label="not written")
-    if cell >= LINES_FROM:
+    if min(cell) >= LINES_FROM:
         everything = np.argwhere(np.ones((rows, columns), bool))
         page.outline(axes, _cells(everything, cell), theme.PAPER, 0.6)
     for axis, size, step in ((0, rows, data.tile[0]), (1, columns, data.tile[1])):
-        for line in range(0, size + 1, max(step, 1)):
-            at = line * cell
-            ends = [(MAP_X, MAP_Y + at), (MAP_X + columns * cell, MAP_Y + at)]
+        for line in (*range(0, size, max(step, 1)), size):
+            ends = [(MAP_X, MAP_Y + line * high), (MAP_X + columns * wide, MAP_Y + line * high)]
             if axis:
-                ends = [(MAP_X + at, MAP_Y), (MAP_X + at, MAP_Y + rows * cell)]
+                ends = [(MAP_X + line * wide, MAP_Y), (MAP_X + line * wide, MAP_Y + rows * high)]
             page.lines(axes, [ends], theme.INK, 0.9, label="tile border")
     row, column = data.first
-    side = cell if cell >= SEEN else FRAME  # a small element is drawn large enough to be seen inside its frame
-    left, top = MAP_X + (column + 0.5) * cell - side / 2, MAP_Y + (row + 0.5) * cell - side / 2
-    frame = page.boxes(left, top, side, side)
-    if side > cell and not data.unwritten[row, column]:
+    # A small element is drawn large enough to be seen inside its frame.
+    width, height = (side if side >= SEEN else FRAME for side in cell)
+    left, top = MAP_X + (column + 0.5) * wide - width / 2, MAP_Y + (row + 0.5) * high - height / 2
+    frame = page.boxes(left, top, width, height)
+    if min(cell) < SEEN and not data.unwritten[row, column]:
         page.fill(axes, frame, theme.TROUBLE)
     page.outline(axes, frame, theme.INK, 2.4, label="first")
 
 
-def _cells(indices: np.ndarray, cell: float) -> np.ndarray:
-    return page.boxes(MAP_X + indices[:, 1] * cell, MAP_Y + indices[:, 0] * cell, cell, cell)
+def _cells(indices: np.ndarray, cell: Cell) -> np.ndarray:
+    wide, high = cell
+    return page.boxes(MAP_X + indices[:, 1] * wide, MAP_Y + indices[:, 0] * high, wide, high)
 
 
-def _rulers(axes: Axes, data: ErrorMap, cell: float) -> None:
+def _rulers(axes: Axes, data: ErrorMap, cell: Cell) -> None:
     """Numbers of the rows and columns at the tiles' borders."""
     rows, columns = data.wrong.shape
     first = "column 0"
     page.text(axes, MAP_X, MAP_Y - 10, first)
-    for number, x in _spaced(range(0, columns, max(data.tile[1], 1)), cell, 30):
+    wide, high = cell
+    for number, x in _spaced(range(0, columns, max(data.tile[1], 1)), wide, 30):
         if x > page.text_width(first):
-            page.text(axes, MAP_X + x + cell / 2, MAP_Y - 10, number, ha="center")
-    for number, y in _spaced(range(0, rows, max(data.tile[0], 1)), cell, 16):
-        page.text(axes, MAP_X - 8, MAP_Y + y + cell / 2, number or "row 0", ha="right")
+            page.text(axes, MAP_X + x + wide / 2, MAP_Y - 10, number, ha="center")
+    for number, y in _spaced(range(0, rows, max(data.tile[0], 1)), high, 16):
+        page.text(axes, MAP_X - 8, MAP_Y + y + high / 2, number or "row 0", ha="right")
 
 
 def _spaced(numbers: Sequence[int], cell: float, least: float) -> list[tuple[int, float]]:

@@ -119,10 +119,12 @@ def hatch(axes: Axes, corners: np.ndarray, *, colour: str = theme.WASTE, label: 
         )
 
 
-def image(axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str) -> None:
-    """A matrix as one image: each of its elements, a colour, is a square of `cell` pixels."""
+def image(
+    axes: Axes, colours: np.ndarray, left: float, top: float, cell: float, label: str, height: float | None = None
+) -> None:
+    """A matrix as one image: each of its elements, a colour, is `cell` pixels wide and, unless told, as high."""
     rows, columns = colours.shape[:2]
-    extent = (left, left + columns * cell, top + rows * cell, top)
+    extent = (left, left + columns * cell, top + rows * (cell if height is None else height), top)
     drawn = AxesImage(axes, extent=extent, interpolation="nearest", origin="upper", label=label)
     drawn.set_data(colours)
     axes.add_image(drawn)
