@@ -17,12 +17,12 @@ SMS = choices.of().sms  # WORKERS are so many blocks for each SM of the default 
 LADDER: tuple[Kernel, ...] = (
     Kernel(
         "naive", "Naive",
-        "One thread computes one element of C, and threadIdx.x runs down the rows.",
+        "One thread computes one element of C, and threadIdx.x is its row index.",
         after=None, family=families.X_DOWN_ROWS, params={"block_x": 32, "block_y": 32},
     ),
     Kernel(
         "coalesced", "Coalesced",
-        "threadIdx.x runs along the columns, so that a warp reads and writes neighbours.",
+        "threadIdx.x is the column index, so that a warp reads and writes neighbours.",
         after="naive", family=families.X_ALONG_COLUMNS, params={"block_x": 32, "block_y": 32},
     ),
     Kernel(

@@ -6,7 +6,7 @@ from functools import cache
 from gemm_kernels import get
 from helpers import run
 from helpers.simulator import Recording
-from tests.notebooks.support import H200, gain, linked_terms, prose, said
+from tests.notebooks.support import H200, cells, gain, linked_terms, prose, said
 
 SHARED = get("shared_memory")
 FMAS = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
@@ -22,7 +22,7 @@ def long_loop() -> Recording:
 
 
 def per_fma(unit: str, op: str) -> float:
-    return long_loop().total(unit, "shared", op) / (long_loop().counters[FMAS] / 32)
+    return long_loop().total(unit, "shared", op) / (long_loop().counters[FMAS] / 32 * 1024 / 1025)
 
 
 def test_it_links_the_terms_that_it_explains_to_the_glossary():
@@ -81,3 +81,11 @@ def test_the_coalesced_kernel_read_a_by_one_sector():
 
 def test_the_tiled_kernel_is_faster_but_by_far_less_than_its_loads_fell():
     assert 0 < gain("shared_memory", "coalesced", 2048) < 1
+
+
+def test_the_most_that_the_model_allows_is_the_same_here_and_in_notebook_06():
+    shown = [output for number in ("04", "06") for cell in cells(number) for output in cell.get("outputs", ())]
+    printed = "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in shown)
+    here = re.search(r"of the (\d+) that the model allows", printed)[1]
+    there = re.search(r"shared_memory +1\.56 +(\S+?)\s{2,}", printed.replace("\u202f", "").replace("\u00a0", ""))[1]
+    assert here == there

@@ -206,7 +206,7 @@ FLAT_BLOCK = KernelExercise(
         "y = threadIdx.x / 16 and x = threadIdx.x % 16.",
     ),
     problem=Gemm("sgemm_flat", (128,), (8, 16), Tiles(BM=8, BN=16)),
-    picture=ThreadMapOf("C", Case({"M": 19, "N": 37, "K": 3}), "your kernel", thread=37),
+    picture=ThreadMapOf("C", Case({"M": 24, "N": 16, "K": 32}), "your kernel", thread=37),
     goals=(goals.neighbours_of_a_warp(30),),
     judged=Case({"M": 16, "N": 32, "K": 8}),
     wrong=(
