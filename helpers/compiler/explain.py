@@ -172,6 +172,7 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
         return [
             f"    {what} is host code: to allocate, to copy and to launch is Python's part here. Keep the kernel alone "
             "in the source; gpu.RawModule compiles it, gpu.asarray copies, and calling the kernel launches it."
+            + (" (Kernels that launch kernels, dynamic parallelism, are not modelled.)" if host is None else "")
         ]
     missing = _MISSING_HEADER.search(error.message)
     if missing and missing[1].startswith("curand_"):

@@ -226,6 +226,13 @@ def test_a_header_of_the_project_that_a_source_comes_from_is_to_be_left_out():
     assert "NVRTC found no" not in told
 
 
+def test_a_kernel_that_launches_kernels_is_said_not_to_be_modelled():
+    told = message("__global__ void c(int *o) { o[0] = 1; }\n__global__ void k(int *o) { c<<<1, 1>>>(o); }")
+    assert (
+        "<<< >>> is host code" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
+    )
+
+
 def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
     told = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
     assert "curand_kernel.h belongs to cuRAND" in told and "pip install nvidia-curand-cu12" in told
