@@ -29,6 +29,7 @@ FAR = 0.1  # below this share of its roof a kernel is limited by something else
 # CSS pixels
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 74.0, 62.0, 640.0, 340.0
 NAMES_X, NAMES_STEP = 730.0, 17.5
+BOLDER = 1.18  # bold letters beside others, at most
 HEIGHT = 456.0
 CAPTION_LINES = 3
 FIGURE_HEIGHT = page.full_height(HEIGHT, CAPTION_LINES)
@@ -269,8 +270,16 @@ def _names(axes: Axes, plot: Axes, data: Roofline, selected: str | None) -> None
         rays.append([(PLOT_X + PLOT_WIDTH, y), (NAMES_X - 3, words_y)])
         strong = point.name == selected
         size, weight = (theme.TEXT, "bold") if strong else (theme.SMALL, "normal")
-        page.text(axes, NAMES_X, words_y, point.name, color=theme.INK, weight=weight, size=size)
+        page.text(axes, NAMES_X, words_y, _fitted(point.name, size), color=theme.INK, weight=weight, size=size)
     page.lines(axes, rays, theme.FAINT, 0.9)
+
+
+def _fitted(name: str, size: float) -> str:
+    """A name that ends before the picture does, in bold letters, too; a learner's kernel may have a long one."""
+    shown = name
+    while BOLDER * page.text_width(shown, size) > page.WIDTH - NAMES_X - 4:
+        shown = f"{shown.removesuffix('…')[:-1]}…"
+    return shown
 
 
 def _apart(heights: Sequence[float], top: float, bottom: float) -> list[float]:

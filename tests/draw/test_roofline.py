@@ -2,7 +2,9 @@
 
 import pytest
 
+from gemm_kernels import LADDER
 from helpers import devices
+from helpers.draw import page, theme
 from helpers.draw import roofline as picture
 from helpers.draw.roofline import KernelPoint, Roofline, roofline_figure, rooflines_figure, steps_figure
 from helpers.models.roofline import ridge_point
@@ -117,3 +119,10 @@ def test_the_roof_in_three_steps_is_what_memory_feeds_what_arithmetic_does_and_t
     assert [text.get_text() for text in both.texts] == ["ridge 13.9", "vector", "matrix"]
     assert memory.get_ylabel() == "TFLOPS" and not arithmetic.texts
     assert "vector 2.4\u00a0TFLOPS at 0.5 FLOP per byte, matrix 66.9\u00a0TFLOPS at 683" in drawn.caption
+
+
+def test_a_learners_long_name_ends_before_the_picture_and_the_ladders_names_are_whole():
+    assert [name for one in LADDER if (name := one.name) != picture._fitted(name, theme.TEXT)] == []
+    shown = picture._fitted("sgemm_shared_mem_block_of_somebody", theme.TEXT)
+    assert shown.startswith("sgemm_share") and shown.endswith("…")
+    assert picture.BOLDER * page.text_width(shown, theme.TEXT) < page.WIDTH - picture.NAMES_X
