@@ -56,9 +56,11 @@ STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"
 
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
-LARGE_BYTES = {"BM": 128, "BN": 256, "BK": 128, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
-LARGE_FLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
-SPLIT_FLOATS = {"BM": 128, "BN": 64, "BK": 16, "WM": 64, "WN": 32, "STAGES": 4, "BLOCKS": 2}
+LARGE_BYTES = {"BM": 256, "BN": 128, "BK": 64, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
+LARGE_FLOATS = {"BM": 256, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
+SPLIT_FLOATS = {"BM": 64, "BN": 128, "BK": 16, "WM": 32, "WN": 64, "STAGES": 4, "BLOCKS": 2}
+TWO_BFLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
+THREE_BFLOATS = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 2}
 
 TENSOR: tuple[TensorKernel, ...] = (
     TensorKernel(
@@ -122,13 +124,13 @@ SINGLE: tuple[TensorKernel, ...] = (
     TensorKernel(
         "bf16x3", "BF16x3",
         "Each element is the sum of two bfloat16 numbers: 16 bits, by three products twice as fast as TF32's.",
-        after="tf32x3", family=STAGES_OF_FLOATS, params={"PARTS": 2, **SPLIT_FLOATS, "BK": 32},
+        after="tf32x3", family=STAGES_OF_FLOATS, params={"PARTS": 2, **TWO_BFLOATS},
         file="tensor/bf16_split",
     ),
     TensorKernel(
         "bf16x6", "BF16x6",
         "With three bfloat16 numbers no bit of a float32 is lost; six products of nine are enough.",
-        after="bf16x3", family=STAGES_OF_FLOATS, params={"PARTS": 3, **SPLIT_FLOATS, "BK": 32},
+        after="bf16x3", family=STAGES_OF_FLOATS, params={"PARTS": 3, **THREE_BFLOATS},
         file="tensor/bf16_split",
     ),
 )  # fmt: skip

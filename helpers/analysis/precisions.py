@@ -16,11 +16,10 @@ from helpers.simulator.arithmetic import float8, float32, tensor_core
 
 # Names of formats: as the recordings' rivals call them, and as a table does.
 _CUBLAS = (("float32", "f32", "cublas"), ("TF32", "f32", "cublas TF32"), ("float16", "f16", "cublas"),
-           ("bfloat16", "bf16", "cublas"))  # fmt: skip
+           ("bfloat16", "bf16", "cublas"), ("8-bit integers", "s8", "cublas B turned"))  # fmt: skip
 # The last kernel of each format whose A and B tensor cores take: (title, kernel, operands).
-_LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"))
-# The kernel whose error was recorded adds 32 k in the tensor core before the CUDA cores add.
-_WAYS = {"3xTF32": "3xTF32, 32 k at a time"}
+_LAST = (("BF16", "mma_autotuned", "bf16"), ("FP16", "mma_autotuned", "f16"), ("TF32", "tf32", "f32"),
+         ("INT8", "int8", "s8"))  # fmt: skip
 _LDSM = "smsp__sass_l1tex_data_{}_mem_shared_op_ldsm.sum"
 
 
@@ -201,7 +200,7 @@ class Duel:
 class Recorded:
     """The recording of the kernels for tensor cores. rows, errors, duels: as `helpers.measure.tensor` writes them.
 
-    ceilings: GFLOPS of mma.sync from registers alone, by format.
+    ceilings: GFLOPS of mma.sync from registers alone, by format.  alone_rows: those of a duel, each by itself.
     """
 
     rows: tuple[dict, ...]
@@ -209,6 +208,7 @@ class Recorded:
     source: str
     ceilings: dict[str, float]
     duel_rows: tuple[dict, ...]
+    alone_rows: tuple[dict, ...]
 
     def duel(self, kernel: str, size: int, operands: str) -> Duel:
         """The last kernel of a format in turns with cuBLAS alone."""
@@ -257,6 +257,19 @@ class Recorded:
                 rows.append(cells)
         return tuple(rows)
 
+    def alone(self) -> tuple[tuple[str, ...], ...]:
+        """A row for the last kernel of each format and for its cuBLAS, each launched again and again by itself: TFLOPS,
+        the clock and the power that the GPU settles at, FLOP of an SM in a cycle, and GFLOP for a joule."""
+        rows = []
+        for title, kernel, operands in _LAST:
+            found = [row for row in self.alone_rows if row["operands"] == operands]
+            place = next(number for number, row in enumerate(found) if row["kernel"] == kernel)
+            for who, row in zip(("last kernel", "cuBLAS"), found[place : place + 2], strict=True):
+                per_cycle = row["gflops"] * 1e3 / (row["mhz"] * devices.DEFAULT.sms)
+                cells = (f"{row['gflops'] / 1e3:.0f}", str(row["mhz"]), f"{row['watts']:.0f}", f"{per_cycle:.0f}")
+                rows.append((title, who, *cells, f"{row['gflops'] / row['watts']:.0f}"))
+        return tuple(rows)
+
     def single(self, kernels: Sequence[tensor.TensorKernel], size: int) -> tuple[tuple[str, ...], ...]:
         """A row for each kernel that takes float32 and was measured, and for cuBLAS."""
         rival = self._row(size, "f32", "cublas")
@@ -279,7 +292,7 @@ class Recorded:
         rows: dict[str, list[str]] = {}
         for row in self.error_rows:
             if row["rows"] == size:
-                rows.setdefault(_WAYS.get(row["way"], row["way"]), []).append(f"{row['error']:.1e}")
+                rows.setdefault(row["way"], []).append(f"{row['error']:.1e}")
         return tuple((name, *cells) for name, cells in rows.items())
 
 
@@ -290,4 +303,5 @@ def recorded() -> Recorded:
     provenance = document["provenance"]
     source = f"recorded on {provenance['gpu']}, {provenance['date'][:10]}"
     ceilings = {row["operands"]: row["gflops"] for row in document["ceilings"]}
-    return Recorded(tuple(document["rows"]), tuple(document["errors"]), source, ceilings, tuple(document["duels"]))
+    rows, errors, duels, alone = (tuple(document[name]) for name in ("rows", "errors", "duels", "alone"))
+    return Recorded(rows, errors, source, ceilings, duels, alone)

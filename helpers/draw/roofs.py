@@ -1,4 +1,4 @@
-"""Several units that multiply under one roofline: a slope for the memory, and a flat roof for each format."""
+"""Several units that multiply under one roofline: a slope for the L2 cache, and a flat roof for each format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Dot:
-    """A kernel.  intensity: FLOP per byte that its blocks load.  tflops: measured."""
+    """A kernel.  intensity: FLOP per byte that its blocks load, wherever it comes from.  tflops: measured."""
 
     name: str
     intensity: float
@@ -37,10 +37,11 @@ class Dot:
     colour: str
 
 
-def roofs_figure(memory_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[Dot], title: str) -> theme.Figure:
-    """The roofs from the lowest to the highest, and dots of kernels under them."""
-    ridges = ", ".join(f"{roof.name} {roof.tflops / memory_tb_per_s:.0f}" for roof in roofs)
-    told = f"A faster unit needs more FLOP per byte before memory is no longer its limit: {ridges}."
+def roofs_figure(l2_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[Dot], title: str) -> theme.Figure:
+    """The roofs from the lowest to the highest, and dots of kernels under them. Whatever a block loads comes through
+    the L2 cache, so that its bandwidth is the slope for the bytes that blocks load."""
+    ridges = ", ".join(f"{roof.name} {roof.tflops / l2_tb_per_s:.0f}" for roof in roofs)
+    told = f"A faster unit needs more FLOP per byte before the L2 cache is no longer its limit: {ridges}."
     drawn, axes = page.page(HEIGHT, title, told, 2)
     with theme.style():
         page.legend(axes, 44, [page.Key(roof.colour, f"{roof.name}: {roof.what}") for roof in roofs])
@@ -52,9 +53,9 @@ def roofs_figure(memory_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[D
             axis.set_minor_locator(NullLocator())
             axis.set_major_formatter(lambda value, _: f"{value:g}")
         plot.grid(True, which="major")
-        plot.set_xlabel("FLOP per byte that the blocks load")
+        plot.set_xlabel("FLOP per byte that the blocks load through the L2 cache")
         plot.set_ylabel("TFLOPS")
-        _lines(plot, memory_tb_per_s, roofs)
+        _lines(plot, l2_tb_per_s, roofs)
         for dot in dots:
             plot.plot([dot.intensity], [dot.tflops], "o", color=dot.colour, markersize=9, label=dot.name)
             plot.annotate(f"{dot.name}, {dot.tflops:.0f}", (dot.intensity, dot.tflops), (11, -2),
@@ -62,13 +63,13 @@ def roofs_figure(memory_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[D
     return drawn
 
 
-def _lines(plot: Axes, memory: float, roofs: Sequence[Roof]) -> None:
+def _lines(plot: Axes, l2: float, roofs: Sequence[Roof]) -> None:
     highest = max(roof.tflops for roof in roofs)
-    x = np.array([LEFT, highest / memory])
-    plot.plot(x, x * memory, color=theme.INK, linewidth=2.6, label="memory")
-    plot.annotate(f"memory: {memory:.1f} TB/s", (5.0, 5.0 * memory), (12, -8), textcoords="offset points",
+    x = np.array([LEFT, highest / l2])
+    plot.plot(x, x * l2, color=theme.INK, linewidth=2.6, label="L2 cache")
+    plot.annotate(f"L2 cache: {l2:.1f} TB/s", (5.0, 5.0 * l2), (12, -8), textcoords="offset points",
                   color=theme.INK, size=theme.SMALL)  # fmt: skip
     for roof in roofs:
-        plot.plot([roof.tflops / memory, RIGHT], [roof.tflops] * 2, color=roof.colour, linewidth=2.6, label=roof.name)
+        plot.plot([roof.tflops / l2, RIGHT], [roof.tflops] * 2, color=roof.colour, linewidth=2.6, label=roof.name)
         plot.annotate(f"{roof.name}: {roof.tflops:.0f}", (NAME_X, roof.tflops), (0, 5), textcoords="offset points",
                       ha="right", color=theme.INK, size=theme.SMALL, weight="bold")  # fmt: skip

@@ -146,6 +146,24 @@ FRAGMENTS = Blank(
               "row group + 8."),
         Wrong("stored_like_a", "The sums are not held as A is: a lane has two neighbours in row group, and two in row "
               "group + 8."),
+        Wrong("a_turned", "In A a lane's group is its row and its place its k; you have them the other way round.",
+              (("tile_row + group + n % 2 * 8, k = k0 + place + n / 2 * 4",
+                "tile_row + place + n % 2 * 8 + n / 2 * 4, k = k0 + group"),)),
+        Wrong("c_turned", "You store the transpose of each tile: a lane's sums are two neighbours in a row, not two "
+              "rows of one column.",
+              (("tile_row + group + n / 2 * 8, col = tile_col + place * 2 + n % 2",
+                "tile_row + place * 2 + n % 2 + n / 2 * 8, col = tile_col + group"),)),
+        Wrong("c_four_apart", "The rows of your sums are right, their columns are not: a lane's two sums of a row are "
+              "neighbours, 2 * place and the next, and not four columns apart as its elements of A are.",
+              (("col = tile_col + place * 2 + n % 2", "col = tile_col + place + n % 2 * 4"),)),
+        Wrong("a_without_k0", "Every phase multiplies the first 8 columns of A again: add k0 to their k.",
+              (("k = k0 + place + n / 2 * 4", "k = place + n / 2 * 4"),)),
+        Wrong("b_without_k0", "Every phase multiplies the first 8 rows of B again: add k0 to their k.",
+              (("B[(k0 + place + n * 4)", "B[(place + n * 4)"),)),
+        Wrong("b_first_tile", "Every block reads the first 8 columns of B: add tile_col to the column.",
+              (("* N + tile_col + group]", "* N + group]"),)),
+        Wrong("a_first_tile", "Every block reads the first 16 rows of A: add tile_row to the row.",
+              (("const int row = tile_row + group + n % 2 * 8, k", "const int row = group + n % 2 * 8, k"),)),
     ),
 )  # fmt: skip
 

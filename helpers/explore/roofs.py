@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gemm_kernels import get, tensor
 from helpers import devices
-from helpers.analysis import precisions
+from helpers.analysis import memories, precisions
 from helpers.draw import theme
 from helpers.draw.roofs import Dot, Roof, roofs_figure
 from helpers.measure import recordings
@@ -33,4 +33,5 @@ def picture() -> theme.Figure:
         found = recorded.duel(name, SIZE, "f32" if name == "tf32" else "bf16")
         dots.append(Dot(title, intensity(params["BM"], params["BN"], width), found.mine / 1e3, COLOURS[title]))
     title = f"Three roofs of the {devices.DEFAULT.short}, and the last kernel under each"
-    return roofs_figure(devices.DEFAULT.memory_gb_per_s / 1e3, roofs, dots, title)
+    machine = memories.machine()
+    return roofs_figure(machine.bytes_per_second(machine.memory("l2")) / 1e12, roofs, dots, title)

@@ -63,6 +63,13 @@ def sm_clock() -> int:
     return int(_nvidia_smi(("clocks.sm",)).get("clocks.sm", "0").split()[0])
 
 
+def clock_and_power() -> tuple[int, float]:
+    """(MHz of the SMs, watts of the GPU) at this moment, as nvidia-smi reads them; 0 where they are not to be had."""
+    fields = ("clocks.sm", "power.draw.instant")
+    mhz, watts = (found.split()[0] for found in (_nvidia_smi(fields) or dict.fromkeys(fields, "0")).values())
+    return int(mhz), float(watts)
+
+
 def code_sha256(kernel: Kernel) -> str:
     """The SHA-256 of a kernel's source without its comments and white space: of what was measured or checked.
 

@@ -4,10 +4,12 @@ The machine code is compiled where the course is, and those CUBINs are measured:
 
     python -m helpers.measure.tensor prepare FOLDER      anywhere: compile
     python -m helpers.measure.tensor record FOLDER OUT   on a machine with a GPU and CuPy: verify, time, write OUT
+    python -m helpers.measure.tensor again FOLDER OUT K  the same for duels of kernel K alone, put in the place of OUT's
 
 Each kernel is verified before it is timed: against float64 of the very numbers that it multiplies, once onto NaN with
 beta = 0 and once onto C. Kernels and cuBLAS take turns, with a cold L2: all rungs together, and again the last one and
-cuBLAS alone (`duels`). An H200 slows its clock when it draws 700 W, so who else takes turns is a part of the result.
+cuBLAS alone (`duels`). An H200 slows its clock when it draws 700 W, so who else takes turns is a part of the result;
+and so each of those is also launched again and again by itself, its clock and its power read meanwhile (`alone`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels.tensor import SINGLE, TENSOR, TensorKernel, get
+from gemm_kernels.tensor import KERNELS, TensorKernel, get
 from helpers import devices
 from helpers.measure.problem import ALPHA, BETA
 
@@ -38,30 +40,43 @@ CANDIDATES = {  # of the search: kernel → the parameters in the order of _LARG
     ),
     "tf32": (
         (128, 256, 16, 64, 64, 4, 1), (128, 256, 32, 64, 64, 3, 1), (256, 128, 32, 64, 64, 3, 1),
-        (128, 128, 16, 64, 64, 4, 2), (128, 128, 32, 64, 32, 3, 1),
+        (256, 128, 16, 64, 64, 4, 1), (128, 128, 32, 64, 64, 3, 2),
     ),
     "tf32x3": (
-        (128, 128, 16, 64, 32, 4, 1), (128, 128, 32, 64, 32, 3, 1), (64, 128, 32, 32, 64, 3, 2),
-        (128, 64, 16, 64, 32, 4, 2), (128, 128, 16, 32, 32, 4, 1),
+        (128, 128, 16, 64, 32, 4, 1), (128, 128, 32, 64, 32, 3, 1), (64, 128, 16, 32, 64, 4, 2),
+        (128, 64, 16, 64, 32, 4, 2),
+    ),
+    "bf16x3": (
+        (128, 256, 32, 64, 64, 3, 1), (256, 128, 32, 64, 64, 3, 1), (128, 256, 16, 64, 64, 4, 1),
+        (128, 128, 32, 64, 64, 3, 2), (128, 128, 32, 64, 32, 4, 1),
+    ),
+    "bf16x6": (
+        (128, 128, 16, 64, 64, 4, 2), (128, 256, 16, 64, 64, 4, 1), (128, 64, 16, 64, 32, 4, 2),
+        (128, 128, 32, 32, 64, 4, 1),
+    ),
+    "int8": (
+        (256, 128, 64, 64, 64, 4, 1), (128, 256, 64, 64, 64, 4, 1), (128, 256, 128, 64, 64, 3, 1),
+        (256, 128, 128, 64, 64, 3, 1), (128, 128, 128, 64, 64, 3, 2),
     ),
 }  # fmt: skip
 DUELS = (  # kernel, parameter, the cuBLAS that it takes turns with
     ("mma_autotuned", {"BF16": 1}, "cublas"), ("mma_autotuned", {"BF16": 0}, "cublas"), ("tf32", {}, "cublas TF32"),
-    ("tf32x3", {}, "cublas"),
+    ("tf32x3", {}, "cublas"), ("bf16x3", {}, "cublas"), ("bf16x6", {}, "cublas"), ("int8", {}, "cublas B turned"),
 )  # fmt: skip
 DUEL_SIZES = (2048, 4096, 8192)
-CEILINGS = ("bf16", "f16", "tf32")  # the order of FORMAT in mma_ceiling.cu
+ALONE_SIZE, ALONE_S = 8192, 0.7  # of launches of one kind before they are timed, and while they are
+CEILINGS = ("bf16", "f16", "tf32", "s8")  # the order of FORMAT in mma_ceiling.cu
 CEILING_ROUNDS, CEILING_THREADS = 20000, 256
 ERROR_ROWS = (256, 2048)  # M = N of the errors: cuBLAS splits a long k where C is small, which rounds less often
 ERROR_DEPTHS = (64, 256, 1024, 4096, 16384)
 # cublasComputeType_t and cudaDataType_t (library_types.h, cublas_api.h)
-COMPUTE_32F, COMPUTE_FAST_TF32 = 68, 77
-CUDA_TYPES = {"f32": 0, "f16": 2, "bf16": 14}
+COMPUTE_32F, COMPUTE_32I, COMPUTE_FAST_TF32 = 68, 72, 77
+CUDA_TYPES = {"f32": 0, "f16": 2, "bf16": 14, "s8": 3, "s32": 10}
 
 
 def kernels() -> tuple[TensorKernel, ...]:
     """All that is recorded: the ladder, in float16 where it is fastest, and the candidates of the search."""
-    found = [*TENSOR, *SINGLE, get("mma_rasterized", BF16=0), get("tf32", ROUND=1)]
+    found = [*KERNELS, get("mma_rasterized", BF16=0), get("tf32", ROUND=1)]
     found += [get(name, **params) for name, params, _ in DUELS]
     for name, candidates in CANDIDATES.items():
         found += [get(name, **dict(zip(_LARGE, values, strict=True))) for values in candidates]
@@ -105,10 +120,19 @@ def _bits(matrix: Any, format_: str) -> Any:
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(cupy.uint16)
 
 
+def _whole(seed: int, *shape: int) -> Any:
+    """Random integers of 8 bits."""
+    import cupy
+
+    return cupy.random.default_rng(seed).integers(-128, 128, shape).astype(cupy.int8)
+
+
 def _values(bits: Any, format_: str) -> Any:
     """The numbers that a format's bits stand for, as float64."""
     import cupy
 
+    if format_ == "s8":
+        return bits.astype(cupy.float64)
     if format_ == "f16":
         return bits.view(cupy.float16).astype(cupy.float64)
     wide = (bits.astype(cupy.uint32) << 16).view(cupy.float32) if format_ == "bf16" else bits
@@ -125,24 +149,34 @@ def _launcher(folder: Path, kernel: TensorKernel) -> Callable[..., None]:
 
     def launch(alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
         (M, K), N = A.shape, B.shape[1]
-        arguments = (np.int32(M), np.int32(N), np.int32(K), np.float32(alpha), A, B, np.float32(beta), C)
+        scalar = C.dtype.type
+        arguments = (np.int32(M), np.int32(N), np.int32(K), scalar(alpha), A, B, scalar(beta), C)
         function(kernel.grid(M, N), kernel.block, arguments, shared_mem=kernel.shared_bytes)
 
     return launch
 
 
-def _cublas(format_: str, compute: int) -> Callable[..., None]:
+def _cublas(format_: str, compute: int, turned: bool = False) -> Callable[..., None]:
+    """cuBLAS with one format of A and B. turned: B lies column by column, as cuBLAS wants 8-bit integers."""
+    import cupy
     from cupy.cuda import device
     from cupy_backends.cuda.libs import cublas
 
     handle, type_ = device.get_cublas_handle(), CUDA_TYPES[format_]
+    columns: dict[tuple, Any] = {}  # (address, shape) of B → the same numbers column by column, made before it is timed
 
     def launch(alpha: float, A: Any, B: Any, beta: float, C: Any) -> None:
         (M, K), N = A.shape, B.shape[1]
-        scale = np.array([alpha, beta], np.float32)
+        scale = np.array([alpha, beta], C.dtype)
+        place = B.data.ptr, B.shape
+        if turned and place not in columns:
+            columns.clear()
+            columns[place] = cupy.ascontiguousarray(B.T)
+        b, stride = (columns[place], K) if turned else (B, N)
         # cuBLAS is column-major: a row-major C = A · B is its C' = B' · A'.
-        cublas.gemmEx(handle, 0, 0, N, M, K, scale[:1].ctypes.data, B.data.ptr, type_, N, A.data.ptr, type_, K,
-                      scale[1:].ctypes.data, C.data.ptr, 0, N, compute, -1)  # fmt: skip
+        cublas.gemmEx(handle, int(turned), 0, N, M, K, scale[:1].ctypes.data, b.data.ptr, type_, stride, A.data.ptr,
+                      type_, K, scale[1:].ctypes.data, C.data.ptr, CUDA_TYPES["s32" if format_ == "s8" else "f32"], N,
+                      compute, -1)  # fmt: skip
 
     return launch
 
@@ -158,10 +192,12 @@ def _verified(launch: Callable[..., None], A: Any, B: Any, C: Any, exact: Any) -
     """The larger error of two launches: one onto NaN with beta = 0, one onto C."""
     import cupy
 
-    fresh, updated = cupy.full_like(C, np.nan), C.copy()
-    launch(ALPHA, A, B, 0.0, fresh)
-    launch(ALPHA, A, B, BETA, updated)
-    return max(_relative_error(fresh, ALPHA * exact), _relative_error(updated, ALPHA * exact + BETA * C))
+    whole = C.dtype == np.int32
+    alpha, beta = (3, -2) if whole else (ALPHA, BETA)
+    fresh, updated = cupy.full_like(C, np.iinfo(np.int32).min if whole else np.nan), C.copy()
+    launch(alpha, A, B, 0, fresh)
+    launch(alpha, A, B, beta, updated)
+    return max(_relative_error(fresh, alpha * exact), _relative_error(updated, alpha * exact + beta * C))
 
 
 def _ceilings(folder: Path) -> list[dict]:
@@ -177,7 +213,9 @@ def _ceilings(folder: Path) -> list[dict]:
     rows = []
     for name in CEILINGS:
         random = cupy.random.default_rng(1).random(2 * 32 * threads, dtype=cupy.float32) * 2 - 1
-        bits = (random if name == "tf32" else _bits(random, name)).view(cupy.uint32)
+        bits = (_whole(1, 4 * 32 * threads) if name == "s8" else _bits(random, "f32" if name == "tf32" else name)).view(
+            cupy.uint32
+        )
         module = cupy.RawModule(path=str(folder / f"ceiling_{name}.cubin"))
         function = module.get_function(names[f"ceiling {name}"]["function"])
 
@@ -185,38 +223,84 @@ def _ceilings(folder: Path) -> list[dict]:
             function((blocks,), (CEILING_THREADS,), (np.int32(CEILING_ROUNDS), bits, to))
 
         ms = float(np.median(interleave([launch], 0.3)))
-        depth = 8 if name == "tf32" else 16
+        depth = {"tf32": 8, "s8": 32}.get(name, 16)
         operations = threads // 32 * CEILING_ROUNDS * 32 * 2.0 * 16 * 8 * depth
         rows.append({"operands": name, "ms": ms, "gflops": operations / ms / 1e6})
         print(f"mma.sync {name}: {rows[-1]['gflops'] / 1e3:.1f} TFLOPS", flush=True)
     return rows
 
 
-def _duels(folder: Path, rivals: dict[str, dict[str, Callable]], size: int) -> list[dict]:
+def _duels(folder: Path, rivals: dict[str, dict[str, Callable]], size: int, duels: Sequence[tuple] = DUELS) -> list:
     """The last kernel of each format in turns with cuBLAS and nobody else."""
     rows = []
-    for name, params, rival in DUELS:
+    for name, params, rival in duels:
         kernel = get(name, **params)
         rows += _compared(folder, [kernel], {rival: rivals[kernel.operands][rival]}, size)
     return rows
 
 
+def _alone(folder: Path, rivals: dict[str, dict[str, Callable]], duels: Sequence[tuple] = DUELS) -> list[dict]:
+    """Each of those that take turns in a duel by itself, again and again, with the clock and power it settles at."""
+    import cupy
+
+    from helpers.measure.provenance import clock_and_power
+
+    rows = []
+    for name, params, rival in duels:
+        kernel = get(name, **params)
+        A, B, C = _problem(kernel.operands, ALONE_SIZE)
+        for title, launch in ((name, _launcher(folder, kernel)), (rival, rivals[kernel.operands][rival])):
+            events = [cupy.cuda.Event() for _ in range(4)]
+            launch(1, A, B, 0, C)
+            events[0].record()
+            launch(1, A, B, 0, C)
+            events[1].record()
+            events[1].synchronize()
+            count = max(3, round(1e3 * ALONE_S / cupy.cuda.get_elapsed_time(*events[:2])))
+            for event in events[2:]:
+                for _ in range(count):
+                    launch(1, A, B, 0, C)
+                event.record()
+            events[2].synchronize()
+            mhz, watts = clock_and_power()
+            events[3].synchronize()
+            ms = cupy.cuda.get_elapsed_time(*events[2:]) / count
+            row = {"kernel": title, "operands": kernel.operands, "size": ALONE_SIZE, "ms": ms,
+                   "gflops": 2e-6 * ALONE_SIZE**3 / ms, "mhz": mhz, "watts": watts}  # fmt: skip
+            rows.append(row)
+            print(
+                f"alone {title:15s} {kernel.operands} {row['gflops'] / 1e3:6.1f} TFLOPS {mhz} MHz {watts} W", flush=True
+            )
+    return rows
+
+
+def _problem(format_: str, size: int) -> tuple[Any, Any, Any]:
+    """Random square A, B and C; C in float32, or int32 for integers."""
+    import cupy
+
+    if format_ == "s8":
+        A, B, C = (_whole(size + number, size, size) for number in range(3))
+        return A, B, C.astype(cupy.int32)
+    random = cupy.random.default_rng(size)
+    A, B, C = (random.random((size, size), dtype=cupy.float32) * 2 - 1 for _ in range(3))
+    return _bits(A, format_), _bits(B, format_), C
+
+
 def _compared(folder: Path, chosen: Sequence[TensorKernel], rivals: dict[str, Callable], size: int) -> list[dict]:
     """The kernels, all of one format, in turns with cuBLAS."""
-    import cupy
 
     from helpers.measure.timing import interleave
 
     format_ = chosen[0].operands
-    random = cupy.random.default_rng(size)
-    matrices = [random.random((size, size), dtype=cupy.float32) * 2 - 1 for _ in range(3)]
-    A, B = (_bits(matrix, format_) for matrix in matrices[:2])
-    C = matrices[2]
+    A, B, C = _problem(format_, size)
     exact = _values(A, format_) @ _values(B, format_)
     launches = {kernel.entry: _launcher(folder, kernel) for kernel in chosen} | rivals
     errors = {name: _verified(launch, A, B, C, exact) for name, launch in launches.items()}
     output = C.copy()
-    calls = [lambda launch=launch: launch(ALPHA, A, B, BETA, output) for launch in launches.values()]
+    alpha, beta = (
+        (1, 0) if format_ == "s8" else (ALPHA, BETA)
+    )  # beta != 0 would let integers grow from launch to launch
+    calls = [lambda launch=launch: launch(alpha, A, B, beta, output) for launch in launches.values()]
     times = np.median(interleave(calls, 0.8), axis=0)
     operations = 2.0 * size**3
     rows = []
@@ -245,7 +329,9 @@ def _errors(folder: Path) -> list[dict]:
             "TF32, cuBLAS": ("f32", _cublas("f32", COMPUTE_FAST_TF32)),
             "TF32, cut": ("f32", _launcher(folder, get("tf32"))),
             "TF32, rounded": ("f32", _launcher(folder, get("tf32", ROUND=1))),
+            "BF16x3": ("f32", _launcher(folder, get("bf16x3"))),
             "3xTF32": ("f32", _launcher(folder, get("tf32x3"))),
+            "BF16x6": ("f32", _launcher(folder, get("bf16x6"))),
             "FP16": ("f16", _launcher(folder, get("mma_rasterized", BF16=0))),
             "BF16": ("bf16", _launcher(folder, get("mma_rasterized"))),
         }
@@ -261,16 +347,15 @@ def record(folder: Path, out: Path) -> None:
     """Verify and time everything; written after each size."""
     from helpers.measure.provenance import provenance
 
-    rivals = {
-        "f16": {"cublas": _cublas("f16", COMPUTE_32F)},
-        "bf16": {"cublas": _cublas("bf16", COMPUTE_32F)},
-        "f32": {"cublas TF32": _cublas("f32", COMPUTE_FAST_TF32), "cublas": _cublas("f32", COMPUTE_32F)},
-    }
+    rivals = _rivals()
     document: dict[str, Any] = {"provenance": provenance(), "rows": [], "errors": _errors(folder)}
     document["ceilings"] = _ceilings(folder)
     document["duels"] = [row for size in DUEL_SIZES for row in _duels(folder, rivals, size)]
+    document["alone"] = _alone(folder, rivals)
     for size in (*SIZES, *ODD_SIZES):
-        for format_ in ("bf16", "f16", "f32"):
+        for format_ in ("bf16", "f16", "f32", "s8"):
+            if format_ == "s8" and size % 16:
+                continue  # cuBLAS refuses integers in rows that do not begin at multiples of four bytes
             chosen = [kernel for kernel in kernels() if kernel.operands == format_]
             if size > 4096 or size in ODD_SIZES:
                 chosen = [kernel for kernel in chosen if kernel.name not in SLOW]
@@ -278,14 +363,48 @@ def record(folder: Path, out: Path) -> None:
             out.write_text(json.dumps(document, indent=1))
 
 
+def again(folder: Path, out: Path, name: str) -> None:
+    """Measure one kernel's duels anew, and itself and its cuBLAS alone, and put them in the place of those in OUT."""
+    from helpers.measure.provenance import provenance
+
+    document, rivals = json.loads(out.read_text()), _rivals()
+    chosen = [duel for duel in DUELS if duel[0] == name]
+    fresh = {"duels": [row for size in DUEL_SIZES for row in _duels(folder, rivals, size, chosen)],
+             "alone": _alone(folder, rivals, chosen)}  # fmt: skip
+    for part, rows in fresh.items():
+        old = document[part]
+        for number, row in enumerate(old[:-1]):
+            if row["kernel"] == name:  # it and the cuBLAS after it
+                place = next(n for n, new in enumerate(rows) if (new["kernel"], new["size"]) == (name, row["size"]))
+                old[number : number + 2] = rows[place : place + 2]
+    document.setdefault("again", []).append({"kernel": name, "provenance": provenance()})
+    out.write_text(json.dumps(document, indent=1))
+
+
+def _rivals() -> dict[str, dict[str, Callable]]:
+    """cuBLAS for each format of A and B."""
+    return {
+        "f16": {"cublas": _cublas("f16", COMPUTE_32F)},
+        "bf16": {"cublas": _cublas("bf16", COMPUTE_32F)},
+        "f32": {"cublas TF32": _cublas("f32", COMPUTE_FAST_TF32), "cublas": _cublas("f32", COMPUTE_32F)},
+        "s8": {
+            "cublas B turned": _cublas("s8", COMPUTE_32I, turned=True),
+            "cublas": _cublas("s8", COMPUTE_32I),
+        },
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=("prepare", "record"))
+    parser.add_argument("mode", choices=("prepare", "record", "again"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path, nargs="?", default=Path("tensor.json"))
+    parser.add_argument("kernel", nargs="?", default="tf32")
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
         prepare(arguments.folder)
+    elif arguments.mode == "again":
+        again(arguments.folder, arguments.out, arguments.kernel)
     else:
         record(arguments.folder, arguments.out)
 

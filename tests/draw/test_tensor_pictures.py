@@ -46,11 +46,11 @@ def test_the_flipped_bit_is_framed_in_the_formats_that_have_it():
     assert np.allclose(flipped.get_paths()[0].vertices[:4], fraction.get_paths()[9].vertices[:4])
 
 
-@pytest.mark.parametrize("memory", [4.8, 2.4])
-def test_each_roof_begins_where_the_memory_reaches_it(memory):
+@pytest.mark.parametrize("l2", [8.9, 2.4])
+def test_each_roof_begins_where_the_l2_cache_reaches_it(l2):
     roofs = [Roof("FP32", 60.0, "", "#000000"), Roof("BF16", 600.0, "", "#000000")]
-    figure = roofs_figure(memory, roofs, [Dot("one", 42.0, 50.0, "#000000")], "roofs")
+    figure = roofs_figure(l2, roofs, [Dot("one", 42.0, 50.0, "#000000")], "roofs")
     for roof in roofs:
         x, y = artist(figure, roof.name).get_data()
-        assert x[0] * memory == pytest.approx(roof.tflops) and set(y) == {roof.tflops}
-    assert f"FP32 {60 / memory:.0f}, BF16 {600 / memory:.0f}" in figure.caption
+        assert x[0] * l2 == pytest.approx(roof.tflops) and set(y) == {roof.tflops}
+    assert f"FP32 {60 / l2:.0f}, BF16 {600 / l2:.0f}" in figure.caption

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from gemm_kernels import tensor
-from helpers.analysis import fragments, precisions
+from helpers.analysis import fragments, memories, precisions
 from helpers.exercises import n15
+from helpers.explore import roofs
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
@@ -37,16 +38,45 @@ def test_the_last_kernel_is_at_about_two_thirds_of_cublas_and_ldmatrix_without_t
 
 def test_alone_with_cublas_the_last_kernels_are_at_half_to_two_thirds_of_it():
     shares = {row[:2]: int(row[-1].rstrip("%")) for row in precisions.recorded().duels((4096, 8192))}
-    assert len(shares) == 6
+    assert len(shares) == 8
     assert all(53 <= share <= 67 for share in shares.values())
     assert shares["BF16", "8192"] < shares["BF16", "4096"]
 
 
-def test_the_error_of_short_formats_is_flat_and_that_of_3xtf32_by_32_k_is_above_float32s_where_k_is_small():
+def test_all_but_fp32_draw_about_700_watts_and_cublas_gets_more_out_of_a_joule_and_out_of_a_cycle():
+    rows = precisions.recorded().alone()
+    assert [row[:2] for row in rows[:2]] == [("BF16", "last kernel"), ("BF16", "cuBLAS")] and len(rows) == 8
+    for mine, cublas in zip(rows[0::2], rows[1::2], strict=True):
+        assert all(640 < int(row[4]) < 730 for row in (mine, cublas))
+        assert int(cublas[3]) < int(mine[3]) < 1980  # MHz
+        assert int(cublas[5]) > 1.3 * int(mine[5]) and int(cublas[6]) > 1.3 * int(mine[6])
+
+
+def test_cublas_is_more_than_ten_times_slower_on_integers_that_lie_row_by_row():
+    for size in (4096, 8192):
+        found = {row["kernel"]: row["gflops"] for row in precisions.recorded().rows
+                 if (row["operands"], row["size"]) == ("s8", size)}  # fmt: skip
+        assert found["cublas B turned"] > 10 * found["cublas"]
+
+
+def test_blocks_of_128_x_128_would_stand_left_of_bf16s_corner_and_those_of_the_last_kernel_right_of_it():
+    machine = memories.machine()
+    corner = precisions.recorded().ceilings["bf16"] * 1e9 / machine.bytes_per_second(machine.memory("l2"))
+    params = tensor.get("mma_autotuned").params
+    assert roofs.intensity(128, 128, 2) == 64 < corner < roofs.intensity(params["BM"], params["BN"], 2)
+
+
+def test_errors_of_split_floats_are_where_the_prose_puts_them():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
-    three, single = rows["3xTF32, 32 k at a time"], rows["FP32, cuBLAS"]
-    assert three[0] > single[0]
-    assert all(mine < theirs for mine, theirs in zip(three[1:], single[1:], strict=True))
+    single, two = rows["FP32, cuBLAS"], rows["BF16x3"]
+    for name in ("3xTF32", "BF16x6"):
+        assert all(mine < theirs for mine, theirs in zip(rows[name], single, strict=True))
+    assert all(low < mine < high for low, mine, high in zip(single, two, rows["TF32, cuBLAS"], strict=True))
+    assert two[-1] > 10 * two[0]
+
+
+def test_the_error_of_short_formats_is_flat():
+    rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
     for name in ("BF16", "FP16", "TF32, cuBLAS"):
         assert max(rows[name]) < 1.05 * min(rows[name])
 

@@ -457,6 +457,9 @@ RECORDED_AS = {"stream_k": "tuned", "sliced_k": "split_k"}  # the name that a ke
 # What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.
 TENSOR_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65))
 TENSOR_PARAMS = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}  # beside the kernels' own: smaller tiles, other counts
+# Where the parameters that were recorded are not the kernel's own of today.
+_NARROW = {"BM": 128, "BN": 64, "WM": 64, "WN": 32, "STAGES": 4, "BLOCKS": 2}
+TENSOR_RECORDED = {"tf32x3": _NARROW, "bf16x3": _NARROW, "bf16x6": _NARROW | {"BK": 32}}
 TENSOR_BYTES = {"BM": 64, "BN": 128, "BK": 64, "WM": 32, "WN": 32}  # the same of a kernel whose elements are bytes
 TENSOR_FORMS = (
     "m16n8k16 f16 f16 f16", "m16n8k8 f32 bf16 bf16", "m16n8k4 f32 tf32 tf32", "m16n8k32 f32 e4m3 e5m2",
@@ -472,6 +475,7 @@ def tensor() -> tuple[Launch, ...]:
     launches = []
     own = [kernel for kernel in tensor_kernels.KERNELS if kernel.name != "mma_autotuned"]
     for kernel in own:  # without the one that is the same source with other parameters
+        kernel = kernel.replace(**TENSOR_RECORDED.get(kernel.name, {}))
         variants = [kernel]
         if kernel.operands == "s8":
             variants.append(kernel.replace(**TENSOR_BYTES))

@@ -10,8 +10,12 @@ AGAIN = "record again on a GPU, with the commands of tests/simulator/goldens/rec
 LAUNCHES = {launch.name: launch for launch in kernel_launches.tensor()}
 # Here a warp's asynchronous copies of 4 bytes read more than eight lines of 128 bytes at a time. An H200 counts 2 to 8
 # % more wavefronts than the banks explain, by a rule that nobody here has found; everything else is equal.
-MANY_LINES = {f"tf32x3<{tile}, 4, 2> {shape}" for tile in ("128, 64, 16, 64, 32", "64, 64, 16, 32, 32")
-              for shape in ("100x90x77", "33x257x65")}  # fmt: skip
+MANY_LINES = {
+    f"{kernel}> {shape}"
+    for kernel in ("tf32x3<128, 64, 16, 64, 32, 4, 2", "tf32x3<64, 64, 16, 32, 32, 4, 2",
+                   "tf32<0, 256, 128, 16, 64, 64, 4, 1", "tf32<0, 64, 64, 16, 32, 32, 4, 1")
+    for shape in ("100x90x77", "33x257x65")
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("launch", LAUNCHES.values(), ids=LAUNCHES)

@@ -131,9 +131,11 @@ hgemm_rasterized(int M, int N, int K, float alpha, const Element *A,   // A: (M,
         #pragma unroll
         for (int i = 0; i < MI; ++i)
             #pragma unroll
-            for (int j = 0; j < NI; ++j)
+            for (int n = 0; n < NI; ++n) {
+                const int j = i % 2 ? NI - 1 - n : n;   // there and back: where it turns, b's registers are read again
                 multiply<BF16>(acc[i][j], a_frag[k / 16 % 2][i], b_frag[k / 16 % 2][j / 2][j % 2 * 2],
                                b_frag[k / 16 % 2][j / 2][j % 2 * 2 + 1]);
+            }
     };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups

@@ -1,5 +1,6 @@
 // TF32: the same for float32 matrices, of whose elements the tensor core reads the first 19 bits. ldmatrix moves 32-bit
-// elements, too, but cannot transpose them: fragments of B are loaded one element at a time.
+// elements, too, but cannot transpose them. So C's transpose is computed, which is B's times A's: a lane then holds two
+// columns of B in registers that follow each other, and one load of 8 bytes fetches both.
 
 // Start the copy of four floats to shared memory, of which the first `valid` exist; the others become 0. Where rows do
 // not begin at multiples of 16 bytes, they are copied one by one
@@ -34,12 +35,12 @@ __device__ __forceinline__ unsigned to_tf32(float x) {
     return __float_as_uint(x) + (finite ? 0x1000 : 0);
 }
 
-// d (16, 8) += a (16, 8) * b (8, 8) by the whole warp
-__device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+// d (16, 8) += b (16, 8) * a (8, 8) by the whole warp: of C, B and A the transposes
+__device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&b)[4], const unsigned a0, const unsigned a1) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
                  "{%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+                 : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(a0), "r"(a1));
 }
 
 // A condition as a type: code for which it is known when it is compiled has no branch that asks
@@ -53,12 +54,12 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
     constexpr int A_CHUNKS = BK / 4, B_CHUNKS = BN / 4;   // chunks of four floats in a row of a tile
     constexpr int A_LINE = A_CHUNKS < 8 ? 8 / A_CHUNKS : 1;   // rows of the A tile that fill the 32 banks once
     constexpr int A_ROWS = THREADS / A_CHUNKS, B_ROWS = THREADS / B_CHUNKS;   // rows that all threads copy in one pass
-    constexpr int MI = WM / 16, NI = WN / 8;              // products of a warp down and along its tile
+    constexpr int MI = WM / 8, NI = WN / 16;              // products of a warp down and along its tile
     constexpr unsigned GROUP = 8;                         // rows of tiles that blocks take together
     static_assert(ROUND == 0 || ROUND == 1, "ROUND must be 1 to round elements to TF32, or 0 to let the hardware cut");
     static_assert(BM >= 16 && BN >= 32 && WM >= 16 && WN >= 16, "BM, WM and WN must be at least 16, and BN 32");
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
-    static_assert(WM % 16 == 0 && WN % 32 == 0, "WM must be a multiple of 16, and WN of 32, four products along");
+    static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16: two products down, and one along");
     static_assert(BK == 16 || BK == 32, "BK must be 16 or 32: two or four steps of 8");
     static_assert(BN % 32 == 0, "BN must be a multiple of 32, the floats in 32 banks, for the swizzle");
     static_assert(STAGES >= 2, "STAGES must be at least 2: one to multiply, one to copy into");
@@ -106,32 +107,35 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
             copy4<ALIGNED>(&to.Bs[b_to + i * B_ROWS * BN], &b_from[size_t(N) * (first_k + i * B_ROWS)],
                            first_k + b_row + i * B_ROWS < K ? N - tile_col - b_chunk * 4 : 0);
     };
-    int b_lane[4];   // (tile of 8 columns % 4): the place of row lane % 4, column lane / 4. After four tiles they repeat
-    for (int j = 0; j < 4; ++j) b_lane[j] = b_place(lane % 4, col / 4 + j * 2 + lane / 16) + lane / 4 % 4;
-    unsigned a_frag[2][MI][4], b_frag[2][NI][2];   // (k / 8 % 2, tile of 16 rows or 8 columns, register)
+    int b_lane[2];   // (tile of 16 columns % 2): the place of row lane % 4, columns lane / 4 * 2 and the next
+    for (int j = 0; j < 2; ++j) b_lane[j] = b_place(lane % 4, col / 4 + j * 4 + lane / 8) + lane / 4 % 2 * 2;
+    unsigned a_frag[2][MI / 2][4], b_frag[2][NI][4];   // (k / 8 % 2, tile of 16 rows or columns, register)
     auto load_fragments = [&](Stage &from, int k) {
         #pragma unroll
-        for (int i = 0; i < MI; ++i)
-            load_matrices(a_frag[k / 8 % 2][i], &from.As[a_place(row + i * 16 + lane % 16, k / 4 + lane / 16)]);
+        for (int i = 0; i < MI / 2; ++i)   // registers 0 and 1: a tile of 8 rows; 2 and 3: the next one
+            load_matrices(a_frag[k / 8 % 2][i],
+                          &from.As[a_place(row + i * 16 + lane / 16 * 8 + lane % 8, k / 4 + lane / 8 % 2)]);
         #pragma unroll
         for (int j = 0; j < NI; ++j)
             #pragma unroll
-            for (int n = 0; n < 2; ++n)   // rows lane % 4 and + 4, column lane / 4
-                b_frag[k / 8 % 2][j][n] = __float_as_uint((&from.Bs[b_lane[j % 4]])[(k + n * 4) * BN + j / 4 * 32]);
+            for (int n = 0; n < 2; ++n) {   // rows lane % 4 and + 4
+                const auto two = *reinterpret_cast<const uint2 *>(&from.Bs[b_lane[j % 2] + (k + n * 4) * BN + j / 2 * 32]);
+                b_frag[k / 8 % 2][j][n * 2] = two.x, b_frag[k / 8 % 2][j][n * 2 + 1] = two.y;
+            }
     };
-    float acc[MI][NI][4] = {};   // (tile of 16 rows, tile of 8 columns, register)
+    float acc[MI][NI][4] = {};   // (tile of 8 rows, tile of 16 columns, register)
     auto multiply_fragments = [&](int k) {
-        unsigned (&a)[MI][4] = a_frag[k / 8 % 2], (&b)[NI][2] = b_frag[k / 8 % 2];
+        unsigned (&a)[MI / 2][4] = a_frag[k / 8 % 2], (&b)[NI][4] = b_frag[k / 8 % 2];
         if constexpr (ROUND) {
             #pragma unroll
-            for (int n = 0; n < 4 * MI; ++n) a[n / 4][n % 4] = to_tf32(__uint_as_float(a[n / 4][n % 4]));
+            for (int n = 0; n < 2 * MI; ++n) a[n / 4][n % 4] = to_tf32(__uint_as_float(a[n / 4][n % 4]));
             #pragma unroll
-            for (int n = 0; n < 2 * NI; ++n) b[n / 2][n % 2] = to_tf32(__uint_as_float(b[n / 2][n % 2]));
+            for (int n = 0; n < 4 * NI; ++n) b[n / 4][n % 4] = to_tf32(__uint_as_float(b[n / 4][n % 4]));
         }
         #pragma unroll
-        for (int i = 0; i < MI; ++i)
+        for (int j = 0; j < NI; ++j)
             #pragma unroll
-            for (int j = 0; j < NI; ++j) multiply(acc[i][j], a[i], b[j]);
+            for (int i = 0; i < MI; ++i) multiply(acc[i][j], b[j], a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1]);
     };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
@@ -175,23 +179,24 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
     auto write = [&](auto in_pairs) {
         constexpr bool PAIRS = decltype(in_pairs)::value;
         #pragma unroll
-        for (int i = 0; i < MI; ++i) {
+        for (int i = 0; i < MI; i += 2) {   // two tiles of 8 rows
             auto each = [&](auto use) {
                 #pragma unroll
-                for (int n = 0; n < 2 * NI; ++n) {   // n % 2: rows lane / 4 and + 8
-                    const int r = tile_row + row + i * 16 + n % 2 * 8 + lane / 4, c = tile_col + col + n / 2 * 8 + lane % 4 * 2;
+                for (int n = 0; n < 4 * NI; ++n) {   // n % 2: rows lane % 4 * 2 and the next; n / 2 % 2: the tile
+                    const int r = tile_row + row + i * 8 + n / 2 % 2 * 8 + lane % 4 * 2 + n % 2;
+                    const int c = tile_col + col + n / 4 * 16 + lane / 4 * 2;
                     if (r < M && c < N) use(n, &C[size_t(r) * N + c], c + 1 < N);
                 }
             };
-            float2 old[2 * NI] = {};
+            float2 old[4 * NI] = {};
             if (beta != 0.0f)
                 each([&](int n, const float *from, bool both) {
                     if constexpr (PAIRS) old[n] = *reinterpret_cast<const float2 *>(from);
                     else old[n] = {from[0], both ? from[1] : 0.0f};
                 });
             each([&](int n, float *to, bool both) {
-                const float x = alpha * acc[i][n / 2][n % 2 * 2] + beta * old[n].x;
-                const float y = alpha * acc[i][n / 2][n % 2 * 2 + 1] + beta * old[n].y;
+                const float (&sums)[4] = acc[i + n / 2 % 2][n / 4];   // registers 0 and 1: a column's; 2 and 3: the next one's
+                const float x = alpha * sums[n % 2] + beta * old[n].x, y = alpha * sums[n % 2 + 2] + beta * old[n].y;
                 if constexpr (PAIRS) *reinterpret_cast<float2 *>(to) = {x, y};
                 else {
                     to[0] = x;
