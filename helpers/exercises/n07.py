@@ -400,8 +400,8 @@ COLUMN_SUMS = Blank(
     hints=(
         "Neighbouring threads along x should read neighbouring columns, so that loads stay coalesced. Which rows are "
         "left for thread y, if it begins at row y and the others begin at theirs?",
-        "row = y, y + TALL, y + 2 * TALL, … below M. A thread whose column is beyond N adds up nothing, but it must "
-        "still come to the barrier.",
+        "row = y, y + TALL, y + 2 * TALL, … below M. A thread whose column is beyond N adds up nothing, and "
+        "nobody reads its part.",
         "for (int row = y; row < M; row += TALL) sum += A[row * N + col]; parts[y][x] = sum; __syncthreads(); then "
         "thread y == 0 adds parts[0][x] to parts[TALL - 1][x] in a loop and stores the total.",
     ),
