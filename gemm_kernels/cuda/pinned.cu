@@ -117,8 +117,8 @@ sgemm_pinned(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
     const unsigned slice = threadIdx.x / 32 / WARPS, warp = threadIdx.x / 32 % WARPS, lane = threadIdx.x % 32;
     const unsigned lane_y = lane / 2 % LANES_Y, lane_x = lane / 2 / LANES_Y * 2 + lane % 2;
     const unsigned row = warp / (BN / WN) * WM + lane_y * 4, col = warp % (BN / WN) * WN + lane_x * 4;
-    const unsigned a_row = threadIdx.x / 32 / (BK / 8) * 4 + lane / 8;   // a warp loads 4 rows x 8 k at a time,
-    const unsigned a_k = threadIdx.x / 32 % (BK / 8) * 8 + lane % 8;     // which stores without bank conflicts
+    const unsigned a_row = threadIdx.x / 32 / (BK / 8) * 4 + lane / 8;   // a warp copies 4 rows x 8 k to 32 banks; if
+    const unsigned a_k = threadIdx.x / 32 % (BK / 8) * 8 + lane % 8;     // 32 divides K, it reads them from only 8
     const unsigned b_k = B_aligned ? threadIdx.x / (BN / 4) : threadIdx.x / BN;
     const unsigned b_col = B_aligned ? threadIdx.x % (BN / 4) * 4 : threadIdx.x % BN;
     A += size_t(tile_row + a_row) * K + a_k;   // size_t, because a matrix may have more than 2^31 elements

@@ -103,8 +103,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     const unsigned slice = threadIdx.x / 32 / WARPS, warp = threadIdx.x / 32 % WARPS, lane = threadIdx.x % 32;
     const unsigned lane_y = lane / 2 % LANES_Y, lane_x = lane / 2 / LANES_Y * 2 + lane % 2;
     const unsigned row = warp / (BN / WN) * WM + lane_y * 4, col = warp % (BN / WN) * WN + lane_x * 4;
-    const unsigned a_row = threadIdx.x / 32 / A_TEAMS * 4 + lane / 8;      // a warp loads 4 rows x 8 k at a time,
-    const unsigned a_k = threadIdx.x / 32 % A_TEAMS * 8 + lane % 8;        // which stores without bank conflicts
+    const unsigned a_row = threadIdx.x / 32 / A_TEAMS * 4 + lane / 8;      // a warp copies 4 rows x 8 k to 32 banks; if
+    const unsigned a_k = threadIdx.x / 32 % A_TEAMS * 8 + lane % 8;        // 32 divides K, it reads them from only 8
     const unsigned b_k = threadIdx.x / B_LANES, b_col = threadIdx.x % B_LANES * WIDTH;
 
     // 2. Which tiles are mine? A tile is `rounds` rounds of BK. Whole tiles are dealt out in turns; of those that would

@@ -13,6 +13,16 @@ def test_the_ladder_in_the_readme_is_what_the_recordings_say():
     assert ladder.main([]) == 0, "run `make picture`"
 
 
+def test_the_readme_says_of_how_many_launches_a_median_is():
+    launches = {row.M: row.time.repeats for row in recordings.load(suite="ladder")}
+    sentence = (
+        f"of {launches[128]} launches up to 512³, of {launches[1024]} at 1024³, of {launches[2048]} at 2048³ and of "
+        f"{launches[4096]} at 4096³"
+    )
+    assert launches[128] == launches[256] == launches[512]
+    assert sentence in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+
+
 def test_every_kernel_has_a_line_and_cublas_has_the_last():
     lines = ladder.ladder_table(recordings.load(suite="ladder")).splitlines()[2:]
     assert [line.split(" | ")[0].strip("| ") for line in lines] == [*(kernel.title for kernel in LADDER), "**cuBLAS**"]
