@@ -4,7 +4,6 @@ import difflib
 import re
 import time
 from collections import defaultdict
-from functools import cache
 from importlib import import_module
 
 import pytest
@@ -38,7 +37,6 @@ def no_progress_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv(kept.ENVIRONMENT_VARIABLE, str(tmp_path / "my"))
 
 
-@cache
 def examined(exercise: KernelExercise, version: str) -> Examination:
     wrong = next((one for one in exercise.wrong if one.version == version), None)
     return exercise.examine(exercise.wrong_source(wrong) if wrong else exercise.marked.version(version))
