@@ -13,7 +13,7 @@ from helpers.draw import page, theme
 
 PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT = 74.0, 66.0, 800.0, 360.0  # CSS pixels
 HEIGHT = 482.0
-LEFT, RIGHT, LOW, HIGH = 2.0, 2000.0, 8.0, 1100.0  # FLOP per byte, and TFLOPS
+LEFT, RIGHT, LOW, HIGH = 2.0, 2000.0, 8.0, 2200.0  # FLOP per byte, and TFLOPS
 NAME_X = 1800.0
 
 
@@ -48,7 +48,7 @@ def roofs_figure(l2_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[Dot],
         plot = drawn.axes_in_inches(*(pixels / theme.CSS_DPI for pixels in (PLOT_X, PLOT_Y, PLOT_WIDTH, PLOT_HEIGHT)))
         plot.set(xscale="log", yscale="log", xlim=(LEFT, RIGHT), ylim=(LOW, HIGH))
         plot.xaxis.set_major_locator(FixedLocator([2, 5, 10, 20, 50, 100, 200, 500, 1000]))
-        plot.yaxis.set_major_locator(FixedLocator([10, 20, 50, 100, 200, 500, 1000]))
+        plot.yaxis.set_major_locator(FixedLocator([10, 20, 50, 100, 200, 500, 1000, 2000]))
         for axis in (plot.xaxis, plot.yaxis):
             axis.set_minor_locator(NullLocator())
             axis.set_major_formatter(lambda value, _: f"{value:g}")

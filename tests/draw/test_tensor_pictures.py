@@ -1,4 +1,4 @@
-"""Pictures of notebook 15: who holds which element, a number bit by bit, and three roofs."""
+"""Pictures of notebook 15: who holds which element, a number bit by bit, and four roofs."""
 
 import numpy as np
 import pytest
