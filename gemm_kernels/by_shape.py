@@ -19,6 +19,9 @@ from gemm_kernels.ladder import get
 ESTIMATED = ("stream_k", "persistent", "sliced_k")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
+PROMISING = 36  # tiled kernels that are tried at a shape: the fastest of all was among them at 182 of 185 shapes
+LIKELY = 16  # of which the one with the smallest estimate is taken: costs say little of shapes that a kernel is not for
+SM_FLOPS = 5e11  # of FP32 in a second: an SM of an H200
 LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
 
 
@@ -107,8 +110,9 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
 
     launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs.  block_rounds: the same times the
     blocks that share the SM.  tiles, block_tiles: tiles one after another, likewise.  odd_rounds, odd_tiles: of the
-    latter two, where rows of B do not all start at 16 bytes.  shared: 1 if blocks add up the parts of a tile.  parts:
-    how many of them a block reads one after another.  bytes: of A, B and C, read and written once.
+    latter two, where rows of B do not all start at 16 bytes, and half of them where `persistent` moves two floats at a
+    time.  shared: 1 if blocks add up the parts of a tile.  parts: how many of them a block reads one after another.
+    bytes: of A, B and C, read and written once.
     """
     M, N, K = shape
     p = kernel.params
@@ -130,13 +134,14 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         if shared_tiles and share % of_a_tile:
             parts = sharers / shared_tiles
             if kernel.name == "persistent":
-                parts = _read_in_turn(parts)
+                at_once = p["BM"] * p["BN"] <= 4 * kernel.threads and p["BLOCKS"] * kernel.threads <= 512
+                parts = _read_in_turn(parts, few=16 if at_once else 8)
     else:
         full, rest = divmod(tiles, sms * p["BLOCKS"])
         own_tiles = full + (rest > 0)
         block_tiles = full * p["BLOCKS"] + math.ceil(rest / sms)
         rounds, block_rounds = own_tiles * of_a_tile, block_tiles * of_a_tile
-    odd = N % 4 != 0
+    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name == "persistent" else 1.0
     return {
         "launch": 1.0,
         "rounds": rounds,
@@ -174,9 +179,28 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     return rows * columns >= LARGE_TILE or M * N * K <= LARGE_PRODUCT
 
 
-def _read_in_turn(parts: float) -> float:
-    """How many parts of a tile a block of `persistent` reads one after another: all, or a group and then the groups."""
-    if parts <= 8:
+def promising(kernels: Iterable[Kernel], shape: Shape, sms: int, most: int = PROMISING) -> list[Kernel]:
+    """Of the kernels that suit a shape those that may be the fastest there: of tiled ones so many, the first ones by a
+    rough estimate, which needs no costs, and all others. Only there are they measured, and costs fitted to it."""
+    suiting = [kernel for kernel in kernels if suits(kernel, shape)]
+    tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
+    first = sorted(tiled, key=lambda kernel: _rough_seconds(kernel, shape, sms))[:most]
+    return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
+
+
+def _rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
+    """What the FMAs of the busiest SM take at four fifths of its peak, or less where a thread has few sums for each
+    load, and some time for rounds, tiles and parts: about what it is on an H200."""
+    done, p = amounts(kernel, shape, sms), kernel.params
+    flops = 2 * p["BM"] * p["BN"] * p["BK"] * done["block_rounds"]
+    speed = SM_FLOPS * (0.8 if p["TM"] * p["TN"] >= 64 else 0.64)
+    waiting = 3e-7 * done["rounds"] + 1e-6 * done["block_tiles"] + 2e-6 * done["shared"] + 1e-7 * done["parts"]
+    return flops / speed + waiting
+
+
+def _read_in_turn(parts: float, few: int) -> float:
+    """How many parts of a tile a block of `persistent` reads one after another: a few, or a group and the groups."""
+    if parts <= few:
         return parts
     group = 2 ** (((math.ceil(parts) - 1).bit_length() + 1) // 2)
     return group + parts / group
@@ -204,12 +228,12 @@ def _compared(gpu: str) -> Choices:
 
 def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) -> Kernel:
     """The candidate with the smallest estimate, of those that need no more shared memory for a block."""
-    pairs = [(kernel, one.costs) for kernel, one in zip(_kernels(found), found.candidates, strict=True) if one.costs]
-    suiting = [pair for pair in pairs if suits(pair[0], shape)]
-    fitting = [pair for pair in suiting if shared_bytes is None or pair[0].shared_bytes <= shared_bytes]
+    costs = {kernel: one.costs for kernel, one in zip(_kernels(found), found.candidates, strict=True) if one.costs}
+    fitting = [kernel for kernel in costs if shared_bytes is None or kernel.shared_bytes <= shared_bytes]
     if not fitting:
         raise ValueError(
             f"no kernel that was compared on {found.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
-            f"each block. The least is {min(kernel.shared_bytes for kernel, _ in pairs)} bytes."
+            f"each block. The least is {min(kernel.shared_bytes for kernel in costs)} bytes."
         )
-    return min(fitting, key=lambda pair: estimate(*pair, shape, found.sms))[0]
+    likely = promising(fitting, shape, found.sms, most=LIKELY)
+    return min(likely, key=lambda kernel: estimate(kernel, costs[kernel], shape, found.sms))

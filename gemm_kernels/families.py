@@ -92,7 +92,18 @@ def _parties(p: Params, tiles: int) -> int:
     return tiles * max(p["WORKERS"] // tiles, 1)
 
 
-STREAM_K = Family(tile=_block_tile, buffers=_stages, shared_bytes=_stages_or_sums_bytes, blocks=_equal_parts)
+def _parts_bytes(parts: int, elements: int, counters: int = 1) -> int:
+    """A workspace for so many parts of C of so many elements, each with its counters."""
+    return FLOAT_BYTES * parts * (elements + counters)
+
+
+STREAM_K = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_sums_bytes,
+    blocks=_equal_parts,
+    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"]),  # a block shares two tiles at most
+)
 
 
 def _stages_or_strip_bytes(p: Params) -> int:
@@ -108,7 +119,17 @@ PERSISTENT = Family(
     buffers=_stages,
     shared_bytes=_stages_or_strip_bytes,
     blocks=_equal_parts,
-    workspace_bytes=lambda p: 2 * p["WORKERS"] * FLOAT_BYTES * (p["BM"] * p["BN"] + 2),  # two parts each, with counters
+    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # of parts and of groups
 )
-VECTOR_MATRIX = Family(tile=lambda p: (1, p["BN"]), blocks=_parties, **_WITHOUT_TILES)
-MATRIX_VECTOR = Family(tile=lambda p: (p["BM"], 1), blocks=_parties, **_WITHOUT_TILES)
+VECTOR_MATRIX = Family(
+    tile=lambda p: (1, p["BN"]),
+    blocks=_parties,
+    workspace_bytes=lambda p: _parts_bytes(p["WORKERS"], p["BN"]),
+    **_WITHOUT_TILES,
+)
+MATRIX_VECTOR = Family(
+    tile=lambda p: (p["BM"], 1),
+    blocks=_parties,
+    workspace_bytes=lambda p: _parts_bytes(p["WORKERS"], p["BM"]),
+    **_WITHOUT_TILES,
+)

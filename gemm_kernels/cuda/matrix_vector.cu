@@ -39,13 +39,12 @@ __device__ __forceinline__ Neighbours<WIDTH> load_column(const float *B, size_t 
 
 template <int BM, int LOADS, int WORKERS, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-                                     float *C) {
+                                     float *C, float *workspace) {
     constexpr int STEP = 32 * WIDTH;   // k that a warp loads at a time
     __shared__ float sums[BM];
-    // For rows whose k blocks share: their sums, and how many have brought theirs. All launches have
-    // these in common, so that two of them must not run at the same time
-    static __device__ float parts[WORKERS][BM];
-    static __device__ unsigned arrived[WORKERS];   // always 0 between launches
+    // For rows whose k blocks share: their sums, and how many have brought theirs, which is 0 between launches
+    auto parts = reinterpret_cast<float (*)[BM]>(workspace);
+    auto arrived = reinterpret_cast<unsigned *>(&parts[WORKERS]);
     __shared__ bool last;   // Is the block the last to bring its part?
 
     // 1. Which column of C, which row and which k are mine? With few rows, `parties` blocks share the k of BM of them
@@ -112,10 +111,13 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
 template <int BM, int LOADS, int WORKERS>
 __global__ void __launch_bounds__(32 * BM)
 sgemm_matrix_vector(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-                    const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+                    const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
+                    float *workspace) {                                 // WORKERS * (BM + 1) floats, 0 at first
     static_assert(BM >= 1 && LOADS >= 1 && WORKERS >= 1, "BM, LOADS and WORKERS must be at least 1");
     static_assert(BM <= 32, "32 * BM must be at most 1024, the most threads a block can have");
     // Two versions of everything, so that no loop has to ask how rows are aligned
-    if (rows_aligned(A, K) && (N > 1 || rows_aligned(B, K))) work<BM, LOADS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C);
-    else work<BM, LOADS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C);
+    if (rows_aligned(A, K) && (N > 1 || rows_aligned(B, K)))
+        work<BM, LOADS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+    else
+        work<BM, LOADS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

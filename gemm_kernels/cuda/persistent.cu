@@ -1,14 +1,15 @@
 // Persistent: stream-K by a scheduler, which says what a block multiplies next: a tile, and which part of its k. Parts of a
 // tile go to the workspace, and the block that brings the last one adds them all. The sums pass through shared memory in
-// strips, which need no more of it than the tiles did. Everything exists twice: for rows of B and C that start at 16 bytes,
-// and for others.
+// strips, which need no more of it than the tiles did. Everything exists three times: for rows of B and C that all start at
+// multiples of 16 bytes, of 8, and for others.
 
 // The four neighbours in memory that start at `first`, as one float4
 __device__ __forceinline__ float4 &as_float4(float &first) { return reinterpret_cast<float4 &>(first); }
 
-// Whether every row of a matrix with `columns` columns starts at a multiple of 16 bytes
+// Whether every row of a matrix with `columns` columns starts at a multiple of so many floats
+template <int WIDTH>
 __device__ __forceinline__ bool rows_aligned(const float *matrix, int columns) {
-    return reinterpret_cast<size_t>(matrix) % 16 == 0 && columns % 4 == 0;
+    return reinterpret_cast<size_t>(matrix) % (4 * WIDTH) == 0 && columns % WIDTH == 0;
 }
 
 __device__ __forceinline__ unsigned shared_address(const float &element) {
@@ -23,29 +24,32 @@ __device__ __forceinline__ void copy_async(float &shared, const float *global, b
     if constexpr (WIDTH == 4)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                      :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes) : "memory");
+    else   // only copies of 16 bytes can pass it
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                     :: "r"(shared_address(shared)), "l"(global), "n"(4 * WIDTH), "r"(bytes) : "memory");
 }
+
+// The type that one instruction moves WIDTH floats as
+template <int WIDTH> struct VectorOf { using type = float; };
+template <> struct VectorOf<2> { using type = float2; };
+template <> struct VectorOf<4> { using type = float4; };
+template <int WIDTH> using Vector = typename VectorOf<WIDTH>::type;
 
 // WIDTH neighbours, in global or in shared memory
 template <int WIDTH>
 __device__ __forceinline__ void load(float (&to)[WIDTH], const float *from) {
-    if constexpr (WIDTH == 4) as_float4(to[0]) = *reinterpret_cast<const float4 *>(from);
-    else to[0] = *from;
+    reinterpret_cast<Vector<WIDTH> &>(to) = *reinterpret_cast<const Vector<WIDTH> *>(from);
 }
 
 // The same from the L2 cache: another SM wrote them
 template <int WIDTH>
 __device__ __forceinline__ void load_fresh(float (&to)[WIDTH], const float *from) {
-    if constexpr (WIDTH == 4) as_float4(to[0]) = __ldcg(reinterpret_cast<const float4 *>(from));
-    else to[0] = __ldcg(from);
+    reinterpret_cast<Vector<WIDTH> &>(to) = __ldcg(reinterpret_cast<const Vector<WIDTH> *>(from));
 }
 
 template <int WIDTH>
 __device__ __forceinline__ void store(float *to, float (&from)[WIDTH]) {
-    if constexpr (WIDTH == 4) *reinterpret_cast<float4 *>(to) = as_float4(from[0]);
-    else *to = from[0];
+    *reinterpret_cast<Vector<WIDTH> *>(to) = reinterpret_cast<Vector<WIDTH> &>(from);
 }
 
 // Four floats of shared memory, loaded here: volatile, or the compiler would load them just before their use; memory, or it
@@ -135,8 +139,8 @@ constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most;
 constexpr int power_in(int n, int most) { return n % most == 0 ? most : power_in(n, most / 2); }
 
 // How many of so many parts are added at a time: all, if they are few, or about as many as there are groups then
-__device__ __forceinline__ unsigned parts_of_a_group(unsigned parts) {
-    return parts <= 8 ? parts : 1u << (33 - __clz(parts - 1)) / 2;
+__device__ __forceinline__ unsigned parts_of_a_group(unsigned parts, unsigned few) {
+    return parts <= few ? parts : 1u << (33 - __clz(parts - 1)) / 2;
 }
 
 // How many k of a tile there are to copy: all of them, which the compiler then knows, or some
@@ -150,8 +154,8 @@ struct Some {
     unsigned count;
 };
 
-// The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 if every row
-// starts at a multiple of 16 bytes, else 1
+// The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
+// starts at a multiple of so many, else 1
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int BLOCKS, int WORKERS,
           int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
@@ -160,6 +164,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
     constexpr int AHEAD = STAGES - 2;             // tiles that the copies run ahead
+    constexpr bool ASKS = WIDTH == 1;             // Does every round ask whether there is more to copy?
     constexpr int PAD = 4;                        // floats
     constexpr int LANES_Y = WM / TM;              // lanes of a warp down its tile
     constexpr int LANES_X = WN / TN;              // lanes of a warp along its tile
@@ -180,11 +185,12 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int PIECES = WN / WIDTH / STRIP_LANES;        // of WIDTH floats, of such a row for each lane
     constexpr int ROWS_NOW = 32 / STRIP_LANES;              // rows that a warp takes at a time
     constexpr int PASSES = (STRIP_ROWS - 1) / (ROWS_NOW * SLICES) + 1;
-    constexpr int MOST = TM * TN > 128 ? 4 : WIDTH == 4 ? 8 : 16;   // pieces loaded at a time: more do not fit into the
+    constexpr int MOST = TM * TN > 128 ? 4 : 8;   // pieces loaded at a time: more do not fit into the
     constexpr int BATCH = clamped(MOST / PIECES, PASSES);   // registers beside the sums. So many passes at a time
     constexpr int PART_PIECES = (BM * BN / 4 - 1) / THREADS + 1;   // of four floats, of a tile for each thread
     constexpr int AT_ONCE = clamped(PART_PIECES, 4);               // of which it adds so many at a time, of so many parts
     constexpr int PARTS = (BLOCKS * THREADS > 512 ? 8 : 16) / AT_ONCE;
+    constexpr unsigned FEW = PARTS > 8 ? PARTS : 8;   // parts that are added at once, without groups
     constexpr unsigned GROUP = 8;                 // rows of tiles that blocks take together, tile column by tile column
 
     struct Stage {
@@ -259,7 +265,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         unsigned stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
         int to_next = 0;                      // bytes from that stage to the next one
         auto round = [&](unsigned depth) {    // of the tiles to copy, 0 if there are no more
-            if constexpr (WIDTH == 1) copy_tiles(stages[vacant], Some{depth});
+            if constexpr (ASKS) copy_tiles(stages[vacant], Some{depth});
             else if (depth > 0) copy_tiles(stages[vacant], All<BK>());
             asm volatile("cp.async.commit_group;");
             #pragma unroll
@@ -290,12 +296,12 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         __syncthreads();   // the first tiles are whole before any thread reads what others copied
         load_fragments(0);
         unsigned done = 0;   // rounds
-        if (WIDTH == 4) {    // a loop that need not ask, and a short one without copies, whose code must be fetched, too
+        if (!ASKS) {   // a loop that need not ask, and a short one without copies, whose code must be fetched, too
             #pragma unroll 1
             for (; done + AHEAD < mine.count; ++done) round(BK);
         }
         #pragma unroll 1
-        for (; done < mine.count; ++done) round(WIDTH == 1 && done + AHEAD < mine.count ? BK : 0);
+        for (; done < mine.count; ++done) round(ASKS && done + AHEAD < mine.count ? BK : 0);
 
         // 5. Stage: the sums pass, strip by strip, through the place where the tiles were, and come back row by row, on
         // their way to C or, of a part, to the workspace
@@ -314,16 +320,17 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         const float scale = partial ? 1.0f : alpha, keep = partial ? 0.0f : beta;
         asm volatile("cp.async.wait_group 0;" ::: "memory");   // copies of what is not there write zeros
         __syncthreads();   // every thread has read the last tiles before any thread stores its sums over them
-        #pragma unroll
+        #pragma unroll 1   // code that runs once for a tile must be fetched each time, and warps wait for it
         for (int strip = 0; strip < TM / STRIP; ++strip) {
             // Neighbours change places: a float4 is four registers in a row, of which even and odd ones lie in two banks.
             // The sum at x then lies in the other bank than the b at x, and an FMA reads both at once.
-            for (int y = 0; y < STRIP; ++y)
-                for (int x = 0; x < TN; x += 4) {
-                    const float(&sum)[TN] = acc[strip * STRIP + y];
-                    as_float4(strips[own_slice][own_warp][own_y * STRIP + y][own_x * 4 + x / 4 * COL_STRIDE]) =
-                        {sum[x + 1], sum[x], sum[x + 3], sum[x + 2]};
-                }
+            #pragma unroll
+            for (int y = 0; y < TM; ++y) {
+                if (y / STRIP != strip) continue;   // registers have no address: each row asks whether its strip is now
+                for (int x = 0; x < TN; x += 4)
+                    as_float4(strips[own_slice][own_warp][own_y * STRIP + y % STRIP][own_x * 4 + x / 4 * COL_STRIDE]) =
+                        {acc[y][x + 1], acc[y][x], acc[y][x + 3], acc[y][x + 2]};
+            }
             if (SLICES > 1) __syncthreads();   // the sums are whole before any thread reads what others stored
             else __syncwarp();                 // a warp reads its own
             #pragma unroll 1
@@ -350,9 +357,9 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
                         float sum[WIDTH];
                         for (int s = 0; s < SLICES; ++s) {   // always in this order: the same bits every time
                             float part[WIDTH];
-                            load(part, &strips[s][own_warp][y][WIDTH == 4 ? col_here : col_here ^ 1]);
+                            load(part, &strips[s][own_warp][y][WIDTH == 1 ? col_here ^ 1 : col_here]);
                             for (int x = 0; x < WIDTH; ++x) {   // and back to its place
-                                const float own = part[WIDTH == 4 ? x ^ 1 : x];
+                                const float own = part[WIDTH == 1 ? x : x ^ 1];
                                 sum[x] = s == 0 ? own : sum[x] + own;
                             }
                         }
@@ -373,7 +380,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
             const unsigned last_block = scheduler.owner(mine.tile * rounds + rounds - 1);
             const bool second = scheduler.first_round(first_block) < mine.tile * rounds;   // it began in the tile before
             auto part_of = [&](unsigned block) { return 2 * block + (block == first_block && second); };
-            const unsigned count = last_block - first_block + 1, group = parts_of_a_group(count);
+            const unsigned count = last_block - first_block + 1, group = parts_of_a_group(count, FEW);
             unsigned begin = first_block + (blockIdx.x - first_block) / group * group, step = 1;
             unsigned end = min(begin + group - 1, last_block);
             while (true) {
@@ -458,9 +465,11 @@ sgemm_persistent(int M, int N, int K, float alpha, const float *A,   // A: (M, K
     static_assert(4 * SLICES * (BM / WM) * (BN / WN) * (WM / TM) * (WN + 16) <= 232432,
                   "a row of sums of each thread must fit in 232432 bytes, too");
 
-    // Two versions of everything, so that no loop has to ask how rows are aligned
-    if (rows_aligned(B, N) && rows_aligned(C, N))
+    // Versions of everything, so that no loop has to ask how rows are aligned
+    if (rows_aligned<4>(B, N) && rows_aligned<4>(C, N))
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+    else if (rows_aligned<2>(B, N) && rows_aligned<2>(C, N))
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 2>(M, N, K, alpha, A, B, beta, C, workspace);
     else
         work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, BLOCKS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

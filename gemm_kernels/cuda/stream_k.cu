@@ -62,7 +62,7 @@ __device__ __forceinline__ void load_now(float *fragment, unsigned address) {
 template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, int STAGES, int WORKERS, int LOOPS,
           int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-                                     float *C) {
+                                     float *C, float *workspace) {
     constexpr int WARPS = (BM / WM) * (BN / WN);  // of a slice: together they own the tile of C
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
@@ -92,10 +92,10 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     extern __shared__ float4 shared[];   // dynamic, because STAGES tiles may need more than 48 KB
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
     auto sums = reinterpret_cast<float (*)[BM][BN]>(shared);   // (slice, row, col): after the tiles, in their place
-    // For tiles that blocks share: the sums of a block's first and second part, and how many parts of a tile are there.
-    // All launches have these in common, so that two of them must not run at the same time
-    static __device__ __align__(16) float parts[WORKERS ? 2 * WORKERS : 1][BM * BN];
-    static __device__ unsigned arrived[WORKERS ? 2 * WORKERS : 1];   // always 0 between launches
+    // For tiles that blocks share: the sums of a block's first and second part, and how many parts of a tile are there,
+    // which is 0 between launches
+    auto parts = reinterpret_cast<float (*)[BM * BN]>(workspace);
+    auto arrived = reinterpret_cast<unsigned *>(&parts[2 * WORKERS]);
     __shared__ bool last;   // Is the block the last to bring its part of a tile?
 
     // 1. Which TM x TN elements of a tile are mine to compute, and which elements of As and Bs to load?
@@ -310,7 +310,8 @@ template <int BM, int BN, int BK, int WM, int WN, int TM, int TN, int SLICES, in
           int LOOPS>
 __global__ void __launch_bounds__(32 * (BM / WM) * (BN / WN) * SLICES, BLOCKS)
 sgemm_stream_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-               const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+               const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
+               float *workspace) {                                 // 2 * WORKERS * (BM * BN + 1) floats, 0 at first
     constexpr int THREADS = 32 * (BM / WM) * (BN / WN) * SLICES;
     constexpr int PAD = 4;                        // floats
     constexpr int A_ROWS = 4 * THREADS / 32;      // rows of the A tile that the warps load at a time, 8 k of each, and
@@ -350,7 +351,7 @@ sgemm_stream_k(int M, int N, int K, float alpha, const float *A,   // A: (M, K),
 
     // Two versions of everything, so that no loop has to ask how rows are aligned
     if (rows_aligned(B, N) && rows_aligned(C, N))
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 4>(M, N, K, alpha, A, B, beta, C);
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
     else
-        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 1>(M, N, K, alpha, A, B, beta, C);
+        work<BM, BN, BK, WM, WN, TM, TN, SLICES, STAGES, WORKERS, LOOPS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

@@ -25,15 +25,14 @@ __device__ __forceinline__ Neighbours<WIDTH> load_once(const float *p) {
 
 template <int BN, int WARPS, int LOADS, int WORKERS, int WIDTH>
 __device__ __forceinline__ void work(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
-                                     float *C) {
+                                     float *C, float *workspace) {
     constexpr int THREADS = 32 * WARPS;
     constexpr int LANES = BN / WIDTH;       // threads along a row of the strip
     constexpr int ROWS = THREADS / LANES;   // rows that the block loads at a time
     __shared__ float sums[ROWS][BN];        // (thread's row, col)
-    // For strips whose k blocks share: their sums, and how many have brought theirs. All launches have
-    // these in common, so that two of them must not run at the same time
-    static __device__ float parts[WORKERS][BN];
-    static __device__ unsigned arrived[WORKERS];   // always 0 between launches
+    // For strips whose k blocks share: their sums, and how many have brought theirs, which is 0 between launches
+    auto parts = reinterpret_cast<float (*)[BN]>(workspace);
+    auto arrived = reinterpret_cast<unsigned *>(&parts[WORKERS]);
     __shared__ bool last;   // Is the block the last to bring its part of a strip?
 
     // 1. Which row of C, which strip and which k are mine? With few strips, `parties` blocks share the k of one
@@ -112,7 +111,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
 template <int BN, int WARPS, int LOADS, int WORKERS>
 __global__ void __launch_bounds__(32 * WARPS)
 sgemm_vector_matrix(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row-major
-                    const float *B, float beta, float *C) {             // B: (K, N), C: (M, N)
+                    const float *B, float beta, float *C,               // B: (K, N), C: (M, N)
+                    float *workspace) {                                 // WORKERS * (BN + 1) floats, 0 at first
     static_assert(BN >= 4 && WARPS >= 1 && LOADS >= 1 && WORKERS >= 1,
                   "BN must be at least 4, and WARPS, LOADS and WORKERS at least 1");
     static_assert(WARPS <= 32, "32 * WARPS must be at most 1024, the most threads a block can have");
@@ -120,6 +120,6 @@ sgemm_vector_matrix(int M, int N, int K, float alpha, const float *A,   // A: (M
                   "BN and WARPS must be powers of two, so that sums can be halved");
     static_assert(BN <= 32 * WARPS, "BN must be at most 32 * WARPS, so that every column has a thread");
     // Two versions of everything, so that no loop has to ask how the rows of B are aligned
-    if (rows_aligned(B, N)) work<BN, WARPS, LOADS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C);
-    else work<BN, WARPS, LOADS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C);
+    if (rows_aligned(B, N)) work<BN, WARPS, LOADS, WORKERS, 4>(M, N, K, alpha, A, B, beta, C, workspace);
+    else work<BN, WARPS, LOADS, WORKERS, 1>(M, N, K, alpha, A, B, beta, C, workspace);
 }

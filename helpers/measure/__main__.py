@@ -170,7 +170,7 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
 
 def _bench(options: argparse.Namespace) -> int:
     if options.suite == FASTEST:
-        return _tell(_fastest(options, fastest_places(options.size or ()), folder=None))
+        return _tell(_fastest(options, fastest_places(options.size or (), gpu.name()), folder=None))
     measured: list[Measurement] = []
     refused: list[Refusal] = []
     groups = _groups(options)
@@ -205,7 +205,7 @@ def _record(options: argparse.Namespace) -> int:
     for suite in suites:
         if suite == FASTEST:
             try:
-                refused += _fastest(options, fastest_places(), options.folder)
+                refused += _fastest(options, fastest_places(gpu=gpu.name()), options.folder)
             except fastest_suite.NoChoice as error:  # of a GPU that nothing was chosen for, the rest can be recorded
                 if options.suite:
                     raise

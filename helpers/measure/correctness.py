@@ -1,8 +1,9 @@
 """Try to find a kernel wrong on a GPU, and keep what was tried: shapes, poison, compute-sanitizer.
 
 Every kernel at every listed shape and at random ones, twice: with beta = 0 onto NaN (each element must be written, and
-C must not be read) and with beta onto C. Then all of them on odd shapes under the four tools of compute-sanitizer,
-which runs this file as a program (`python -m helpers.measure.correctness`).
+C must not be read) and with beta onto C. Those whose blocks leave each other parts of C run on two streams at once.
+Then all of them on odd shapes under the four tools of compute-sanitizer, which runs this file as a program
+(`python -m helpers.measure.correctness`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OT
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
 SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out
+STREAMED: tuple[Shape, ...] = ((300, 200, 5000), (1, 1000, 20_000), (100, 1, 50_000))  # few tiles, which blocks share
+PARTS = 4  # processes for each tool
+TOGETHER = 20  # launches of each of two streams
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazards? displayed)")
 
 
@@ -107,8 +111,41 @@ class _Row:
         }
 
 
+def on_two_streams(kernel: Kernel) -> int:
+    """Launch a kernel on two streams at once, each with inputs of its own, again and again. Returns how many launches.
+
+    Incorrect if one of them gave other bits than a launch that was alone on the GPU.
+    """
+    import cupy
+
+    launch = run.load(kernel)
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    for shape in STREAMED:
+        inputs = [tuple(gpu.asarray(matrix) for matrix in problem(*shape, seed=seed)) for seed in range(len(streams))]
+        alone = [C.copy() for _, _, C in inputs]
+        for (A, B, _), output in zip(inputs, alone, strict=True):
+            launch(*shape, ALPHA, A, B, BETA, output)
+        together = [[C.copy() for _ in range(TOGETHER)] for _, _, C in inputs]
+        gpu.synchronize()
+        for turn in range(TOGETHER):
+            for stream, (A, B, _), outputs in zip(streams, inputs, together, strict=True):
+                with stream:
+                    launch(*shape, ALPHA, A, B, BETA, outputs[turn])
+        gpu.synchronize()
+        for expected, outputs in zip(alone, together, strict=True):
+            different = sum(not bool((output == expected).all()) for output in outputs)
+            if different:
+                raise Incorrect(
+                    f"{kernel.entry} at {'×'.join(map(str, shape))}: {different} of {TOGETHER} launches on one of two "
+                    "streams gave other bits than a launch alone. Do the launches share memory?"
+                )
+    return len(STREAMED) * len(streams) * TOGETHER
+
+
 def sanitize(kernels: Sequence[Kernel] = EVERY) -> tuple[str, dict[str, int]]:
-    """Run the kernels on odd shapes under each tool, all tools at once: the version, and each tool's findings, all 0.
+    """Run the kernels on odd shapes under each tool, all at once: the version, and each tool's findings, all 0.
+
+    Each tool has PARTS processes, each with a part of the kernels: loading machine code under a tool takes longest.
 
     Incorrect, with the tool's words, if one of them reports anything.
     """
@@ -117,18 +154,22 @@ def sanitize(kernels: Sequence[Kernel] = EVERY) -> tuple[str, dict[str, int]]:
         raise Incorrect("compute-sanitizer is not on the PATH: add the CUDA toolkit's bin folder to it.")
     names = [kernel.name for kernel in kernels]
 
-    def run(tool: str) -> tuple[str, int]:
+    def run(job: tuple[str, int]) -> int:
+        tool, part = job
         command = [program, "--tool", tool, "--print-limit", "10", sys.executable, "-m", __name__, *names]
+        command += ["--part", str(part)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=500)
         output = done.stdout + done.stderr
         found = findings_in(output)
-        if found != 0 or done.returncode != 0 or f"{launches(names)} launches" not in output:
+        if found != 0 or done.returncode != 0 or f"{launches(names, part)} launches" not in output:
             told = "nothing that can be read" if found is None else f"{found} finding(s)"
             raise Incorrect(f"compute-sanitizer's {tool} reports {told}: {output[-3000:]}")
-        return tool, found
+        return found
 
-    with ThreadPoolExecutor(len(TOOLS)) as pool:
-        findings = dict(pool.map(run, TOOLS))
+    jobs = [(tool, part) for tool in TOOLS for part in range(PARTS)]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        found = dict(zip(jobs, pool.map(run, jobs), strict=True))
+    findings = {tool: sum(found[tool, part] for part in range(PARTS)) for tool in TOOLS}
     about = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"Version ([\d.]+)", about)
     return found.group(1) if found else "unknown", findings
@@ -140,27 +181,30 @@ def findings_in(output: str) -> int | None:
     return int(summary.group(1) or summary.group(2)) if summary else None
 
 
-def launches(names: Sequence[str]) -> int:
+def launches(names: Sequence[str], part: int) -> int:
     """How many launches `launch_all` makes: each variant at each shape with beta = 0 and with beta."""
-    variants = sum(len(by_shape.variants(get(name), gpu.name())) for name in names)
-    return 2 * len((*SANITIZED, *SANITIZED_ALIGNED)) * variants
+    return 2 * len((*SANITIZED, *SANITIZED_ALIGNED)) * len(_variants(names, part))
 
 
-def launch_all(names: Sequence[str]) -> int:
+def _variants(names: Sequence[str], part: int) -> list[Kernel]:
+    """One of PARTS parts of the kernels with each set of parameters that may be chosen for them."""
+    return [kernel for name in names for kernel in by_shape.variants(get(name), gpu.name())][part::PARTS]
+
+
+def launch_all(names: Sequence[str], part: int) -> int:
     """Launch the kernels on the sanitizer's shapes: with beta = 0 onto a C that nobody wrote, and with beta onto C."""
     import cupy
 
     cupy.cuda.set_allocator(None)  # one allocation an array: a pool would hide reads of what nobody wrote
     count = 0
-    for name in names:
-        for kernel in by_shape.variants(get(name), gpu.name()):
-            launch = run.load(kernel)
-            for M, N, K in (*SANITIZED, *SANITIZED_ALIGNED):
-                A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
-                for beta, output in ((0.0, gpu.empty((M, N), np.float32)), (BETA, C)):
-                    launch(M, N, K, ALPHA, A, B, beta, output)
-                    gpu.synchronize()
-                    count += 1
+    for kernel in _variants(names, part):
+        launch = run.load(kernel)
+        for M, N, K in (*SANITIZED, *SANITIZED_ALIGNED):
+            A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
+            for beta, output in ((0.0, gpu.empty((M, N), np.float32)), (BETA, C)):
+                launch(M, N, K, ALPHA, A, B, beta, output)
+                gpu.synchronize()
+                count += 1
     return count
 
 
@@ -177,6 +221,7 @@ def record_correctness(
     names = {kernel.name for kernel in kernels}
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     checked = check(kernels, report=report)
+    streamed = {one.name: on_two_streams(one) for one in kernels if one.workspace_bytes is not None}
     version, findings = sanitize(kernels)
     content = {
         "provenance": provenance() | {"compute_sanitizer": version},
@@ -184,7 +229,8 @@ def record_correctness(
         "shapes": [list(shape) for shape in LISTED],
         "random_shapes": {"seed": RANDOM_SEED, "count": RANDOM_COUNT, "largest": RANDOM_LARGEST},
         "sanitizer_shapes": [list(shape) for shape in (*SANITIZED, *SANITIZED_ALIGNED)],
-        "rows": kept + [row | {"findings": findings} for row in checked],
+        "rows": kept
+        + [row | {"launches_on_two_streams": streamed.get(row["kernel"], 0), "findings": findings} for row in checked],
     }
     recordings.write(file, content)
     return file
@@ -193,4 +239,6 @@ def record_correctness(
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", nargs="+")
-    print(f"{launch_all(parser.parse_args().kernels)} launches")
+    parser.add_argument("--part", type=int, required=True)
+    options = parser.parse_args()
+    print(f"{launch_all(options.kernels, options.part)} launches")

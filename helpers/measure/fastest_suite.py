@@ -1,4 +1,4 @@
-"""Measure what `gemm_kernels.fastest` gives for each shape, beside cuBLAS and the ladder's `autotuned`. Needs a GPU.
+"""Measure what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, cuBLASLt and `autotuned`. Needs a GPU.
 
 Every run goes over the whole list of shapes, so that the runs of a shape lie minutes apart and their spread is real.
 Before it is timed, a kernel is held against float64, and it must give the same bits twice.
@@ -17,7 +17,7 @@ import numpy as np
 import gemm_kernels
 from gemm_kernels import Kernel, get
 from helpers import gpu
-from helpers.measure import recordings
+from helpers.measure import cublaslt, recordings
 from helpers.measure.bench import NoGpu, Refusal, accept, compile_all, cublas_sgemm, verify_twice
 from helpers.measure.compared import GRAPH, Compared, Run, way
 from helpers.measure.graphs import SETS, cublas_on, interleave_graphs
@@ -25,9 +25,10 @@ from helpers.measure.measurement import MEASURED
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.suites import FASTEST, Place, Shape
-from helpers.measure.timing import interleave
+from helpers.measure.timing import WARM_UP_S, interleave
 
 RUNS = 3
+OFFERED_SHARE = 0.3  # of the budget, for finding the best of what cuBLASLt offers
 
 Launch = Callable[..., None]  # (M, N, K, alpha, A, B, beta, C)
 Rivals = tuple[Kernel, Kernel]  # what `fastest` gives, and the ladder's `autotuned`, which may be the same one
@@ -115,33 +116,74 @@ def measure(kernels: Rivals, shape: Shape, *, seed: int = 0, budget_s: float = 1
         return None, refused
     launches = [one.launch for one in accepted]
     times = _graphs if way(*shape) == GRAPH else _events
-    milliseconds = times(launches, reference, inputs, budget_s)
-    medians = np.median(milliseconds, axis=0).round(6).tolist()
-    ms = {one.kernel.entry: median for one, median in zip(accepted, medians, strict=False)}
+    with cublaslt.algorithms(*shape) as offered:
+        milliseconds = times(launches, offered, reference, inputs, budget_s)
+    *medians, cublas, best = np.median(milliseconds, axis=0).round(6).tolist()
+    ms = {one.kernel.entry: median for one, median in zip(accepted, medians, strict=True)}
     ours, autotuned = (ms[kernel.entry] for kernel in kernels)
-    return Run(ours, medians[-1], autotuned, len(milliseconds), accepted[0].error), []
+    return Run(ours, cublas, best, len(offered), autotuned, len(milliseconds), accepted[0].error), []
 
 
-def _events(launches: Sequence[Launch], reference: Reference, inputs: Sequence[Any], budget_s: float) -> np.ndarray:
-    """Milliseconds of each launch and, last, of cuBLAS: a cold L2, events around one launch."""
+def _events(
+    launches: Sequence[Launch],
+    offered: Sequence[Launch],
+    reference: Reference,
+    inputs: Sequence[Any],
+    budget_s: float,
+) -> np.ndarray:
+    """Milliseconds of each launch and, last, of cuBLAS and the best that is offered: a cold L2, events around each."""
     A, B, C = inputs
     (M, K), N = A.shape, B.shape[1]
-    verify_twice(cublas_sgemm, reference, A, B, C, ALPHA, BETA)
     output = C.copy()
-    every = [*launches, cublas_sgemm]
-    return interleave([partial(launch, M, N, K, ALPHA, A, B, BETA, output) for launch in every], budget_s)
+
+    def times(every: Sequence[Launch], budget_s: float, warm_up_s: float) -> np.ndarray:
+        bound = [partial(launch, M, N, K, ALPHA, A, B, BETA, output) for launch in every]
+        return interleave(bound, budget_s, warm_up_s)
+
+    return _beside(launches, cublas_sgemm, offered, reference, inputs, budget_s, times)
 
 
-def _graphs(launches: Sequence[Launch], reference: Reference, inputs: Sequence[Any], budget_s: float) -> np.ndarray:
-    """Milliseconds of each launch and, last, of cuBLAS: many launches in a graph, over several sets of inputs."""
+def _graphs(
+    launches: Sequence[Launch],
+    offered: Sequence[Launch],
+    reference: Reference,
+    inputs: Sequence[Any],
+    budget_s: float,
+) -> np.ndarray:
+    """Milliseconds of the same: many launches in a graph, over several sets of inputs."""
     import cupy
 
-    A, B, C = inputs
     sets = copies_of(inputs)
     stream = cupy.cuda.Stream(non_blocking=True)
+
+    def times(every: Sequence[Launch], budget_s: float, warm_up_s: float) -> np.ndarray:
+        return interleave_graphs([on_a_set(launch, sets) for launch in every], stream, budget_s, warm_up_s)
+
     with cublas_on(stream) as cublas, stream:
-        verify_twice(cublas, reference, A, B, C, ALPHA, BETA)
-        return interleave_graphs([on_a_set(launch, sets) for launch in (*launches, cublas)], stream, budget_s)
+        return _beside(launches, cublas, offered, reference, inputs, budget_s, times)
+
+
+def _beside(
+    launches: Sequence[Launch],
+    cublas: Launch,
+    offered: Sequence[Launch],
+    reference: Reference,
+    inputs: Sequence[Any],
+    budget_s: float,
+    times: Callable[[Sequence[Launch], float, float], np.ndarray],
+) -> np.ndarray:
+    """Milliseconds of each launch, of cuBLAS, and of the offered one that a first, short turn finds to be the fastest.
+
+    times: of several launches in turns, within a budget and after so many seconds of warming up.
+    """
+    A, B, C = inputs
+    for library in (cublas, *offered):
+        verify_twice(library, reference, A, B, C, ALPHA, BETA)
+    if not offered:
+        offered = (cublas,)
+    short = np.median(times(offered, OFFERED_SHARE * budget_s, WARM_UP_S), axis=0)
+    best = offered[int(short.argmin())]
+    return times([*launches, cublas, best], (1 - OFFERED_SHARE) * budget_s, 0.0)
 
 
 def copies_of(inputs: Sequence[Any]) -> list[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.measure.timing import take_turns
+from helpers.measure.timing import WARM_UP_S, take_turns
 
 LAUNCHES = 20  # of a graph
 SETS = 3  # of inputs and outputs, which the launches of a graph use in turn
@@ -30,7 +30,9 @@ class NoCublas(Exception):
     """cuBLAS could not be loaded or refused a call; the message says what, and what to try."""
 
 
-def interleave_graphs(launches: Sequence[Callable[[int], None]], stream: Any, budget_s: float = 1.0) -> np.ndarray:
+def interleave_graphs(
+    launches: Sequence[Callable[[int], None]], stream: Any, budget_s: float = 1.0, warm_up_s: float = WARM_UP_S
+) -> np.ndarray:
     """Milliseconds of one launch of each rival, (rounds, len(launches)): every round replays each graph once.
 
     launches: each is called with the number of a set, 0 … SETS - 1, and launches on the current stream once.  stream:
@@ -43,7 +45,8 @@ def interleave_graphs(launches: Sequence[Callable[[int], None]], stream: Any, bu
             launch(0)
         stream.synchronize()
         graphs = [_captured(launch, stream) for launch in launches]
-    return take_turns([partial(graph.launch, stream) for graph in graphs], stream, budget_s) / LAUNCHES
+    replays = [partial(graph.launch, stream) for graph in graphs]
+    return take_turns(replays, stream, budget_s, warm_up_s=warm_up_s) / LAUNCHES
 
 
 def _captured(launch: Callable[[int], None], stream: Any) -> Any:

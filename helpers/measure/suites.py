@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gemm_kernels import LADDER, Kernel, get
+from gemm_kernels import LADDER, Kernel, choices, get
 from gemm_kernels.rules import broken
 
 LADDER_SIZES = (128, 256, 512, 1024, 2048, 4096)
@@ -40,12 +40,28 @@ FASTEST = "fastest"  # the suite of what `gemm_kernels.fastest` gives
 SQUARES, OTHERS, UNSEEN = "squares", "others", "unseen"  # its groups of shapes
 FASTEST_SQUARES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 FASTEST_OTHERS = (
-    *((size, size, size) for size in (1000, 1023, 1025, 2047, 2049, 4095, 4097)),
-    *((4096, 4096, 128), (128, 4096, 4096), (64, 4096, 1024), (8192, 1024, 4096)),
-    *((1, 4096, 4096), (4096, 1, 4096), (1, 4097, 4096), (16, 4096, 4096), (4096, 16, 4096), (33, 4096, 4097)),
-    *((100, 100, 10000), (2000, 300, 5000), (1500, 700, 900), (8, 4096, 1000), (777, 1555, 333)),
+    # Squares whose tiles stick out, most of them with rows that do not start at 16 bytes.
+    *((size, size, size) for size in (1000, 1023, 1025, 2047, 2049, 2050, 4095, 4097)),
+    # Rectangles, with rows that start at 16 bytes and with others.
+    *((1500, 700, 900), (777, 1555, 333), (1023, 4097, 511), (1201, 1203, 401), (3001, 2999, 2003), (255, 4095, 1023)),
+    *((1000, 2001, 700), (4300, 650, 870), (1999, 1999, 199), (150, 151, 3001), (2296, 150, 37), (2000, 300, 5000)),
+    # Layers of language models: few rows or many, short sums, a vocabulary.
+    *((4096, 4096, 128), (128, 4096, 4096), (64, 4096, 1024), (8192, 1024, 4096), (512, 11008, 4096)),
+    *((32, 4096, 11008), (128, 12288, 4096), (2048, 5120, 1280), (4096, 11008, 48), (1000, 50257, 768)),
+    # One row or one column.
+    *((1, 4096, 4096), (4096, 1, 4096), (1, 4097, 4096), (4097, 1, 4095), (1, 32000, 4096), (1, 1001, 3000)),
+    *((12345, 1, 1000), (1, 333, 100_000), (33, 1, 200_001)),
+    # Skinny: few rows or few columns.
+    *((2, 4096, 4096), (8192, 3, 2048), (5000, 7, 3001), (8, 4096, 1000), (12, 8191, 1023), (16, 4096, 4096)),
+    *((4096, 16, 4096), (4300, 23, 3160), (33, 4096, 4097), (4096, 64, 4096), (64, 50257, 768), (20_000, 100, 300)),
+    # Deep: k is many times the sides.
+    *((100, 100, 10_000), (256, 256, 8192), (512, 512, 8192), (64, 64, 65_536), (128, 128, 16_384)),
+    *((96, 96, 24_576), (63, 65, 30_000), (300, 200, 9001), (40, 501, 8000), (20, 20, 20_000)),
+    # Flat: k is short.
+    *((12345, 17, 19), (3001, 3001, 17), (5000, 401, 33), (2048, 2048, 40), (6000, 371, 47), (401, 5000, 60)),
+    *((10_000, 50, 64), (1024, 4096, 64)),
 )
-UNSEEN_SEED, UNSEEN_COUNT = 2027, 16
+UNSEEN_COUNT = 40
 UNSEEN_SIZES = (16, 8192)  # of M, N and K
 UNSEEN_FLOPS = (1e7, 3e11)  # of 2·M·N·K
 
@@ -59,12 +75,13 @@ def random_shapes() -> list[Shape]:
     return [(int(M), int(N), int(K)) for M, N, K in drawn]
 
 
-def unseen_shapes() -> list[Shape]:
-    """UNSEEN_COUNT shapes, always the same, that nothing is chosen by: they show whether the choice generalises.
+def unseen_shapes(gpu: str = choices.DEFAULT_GPU) -> list[Shape]:
+    """UNSEEN_COUNT shapes that nothing was chosen by: they show whether the choice for this GPU generalises.
 
-    The logarithms of M, N and K are uniform within UNSEEN_SIZES; what is too little or too much work is drawn again.
+    They are drawn by a seed that follows from the choice, so that it was made before them. The logarithms of M, N and K
+    are uniform within UNSEEN_SIZES; what is too little or too much work is drawn again.
     """
-    chance = np.random.default_rng(UNSEEN_SEED)
+    chance = np.random.default_rng(choices.seed(gpu))
     smallest, largest = UNSEEN_SIZES
     least, most = UNSEEN_FLOPS
     found: list[Shape] = []
@@ -89,11 +106,14 @@ class Place:
         return self.M, self.N, self.K
 
 
-def fastest_places(shapes: Sequence[Shape] = ()) -> list[Place]:
-    """All shapes of the suite `fastest`, or only the given ones; one that is not of the suite counts as another."""
+def fastest_places(shapes: Sequence[Shape] = (), gpu: str = choices.DEFAULT_GPU) -> list[Place]:
+    """All shapes of the suite `fastest`, or only the given ones; one that is not of the suite counts as another.
+
+    gpu: whose choice the unseen ones are drawn after.
+    """
     every = [Place(SQUARES, size, size, size) for size in FASTEST_SQUARES]
     every += [Place(OTHERS, *shape) for shape in FASTEST_OTHERS]
-    every += [Place(UNSEEN, *shape) for shape in unseen_shapes()]
+    every += [Place(UNSEEN, *shape) for shape in unseen_shapes(gpu)]
     known = {place.shape: place for place in every}
     return [known.get(shape, Place(OTHERS, *shape)) for shape in shapes] if shapes else every
 

@@ -17,7 +17,9 @@ MIN_ROUNDS, MAX_ROUNDS = 5, 201
 WARM_UP_S = 0.15  # an idle GPU runs at a fraction of its clock; it takes about this long to reach the boost clock
 
 
-def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) -> np.ndarray:
+def interleave(
+    launches: Sequence[Callable[[], None]], budget_s: float = 1.0, warm_up_s: float = WARM_UP_S
+) -> np.ndarray:
     """Milliseconds of each launch with a cold L2, (rounds, len(launches)): every round times each launch once.
 
     Before each launch a buffer four times the L2 is written, so that no launch finds its inputs in the L2; that write
@@ -26,16 +28,21 @@ def interleave(launches: Sequence[Callable[[], None]], budget_s: float = 1.0) ->
     """
     import cupy
 
-    return take_turns(launches, cupy.cuda.get_current_stream(), budget_s, before=flusher())
+    return take_turns(launches, cupy.cuda.get_current_stream(), budget_s, flusher(), warm_up_s)
 
 
 def take_turns(
-    launches: Sequence[Callable[[], None]], stream: Any, budget_s: float, before: Callable[[], None] = lambda: None
+    launches: Sequence[Callable[[], None]],
+    stream: Any,
+    budget_s: float,
+    before: Callable[[], None] = lambda: None,
+    warm_up_s: float = WARM_UP_S,
 ) -> np.ndarray:
     """Milliseconds between two events around each launch, (rounds, len(launches)): every round times each once.
 
     Taking turns puts rivals in the same conditions (clock, temperature). launches: each queues its work on `stream`.
-    before: called ahead of each, not timed.  `budget_s`, in seconds, decides the number of rounds.
+    before: called ahead of each, not timed.  `budget_s`, in seconds, decides the number of rounds.  warm_up_s: for so
+    many seconds they are launched before; 0 if the GPU has just been at work.
     """
     import cupy
 
@@ -51,7 +58,7 @@ def take_turns(
     round_s = time.perf_counter() - start
     rounds = int(np.clip(budget_s / max(round_s, 1e-6), MIN_ROUNDS, MAX_ROUNDS))
 
-    warm_until = time.perf_counter() + WARM_UP_S
+    warm_until = time.perf_counter() + warm_up_s
     while time.perf_counter() < warm_until:
         launch_each()
         gpu.synchronize()

@@ -94,7 +94,7 @@ def test_one_row_gets_a_vector_times_a_matrix_and_one_column_a_matrix_times_a_ve
 
 def test_stream_k_has_the_parameters_of_the_nearest_shape_with_such_rows():
     assert stream_k(4096, 4096, 4096) == stream_k(4100, 4000, 4100) == get("stream_k")
-    assert stream_k(1025, 1025, 1025) == fastest(1025, 1025, 1025)
+    assert stream_k(1025, 1025, 1025).params["LOOPS"] == 1
     assert fastest(4096, 4096, 4096).name == "persistent"
 
 
@@ -205,7 +205,8 @@ def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_
     measured = choosing.read_measured(GPU)
     shapes = choosing.shapes()
     assert [one.shape for one in measured] == SHAPES == [shape for shape in shapes if shape in SHAPES]
-    assert len(SHAPES) >= 0.85 * len(shapes)  # a recording may be of fewer: device time ends
+    named = shapes[: len(shapes) - choosing.RANDOM_COUNT]
+    assert SHAPES[: len(named)] == named  # of the random ones after them a recording may have fewer: device time ends
     for one in measured:
         assert one.times and all(by_shape.suits(kernels[which], one.shape) for which in one.times)
         assert set(one.in_graph) <= set(one.times) and min(one.times.values()) > 0

@@ -428,14 +428,17 @@ def ordinary() -> tuple[Launch, ...]:
 
 @cache
 def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
-    """Every kernel of the ladder at every shape (M, N, K)."""
-    return tuple(_product(kernel, *shape) for kernel in gemm_kernels.LADDER for shape in shapes)
+    """Every kernel of the ladder, and of what comes after it, at every shape (M, N, K)."""
+    every = gemm_kernels.LADDER + gemm_kernels.BEYOND
+    return tuple(_product(kernel, *shape) for kernel in every for shape in shapes)
 
 
 # Where blocks share tiles: parameters with few workers, and shapes with more tiles than those, with fewer, with few k.
 SHARING = {
     "stream_k": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
               ((70, 131, 37), (33, 60, 90), (40, 20, 3))),
+    "persistent": ({"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4, "WORKERS": 6},
+                   ((70, 131, 37), (33, 62, 90), (40, 20, 3))),
     "vector_matrix": ({"BN": 32, "WARPS": 4, "WORKERS": 10}, ((1, 70, 61), (2, 36, 300), (1, 33, 3))),
     "matrix_vector": ({"BM": 4, "WORKERS": 10}, ((7, 1, 300), (3, 2, 5), (9, 1, 259))),
 }  # fmt: skip
@@ -516,7 +519,10 @@ def _of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> 
 
 def _product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:
     recorded_as = f"{RECORDED_AS.get(kernel.name, kernel.name)} {M}x{N}x{K}"
-    arguments = together(i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N))
+    workspace = () if kernel.workspace_bytes is None else (zeros(max(kernel.workspace_bytes // 4, 1)),)
+    arguments = together(
+        i32(M, N, K), scalars(ALPHA), floats(M, K), floats(K, N), scalars(BETA), floats(M, N), *workspace
+    )
     return Launch(
         f"{kernel.name} {M}x{N}x{K}", f"ladder/{kernel.name}", kernel.entry, kernel.grid(M, N), kernel.block, arguments,
         kernel.shared_bytes, recorded_as=recorded_as,

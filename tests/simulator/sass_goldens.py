@@ -37,6 +37,8 @@ NOT_DECIDED = {
     "conditions": ((INSTRUCTIONS,), _TWO_NUMBERS),
     "stream_k 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
     "stream_k 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
+    "persistent 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
+    "persistent 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
     "divide_floats": (
         (
             INSTRUCTIONS,

@@ -11,6 +11,7 @@ A folder for each GPU, in it a file for each suite that was measured: `nvidia-h2
 `machine`: microbenchmarks of the GPU, `workloads`: times of kernels that are no step of the ladder, `states`: what
 warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them.
 `registers`: what the register file costs, by changed machine code (`helpers.measure.registers`).
+`fetched`: what code that runs once for a tile costs (the log of the kernels, gemm_kernels/cuda/stream_k.md).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).

@@ -1,0 +1,43 @@
+"""How candidates for `fastest` are compared: which are tried at a shape, and what their costs are fitted to."""
+
+import pytest
+
+from gemm_kernels import by_shape, get
+from helpers import devices
+from helpers.measure import choosing, suites
+
+H200 = devices.get("NVIDIA H200")
+KERNELS = choosing.candidates(H200.sms)
+
+
+def test_the_shapes_are_all_different_and_those_of_the_suite_are_said_once():
+    assert len(set(choosing.shapes())) == len(choosing.shapes())
+    said = [*suites.FASTEST_OTHERS, *choosing.MORE_SHAPES]
+    assert len(set(said)) == len(said)
+    assert {*suites.FASTEST_OTHERS} <= {*choosing.shapes()}
+    assert not {*suites.unseen_shapes()} & {*choosing.shapes()}
+
+
+def test_a_shape_is_tried_with_what_may_be_the_fastest_there():
+    large, small = (by_shape.promising(KERNELS, (size, size, size), H200.sms) for size in (4096, 300))
+    assert len(large) == len([one for one in KERNELS if by_shape.suits(one, (4096, 4096, 4096))]) < len(small)
+    assert len(small) == by_shape.PROMISING
+    assert any(one.tile == (192, 256) for one in large) and not any(one.tile == (192, 256) for one in small)
+    column = by_shape.promising(KERNELS, (5000, 1, 4000), H200.sms)
+    assert {one for one in KERNELS if one.name == "matrix_vector"} <= {*column}
+
+
+def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
+    cold = choosing.Measured((4096, 4096, 4096), 3.0, None, {0: 2.0, 1: 4.0}, {})
+    assert cold.as_the_suite_times() == cold.times
+    small = choosing.Measured((64, 64, 64), 9.0, 3.0, {0: 8.0, 1: 10.0, 2: 40.0}, {0: 4.0, 1: 6.0})
+    assert small.as_the_suite_times() == {0: 4.0, 1: 6.0, 2: pytest.approx(40 * 0.55 * choosing.FAR_PENALTY)}
+
+
+def test_rows_at_8_bytes_are_half_as_odd_to_persistent():
+    def odd(name, N):
+        return by_shape.amounts(get(name), (256, N, 80), sms=132)["odd_rounds"]
+
+    assert odd("persistent", 512) == odd("stream_k", 512) == 0
+    assert odd("persistent", 510) == odd("persistent", 511) / 2 > 0
+    assert odd("stream_k", 510) == odd("stream_k", 511) > 0
