@@ -96,6 +96,15 @@ def test_a_notebook_with_a_kernel_says_what_limits_it_and_the_next_one_begins_th
     assert here.now is not None and here.then is not None
 
 
+def test_the_link_to_the_first_step_leads_to_a_cell_that_is_there():
+    """JupyterLab finds a cell by its id, and no heading with a sign such as · in it."""
+    found = cells("00")
+    ((file, place),) = re.findall(r"\]\(([\w.]+)#cell-id=(\w+)\)", found[0].source)
+    (target,) = (cell for cell in found if cell.id == place)
+    assert file == plan.course().notebook("00").file
+    assert target.source.startswith("## 1 · ")
+
+
 def test_every_entry_of_the_glossary_leads_to_its_notebook():
     text = (FOLDER / "glossary.md").read_text(encoding="utf-8")
     links = re.findall(r"\*Notebook \[(\d\d)\]\((\S+)\)\.\*$", text, re.MULTILINE)
