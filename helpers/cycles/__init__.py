@@ -4,6 +4,7 @@
     found.ms, found.range_ms, found.cycles       # with a cold L2, as the course measures; cold=False for a warm one
     found.limiter                                # a sentence with its number
     found.stalls                                 # in Nsight Compute's names, per issued instruction
+    found.lost                                   # the cycles in which nothing is issued, shared out by reason
     found.by_line(), found.timeline()
 
 The functional simulator executes the blocks that one SM holds at first (`trace`); sm.c, in helpers/native/cycles, then
@@ -18,15 +19,19 @@ from functools import lru_cache
 
 from gemm_kernels import Launch
 from helpers import devices, run, simulator
+from helpers.compiler import CompilerError
 from helpers.cycles.machine import Machine, NoConstants, machine
-from helpers.cycles.prediction import STALLS, WAITS, Prediction
+from helpers.cycles.prediction import STALLS, TITLES, WAITS, Prediction
 from helpers.cycles.prediction import predict as _predict
 from helpers.cycles.trace import Trace
 from helpers.cycles.trace import trace as _trace
+from helpers.native import NoLibrary
 from helpers.simulator import Captured, Recording, SimulatorError
 
 __all__ = [
+    "CANNOT",
     "STALLS",
+    "TITLES",
     "WAITS",
     "Machine",
     "NoConstants",
@@ -37,6 +42,9 @@ __all__ = [
     "predict",
     "traced",
 ]
+
+CANNOT = (NoConstants, NoLibrary, CompilerError, SimulatorError)
+"""What `predict` raises for a launch whose time cannot be predicted."""
 
 
 def predict(

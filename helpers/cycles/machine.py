@@ -112,6 +112,9 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         "store_gpu": 132 * 32 * 128 / measured["stg all×1024 /1"],
         "store_packet_sm": measured["stg_line 1×1024 /32"] / 32 / 32 / 1.25,
         "store_packet_gpu": 0.013,
+        # Of a sector that is written in part 32 bytes are read from DRAM, and 32 written. For all sectors of a line
+        # that takes as long as the bytes say; this is for one sector in each line.
+        "dram_alone": measured["stg_line all×1024 /32"] / measured["stg_sector all×1024 /8"],
         "atomic_same": 3,
         "atomic_lane": measured["red all×256 /0"] / 8 / 132 / 32,
         "atomic_return": measured["atom 1×256 /0"] / 8 / 32,

@@ -14,6 +14,7 @@ from helpers.cycles import binding
 from helpers.cycles.machine import Machine
 from helpers.cycles.machine_code import UNITS
 from helpers.cycles.trace import Trace
+from helpers.devices import SCHEDULERS
 from helpers.simulator.engine.memory import product
 
 # Why a warp does not issue, in the names of Nsight Compute's smsp__average_warps_issue_stalled_*: `enum Reason`, sm.c.
@@ -21,6 +22,7 @@ STALLS = (
     "selected", "wait", "long_scoreboard", "short_scoreboard", "barrier", "mio_throttle", "lg_throttle",
     "math_pipe_throttle", "dispatch_stall", "not_selected", "no_instruction", "branch_resolving",
 )  # fmt: skip
+CLOSED = "dispatch_stall"  # a warp is ready, and the way into the core is not
 WAVES = 3  # of blocks that are simulated; the others follow from them
 FEWEST_BLOCKS = 12
 BUDGET = 1_500_000  # warp instructions of a simulation, about a quarter of a second: of longer loops a part is left out
@@ -43,6 +45,19 @@ WHAT = {
     "launch": "the launch itself: {:.0%} of the time passes before and after the kernel's own work",
 }
 BUSY = 0.7  # from here on a unit is what limits; below, it is latency
+# Nsight Compute's titles of them, in the order of a bar: global memory, shared memory, other warps, the core.
+TITLES: Mapping[str, str] = {
+    "long_scoreboard": "Long Scoreboard",
+    "lg_throttle": "LG Throttle",
+    "short_scoreboard": "Short Scoreboard",
+    "mio_throttle": "MIO Throttle",
+    "barrier": "Barrier",
+    "dispatch_stall": "Dispatch Stall",
+    "math_pipe_throttle": "Math Pipe Throttle",
+    "wait": "Wait",
+    "no_instruction": "No Instruction",
+    "branch_resolving": "Branch Resolving",
+}
 WAITS = {
     "long_scoreboard": "data from global memory",
     "short_scoreboard": "data from shared memory, or a special function",
@@ -60,8 +75,8 @@ WAITS = {
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """One run of sm.c.  cycles: of the blocks that were simulated.  block_end: when each ended.  by_instruction: cycles
-    that warps spent before each instruction, by reason."""
+    """One run of sm.c.  block_end: when each of its blocks ended.  by_instruction: (instruction, 2, reason), cycles
+    that warps spent before it, and those of them in which their scheduler issued nothing."""
 
     result: binding.Result
     block_end: np.ndarray
@@ -124,20 +139,64 @@ class Prediction:
         """What the time is limited by, a sentence with its number."""
         sentence = f"The limit is {WHAT[self.kind].format(self.busy)}"
         if self.kind in ("latency", "launch"):
-            waits = {name: value for name, value in self.stalls.items() if name not in ("selected", "not_selected")}
-            most = max(waits, key=waits.__getitem__)
-            share = waits[most] / max(sum(self.stalls.values()), 1e-9)
-            sentence += f". Warps spend {share:.0%} of their time waiting for {WAITS[most]} ({most})"
+            lost = self.lost
+            most = max(lost, key=lost.__getitem__)
+            sentence += (
+                f". In {lost[most]:.0%} of the cycles of an SM with warps nothing is issued because they wait for "
+                f"{WAITS[most]} ({TITLES[most]})"
+            )
         return f"{sentence}."
 
+    @cached_property
+    def lost(self) -> Mapping[str, float]:
+        """By reason, the share of a scheduler's cycles in which nothing is issued for it, while the SM has blocks.
+
+        A wait costs nothing while other warps issue. So the cycles without an instruction are shared out by what warps
+        wait for in them, and those in which only the way into the core is closed are Dispatch Stall.
+        """
+        rest, waiting = self._idle
+        return {
+            name: rest * waiting[number] if name != CLOSED else self._closed for number, name in enumerate(STALLS)
+            if name in TITLES
+        }  # fmt: skip
+
+    @property
+    def _cycles(self) -> float:
+        """Of all schedulers, while the SM had blocks."""
+        return SCHEDULERS * max(float(self.simulated.block_end.max(initial=0)), 1.0)
+
+    @property
+    def _closed(self) -> float:
+        return self.simulated.result.closed / self._cycles
+
+    @property
+    def _idle(self) -> tuple[float, np.ndarray]:
+        """(share of the cycles in which every warp waits, the share of each reason in them, one in sum)."""
+        result = self.simulated.result
+        waiting = np.array(
+            [result.lost[n] if name in TITLES and name != CLOSED else 0 for n, name in enumerate(STALLS)]
+        )
+        rest = max(0.0, 1 - result.instructions / self._cycles - self._closed)
+        return rest, waiting / max(float(waiting.sum()), 1e-9)
+
     def by_line(self) -> dict[int, dict[str, float]]:
-        """By source line, cycles that warps spent before its instructions, by reason: a share of all, 1.0 in sum."""
-        table = self.simulated.by_instruction
-        whole = max(float(table.sum()), 1e-9)
+        """By source line, the share of the schedulers' cycles that it takes: "selected", in which its instructions are
+        issued, and by reason, in which nothing is issued because warps wait before them (see `lost`)."""
+        spent, idle = self.simulated.by_instruction[:, 0], self.simulated.by_instruction[:, 1]
+        result = self.simulated.result
+        cost = np.zeros_like(spent)
+        for number, name in enumerate(STALLS):
+            if name == "selected":
+                cost[:, number] = spent[:, number] / self._cycles
+            elif name == CLOSED:
+                cost[:, number] = self._closed * spent[:, number] / max(float(spent[:, number].sum()), 1e-9)
+            elif name in TITLES:
+                share = self._idle[0] * self._idle[1][number]
+                cost[:, number] = share * idle[:, number] / max(result.lost[number], 1e-9)
         lines: dict[int, np.ndarray] = {}
-        for instruction, row in zip(self.trace.program.instructions, table, strict=True):
+        for instruction, row in zip(self.trace.program.instructions, cost, strict=True):
             lines[instruction.line] = lines.get(instruction.line, 0) + row
-        return {line: dict(zip(STALLS, (row / whole).tolist(), strict=True)) for line, row in sorted(lines.items())}
+        return {line: dict(zip(STALLS, row.tolist(), strict=True)) for line, row in sorted(lines.items())}
 
     def timeline(self, issues: int = 200_000) -> np.ndarray:
         """The first instructions that the SM issues, in order, a structured array: warp, block, pc (index of the
@@ -172,17 +231,36 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     is_part = blocks < on_one or fraction < 1
     fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
     runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]
-    last = runs[-1]
+    whole = runs[0] if len(runs) == 1 else _extended(runs[0], runs[1], instructions)
     # When there are many, SMs that are done take blocks that others would have had: the mean counts.
     wanted = blocks_in_all / device.sms if on_one > 4 * resident else on_one
-    totals = [run.result.cycles + _per_block(run, resident) * (wanted - blocks) for run in runs]
-    cycles = totals[-1]
-    if len(runs) > 1 and (steps := runs[1].result.instructions - runs[0].result.instructions) > 0:
-        cycles += (totals[1] - totals[0]) / steps * (instructions - runs[1].result.instructions)
+    cycles = whole.result.cycles + _per_block(whole, resident) * (wanted - blocks)
     if is_part and cold:
-        cycles += _evictions(last, machine, on_one / blocks * instructions / last.result.instructions, trace)
-    kind, busy = _limiter(last.result, machine, cycles)
-    return Prediction(trace, machine, cycles, cold, kind, busy, last)
+        cycles += _evictions(whole, machine, on_one / blocks, trace)
+    kind, busy = _limiter(whole.result, machine, cycles)
+    return Prediction(trace, machine, cycles, cold, kind, busy, whole)
+
+
+def _extended(short: Simulated, longer: Simulated, instructions: float) -> Simulated:
+    """What a run with all repetitions of a loop comes to: each that `longer` has beyond `short` costs the same.
+
+    instructions: that are issued then.
+    """
+    steps = longer.result.instructions - short.result.instructions
+    if steps <= 0:
+        return longer
+    times = (instructions - longer.result.instructions) / steps
+
+    def extended(one, other):
+        return np.maximum(other + times * (other - one), 0)
+
+    result = binding.Result()
+    for name, kind in binding.Result._fields_:
+        value = extended(*(np.array(getattr(run.result, name)) for run in (short, longer)))
+        setattr(result, name, float(value) if kind is c_double else kind(*value))
+    return Simulated(
+        result, extended(short.block_end, longer.block_end), extended(short.by_instruction, longer.by_instruction)
+    )
 
 
 def _per_block(run: Simulated, resident: int) -> float:
@@ -242,6 +320,9 @@ def _simulate(
     array_start = np.array([start for _, start, _ in trace.arrays] + [0], np.int64)
     array_stop = np.array([stop for _, _, stop in trace.arrays] + [0], np.int64)
     sharing = np.array([*trace.sharing, 1.0])
+    # A sector that is written in part is read from DRAM before; one alone in its line costs more, both ways.
+    alone = machine.constants["dram_alone"]
+    written = np.array([1 + part - one + (2 * alone - 1) * one for part, one in (*trace.in_part, (0, 0))])
     sms = min(machine.device.sms, product(trace.grid))
 
     def at(array: np.ndarray, kind: type) -> ctypes._Pointer:
@@ -250,11 +331,12 @@ def _simulate(
     job = binding.Job(
         len(code), len(starts), arrays, blocks, trace.blocks, code, at(starts, c_int32), at(stops, c_int32),
         at(array_start, c_int64), at(array_stop, c_int64), at(sharing, c_double),
+        at(written, c_double),
         max(1.0, product(trace.grid) / (sms * trace.blocks)), fraction, int(cold), 1,
     )  # fmt: skip
     constants = binding.machine(_of_one_sm(machine, trace, sms, float((array_stop - array_start).sum()), evict))
     result, ends = binding.Result(), np.zeros(blocks)
-    by_instruction = np.zeros((len(code), binding.REASONS))
+    by_instruction = np.zeros((len(code), 2, binding.REASONS))
     place, room = (None, 0) if events is None else (events.ctypes.data, len(events))
     found = binding.library().simulate(
         trace.handle, constants, ctypes.byref(job), ctypes.byref(result), ends.ctypes.data,

@@ -8,19 +8,21 @@ for the same sectors is found by beginning the blocks of the whole first wave (`
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel, sass
 from helpers.cycles import binding as native
+from helpers.cycles.ahead import Ahead
 from helpers.cycles.machine_code import instructions
 from helpers.devices import SECTOR_BYTES, Device
 from helpers.occupancy import Occupancy, occupancy
-from helpers.simulator import Captured
-from helpers.simulator.engine.ir import Instruction, Kind, Program
+from helpers.simulator import Captured, SimulatorError
+from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Handlers, Observer, Observers, WaveBegins
 from helpers.simulator.engine.printf import Output
@@ -40,7 +42,8 @@ class Trace:
     """A launch, ready to be timed.
 
     blocks: that were traced, the first that an SM holds.  sharing: by array of global memory, how many SMs ask for the
-    same sector.  arrays: their names and addresses [start, stop).  warp_instructions: of all traced warps.
+    same sector.  in_part: by array, which share of the sectors that are written is written in part, and which of all is
+    so and alone in its line.  arrays: their names and addresses [start, stop).  warp_instructions: of all traced warps.
     """
 
     compiled: CompiledKernel
@@ -53,6 +56,7 @@ class Trace:
     blocks: int
     arrays: tuple[tuple[str, int, int], ...]
     sharing: tuple[float, ...]
+    in_part: tuple[tuple[float, float], ...]
     warp_instructions: int
     longest_loop: int
 
@@ -84,7 +88,8 @@ def trace(launch: Captured, device: Device) -> Trace:
     shared_bytes = compiled.shared_bytes + launch.shared_mem
     fits = occupancy(device, run.threads, max(compiled.registers, 16), shared_bytes)
     all_blocks = product(run.grid)
-    sliced = Prepared(_without_results(program))
+    without, branches, needed = _without_results(program)
+    sliced = Prepared(without)
     light = replace(
         run, prepared=sliced, global_memory=Untouched(run.global_memory), output=Output(0), observers=None,
         max_instructions=MOST_INSTRUCTIONS,
@@ -92,8 +97,21 @@ def trace(launch: Captured, device: Device) -> Trace:
     on_one = max(1, min(fits.blocks, -(-all_blocks // device.sms)))
     numbers = np.arange(on_one, dtype=np.int64) * device.sms % all_blocks
     lib = native.library()
-    handle = lib.trace_new(on_one, run.threads)
-    replace(light, observers=Observers(_Tracer(handle)), only_blocks=numbers).run()
+
+    def executed(needed: list[tuple[int, ...]] | None) -> int:
+        handle = lib.trace_new(on_one, run.threads)
+        ahead = None if needed is None else Ahead(branches, needed, partial(_repeated, handle))
+        try:
+            replace(light, observers=Observers(_Tracer(handle, ahead)), only_blocks=numbers).run()
+        except BaseException:
+            lib.trace_free(handle)
+            raise
+        return handle
+
+    try:
+        handle = executed(needed)
+    except SimulatorError:  # the kernel's own, or a loop was not what it seemed to be after some iterations
+        handle = executed(None)
     lib.trace_finish(handle)
     arrays = tuple((one.name, one.base, one.end) for one in run.global_memory.allocations)
     lengths = np.array([block.stop - block.start for block in program.blocks], np.int32)
@@ -101,8 +119,12 @@ def trace(launch: Captured, device: Device) -> Trace:
     lib.trace_facts(handle, _at(lengths, ctypes.c_int32), _at(facts, ctypes.c_int64))
     return Trace(
         compiled, program, run.grid, run.block, fits, shared_bytes, handle, on_one, arrays,
-        _sharing(light, fits.blocks, all_blocks, device.sms, arrays), int(facts[0]), int(facts[3]),
+        *_sharing(light, fits.blocks, all_blocks, device.sms, arrays), int(facts[0]), int(facts[3]),
     )  # fmt: skip
+
+
+def _repeated(handle: int, entries: int, times: int) -> bool:
+    return bool(native.library().trace_repeat(handle, entries, times))
 
 
 def _at(array: np.ndarray, kind: type) -> ctypes._Pointer:
@@ -112,8 +134,8 @@ def _at(array: np.ndarray, kind: type) -> ctypes._Pointer:
 class _Tracer(Observer):
     """Hands what the blocks do to sm.c."""
 
-    def __init__(self, handle: int) -> None:
-        self._handle = handle
+    def __init__(self, handle: int, ahead: Ahead | None) -> None:
+        self._handle, self._ahead = handle, ahead
         self._library = native.library()
 
     def handlers(self) -> Handlers:
@@ -121,6 +143,8 @@ class _Tracer(Observer):
 
     def executed(self, event: Executed) -> None:
         """The basic block, and the warps that execute it."""
+        if self._ahead is not None:
+            self._ahead.visit(event.wave, event.block)
         _, mask = _whole(event.wave, event.wave.mask)
         self._library.trace_executed(self._handle, event.block, mask)
 
@@ -185,7 +209,8 @@ class _Sharing(Observer):
             addresses, at = _whole(event.wave, event.addresses, np.int64)
             kept, mask = _whole(event.wave, event.mask)
             blocks, threads = event.wave.shape
-            self._library.sectors_add(self._handle, at, mask, blocks, threads, self._on.ctypes.data)
+            stored = event.width if event.op == "st" else 0
+            self._library.sectors_add(self._handle, at, mask, blocks, threads, self._on.ctypes.data, stored)
             del addresses, kept
 
     def copy(self, event: AsyncCopy) -> None:
@@ -194,8 +219,10 @@ class _Sharing(Observer):
             self.access(replace(reads, mask=event.mask if reads.mask is None else reads.mask))
 
 
-def _sharing(light, resident: int, blocks: int, sms: int, arrays) -> tuple[float, ...]:
-    """By array: by how many SMs of the first wave a sector is asked for, on average."""
+def _sharing(
+    light, resident: int, blocks: int, sms: int, arrays
+) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
+    """By array: by how many SMs of the first wave a sector is asked for, on average; and `Trace.in_part`."""
     lib = native.library()
     handle = lib.sectors_new()
     first = min(blocks, sms * resident, max(sms, MOST_SHARERS // light.threads))
@@ -204,53 +231,48 @@ def _sharing(light, resident: int, blocks: int, sms: int, arrays) -> tuple[float
     for start in range(0, first, per_wave):
         with suppress(_Enough):
             replace(watched, only_blocks=np.arange(start, min(start + per_wave, first), dtype=np.int64)).run()
-    result = []
+    result, in_part = [], []
     for _, low, high in arrays:
-        found = np.zeros(2, np.int64)
+        found, written = np.zeros(2, np.int64), np.zeros(3, np.int64)
+        lib.sectors_written(handle, low, high, _at(written, ctypes.c_int64))
+        in_part.append((float(written[1] / max(written[0], 1)), float(written[2] / max(written[0], 1))))
         lib.sectors_shared(handle, low, high, _at(found, ctypes.c_int64))
         # An array that is reached only at the end, as by the sums of all blocks: shared by all if it is that small.
         result.append(float(found[1] / found[0]) if found[0] else min(sms, max(1.0, sms * SECTOR_BYTES / (high - low))))
     lib.sectors_free(handle)
-    return tuple(result)
+    return tuple(result), tuple(in_part)
 
 
 # ---- leaving out what does not matter
 
 _LANES = frozenset(("SHFL", "VOTE", "VOTEU", "REDUX", "MATCH", "HMMA", "MOVM"))  # no arithmetic, and no memory either
+_LOADS = frozenset(("LDG", "LD", "LDL", "LDS", "LDSM", "ATOM", "ATOMG", "ATOMS"))
 _STORES = frozenset(("STG", "STS", "STL", "ST", "RED", "REDG"))
 
 
-def _without_results(program: Program) -> Program:
-    """The program without arithmetic that leads to no address, no guard and no branch.
+def _without_results(program: Program) -> tuple[Program, Program, list[tuple[int, ...]] | None]:
+    """The program without arithmetic that leads to no address, no guard and no branch; without anything that leads to
+    no branch; and by basic block the registers that lead to one of the first from there on, None if one of them may
+    come from memory.
 
     Backward over the flow of control: a value matters where a later instruction that matters reads it. What is stored
     matters only if something that is loaded does: global memory stays as it is anyway.
     """
-    code = program.instructions
-    stored = _stored(code)
-    live_out = _needed(program, stored)
-    loads = [(block, one) for block in program.blocks for one in code[block.start : block.stop] if one.loads_shared]
-    if any(_matters(one, live) for block, one in loads for live in _within(program, block, live_out, stored, one)):
-        stored = {}
-        live_out = _needed(program, stored)
-    changed = list(code)
-    for block in program.blocks:
-        live = live_out[block.index]
-        for index in range(block.stop - 1, block.start - 1, -1):
-            one = code[index]
-            if not _carried_out(one, live):
-                changed[index] = replace(one, kind=Kind.NOTHING, fma=None, reads=())
-            live = _before(one, live, stored)
-    return replace(program, instructions=changed)
+    needed = _Needed(program, _stored(program.instructions))
+    if any(one.loads_shared and _matters(one, live) for one, live in needed.behind()):
+        needed = _Needed(program, {})
+    loaded = any(one.opcode.split(".")[0] in _LOADS and _matters(one, live) for one, live in needed.behind())
+    registers = None if loaded or program.local_bytes else [tuple(sorted(live)) for live in needed.before_block]
+    return needed.alone(), _Needed(program, {}, _leads_to_branch).alone(), registers
 
 
-# Registers that matter, each with the guard under which it is read: what is written under the same guard is enough.
-_Live = frozenset[tuple[int, tuple[int, bool] | None]]
+# Registers that matter, each with the guards under which it is read, None for always: what is written under the same
+# guard is enough.
+_Live = dict[int, frozenset[tuple[int, bool] | None]]
 
 
 def _matters(one: Instruction, live: _Live) -> bool:
-    written = set(one.writes)
-    return any(slot in written for slot, _ in live)
+    return any(slot in live for slot in one.writes)
 
 
 def _carried_out(one: Instruction, live: _Live) -> bool:
@@ -259,45 +281,81 @@ def _carried_out(one: Instruction, live: _Live) -> bool:
     return not pure or not one.writes or _matters(one, live)
 
 
-def _before(one: Instruction, live: _Live, stored: dict[int, frozenset[int]]) -> _Live:
-    """The registers that matter before an instruction."""
-    if not _carried_out(one, live):
+def _leads_to_branch(one: Instruction, live: _Live) -> bool:
+    """The same if only branches matter, and no address."""
+    return one.kind not in (Kind.ALU, Kind.EFFECT) or _matters(one, live)
+
+
+class _Needed:
+    """Which registers matter where.
+
+    stored: by the index of a store, registers that it reads and that do not matter for it.  carried_out: whether an
+    instruction matters, by the registers that do behind it.  before_block: by basic block, the registers that matter at
+    its begin.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        stored: dict[int, frozenset[int]],
+        carried_out: Callable[[Instruction, _Live], bool] = _carried_out,
+    ) -> None:
+        self._program, self._stored, self._carried_out = program, stored, carried_out
+        self._guards = {one.guard[0] for one in program.instructions if one.guard is not None}
+        self.before_block: list[_Live] = [{} for _ in program.blocks]
+        changed = True
+        while changed:
+            changed = False
+            for block in reversed(program.blocks):
+                live = self._after(block)
+                for one in reversed(program.instructions[block.start : block.stop]):
+                    self._step_back(one, live)
+                if live != self.before_block[block.index]:
+                    self.before_block[block.index] = live
+                    changed = True
+
+    def alone(self) -> Program:
+        """The program with nothing but what matters."""
+        changed = list(self._program.instructions)
+        for one, live in self.behind():
+            if not self._carried_out(one, live):
+                changed[one.index] = replace(one, kind=Kind.NOTHING, fma=None, reads=())
+        return replace(self._program, instructions=changed)
+
+    def behind(self) -> Iterator[tuple[Instruction, _Live]]:
+        """Every instruction with the registers that matter behind it, which hold until the next one is asked for."""
+        for block in self._program.blocks:
+            live = self._after(block)
+            for one in reversed(self._program.instructions[block.start : block.stop]):
+                yield one, live
+                self._step_back(one, live)
+
+    def _after(self, block: BasicBlock) -> _Live:
+        live: _Live = {}
+        for after in block.successors:
+            for slot, guards in self.before_block[after].items():
+                live[slot] = live.get(slot, frozenset()) | guards
         return live
-    written, guard = set(one.writes), one.guard
-    kept = {
-        (slot, None if under is not None and under[0] in written else under)
-        for slot, under in live
-        if slot not in written or (guard is not None and under != guard)
-    }
-    kept.update((slot, guard) for slot in one.reads if slot not in stored.get(one.index, ()))
-    if guard is not None:
-        kept.add((guard[0], None))
-    return frozenset(kept)
 
-
-def _within(program: Program, block, live_out, stored, wanted: Instruction):
-    """The registers that matter behind an instruction of a block."""
-    live = live_out[block.index]
-    for index in range(block.stop - 1, wanted.index, -1):
-        live = _before(program.instructions[index], live, stored)
-    yield live
-
-
-def _needed(program: Program, stored: dict[int, frozenset[int]]) -> list[_Live]:
-    """By basic block, the registers that matter at its end."""
-    live_in: list[_Live] = [frozenset() for _ in program.blocks]
-    live_out = list(live_in)
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(program.blocks):
-            live = live_out[block.index] = frozenset().union(*(live_in[after] for after in block.successors))
-            for index in range(block.stop - 1, block.start - 1, -1):
-                live = _before(program.instructions[index], live, stored)
-            if live != live_in[block.index]:
-                live_in[block.index] = live
-                changed = True
-    return live_out
+    def _step_back(self, one: Instruction, live: _Live) -> None:
+        """Make of the registers that matter behind an instruction those that matter before it."""
+        if not self._carried_out(one, live):
+            return
+        for slot in one.writes:
+            guards = live.pop(slot, frozenset())
+            if one.guard is not None:  # where the guard is false, the register keeps what it holds
+                otherwise = (one.guard[0], not one.guard[1])
+                if rest := frozenset(otherwise if g is None else g for g in guards if g != one.guard):
+                    live[slot] = rest
+        if not self._guards.isdisjoint(one.writes):  # what is read under a guard that is written here is always read
+            for slot, guards in live.items():
+                if any(guard is not None and guard[0] in one.writes for guard in guards):
+                    live[slot] = frozenset(None if g is not None and g[0] in one.writes else g for g in guards)
+        for slot in one.reads:
+            if slot not in self._stored.get(one.index, ()):
+                live[slot] = live.get(slot, frozenset()) | {one.guard}
+        if one.guard is not None:
+            live[one.guard[0]] = live.get(one.guard[0], frozenset()) | {None}
 
 
 def _stored(code: list[Instruction]) -> dict[int, frozenset[int]]:

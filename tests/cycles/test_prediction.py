@@ -28,9 +28,28 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
 def test_stalls_and_selection_account_for_every_cycle_of_every_warp():
     found = cycles.predict(get("coalesced").launch(64, 64, 64))
     result = found.simulated.result
-    assert sum(found.stalls.values()) * result.instructions == pytest.approx(found.simulated.by_instruction.sum())
+    spent, lost = found.simulated.by_instruction.sum(axis=(0, 2))
+    assert sum(found.stalls.values()) * result.instructions == pytest.approx(spent)
     assert found.stalls["selected"] == 1
-    assert sum(sum(reasons.values()) for reasons in found.by_line().values()) == pytest.approx(1)
+    assert 0 < lost < spent
+
+
+def test_a_wait_costs_nothing_while_other_warps_issue_and_all_cycles_are_issued_or_lost():
+    found = cycles.predict(get("block_tile_2d").launch(512, 512, 512))
+    by_line = found.by_line()
+    issued = sum(reasons["selected"] for reasons in by_line.values())
+    assert issued + sum(found.lost.values()) == pytest.approx(1)
+    assert sum(sum(reasons.values()) for reasons in by_line.values()) == pytest.approx(1, abs=0.01)
+    waiting = {name: value for name, value in found.stalls.items() if name in found.lost}
+    assert sum(waiting.values()) * issued > 1.2 * sum(found.lost.values())  # most waits are hidden
+
+
+def test_the_cycles_that_are_lost_are_those_of_the_timeline():
+    found = cycles.predict(replace(get("shared_memory").launch(64, 64, 64), grid=(1, 1, 1)))
+    events = found.timeline()
+    cycles_of_scheduler = events["issued"].max() + 1
+    issued = [np.unique(events["issued"][events["warp"] % 4 == scheduler]).size for scheduler in range(4)]
+    assert 1 - sum(found.lost.values()) == pytest.approx(sum(issued) / 4 / cycles_of_scheduler, rel=0.01)
 
 
 def test_the_timeline_issues_at_most_one_instruction_per_scheduler_and_cycle():

@@ -313,6 +313,40 @@ EXPORT void trace_copy(Trace *t, int32_t instruction, int32_t width, const int64
   }
 }
 
+// Repeat what all warps did in their last `entries` basic blocks `times` times, at addresses that move on each time as
+// they did from the `entries` blocks before to the last. Returns 0, and changes nothing, if some warp did not do the same.
+EXPORT int32_t trace_repeat(Trace *t, int64_t entries, int64_t times) {
+  for (int w = 0; w < t->total; ++w) {
+    const Stream *s = &t->stream[w];
+    if (s->blocks < 2 * entries || memcmp(s->block + s->blocks - entries, s->block + s->blocks - 2 * entries, (size_t)entries * sizeof *s->block)) return 0;
+    int64_t last = s->accesses, before;
+    while (last > 0 && s->access[last - 1].position >= s->blocks - entries) --last;
+    int64_t n = s->accesses - last;
+    before = last - n;
+    if (before < 0 || (before > 0 && s->access[before - 1].position >= s->blocks - 2 * entries)) return 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Access *a = &s->access[before + i], *b = &s->access[last + i];
+      if (a->instruction != b->instruction || a->pattern != b->pattern || a->position + entries != b->position) return 0;
+      // Shared memory is soon at its end: a loop that goes on there is about to come back, such as to its first stage.
+      if (t->pattern[a->pattern].kind <= SHARED_AT && a->base != b->base) return 0;
+    }
+  }
+  for (int w = 0; w < t->total; ++w) {
+    Stream *s = &t->stream[w];
+    int64_t n = 0;
+    while (n < s->accesses && s->access[s->accesses - 1 - n].position >= s->blocks - entries) ++n;
+    s->block = grown(s->block, &s->block_room, s->blocks + entries * times, sizeof *s->block);
+    s->access = grown(s->access, &s->access_room, s->accesses + n * times, sizeof *s->access);
+    for (int64_t i = 0; i < entries * times; ++i, ++s->blocks) s->block[s->blocks] = s->block[s->blocks - entries];
+    for (int64_t i = 0; i < n * times; ++i, ++s->accesses) {
+      Access a = s->access[s->accesses - n];
+      a.base += a.base - s->access[s->accesses - 2 * n].base; a.position += (int32_t)entries;
+      s->access[s->accesses] = a;
+    }
+  }
+  return 1;
+}
+
 // ---- loops: where a stream repeats itself ----------------------------------------------------------------------------
 
 enum { FEWEST_TIMES = 12, CANDIDATES = 6 };  // shorter loops are executed as they are; starts of a period that are tried
@@ -388,15 +422,17 @@ static int32_t *shortened(const Trace *t, int w, double fraction) {
 
 // ---- who shares what: sectors that several SMs ask for ----------------------------------------------------------------
 
-typedef struct { int64_t *key; uint64_t (*sms)[4]; int64_t room, used; } Sectors;
+// written: bytes of a sector that were stored, a bit for each.
+typedef struct { int64_t *key; uint64_t (*sms)[4]; uint32_t *written; int64_t room, used; } Sectors;
 
 EXPORT Sectors *sectors_new(void) {
   Sectors *s = calloc(1, sizeof *s);
   s->room = 1 << 14; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
+  s->written = calloc((size_t)s->room, sizeof *s->written);
   return s;
 }
 
-EXPORT void sectors_free(Sectors *s) { free(s->key); free(s->sms); free(s); }
+EXPORT void sectors_free(Sectors *s) { free(s->key); free(s->sms); free(s->written); free(s); }
 
 static int64_t sector_slot(Sectors *s, int64_t sector) {
   int64_t at = (int64_t)(mixed((uint64_t)sector) & (uint64_t)(s->room - 1));
@@ -404,28 +440,31 @@ static int64_t sector_slot(Sectors *s, int64_t sector) {
   return at;
 }
 
-// address, mask: of blocks × threads; sm: of each block.
-EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads, const int32_t *sm) {
+// address, mask: of blocks × threads; sm: of each block; stored: bytes that each thread stores, 0 if it loads.
+EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads, const int32_t *sm,
+                        int32_t stored) {
   int64_t before = -1;
   for (int b = 0; b < blocks; ++b) for (int i = 0; i < threads; ++i) {
     size_t k = (size_t)b * threads + i;
     if (mask && !mask[k]) continue;
     int64_t sector = address[k] >> 5;
-    if (i && sector == before) continue;
+    if (i && sector == before && !stored) continue;
     before = sector;
     if (2 * s->used >= s->room) {
       Sectors old = *s;
       s->room *= 2; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
+      s->written = calloc((size_t)s->room, sizeof *s->written);
       for (int64_t o = 0; o < old.room; ++o) {
         if (!old.key[o]) continue;
         int64_t at = sector_slot(s, old.key[o] - 1);
-        s->key[at] = old.key[o]; memcpy(s->sms[at], old.sms[o], sizeof *s->sms);
+        s->key[at] = old.key[o]; s->written[at] = old.written[o]; memcpy(s->sms[at], old.sms[o], sizeof *s->sms);
       }
-      free(old.key); free(old.sms);
+      free(old.key); free(old.sms); free(old.written);
     }
     int64_t at = sector_slot(s, sector);
     if (!s->key[at]) { s->key[at] = sector + 1; ++s->used; }
     s->sms[at][sm[b] >> 6 & 3] |= 1ULL << (sm[b] & 63);
+    s->written[at] |= (uint32_t)(((1ULL << stored) - 1) << (address[k] & 31));
   }
 }
 
@@ -436,6 +475,24 @@ EXPORT void sectors_shared(const Sectors *s, int64_t start, int64_t stop, int64_
     if (!s->key[i] || (s->key[i] - 1) * 32 < start - 31 || (s->key[i] - 1) * 32 >= stop) continue;
     ++result[0];
     for (int k = 0; k < 4; ++k) result[1] += __builtin_popcountll(s->sms[i][k]);
+  }
+}
+
+// (sectors that are written, those of them that are written in part, those of these that are alone in their line) within
+// addresses [start, stop).
+EXPORT void sectors_written(Sectors *s, int64_t start, int64_t stop, int64_t *result) {
+  result[0] = result[1] = result[2] = 0;
+  for (int64_t i = 0; i < s->room; ++i) {
+    int64_t sector = s->key[i] - 1;
+    if (!s->key[i] || !s->written[i] || sector * 32 < start - 31 || sector * 32 >= stop) continue;
+    ++result[0];
+    if (s->written[i] == 0xffffffffu) continue;
+    int others = 0;
+    for (int64_t near = sector & ~3LL; near < (sector | 3) + 1; ++near) {
+      int64_t at = sector_slot(s, near);
+      others += near != sector && s->key[at] && s->written[at];
+    }
+    ++result[1]; result[2] += !others;
   }
 }
 
@@ -459,7 +516,7 @@ static uint8_t *seen_at(Seen *s, uint64_t key) {
 }
 
 typedef struct {
-  int32_t live, waiting, slot, block;             // waiting: at a barrier
+  int32_t live, waiting, refused, slot, block;    // waiting: at a barrier; refused: by a full queue to shared memory
   int32_t traced, position, offset, pc;           // where it is in its stream; pc: of its next instruction
   int64_t access;
   double ready;                                   // when it may issue next, as far as itself is concerned
@@ -477,6 +534,7 @@ typedef struct {
   const int32_t *block_start, *block_stop;
   const int64_t *array_start, *array_stop;        // global memory
   const double *sharing;                          // by array: SMs that share a sector
+  const double *written;                          // by array: what DRAM does for a sector that is written, in whole sectors
   double waves;                                   // of the whole launch: how often `resident` blocks begin on an SM
   double fraction;                                // of long loops' repetitions that are simulated
   int32_t cold, cold_code;                        // whether L2 and the instruction caches hold nothing of it at first
@@ -487,6 +545,8 @@ typedef struct { int32_t warp, block, pc, reason; double issued, ready; } Event;
 typedef struct {
   double cycles, instructions, blocks;
   double stalls[REASONS];
+  double lost[REASONS];                           // of `stalls`, what fell into cycles in which the scheduler issued nothing
+  double closed;                                  // such cycles, of all schedulers, in which only the way in was closed
   double l1_sectors, l1_hits, l2_sectors, dram_sectors, written_sectors, shared_wavefronts, lsu_cycles;
   double unit[32];                                // warp instructions by unit
   double dram_busy, l2_busy, store_busy, issue_slots;
@@ -494,6 +554,12 @@ typedef struct {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
+
+// Until when a pipe is taken by what is issued now. Instructions are issued in whole cycles, a pipe need not be: what it
+// was free before this cycle began counts for the instruction, as long as it was less than a cycle.
+static double taken(double until, double now, double interval) { return (until > now - 1 ? until : now) + interval; }
+
+typedef struct { uint64_t *bits; int64_t *before, room, last; } Busy;
 
 typedef struct {
   const Machine *m; const Job *job; const Trace *t;
@@ -510,7 +576,35 @@ typedef struct {
   double *code; int64_t *code_used, code_clock;
   uint64_t random; double fetched;                // sectors from DRAM, GPU-wide, for evictions
   int64_t use; Result *r; double drain;
+  Busy busy[SCHEDULERS];
 } Sm;
+
+// Which cycles of a scheduler are lost for nothing: a bit for each cycle, set where it issues or where its way in was
+// closed, and for each word how many bits the words before it have. So `lost_between` needs no loop.
+static void noted_busy(Busy *b, double from, double to) {
+  for (int64_t cycle = (int64_t)from; cycle < (int64_t)to; ++cycle) {
+    int64_t word = cycle >> 6;
+    if (word >= b->room) {
+      int64_t room = 2 * word + 64;
+      b->bits = realloc(b->bits, (size_t)room * sizeof *b->bits); b->before = realloc(b->before, (size_t)room * sizeof *b->before);
+      memset(b->bits + b->room, 0, (size_t)(room - b->room) * sizeof *b->bits);
+      b->room = room;
+    }
+    while (b->last < word) { b->before[b->last + 1] = b->before[b->last] + __builtin_popcountll(b->bits[b->last]); ++b->last; }
+    b->bits[word] |= 1ULL << (cycle & 63);
+  }
+}
+
+static int64_t busy_before(const Busy *b, double cycle) {
+  int64_t at = (int64_t)cycle, word = at >> 6;
+  if (word > b->last) return b->before[b->last] + __builtin_popcountll(b->bits[b->last]);
+  return b->before[word] + __builtin_popcountll(b->bits[word] & ((1ULL << (at & 63)) - 1));
+}
+
+static double lost_between(const Busy *b, double from, double to) {
+  from = (double)(int64_t)(from + 0.999999); to = (double)(int64_t)(to + 0.999999);  // instructions issue in whole cycles
+  return to > from ? to - from - (double)(busy_before(b, to) - busy_before(b, from)) : 0;
+}
 
 static double drawn(Sm *s) {
   s->random = s->random * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -562,11 +656,16 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, 
   return larger(arrives, s->dram + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
 }
 
+// The number of the array that an address lies in, that of the arrays for none.
+static int array_of(const Sm *s, int64_t address) {
+  int k = 0;
+  while (k < s->job->arrays && !(address >= s->job->array_start[k] && address < s->job->array_stop[k])) ++k;
+  return k;
+}
+
 static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
   const Machine *m = s->m; const Trace *t = s->t;
-  int array = s->job->arrays;
-  int64_t first = a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)];
-  for (int k = 0; k < s->job->arrays; ++k) if (first >= s->job->array_start[k] && first < s->job->array_stop[k]) { array = k; break; }
+  int array = array_of(s, a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)]);
   double sharing = array < s->job->arrays ? larger(1, s->job->sharing[array]) : 1;
   int first_wave = w->block < t->blocks;
   uint64_t elsewhere = (uint64_t)(w->block / t->blocks) << 44;  // later blocks access other lines, in the same way
@@ -605,7 +704,7 @@ static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern 
   if (p->sectors > p->full) cost *= m->partial_store;
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
   if (s->job->cold) {
-    double written = fresh * m->write_back;
+    double written = fresh * m->write_back * s->job->written[array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)])];
     s->r->written_sectors += fresh;
     s->dram = larger(s->dram, start) + written * 32 / m->dram_bytes_per_cycle; s->r->dram_busy += written * 32 / m->dram_bytes_per_cycle;
     s->store = larger(s->store, s->dram - m->write_ahead);
@@ -670,9 +769,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       if (i->unit == COPY) w->group = larger(w->group, done);
     } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
     else {
-      int array = 0;
-      int64_t first = a->base * 128 + p->relative[__builtin_ctz(p->active)];
-      while (array < s->job->arrays && !(first >= s->job->array_start[array] && first < s->job->array_stop[array])) ++array;
+      int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]);
       done = global_atomic(s, i, p, array < s->job->arrays ? (double)(s->job->array_stop[array] - s->job->array_start[array] + 31) / 32 : 1e9, start,
                            &freed); *kind = LONG_SCOREBOARD;
     }
@@ -715,23 +812,32 @@ static void start_block(Sm *s, int slot, int block, double at) {
   }
 }
 
+// Book a wait, for the launch and for the instruction that it came before.
+static void wait_for(Sm *s, const Warp *w, int32_t reason, double from, double to, double *by_instruction) {
+  double lost = lost_between(&s->busy[(w - s->warp) % SCHEDULERS], from, to);
+  s->r->stalls[reason] += to - from; s->r->lost[reason] += lost;
+  if (by_instruction) {
+    double *row = by_instruction + (size_t)w->pc * 2 * REASONS;
+    row[reason] += to - from; row[REASONS + reason] += lost;
+  }
+}
+
 // Book how long a warp waited for what before it issues at `now`.
 static void book(Sm *s, const Warp *w, double now, double *by_instruction) {
-  double from = w->issued + 1, *row = by_instruction ? by_instruction + (size_t)w->pc * REASONS : 0;
+  double from = w->issued + 1;
   double to[3] = {smaller(w->until_wait, now), smaller(w->until_scoreboard, now), smaller(w->ready, now)};
   int reason[3] = {w->wait_reason, w->scoreboard_reason, NO_INSTRUCTION};
   for (int k = 0; k < 3; ++k) {
     if (to[k] <= from) continue;
-    s->r->stalls[reason[k]] += to[k] - from; if (row) row[reason[k]] += to[k] - from;
+    wait_for(s, w, reason[k], from, to[k], by_instruction);
     from = to[k];
   }
-  s->r->stalls[SELECTED] += 1; if (row) row[SELECTED] += 1;
+  s->r->stalls[SELECTED] += 1; if (by_instruction) by_instruction[(size_t)w->pc * 2 * REASONS + SELECTED] += 1;
 }
 
 static void change(Sm *s, Warp *w, int32_t reason, double now, double *by_instruction) {
   if (w->since < w->ready) w->since = w->ready;
-  double waited = now - w->since;
-  if (waited > 0) { s->r->stalls[w->reason] += waited; if (by_instruction) by_instruction[(size_t)w->pc * REASONS + w->reason] += waited; }
+  if (now > w->since) wait_for(s, w, w->reason, w->since, now, by_instruction);
   w->reason = reason; w->since = now;
 }
 
@@ -764,7 +870,7 @@ static void release_barrier(Sm *s, int slot, double at) {
 }
 
 // Execute blocks of a trace on one SM. block_end: when each ended; by_instruction: cycles that warps spent before each
-// instruction, by reason; events: the first `room` issues. Each of the last three may be NULL. Returns the number of events.
+// instruction, by reason, and those of them in which nothing was issued; events: the first `room` issues. Each of the last three may be NULL. Returns the number of events.
 EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result *r, double *block_end, double *by_instruction,
                         Event *events, int64_t room) {
   int slots = smaller(job->resident, job->blocks);
@@ -775,6 +881,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
   s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
   seen_new(&s->seen, 1 << 15);
+  for (int c = 0; c < SCHEDULERS; ++c) { s->busy[c].bits = calloc(64, 8); s->busy[c].before = calloc(64, 8); s->busy[c].room = 64; }
   s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
   for (int i = 0; i <= job->arrays; ++i) s->again[i] = -1;
   int code_lines = job->instructions / 8 + 2;
@@ -791,7 +898,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   }
   started -= m->block_interval;
   while (finished < job->blocks) {
-    int issued_any = 0; double soonest = 1e300;
+    int issued_any = 0; double soonest = 1e300, closed[SCHEDULERS] = {0};
     for (int c = 0; c < SCHEDULERS; ++c) {
       int best = -1; double best_age = 1e300;
       for (int k = c; k < s->warps; k += SCHEDULERS) {
@@ -799,16 +906,18 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         if (!w->live || w->waiting) continue;
         if (w->ready > now) { soonest = smaller(soonest, w->ready); continue; }
         int32_t reason; double until;
-        if (s->dispatch[c] > now) { until = s->dispatch[c]; reason = DISPATCH; }
+        if (s->dispatch[c] > now) { until = closed[c] = s->dispatch[c]; reason = DISPATCH; }
         else until = blocked(s, c, &job->instruction[w->pc], &reason);
-        if (until > now) { soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
+        if (until > now) { w->refused |= reason == MIO_THROTTLE; soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
         if (w->reason != NOT_SELECTED) change(s, w, NOT_SELECTED, now, by_instruction);
-        double age = k == last[c] ? -1 : w->age;  // the one that issued last goes on, then the oldest
+        // The one that issued last goes on. Then those that a full queue has turned away come in, the one first that has
+        // waited longest since its last issue: none is overtaken again and again. Then the oldest.
+        double age = k == last[c] ? -2e12 : w->refused ? w->issued - 1e12 : w->age;
         if (age < best_age) { best_age = age; best = k; }
       }
       if (best < 0) continue;
       Warp *w = &s->warp[best]; int pc = w->pc, slot = w->slot; const Instruction *i = &job->instruction[pc];
-      issued_any = 1; last[c] = best;
+      issued_any = 1; last[c] = best; w->refused = 0; noted_busy(&s->busy[c], now, now + 1);
       change(s, w, NOT_SELECTED, now, by_instruction); book(s, w, now, by_instruction);
       if (event_count < room) events[event_count++] = (Event){best, w->block, pc, w->scoreboard_reason, now, w->ready};
       r->instructions += 1; r->unit[i->unit] += 1;
@@ -823,16 +932,16 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
           s->fma[c][half] = now + m->fma_interval;
           // A merged load writes two registers in a cycle, one in each bank: an FMA cannot write then.
           while (s->write_first[c] != s->write_last[c] && s->write_at[c][s->write_first[c]] <= now) {
-            if (s->write_at[c][s->write_first[c]] > now - 8) s->dispatch[c] = larger(s->dispatch[c], now + 1) + m->write_conflict;
+            if (s->write_at[c][s->write_first[c]] > now - 2) s->dispatch[c] = larger(s->dispatch[c], now + 1) + m->write_conflict;
             s->write_first[c] = (s->write_first[c] + 1) % QUEUE;
           }
           break; }
-        case HEAVY: s->fma[c][0] = now + m->heavy_interval; break;
-        case ALU: s->alu[c] = now + m->alu_interval; break;
-        case UNIFORM: s->uniform[c] = now + m->uniform_interval; break;
-        case FP64: s->fp64[c] = now + m->fp64_interval; done = now + m->fp64_latency; break;
-        case TENSOR: s->tensor[c] = now + m->tensor_interval * i->interval; done = now + m->tensor_latency; break;
-        case XU: s->xu[c] = now + m->xu_interval; done = now + m->xu_latency; break;
+        case HEAVY: s->fma[c][0] = taken(s->fma[c][0], now, m->heavy_interval); break;
+        case ALU: s->alu[c] = taken(s->alu[c], now, m->alu_interval); break;
+        case UNIFORM: s->uniform[c] = taken(s->uniform[c], now, m->uniform_interval); break;
+        case FP64: s->fp64[c] = taken(s->fp64[c], now, m->fp64_interval); done = now + m->fp64_latency; break;
+        case TENSOR: s->tensor[c] = taken(s->tensor[c], now, m->tensor_interval * i->interval); done = now + m->tensor_latency; break;
+        case XU: s->xu[c] = taken(s->xu[c], now, m->xu_interval); done = now + m->xu_latency; break;
         case SPECIAL: done = now + m->special_latency; break;
         case COPY_GROUP: {
           double before = w->group_count ? w->groups[(w->group_count - 1) % GROUPS] : 0;
@@ -894,13 +1003,18 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
       w->since = w->ready; w->reason = NOT_SELECTED;
       if (!w->waiting) soonest = smaller(soonest, w->ready);
     }
-    if (issued_any) now += 1;
-    else if (soonest > 1e299) break;  // nobody can go on: the trace ends at a barrier that not all reach
-    else now = larger(now + 1, (double)(int64_t)(soonest + 0.999999));
+    if (!issued_any && soonest > 1e299) break;  // nobody can go on: the trace ends at a barrier that not all reach
+    double next_cycle = issued_any ? now + 1 : larger(now + 1, (double)(int64_t)(soonest + 0.999999));
+    for (int c = 0; c < SCHEDULERS; ++c) {
+      double until = smaller(next_cycle, (double)(int64_t)(closed[c] + 0.999999));
+      if (until > now) { noted_busy(&s->busy[c], now, until); r->closed += until - now; }
+    }
+    now = next_cycle;
   }
   r->cycles = larger(larger(end, s->drain), s->dram); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
   for (int w = 0; w < t->total; ++w) free(next[w]);
   free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.mask); free(s->first_sectors); free(s->again);
+  for (int c = 0; c < SCHEDULERS; ++c) { free(s->busy[c].bits); free(s->busy[c].before); }
   free(s->code); free(s->code_used); free(s); free(left); free(arrived); free(inside);
   return event_count;
 }

@@ -8,8 +8,9 @@ Threads that disagree on a branch are followed one group after the other, for wh
 `schedule` says in which order.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -519,21 +520,43 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
             observers.tell(Executed(wave, pc))
         for step in _steps(wave, prepared)[pc]:
             step(wave, registers)
-        last = prepared.last[pc]
-        kind = last.kind
-        if kind is Kind.BRANCH:
-            pc = _branch(wave, prepared, last, pc)
-        elif kind is Kind.EXIT:
-            pc = _exit(wave, prepared, last, pc)
-        elif kind is Kind.BARRIER or kind is Kind.WARP_BARRIER:
-            pc = _barrier(wave, prepared, last, pc)
-        elif kind is Kind.MEETING:
-            pc = _meeting(wave, prepared, last, pc)
-        elif wave.pcs is None:
-            pc = prepared.next[pc]
-        else:
-            wave.pcs[wave.mask] = prepared.next[pc]
-            pc = _schedule(wave)
+        pc = _after(wave, prepared, pc)
+
+
+def _after(wave: Wave, prepared: Prepared, pc: int) -> int:
+    """The basic block that is executed after this one, whose steps were taken."""
+    last = prepared.last[pc]
+    kind = last.kind
+    if kind is Kind.BRANCH:
+        return _branch(wave, prepared, last, pc)
+    if kind is Kind.EXIT:
+        return _exit(wave, prepared, last, pc)
+    if kind is Kind.BARRIER or kind is Kind.WARP_BARRIER:
+        return _barrier(wave, prepared, last, pc)
+    if kind is Kind.MEETING:
+        return _meeting(wave, prepared, last, pc)
+    if wave.pcs is None:
+        return prepared.next[pc]
+    wave.pcs[wave.mask] = prepared.next[pc]
+    return _schedule(wave)
+
+
+def times_along(wave: Wave, prepared: Prepared, path: Sequence[int], most: int) -> int:
+    """How often from here on, `most` times at most, the wave executes these basic blocks one after the other, all
+    threads together, and comes back to the first. The wave itself stays where it is, and observers are told nothing.
+
+    prepared: what is executed for it, such as the part of the program that leads to branches.
+    """
+    trial = copy(wave)
+    trial.observers, trial.registers = None, copy(wave.registers)
+    followed = list(zip(path, (*path[1:], path[0]), strict=True))
+    for times in range(most):
+        for pc, following in followed:
+            for step in prepared.plain[pc]:
+                step(trial, trial.registers)
+            if _after(trial, prepared, pc) != following or trial.pcs is not None:
+                return times
+    return most
 
 
 def _steps(wave: Wave, prepared: Prepared) -> list[list[Step]]:

@@ -1,0 +1,64 @@
+"""Loops that are traced in part: the trace is the one of the whole loop."""
+
+import numpy as np
+import pytest
+
+from gemm_kernels import get
+from helpers import cycles, devices, run, simulator
+from helpers.cycles import ahead, prediction, trace
+
+LAUNCHES = (
+    ("block_tile_2d", (256, 256, 1024)),  # a line of A holds four iterations
+    ("async_copy", (256, 256, 1024)),  # the stage comes back after three
+    ("vectorized", (130, 131, 1001)),  # rows that are not aligned, and a short last tile
+    ("naive", (64, 64, 1000)),
+)
+COUNTED = """
+extern "C" __global__ void counted(const float *from, float *to, int n, int step) {
+    float sum = 0;
+    #pragma unroll 1
+    for (int i = 0; i != n; i += step) sum += from[i * 32 + threadIdx.x] * (i < n / 2 ? 2 : 3);
+    to[threadIdx.x] = sum;
+}
+"""
+
+
+def both(captured, monkeypatch):
+    """The trace, and the one without repetitions."""
+    short = trace.trace(captured, devices.DEFAULT)
+    monkeypatch.setattr(ahead, "GROUPS", ())
+    return short, trace.trace(captured, devices.DEFAULT)
+
+
+@pytest.mark.parametrize(("name", "shape"), LAUNCHES)
+def test_a_loop_that_is_repeated_in_the_trace_issues_and_asks_for_the_same(name, shape, monkeypatch):
+    executed = [0, 0]
+
+    class Counting(trace._Tracer):
+        def executed(self, event):
+            executed[not ahead.GROUPS] += 1
+            super().executed(event)
+
+    monkeypatch.setattr(trace, "_Tracer", Counting)
+    short, whole = both(cycles.captured(get(name).launch(*shape)), monkeypatch)
+    known = cycles.machine("NVIDIA H200")
+    one, other = (prediction.predict(found, known) for found in (short, whole))
+    assert short.warp_instructions == whole.warp_instructions
+    assert one.cycles == other.cycles and one.simulated.result.l1_sectors == other.simulated.result.l1_sectors
+    monkeypatch.undo()
+    assert 0 < executed[0] < 0.7 * executed[1]  # basic blocks
+
+
+@pytest.mark.parametrize(("n", "step"), [(999, 1), (3000, 3)])
+def test_a_loop_that_ends_at_an_equal_number_and_changes_in_the_middle_is_followed_to_its_end(n, step, monkeypatch):
+    kernel = run.simulated(COUNTED, "counted")
+    with simulator.capture() as caught:
+        kernel((1,), (32,), (np.zeros(32 * n, np.float32), np.zeros(32, np.float32), np.int32(n), np.int32(step)))
+    short, whole = both(caught[0], monkeypatch)
+    assert short.warp_instructions == whole.warp_instructions > n // step
+
+
+def test_a_stage_that_comes_back_is_no_number_that_grows():
+    steps = [ahead._step(*(np.array(value) for value in values)) for values in ((0, 4, 8), (0, 1, 0), (2, 2, 2))]
+    assert steps[0] == 4 and steps[1] is None and steps[2] == 0
+    assert ahead._until_it_wraps(np.array([10], np.int32), np.array([-4])) == 2
