@@ -3,8 +3,8 @@
 A scheduler issues at most one instruction per cycle. The cycles in which it issues none are of two kinds. In some a
 warp is ready, but its way into the core is closed, for every warp that is ready (Dispatch Stall): of these there are as
 many per issued instruction as warps stall so, divided by the warps that are ready. In all others every warp waits, and
-they are shared out by what the warps wait for: recorded ones by the samples that Nsight Compute took while nothing was
-issued, predicted ones, and launches without samples, by all waits of the launch.
+they are shared out by what the warps wait for in them: recorded ones by the samples that Nsight Compute took while
+nothing was issued, and launches without such samples by all waits of the launch.
 
 That the cycles divide so was tested: for the kernels of the ladder the number of those samples is proportional to the
 cycles of the second kind, and far from proportional to those of both (`tests/analysis/test_budget.py`).
@@ -20,7 +20,7 @@ import numpy as np
 
 from gemm_kernels import get
 from helpers import devices
-from helpers.cycles import Prediction
+from helpers.cycles import TITLES, Prediction
 from helpers.cycles.machine_code import UNITS
 from helpers.devices import SCHEDULERS, WARP, Device
 from helpers.measure import profiled, recordings
@@ -32,20 +32,6 @@ SIDE = 128  # a k-step is one k of a tile of SIDE x SIDE sums
 K_STEP = SIDE * SIDE // WARP // SCHEDULERS  # cycles that its FMAs take at least
 CLOSED = "dispatch_stall"
 NO_WAIT = ("selected", "not_selected", CLOSED)
-
-# Nsight Compute's names, in the order in which a bar has them: global memory, shared memory, other warps, the core.
-NAMES: Mapping[str, str] = {
-    "long_scoreboard": "Long Scoreboard",
-    "lg_throttle": "LG Throttle",
-    "short_scoreboard": "Short Scoreboard",
-    "mio_throttle": "MIO Throttle",
-    "barrier": "Barrier",
-    "dispatch_stall": "Dispatch Stall",
-    "math_pipe_throttle": "Math Pipe Throttle",
-    "wait": "Wait",
-    "no_instruction": "No Instruction",
-    "branch_resolving": "Branch Resolving",
-}
 
 
 @dataclass(frozen=True)
@@ -73,7 +59,7 @@ class Budget:
     @property
     def parts(self) -> dict[str, float]:
         """All of them by name, in the order of a bar: fma, other, the reasons, empty."""
-        reasons = {name: self.waits[name] for name in (*NAMES, *sorted(set(self.waits) - set(NAMES)))
+        reasons = {name: self.waits[name] for name in (*TITLES, *sorted(set(self.waits) - set(TITLES)))
                    if name in self.waits}  # fmt: skip
         return {"fma": self.fma, "other": self.other, **reasons, "empty": self.empty}
 
@@ -186,9 +172,15 @@ def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None =
     if shape is not None:
         fma = _fmas(float(np.prod(np.array(shape, float))), device)
     empty = k["floor_us"] * k["clock_mhz"] + found.cycles - active
-    counted_ = Counted(active, issued, found.stalls, {}, empty, found.label)
-    whole = Budget(name, fma, issued - fma, counted_.waits, empty, "cycles for the launch", found.label)
+    waits = {reason: (active - issued) * share for reason, share in _shares(found.lost).items()}
+    whole = Budget(name, fma, issued - fma, waits, empty, "cycles for the launch", found.label)
     return whole if shape is None else _for_a_k_step(whole)
+
+
+def _shares(parts: Mapping[str, float]) -> dict[str, float]:
+    """Parts that are not 0, one in sum."""
+    whole = sum(parts.values())
+    return {name: value / whole for name, value in parts.items() if value > 0}
 
 
 def _closed(issued: float, stalls: Mapping[str, float]) -> float:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from helpers.analysis.budget import NAMES, Budget
+from helpers.analysis.budget import Budget
+from helpers.cycles import TITLES
 from helpers.draw import marks, page, theme
 
 OTHER_WAITS = "other reasons"
@@ -28,7 +29,7 @@ COLOURS: Mapping[str, str] = {
 WORDS: Mapping[str, str] = {
     "fma": "an FMA is issued",
     "other": "another instruction is issued",
-    **NAMES,
+    **TITLES,
     "empty": "no warp is there",
     OTHER_WAITS: OTHER_WAITS,
 }

@@ -10,8 +10,9 @@ import numpy as np
 
 from helpers import cycles, devices, run, simulator
 from helpers.analysis import budget
-from helpers.analysis.budget import NAMES, Budget
+from helpers.analysis.budget import Budget
 from helpers.analysis.warp_states import WarpStates, states_of
+from helpers.cycles import TITLES
 from helpers.draw import theme
 from helpers.draw.budget import budgets_figure
 from helpers.exercises.framework import functions, goals
@@ -108,7 +109,7 @@ def share_cases() -> tuple[functions.Case, ...]:
         for reason in ("long_scoreboard", "barrier"):
             right = budget.shared_out(cycles_ - issued - closed, samples)[reason]
             arguments = (reason, cycles_, issued, closed, samples)
-            cases.append(functions.Case(arguments, right, f"{name}, {NAMES[reason]}", f"{right:,.2f} cycles"))
+            cases.append(functions.Case(arguments, right, f"{name}, {TITLES[reason]}", f"{right:,.2f} cycles"))
     never = ("barrier", 100, 100, 0, {"barrier": 0, "wait": 0})
     return (*cases, functions.Case(never, 0, "a scheduler that issues in every cycle", "0 cycles"))
 
@@ -179,10 +180,10 @@ def _judge_cures(answer: object) -> Verdict:
         if answer[one.name] != cure(one):
             words, reasons = CURES[answer[one.name]]
             gained = sum(one.waits.get(reason, 0) for reason in reasons)
-            told = " and ".join(NAMES[reason] for reason in reasons)
+            told = " and ".join(TITLES[reason] for reason in reasons)
             return Verdict(
                 False, f"{one.name}: {answer[one.name]}, {words}, touches {told}, and these are {gained:.0f} % of its "
-                f"time. Most of what {one.name} waits for is {NAMES[one.largest]}."
+                f"time. Most of what {one.name} waits for is {TITLES[one.largest]}."
             )  # fmt: skip
     return Verdict(True, "Right, all four: what is largest, and what makes it smaller.")
 

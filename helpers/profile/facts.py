@@ -10,7 +10,9 @@ import numpy as np
 
 from gemm_kernels import Launch
 from helpers import cycles, devices
-from helpers.cycles import STALLS, WAITS, Prediction
+from helpers.analysis import budget
+from helpers.analysis.budget import Budget
+from helpers.cycles import TITLES, Prediction
 from helpers.devices import SECTOR_BYTES
 from helpers.simulator import Captured, Recording
 from helpers.simulator.engine.memory import product
@@ -37,7 +39,8 @@ class Access:
 
 @dataclass(frozen=True)
 class HotLine:
-    """A source line: its share of the warps' time, what its instructions wait for most, its machine code."""
+    """A source line: its share of the cycles, issued or lost; the reason for which most are lost before its
+    instructions, in Nsight Compute's words, "" if none are; its machine code."""
 
     line: int
     text: str
@@ -57,20 +60,22 @@ class Roof:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """One launch on one page. times in milliseconds; stalls: warps that wait, per issued instruction."""
+    """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time."""
 
     name: str
     prediction: Prediction
+    cycles: Budget
     occupancy: str
     accesses: tuple[Access, ...]
     hot: tuple[HotLine, ...]
     roof: Roof | None
 
     @property
-    def stalls(self) -> dict[str, float]:
-        """Largest first."""
-        found = self.prediction.stalls
-        return {name: found[name] for name in sorted(STALLS, key=lambda one: -found[one]) if name != "selected"}
+    def shares(self) -> dict[str, float]:
+        """Of the time: what is issued, the reasons for which nothing is, largest first, and SMs without a warp."""
+        parts = self.cycles.parts
+        waits = sorted(self.cycles.waits, key=lambda one: -parts[one])
+        return {name: parts[name] / self.cycles.total for name in ("fma", "other", *waits, "empty")}
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, for scripts."""
@@ -78,7 +83,8 @@ class Profile:
         return {
             "kernel": self.name, "label": p.label, "cache": "cold" if p.cold else "warm", "ms": p.ms,
             "range_ms": list(p.range_ms), "cycles": p.cycles, "limiter": p.limiter, "limited_by": p.kind,
-            "stalls": dict(p.stalls), "occupancy": self.occupancy, "memory": [asdict(one) for one in self.accesses],
+            "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
+            "memory": [asdict(one) for one in self.accesses],
             "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
         }  # fmt: skip
 
@@ -89,8 +95,8 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
     captured = cycles.captured(launch)
     counted = _first_block(captured)
     return Profile(
-        captured.run.program.name, prediction, _occupancy(prediction), _accesses(counted), _hot(prediction),
-        _roof(prediction, counted),
+        captured.run.program.name, prediction, budget.predicted(prediction, captured.run.program.name),
+        _occupancy(prediction), _accesses(counted), _hot(prediction), _roof(prediction, counted),
     )  # fmt: skip
 
 
@@ -143,7 +149,8 @@ def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
     found = []
     for line in sorted(shares, key=lambda one: -sum(shares[one].values()))[:HOT]:
         reasons = shares[line]
-        waits = max((name for name in reasons if name != "selected"), key=reasons.__getitem__)
+        most = max(TITLES, key=reasons.__getitem__)
+        waits = TITLES[most] if reasons[most] > 0 else ""
         text = program.source_lines[line - 1].strip() if 1 <= line <= len(program.source_lines) else "(no source line)"
         sass = tuple(one.text for one in program.instructions if one.line == line)
         found.append(HotLine(line, text, sum(reasons.values()), waits, sass))
@@ -164,8 +171,3 @@ def _roof(prediction: Prediction, counted: Recording) -> Roof | None:
     intensity = operations / bytes_of_block
     gflops = operations * product(prediction.trace.grid) / prediction.ms / 1e6
     return Roof(gflops, intensity, min(device.peak_fp32_gflops, intensity * device.memory_gb_per_s))
-
-
-def waits(name: str) -> str:
-    """A stall reason in words."""
-    return WAITS.get(name, name)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from helpers.profile.facts import Profile, waits
+from helpers.cycles import TITLES, WAITS
+from helpers.profile.facts import Profile
 
 BAR = 40  # characters of the longest bar
+LEAST = 0.005  # of the time, below which a part is left out
+ISSUED = {"fma": "an FMA is issued", "other": "another instruction is issued", "empty": "no warp is there"}
+ISSUES = "issues"
+HEADING = "Where the time goes: what is issued, and what is waited for while nothing is"
+HOT = "Hot lines, with their share of an SM's cycles, and what most of them are lost for"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +42,14 @@ def text(profile: Profile) -> str:
             f"Roofline: {roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
             f"{roof.roof_gflops:,.0f}."
         )
-    lines += ["", "Where the warps' time goes, warps per issued instruction:"]
-    longest = max(*profile.stalls.values(), 1.0)
-    for name, value in {"selected": 1.0, **profile.stalls}.items():
-        if value >= 0.005:
-            lines.append(f"  {name:20}{value:8.2f} {'█' * max(1, round(value / longest * BAR))}  {_meaning(name)}")
+    lines += ["", f"{HEADING}:"]
+    longest = max(profile.shares.values())
+    for name, share in profile.shares.items():
+        if share >= LEAST:
+            title, meaning = _words(name)
+            lines.append(
+                f"  {title:30}{share:6.1%} {'█' * max(1, round(share / longest * BAR)):{BAR}}  {meaning}".rstrip()
+            )
     if profile.accesses:
         lines += ["", "Memory requests of the first block:"]
         for one in profile.accesses:
@@ -49,14 +58,15 @@ def text(profile: Profile) -> str:
                 f"  {one.space:8}{one.op:5}{one.requests:9,} requests {one.cost:10,} {one.unit}, at best {one.ideal:,} "
                 f"({factor:.2f} ×)"
             )
-    lines += ["", "Hot lines, with their share of the warps' time:"]
+    lines += ["", f"{HOT}:"]
     for one in profile.hot:
-        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for}]")
+        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or ISSUES}]")
     return "\n".join(lines)
 
 
-def _meaning(name: str) -> str:
-    return "an instruction is issued" if name == "selected" else waits(name)
+def _words(name: str) -> tuple[str, str]:
+    """(Nsight Compute's title of a part of the time, what it means)."""
+    return (TITLES[name], f"waiting for {WAITS[name]}") if name in TITLES else (ISSUED[name], "")
 
 
 _STYLE = """<style>
@@ -82,13 +92,14 @@ def page(profile: Profile) -> str:
             f"<p>{roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
             f"{roof.roof_gflops:,.0f}.</p>"
         )
-    longest = max(*profile.stalls.values(), 1.0)
-    out.append("<h3>Where the warps' time goes (warps per issued instruction)</h3><table>")
-    for name, value in {"selected": 1.0, **profile.stalls}.items():
-        if value >= 0.005:
-            bar = f'<span class="bar" style="width:{value / longest * 20:.2f}em"></span>'
-            words = f'<td class="words">{bar} {html.escape(_meaning(name))}</td>'
-            out.append(f'<tr><td class="words">{name}</td><td>{value:.2f}</td>{words}</tr>')
+    longest = max(profile.shares.values())
+    out.append(f"<h3>{HEADING}</h3><table>")
+    for name, share in profile.shares.items():
+        if share >= LEAST:
+            title, meaning = _words(name)
+            bar = f'<span class="bar" style="width:{share / longest * 20:.2f}em"></span>'
+            words = f'<td class="words">{bar} {html.escape(meaning)}</td>'
+            out.append(f'<tr><td class="words">{title}</td><td>{share:.1%}</td>{words}</tr>')
     out.append("</table>")
     if profile.accesses:
         out.append("<h3>Memory requests of the first block</h3><table>")
@@ -97,13 +108,13 @@ def page(profile: Profile) -> str:
             cells = (one.space, one.op, f"{one.requests:,}", f"{one.cost:,} {one.unit}", f"{one.ideal:,}")
             out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         out.append("</table>")
-    out.append("<h3>Hot lines</h3>")
+    out.append(f"<h3>{HOT}</h3>")
     for one in profile.hot:
         code = html.escape("\n".join(one.sass[:40]))
         heat = f"background: rgba(205, 64, 34, {min(one.share, 1.0):.2f})"
         out.append(
             f'<details><summary><span class="heat" style="{heat}">{one.share:.1%}</span> line {one.line}: '
-            f"<code>{html.escape(one.text)}</code> ({one.waits_for})</summary><pre>{code}</pre></details>"
+            f"<code>{html.escape(one.text)}</code> ({one.waits_for or ISSUES})</summary><pre>{code}</pre></details>"
         )
     return "\n".join([*out, "</div>"])
 
@@ -118,9 +129,11 @@ def compared(one: Profile, other: Profile) -> str:
         f"{ratio:.2f} times as long, {a.label}.",
         f"  {one.name}: {a.limiter}",
         f"  {other.name}: {b.limiter}",
-        f"{'warps per issued instruction':32}{'first':>10}{'second':>10}",
+        f"{'share of the time':32}{'first':>10}{'second':>10}",
     ]
-    for name in sorted(a.stalls, key=lambda name: -abs(a.stalls[name] - b.stalls[name])):
-        if max(a.stalls[name], b.stalls[name]) >= 0.05:
-            lines.append(f"  {name:30}{a.stalls[name]:10.2f}{b.stalls[name]:10.2f}")
+    first, second = one.shares, other.shares
+    names = {**first, **second}
+    for name in sorted(names, key=lambda name: -abs(first.get(name, 0) - second.get(name, 0))):
+        if max(first.get(name, 0), second.get(name, 0)) >= LEAST:
+            lines.append(f"  {_words(name)[0]:30}{first.get(name, 0):10.1%}{second.get(name, 0):10.1%}")
     return "\n".join(lines)

@@ -102,14 +102,15 @@ def test_the_predicted_bars_are_as_long_as_the_recorded_ones_and_err_where_the_t
     ours = {name: budget.predicted(found, name, (SIZE,) * 3) for name, found in predictions.items()}
     for name in NAMES:
         assert ours[name].total == pytest.approx(bars[name].total, rel=0.10)
-        assert (ours[name].waits["dispatch_stall"] > 2 * bars[name].waits["dispatch_stall"]) == (name != NAMES[-1])
+        assert (ours[name].waits["dispatch_stall"] > 1.6 * bars[name].waits["dispatch_stall"]) == (name == NAMES[1])
         assert ours[name].fma == pytest.approx(bars[name].fma) == budget.K_STEP
     mine, theirs = ours["shared_memory"].waits, bars["shared_memory"].waits
-    assert mine["barrier"] > 3 * theirs["barrier"] and mine["mio_throttle"] < theirs["mio_throttle"] / 2
+    assert 1.3 * theirs["barrier"] < mine["barrier"] < 2.5 * theirs["barrier"]
+    assert 0.7 * theirs["mio_throttle"] < mine["mio_throttle"] < 0.95 * theirs["mio_throttle"]
 
 
 def test_the_scheduler_of_block_tile_2d_has_four_warps_and_now_and_then_none_can_issue(predictions):
-    states = warp_states.predicted_states(predictions["block_tile_2d"], 6000, 300)
+    states = warp_states.predicted_states(predictions["block_tile_2d"], 7500, 300)
     (warps,) = said("07", r"(\w+) warps are few")
     assert len(states.rows) == warps and warp_states.AWAY in states.issued
     assert states.waits["short_scoreboard"] > sum(states.waits.values()) / 2
@@ -119,10 +120,15 @@ def test_the_scheduler_of_block_tile_2d_has_four_warps_and_now_and_then_none_can
         assert issued != warp_states.AWAY or warp_states.READY not in column
 
 
-def test_the_page_names_latency_and_a_load_of_the_tile_of_a_first():
+def test_the_page_has_the_parts_of_the_bar_and_names_the_lines_that_cost_most():
     page = profile(get("block_tile_2d").launch(SIZE, SIZE, SIZE))
     assert page.prediction.kind == "latency"
-    assert page.hot[0].text.startswith("As[") and page.hot[0].waits_for == "long_scoreboard"
+    products, tile = page.hot[:2]
+    assert "+=" in products.text and products.waits_for == "Dispatch Stall"
+    assert tile.text.startswith("As[") and tile.waits_for == "Long Scoreboard"
+    bar = budget.predicted(page.prediction, "block_tile_2d", (SIZE,) * 3)
+    for reason, value in bar.waits.items():
+        assert page.shares[reason] == pytest.approx(value / bar.total)
 
 
 def test_of_the_three_changes_only_the_many_threads_per_column_help():
@@ -200,4 +206,4 @@ def test_the_command_at_the_end_profiles_the_mended_kernel(tmp_path, capsys):
     assert (block, rows, columns) == (n07.BLOCK, n07.M, n07.N) and grid * block == columns
     given = ["--grid", str(grid), "--block", str(block), "--args", str(rows), str(columns)]
     assert main([str(file), "column_sums", *given, f"{rows}x{columns}", str(columns)]) == 0
-    assert "long_scoreboard" in capsys.readouterr().out
+    assert "Long Scoreboard" in capsys.readouterr().out
