@@ -22,6 +22,7 @@ from helpers.draw.settings import Setting, settings_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, sizes, taken
+from helpers.explore.speeds import predicted
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -85,15 +86,16 @@ def picture_of(choice: Choice) -> theme.Figure:
 
 
 def speed_of(launch: Launch) -> str:
-    """The recorded GFLOPS of a launch's block shape as a sentence, or why there is none."""
-    x, y, _ = launch.block
+    """The recorded GFLOPS of a launch's block shape as a sentence, or the predicted ones, or why there are none."""
+    x, y, z = launch.block
     size = f"{theme.thousands(RECORDED_SIZE)}³"
     try:
-        measured = recorded(get(launch.name), (x, y), RECORDED_SIZE)
+        measured, nobody = recorded(get(launch.name), (x, y), RECORDED_SIZE), f"Block ({x}, {y})"
     except ValueError:  # a learner's own kernel
-        return f"{launch.name} was not recorded on a GPU."
+        measured, nobody = None, launch.name
     if measured is None:
-        return f"Block ({x}, {y}) was not recorded at {size}."
+        one = launch.arguments is None and predicted(launch.covering((RECORDED_SIZE,) * 3, x, y, z))
+        return f"{nobody} was not recorded on a GPU{f'. At {size}: {one}' if one else ''}."
     gflops = theme.thousands(measured.gflops)
     return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
 

@@ -17,6 +17,7 @@ from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, regi
 from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
+from helpers.explore.speeds import predicted
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 
@@ -29,6 +30,7 @@ SIZES = {
     "TN": (1, 2, 4, 8),
 }
 RECORDED_SIZE = 4096
+PREDICTED_SIZE = 2048  # of tiles that nobody timed: larger ones would keep the reader waiting
 
 
 def shown(kernel: Kernel | OwnKernel) -> Launch:
@@ -69,7 +71,9 @@ def cost_of(kernel: Kernel, device: devices.Device) -> str:
     except recordings.NoRecording:
         measured = None
     if measured is None:
-        return f"{text}; these sizes were not timed."
+        one = predicted(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
+        told = f" At {theme.thousands(PREDICTED_SIZE)}³: {one}." if one else ""
+        return f"{text}; these sizes were not timed.{told}"
     return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(RECORDED_SIZE)}³, {measured.label}."
 
 

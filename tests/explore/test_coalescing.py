@@ -2,6 +2,7 @@
 
 import gc
 import random
+import re
 
 import pytest
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from helpers.analysis.block_shapes import SHORT_K, recorded
 from helpers.authoring.bench import explorers as bench
 from helpers.explore import coalescing
 from helpers.explore.coalescing import BLOCK_DIMS, Choice
+from helpers.explore.speeds import predicted
 from helpers.explore.widgets import STATIC_NOTE
 from helpers.measure import Performance
 
@@ -121,7 +123,11 @@ def test_a_learners_own_kernel_is_a_third_choice():
     explorer = coalescing.explore(own)
     assert explorer.choice == Choice(own.launch(96, 64, 5)) and explorer.k.max == 4
     assert shows_a_picture(explorer)
-    assert explorer.stage.note.value == "mine was not recorded on a GPU."
+    told = explorer.stage.note.value
+    assert re.fullmatch(
+        r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", told
+    )
+    assert predicted(own.launch(96, 64, 5).covering((2048,) * 3, 32, 1)) in told
 
 
 def test_a_kernel_that_does_not_compile_is_the_compilers_sentence():

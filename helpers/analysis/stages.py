@@ -1,0 +1,72 @@
+"""What each warp of a block does when, stage by stage: by the SM's clock on a GPU, and as predicted.
+
+Both are of the same kernel, the one with marks in its source (`helpers.measure.stamps`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers import cycles, devices
+from helpers.measure import stamps
+from helpers.simulator.engine.memory import product
+
+SHOWN = 2  # iterations
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Some iterations of one block.
+
+    names: of the stages, in the order of an iteration.  begins: (warp, stage), the cycle in which a warp begins each
+    stage of the iterations one after the other, and the one behind the last; the first warp begins at 0.  label: where
+    it comes from.
+    """
+
+    kernel: str
+    names: tuple[str, ...]
+    begins: np.ndarray
+    label: str
+
+    @property
+    def cycles(self) -> float:
+        """Of one iteration, the mean."""
+        whole = (self.begins.shape[1] - 1) // len(self.names)
+        return float((self.begins[:, whole * len(self.names)] - self.begins[:, 0]).mean() / whole)
+
+    def mean(self, name: str) -> float:
+        """Cycles that a warp spends in the stages of this name in one iteration."""
+        spent = np.diff(self.begins, axis=1)
+        of_name = [number % len(self.names) for number in range(spent.shape[1])]
+        chosen = [number for number, which in enumerate(of_name) if self.names[which] == name]
+        return float(spent[:, chosen].sum(axis=1).mean() / (spent.shape[1] / len(self.names)))
+
+
+def recorded(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
+    """What was recorded of the first block of a kernel. Raises NoRecording, in a sentence."""
+    found = stamps.stamps(kernel, gpu)
+    return _shown(kernel, found.stages, found.clocks[0], found.label)
+
+
+def predicted(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
+    """The same block by the model; raises what `cycles.predict` does."""
+    found = cycles.predict(stamps.marked(kernel), gpu)
+    program, (_, marks) = found.trace.program, stamps.KERNELS[kernel]
+    clocks = [one.index for one in program.instructions if one.opcode.startswith("CS2R") and "CLOCK" in one.text]
+    events = found.timeline(ISSUES)
+    warps = product(found.trace.block) // 32
+    of_block = events[np.isin(events["pc"], clocks) & (events["block"] == 0)]
+    first, last = (end * len(marks) for end in (stamps.FIRST, stamps.FIRST + stamps.TILES))
+    begins = np.array([of_block["issued"][of_block["warp"] % warps == warp][first:last] for warp in range(warps)])
+    return _shown(kernel, tuple(name for name, _ in marks), begins.reshape(warps, -1, len(marks)), found.label)
+
+
+ISSUES = 600_000  # enough for the iterations that are marked
+
+
+def _shown(kernel: str, names: tuple[str, ...], clocks: np.ndarray, label: str) -> Stages:
+    """clocks: (warp, iteration, stage)."""
+    begins = clocks.reshape(len(clocks), -1)[:, : SHOWN * len(names) + 1]
+    return Stages(kernel, names, begins - begins.min(), label)
