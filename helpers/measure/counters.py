@@ -72,7 +72,7 @@ def record_counters(
     measured = list(profile(kernels, cubins))
     about_this_run = provenance() | {"ncu": _ncu_version()}
     if cubins is not None:
-        about_this_run["nvrtc"] = _index(cubins)["nvrtc"]
+        about_this_run["nvrtc"] = index_of(cubins)["nvrtc"]
     recordings.write(file, {"provenance": about_this_run, "rows": kept + measured})
     return file
 
@@ -91,7 +91,7 @@ def write_cubins(folder: Path, kernels: Sequence[Kernel] = LADDER, arch: str = d
     return folder / INDEX
 
 
-def _index(cubins: Path) -> dict[str, Any]:
+def index_of(cubins: Path) -> dict[str, Any]:
     return json.loads((cubins / INDEX).read_text(encoding="utf-8"))
 
 
@@ -153,7 +153,7 @@ def launch_all(names: Sequence[str], cubins: Path | None) -> None:
             launch = run.load(kernel)
         else:
             module = gpu.RawModule(path=str(cubins / f"{name}.cubin"))
-            launch = run.launcher(kernel, module.get_function(_index(cubins)["functions"][name]))
+            launch = run.launcher(kernel, module.get_function(index_of(cubins)["functions"][name]))
         for M, N, K in SHAPES:
             A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
             launch(M, N, K, ALPHA, A, B, BETA, C)

@@ -14,6 +14,7 @@ warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them
 `fetched`: what code that runs once for a tile costs (the log of the kernels, gemm_kernels/cuda/stream_k.md).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
+`lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.measure.lines`).
 `stamps`: when each warp of a block begins each stage of an iteration (`helpers.measure.stamps`).
 `clocks`: the same launches, timed rightly and in four wrong ways (`helpers.measure.clocks`).
 `correctness`: what was tried to find each kernel wrong, on the GPU and under compute-sanitizer.
