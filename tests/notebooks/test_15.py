@@ -75,6 +75,13 @@ def test_errors_of_split_floats_are_where_the_prose_puts_them():
     assert two[-1] > 10 * two[0]
 
 
+def test_for_a_small_c_the_error_of_split_floats_is_below_float32s_where_k_is_small_and_not_where_it_is_large():
+    rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(256)}
+    for name in ("3xTF32", "BF16x6"):
+        first, *_, last = zip(rows[name], rows["FP32, cuBLAS"], strict=True)
+        assert first[0] < first[1] and last[0] > last[1]
+
+
 def test_the_error_of_short_formats_is_flat():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(2048)}
     for name in ("BF16", "FP16", "TF32, cuBLAS"):
