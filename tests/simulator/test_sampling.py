@@ -168,7 +168,7 @@ def test_kernels_whose_blocks_share_work_are_refused_before_anything_runs(name, 
     with pytest.raises(simulator.SimulatorError) as caught:
         record(gemm_kernels.get(name, **params), SMALL, (A, B, C), blocks="sampled")
     assert str(caught.value).endswith(
-        " cannot be sampled: its blocks meet at arrived, which they update atomically, so that what a block does "
+        " cannot be sampled: its blocks meet at workspace, which they update atomically, so that what a block does "
         'depends on the others. Record a smaller problem, whole: leave out blocks="sampled".'
     )
     assert np.array_equal(C, before)

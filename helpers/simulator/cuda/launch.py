@@ -195,10 +195,10 @@ def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:
 
 
 def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:
-    """SimulatorError if blocks meet at variables of the module, as those do that share the work for a tile.
+    """SimulatorError if blocks meet at variables of the module or at an array, as those that share the work for a tile.
 
-    Who comes last does more than the others, and what is there to do depends on all of them. (An array that the caller
-    passes is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
+    Who comes last does more than the others, and what is there to do depends on all of them. (An array that is updated
+    and not asked is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
     """
     if updated := " and ".join(kernel.pointers.updated):
         raise SimulatorError(

@@ -26,7 +26,8 @@ Place = tuple[int, bool]  # a source line, and whether an access there writes
 class Pointers:
     """`written`: the names of parameters and variables that the kernel may write through, None if it may be any.
 
-    `updated`: the names in the source of the module's variables that atomic operations may work on.
+    `updated`: the names in the source of the module's variables that atomic operations may work on, and of parameters
+    that blocks meet at: atomic operations return what was there, and the kernel looks at it.
 
     `shared_arrays`: the __shared__ arrays in the order of their offsets; `shared`: by the index of a PTX instruction,
     the one array that its address is made from, where there is only one; `alone`: the same by place in the source,
@@ -86,6 +87,7 @@ def find(kernel: CompiledKernel) -> Pointers:
     }
     parameters = {name: place.name for (name, _, _), place in zip(function.parameters, kernel.parameters, strict=True)}
     origins = _origins(function, parameters, set(variables))
+    passed = {place.name for place in kernel.parameters if place.is_pointer}
     written: set[str] = set()
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
@@ -114,7 +116,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         if statement.opcode[0] in WRITES and not in_shared:
             written |= reached or {ANYTHING}
             if statement.opcode[0] != "st":
-                updated |= dict.fromkeys(name_in_source(one) for one in sorted(reached & variables.keys()))
+                met = reached & {*variables, *(passed if _answer_is_used(statement, function) else ())}
+                updated |= dict.fromkeys(name_in_source(one) for one in sorted(met))
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
@@ -123,6 +126,15 @@ def find(kernel: CompiledKernel) -> Pointers:
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), constant
     )
+
+
+def _answer_is_used(atomic: ptx.Statement, function: ptx.Function) -> bool:
+    """Whether another instruction names the register that an atomic operation returns into."""
+    answer = atomic.operands[0] if atomic.opcode[0] == "atom" else None
+    if not isinstance(answer, Register):
+        return False
+    name = re.compile(re.escape(answer.name) + r"\b")
+    return any(name.search(other.text) for other in function.statements if other is not atomic)
 
 
 def name_in_source(variable: str) -> str:
