@@ -32,11 +32,11 @@ def test_it_links_the_terms_that_it_explains_to_the_glossary():
 
 
 def test_a_k_step_has_the_multiply_adds_the_fmas_and_the_cycles_that_the_question_says():
-    side, other, fmas, each = said(
-        "07", r"It has (\d+) · (\d+) multiply-adds, which are (\d+) FMAs of warps, (\d+) for"
+    side, other, lanes, fmas, each = said(
+        "07", r"It has (\d+) · (\d+) multiply-adds\. A warp executes (\d+) .* they are (\d+) instructions, (\d+) for"
     )
     (least,) = said("07", r"a k-step takes \*\*at least (\d+) cycles")
-    assert side == other == budget.SIDE and fmas == side * other / 32
+    assert side == other == budget.SIDE and lanes == 32 and fmas == side * other / lanes
     assert fmas / devices.SCHEDULERS == each == least == budget.K_STEP
 
 
