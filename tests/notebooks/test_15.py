@@ -7,6 +7,7 @@ from gemm_kernels import tensor
 from helpers.analysis import fragments, memories, precisions
 from helpers.exercises import n15
 from helpers.explore import roofs
+from tests.notebooks.support import said
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
@@ -116,3 +117,13 @@ def test_the_maps_of_the_picture_come_from_the_lanes_and_are_those_of_ptx():
 
 def test_the_prediction_is_what_the_rule_of_wavefronts_gives():
     assert n15.ONE_MATRIX.wavefronts == 4
+
+
+def test_a_matrix_of_bs_tile_takes_as_many_wavefronts_as_the_prose_says_and_both_make_up_what_is_counted():
+    (row,) = precisions.counted(("ldmatrix",))
+    _, instructions, counted, _, products = (int(cell.replace(" ", "")) for cell in row[1:])
+    params = tensor.get("ldmatrix").params
+    assert 2 * params["BK"] == n15.ROW_BYTES and 2 * params["BN"] % 128 == 0  # all rows of B's tile begin in one bank
+    (of_b,) = said("15", r"so there a matrix takes (\d) wavefronts")
+    loads_of_a = products // (params["WN"] // 8)  # one for all products of a warp that stand in a row
+    assert 4 * (n15.ONE_MATRIX.wavefronts * loads_of_a + of_b * (instructions - loads_of_a)) == counted
