@@ -35,6 +35,12 @@ extern "C" __global__ void probe(float *x, int n) {
 """
 PROBE_SIZE, PROBE_BLOCK = 100, 64
 
+# Those that kernels from books and from the web include, beside what NVRTC knows by itself.
+HEADERS = (
+    "cuda_runtime.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "mma.h", "cooperative_groups.h", "cuda_pipeline.h",
+    "cuda/std/array", "cub/cub.cuh",
+)  # fmt: skip
+
 
 class NoCheckout(Exception):
     """The files of the course are not here, only its code; the message says what to do."""
@@ -105,6 +111,7 @@ def examine() -> Report:
         ("packages", _packages),
         ("widgets", _widgets),
         ("compiler", _compiler),
+        ("headers", _headers),
         ("disassembler", _disassembler),
         ("simulator", _simulator),
         ("GPU", _gpu),
@@ -208,6 +215,24 @@ def _compiler() -> Finding:
     if not (kernel.ptx and kernel.cubin):
         return Finding("compiler", BROKEN, f"NVRTC {version} compiled a small kernel to nothing.", SET_UP)
     return Finding("compiler", WORKS, f"NVRTC {version} compiles CUDA C++ for {oldest} to {newest}.")
+
+
+def _headers() -> Finding:
+    missing = [] if _compiles_with(*HEADERS) else [header for header in HEADERS if not _compiles_with(header)]
+    if missing:
+        found = f"Kernels that include {' or '.join(f'<{header}>' for header in missing)} cannot be compiled."
+        return Finding("headers", NOT_HERE, found, SET_UP)
+    return Finding("headers", WORKS, f"Kernels can include {', '.join(f'<{header}>' for header in HEADERS)}.")
+
+
+def _compiles_with(*headers: str) -> bool:
+    from helpers import compiler
+
+    try:
+        compiler.compile("".join(f"#include <{header}>\n" for header in headers) + PROBE, "probe")
+    except compiler.CompileError:
+        return False
+    return True
 
 
 def _disassembler() -> Finding:

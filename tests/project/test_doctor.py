@@ -26,7 +26,7 @@ def test_where_the_tests_run_nothing_is_broken_and_every_part_was_looked_at():
     states = {one.what: one.state for one in report.findings}
     needed = ("Python", "packages", "widgets", "compiler", "simulator", "recordings")
     assert all(states[what] == WORKS for what in needed)
-    assert list(states) == [*needed[:4], "disassembler", "simulator", "GPU", "recordings", "cache"]
+    assert list(states) == [*needed[:4], "headers", "disassembler", "simulator", "GPU", "recordings", "cache"]
 
 
 def test_a_python_without_any_package_gets_a_report_and_exit_status_1():
@@ -70,6 +70,14 @@ def test_another_version_than_the_pinned_one_is_told_and_is_no_failure(monkeypat
     monkeypatch.setattr(doctor, "_pins", lambda: {"numpy": {"1.0"}})
     packages = finding("packages")
     assert packages.state == WORKS and "(tested with 1.0)" in packages.found
+
+
+def test_a_header_that_is_not_there_is_named_alone(monkeypatch):
+    assert finding("headers").state == WORKS
+    monkeypatch.setattr(doctor, "HEADERS", ("mma.h", "thrust/no_such_header.h"))
+    headers = finding("headers")
+    assert headers.state == NOT_HERE
+    assert headers.found == "Kernels that include <thrust/no_such_header.h> cannot be compiled."
 
 
 def test_a_setting_that_cannot_be_satisfied_is_answered_by_the_doors_own_sentence(monkeypatch):
