@@ -1,5 +1,7 @@
 """Notebook 15: what its prose says of formats, sums, counters and recorded speeds."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -127,3 +129,10 @@ def test_a_matrix_of_bs_tile_takes_as_many_wavefronts_as_the_prose_says_and_both
     (of_b,) = said("15", r"so there a matrix takes (\d) wavefronts")
     loads_of_a = products // (params["WN"] // 8)  # one for all products of a warp that stand in a row
     assert 4 * (n15.ONE_MATRIX.wavefronts * loads_of_a + of_b * (instructions - loads_of_a)) == counted
+
+
+def test_mma_tiled_buys_most_and_ldmatrix_without_the_swizzle_is_slower():
+    tflops = {row[0]: float(row[2]) for row in precisions.recorded().ladder(tensor.TENSOR, (4096,))}
+    names = list(tflops)
+    factors = {new: tflops[new] / tflops[old] for old, new in pairwise(names)}
+    assert max(factors, key=factors.__getitem__) == "mma_tiled" and factors["ldmatrix"] < 1
