@@ -59,11 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"\nThe GPU's memory is too small for this shape ({error}).", file=sys.stderr)
         print("What was measured before is kept; choose suites or shapes with --suite and --size.", file=sys.stderr)
         return 1
-    except (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, run.LaunchFailed) as error:
+    except SENTENCES as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
 
 
+SENTENCES = (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, run.LaunchFailed)
+SENTENCES += (choosing.NoFit, choosing.Outdated, recordings.NoRecording)
 COMMANDS = ("bench", "record", "tune", "choose", "calibrate", "cubins")
 RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {fastest_suite.RUNS})"
 
@@ -112,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     choose = commands.add_parser("choose", help="compare candidates for gemm_kernels.fastest, and keep the choice")
     choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: about a hundred shapes")
     choose.add_argument("--budget", type=float, default=0.03, help="seconds of timing a candidate (default 0.03)")
+    choose.add_argument("--missing", action="store_true", help="keep what was measured before, and add to it")
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
@@ -294,7 +297,9 @@ def _choose(options: argparse.Namespace) -> int:
         print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
     kernels = choosing.candidates(device.sms)
-    wanted = options.size or choosing.shapes()
+    before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
+    known = {one.shape for one in before}
+    wanted = [shape for shape in options.size or choosing.shapes() if shape not in known]
     print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
     compile_all(kernels, _progress)
     measured: list[choosing.Measured] = []
@@ -308,7 +313,9 @@ def _choose(options: argparse.Namespace) -> int:
             print(f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}", flush=True)
     finally:
         if measured:
-            print(f"choice: {choosing.keep(kernels, measured, device.sms, options.folder, options.choices)}")
+            every = [*before, *measured]
+            file = choosing.keep(kernels, every, device.sms, options.folder, options.choices, earlier)
+            print(f"choice: {file}")
     return _tell(refused)
 
 

@@ -154,6 +154,10 @@ class NoFit(Exception):
     """Costs cannot be fitted; the message says what to install."""
 
 
+class Outdated(Exception):
+    """What was measured before cannot be added to; the message says why."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Medians in milliseconds at one shape; in_graph: of those that were near the fastest, if the shape is small."""
@@ -302,17 +306,39 @@ def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) ->
     }
 
 
+def measured_before(
+    kernels: Sequence[Kernel], gpu_name: str, folder: Path = recordings.FOLDER
+) -> tuple[list[Measured], list[dict[str, Any]]]:
+    """What was measured on this GPU with the same candidates, and the provenance of each of those runs.
+
+    Outdated if they were others, or others' code: their times are not to be compared with new ones.
+    """
+    content = recordings.raw(gpu_name, CHOICES, folder)
+    last = dict(content["provenance"])
+    runs = [*last.pop("earlier", []), last]
+    if content["candidates"] != [kernel.entry for kernel in kernels] or last["code_sha256"] != _sources(kernels):
+        raise Outdated(
+            f"{recordings.path(gpu_name, CHOICES, folder)} was measured with other candidates, or their code has "
+            "changed since then: `--missing` cannot add to it. Measure all shapes anew, without it."
+        )
+    return read_measured(gpu_name, folder), runs
+
+
 def keep(
     kernels: Sequence[Kernel],
     measured: Sequence[Measured],
     sms: int,
     folder: Path = recordings.FOLDER,
     choices_folder: Path = choices.FOLDER,
+    earlier: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Write what was measured into the GPU's recordings, and the choice into its choices, whose file is returned."""
+    """Write what was measured into the GPU's recordings, and the choice into its choices, whose file is returned.
+
+    earlier: the provenance of former runs that a part of it is from.
+    """
     if not measured:
         raise ValueError("There is nothing to keep: no shape was finished.")
-    about = provenance() | {"code_sha256": {kernel.name: code_sha256(kernel) for kernel in kernels}}
+    about = provenance() | {"code_sha256": _sources(kernels)} | ({"earlier": list(earlier)} if earlier else {})
     recordings.write(
         recordings.path(gpu.name(), CHOICES, folder),
         {
@@ -323,6 +349,10 @@ def keep(
         },
     )
     return update_choices(gpu.name(), sms, choices_folder, **chosen(kernels, measured, sms))
+
+
+def _sources(kernels: Sequence[Kernel]) -> dict[str, str]:
+    return {kernel.name: code_sha256(kernel) for kernel in kernels}
 
 
 def update_choices(gpu_name: str, sms: int, folder: Path = choices.FOLDER, **parts: Any) -> Path:

@@ -130,6 +130,44 @@ def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, 
     ]
 
 
+@pytest.fixture
+def an_h200_for_choosing(monkeypatch):
+    """The command without its GPU: at every shape the first two candidates that suit it were timed."""
+
+    def measured(kernels, shape, *, budget_s):
+        slow, fast = [which for which, kernel in enumerate(kernels) if by_shape.suits(kernel, shape)][:2]
+        return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), []
+
+    dates = iter(["first", "second"])
+    monkeypatch.setattr(gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(gpu, "describe", lambda: "a GPU")
+    monkeypatch.setattr(gpu, "name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(command, "compile_all", lambda kernels, report: None)
+    monkeypatch.setattr(choosing, "measure", measured)
+    monkeypatch.setattr(choosing, "provenance", lambda: {"date": next(dates)})
+    monkeypatch.setattr(choosing, "costs", lambda *about: None)
+
+
+def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_choosing, tmp_path, capsys):
+    line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
+    assert main([*line, "64", "128"]) == 0
+    assert main([*line, "128", "256", "--missing"]) == 0
+    assert " candidates at 1 shapes; compiling" in capsys.readouterr().out
+    assert [row.shape for row in choosing.read_measured("NVIDIA H200", tmp_path)] == [(n, n, n) for n in (64, 128, 256)]
+    about = recordings.raw("NVIDIA H200", "choices", tmp_path)["provenance"]
+    assert about["date"] == "second" and [run["date"] for run in about["earlier"]] == ["first"]
+    kept = json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text(encoding="utf-8"))
+    assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
+
+
+def test_choose_does_not_add_to_what_was_measured_with_other_code(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
+    line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
+    assert main([*line, "64"]) == 0
+    monkeypatch.setattr(choosing, "code_sha256", lambda kernel: "of another source")
+    assert main([*line, "128", "--missing"]) == 1
+    assert "`--missing` cannot add to it. Measure all shapes anew" in capsys.readouterr().err
+
+
 def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
     rows = [recordings.gflops(get("naive"), size, size, size) for size in (128, 4096)]
     expected = (rows[0].of_cublas * rows[1].of_cublas) ** 0.5
