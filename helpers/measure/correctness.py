@@ -40,6 +40,7 @@ from helpers.measure.suites import (
 SUITE = "correctness"
 EVERY = LADDER + VECTORS + BEYOND
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
+VECTORS_LARGEST = 2**30  # M·N·K up to which kernels for one row or column are tried: they go through B for each row
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
 SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out
@@ -61,6 +62,7 @@ def check(
     """Verify every kernel at every shape. One row a kernel with its worst error. Incorrect at the first that is wrong.
 
     What is chosen by shape is tried with the parameters for the shape, and on random shapes with all there are.
+    Kernels for one row or column are not tried at products of more than VECTORS_LARGEST multiplications.
     """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
@@ -74,6 +76,8 @@ def check(
         A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
         reference = Reference.of(A, B)
         for kernel in kernels:
+            if kernel in VECTORS and math.prod(shape) > VECTORS_LARGEST:
+                continue
             small = max(shape) <= RANDOM_LARGEST
             chosen = tried[kernel.name] if small else [at_shape(kernel, *shape, gpu.name())]
             for one in chosen:
@@ -227,6 +231,7 @@ def record_correctness(
         "provenance": provenance() | {"compute_sanitizer": version},
         "tolerance_over_sqrt_k": tolerance(1),
         "shapes": [list(shape) for shape in LISTED],
+        "vectors_largest": VECTORS_LARGEST,
         "random_shapes": {"seed": RANDOM_SEED, "count": RANDOM_COUNT, "largest": RANDOM_LARGEST},
         "sanitizer_shapes": [list(shape) for shape in (*SANITIZED, *SANITIZED_ALIGNED)],
         "rows": kept
