@@ -295,6 +295,11 @@ PICTURES: tuple[Picture, ...] = (
         ("long products", small_pictures.by_hand(6, 1, 2)),
         ("three buffers", small_pictures.by_hand(3, 2, 3)),
     )),
+    Picture("10-stages", "What does each warp of a block do when?", (
+        ("one buffer and two", small_pictures.clocked("vectorized", "double_buffered")),
+        ("one buffer", small_pictures.clocked("vectorized")),
+        ("two buffers", small_pictures.clocked("double_buffered")),
+    )),
     Picture("11-hierarchy", "Who owns which part of C?", (
         ("the kernel's zigzag", _levels(0, hierarchy.ZIGZAG, 0, 3)),
         ("lanes row by row", _levels(0, "row by row", 5, 9)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from gemm_kernels import LADDER, Kernel, at_shape, get
 from helpers import devices, exercises, plan, run
-from helpers.analysis import host_timeline, memories, schedule
+from helpers.analysis import host_timeline, memories, schedule, stages
 from helpers.analysis.access import warp_access
 from helpers.analysis.block_shapes import BlockShape, Cost, counted
 from helpers.analysis.order import events_of
@@ -30,6 +30,7 @@ from helpers.draw.occupancy_speed import Dot, occupancy_speed_figure
 from helpers.draw.order import order_figure
 from helpers.draw.patch_places import Block, patch_places_figure
 from helpers.draw.schedule import schedules_figure
+from helpers.draw.stages import stages_figure
 from helpers.draw.time_lines import time_lines_figure
 from helpers.draw.warp_fill import warp_fill_figure
 from helpers.draw.warp_states import warp_states_figure
@@ -72,6 +73,17 @@ def here(number: str) -> Draw:
 def by_hand(multiply: int, *buffers: int) -> Draw:
     """Four tiles that take 4 units to load, with these numbers of buffers."""
     return lambda: time_lines_figure([ByHand(4, 4, multiply, count) for count in buffers], "Four tiles by hand")
+
+
+def clocked(*kernels: str) -> Draw:
+    """What each warp of a block of these kernels did when, by the clock of its SM."""
+
+    def draw() -> theme.Figure:
+        found = [stages.recorded(kernel) for kernel in kernels]
+        waits = " and ".join(f"{one.mean('barrier'):.0f} in {one.kernel}" for one in found)
+        return stages_figure(found, "Two iterations of one block", f"Cycles of an iteration at barriers: {waits}.")
+
+    return draw
 
 
 def drawn_by(blank: str, version: str = "solution") -> Draw:
