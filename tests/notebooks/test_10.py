@@ -7,6 +7,7 @@ import pytest
 
 from gemm_kernels import get
 from helpers import course, exercises, run
+from helpers.analysis import stages
 from helpers.measure import recordings
 from helpers.measure.states import states
 from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state
@@ -149,3 +150,9 @@ def test_what_warps_wait_for_shrinks_as_the_prose_says():
         assert 0.35 < ping_pong.waiting(*reasons) / double.waiting(*reasons) < 0.6, "halves"
     assert copied.waiting(*registers) > ping_pong.waiting(*registers)
     assert copied.waiting(*fragment) < ping_pong.waiting(*fragment)
+
+
+def test_with_marks_a_second_buffer_saves_waits_at_barriers_and_no_time_and_without_them_it_is_faster():
+    one, two = (stages.recorded(name) for name in ("vectorized", "double_buffered"))
+    assert two.mean("barrier") < one.mean("barrier") / 2 and two.cycles > one.cycles
+    assert gain("double_buffered", "vectorized", 2048) > 0
