@@ -220,6 +220,8 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "gemm_kernels/choices.py": "the default of a package that uses nothing of helpers",
     "helpers/simulator/frontends/sass/opcodes.py": "the architectures of a family",
     "helpers/simulator/arithmetic/tensor_core.py": "how many terms are added at once, by architecture",
+    "helpers/simulator/frontends/ptx/matrix.py": "the architecture whose FP8 and 4-bit products were recorded",
+    "helpers/exercises/n11.py": "thread 132, of the fifth warp",
     "helpers/explore/vector_width.py": "a stride of 132 floats",
     "helpers/authoring/bench/explorers.py": "a stride of 132 floats",
     "helpers/measure/correctness.py": "a shape of 132 columns",

@@ -14,12 +14,13 @@ def test_the_ladder_in_the_readme_is_what_the_recordings_say():
 
 
 def test_the_readme_says_of_how_many_launches_a_median_is():
-    launches = {row.M: row.time.repeats for row in recordings.load(suite="ladder")}
+    rows = recordings.load(suite="ladder")
+    fewest = {size: min(row.time.repeats for row in rows if size == row.M) for size in (128, 1024, 2048, 4096)}
     sentence = (
-        f"of {launches[128]} launches up to 512³, of {launches[1024]} at 1024³, of {launches[2048]} at 2048³ and of "
-        f"{launches[4096]} at 4096³"
+        f"of {fewest[128]} launches up to 512³, and of at least {fewest[1024]} at 1024³, {fewest[2048]} at 2048³ and "
+        f"{fewest[4096]} at 4096³"
     )
-    assert launches[128] == launches[256] == launches[512]
+    assert {row.time.repeats for row in rows if row.M <= 512} == {fewest[128]}
     assert sentence in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 

@@ -60,7 +60,7 @@ def test_a_cell_that_fails_leaves_the_file_as_it_was_and_is_named(tmp_path, caps
     assert path.read_text() == before
     message = capsys.readouterr().err
     assert "not stored" in message
-    assert "undefined_name + 1" in message and "NameError" in message
+    assert "undefined_name + 1" in message and "name 'undefined_name' is not defined" in message
 
 
 def test_whoever_runs_it_no_progress_of_theirs_is_stored(tmp_path, monkeypatch):
