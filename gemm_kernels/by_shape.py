@@ -20,7 +20,6 @@ ESTIMATED = ("stream_k", "persistent", "sliced_k")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
 PROMISING = 36  # tiled kernels that are tried at a shape: the fastest of all was among them at 182 of 185 shapes
-LIKELY = 16  # of which the one with the smallest estimate is taken: costs say little of shapes that a kernel is not for
 SM_FLOPS = 5e11  # of FP32 in a second: an SM of an H200
 LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
 
@@ -179,12 +178,12 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     return rows * columns >= LARGE_TILE or M * N * K <= LARGE_PRODUCT
 
 
-def promising(kernels: Iterable[Kernel], shape: Shape, sms: int, most: int = PROMISING) -> list[Kernel]:
-    """Of the kernels that suit a shape those that may be the fastest there: of tiled ones so many, the first ones by a
-    rough estimate, which needs no costs, and all others. Only there are they measured, and costs fitted to it."""
+def promising(kernels: Iterable[Kernel], shape: Shape, sms: int) -> list[Kernel]:
+    """Of the kernels that suit a shape those that may be the fastest there: of tiled ones PROMISING, the first ones by
+    a rough estimate, which needs no costs, and all others. Only there are they measured, and costs fitted to it."""
     suiting = [kernel for kernel in kernels if suits(kernel, shape)]
     tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
-    first = sorted(tiled, key=lambda kernel: _rough_seconds(kernel, shape, sms))[:most]
+    first = sorted(tiled, key=lambda kernel: _rough_seconds(kernel, shape, sms))[:PROMISING]
     return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
 
 
@@ -235,5 +234,5 @@ def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) ->
             f"no kernel that was compared on {found.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
             f"each block. The least is {min(kernel.shared_bytes for kernel in costs)} bytes."
         )
-    likely = promising(fitting, shape, found.sms, most=LIKELY)
+    likely = promising(fitting, shape, found.sms)  # costs say little of shapes that a kernel is not for
     return min(likely, key=lambda kernel: estimate(kernel, costs[kernel], shape, found.sms))

@@ -194,8 +194,16 @@ def test_the_choice_is_what_is_computed_from_what_was_measured(monkeypatch):
 
 def test_the_costs_are_what_is_fitted_to_what_was_measured():
     pytest.importorskip("scipy", reason="costs are fitted with SciPy (make tune)")
-    for again, kept in zip(computed()["candidates"], RECORDED["candidates"], strict=True):
-        assert again.get("seconds", {}) == pytest.approx(kept.get("seconds", {}), rel=1e-3)
+    measured, sms = choosing.read_measured(GPU), devices.get(GPU).sms
+    for which, (again, kept) in enumerate(zip(computed()["candidates"], RECORDED["candidates"], strict=True)):
+        assert ("seconds" in again) == ("seconds" in kept)
+        if "seconds" in kept:  # the sums: units in one ratio at all of these shapes may share a cost in any way
+            kernel = get(kept["kernel"], **kept["params"])
+            shapes = [one.shape for one in measured if which in one.times]
+            seconds = [
+                [by_shape.estimate(kernel, costs["seconds"], shape, sms) for shape in shapes] for costs in (again, kept)
+            ]
+            assert seconds[0] == pytest.approx(seconds[1], rel=2e-3)
 
 
 def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers():

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gemm_kernels import LADDER, by_shape, get
+from gemm_kernels import LADDER, VECTORS, by_shape, get
 from helpers import devices, gpu
 from helpers.measure import NoGpu, correctness, recordings
 from helpers.measure.provenance import code_sha256
@@ -20,6 +20,19 @@ def test_the_kernel_that_the_course_shows_was_tried_at_every_shape_and_under_eve
     assert row["params"] == dict(kernel.params)
     assert row["checks"] >= len(correctness.LISTED) + correctness.RANDOM_COUNT
     assert 0 < row["worst_error_over_sqrt_k"] <= CONTENT["tolerance_over_sqrt_k"] <= 1e-5
+    assert row["findings"] == {"memcheck": 0, "racecheck": 0, "initcheck": 0, "synccheck": 0}
+
+
+@pytest.mark.parametrize("kernel", VECTORS, ids=lambda kernel: kernel.name)
+def test_the_kernels_for_one_row_or_column_were_tried_at_products_of_their_size_and_on_two_streams(kernel):
+    row = ROWS.get(kernel.name, {"code_sha256": "none"})
+    assert row["code_sha256"] == code_sha256(kernel), "run `python -m helpers.measure record --suite correctness`"
+    theirs = [shape for shape in correctness.LISTED if math.prod(shape) <= CONTENT["vectors_largest"]]
+    assert (1, 4096, 4096) in theirs and CONTENT["vectors_largest"] == correctness.VECTORS_LARGEST
+    assert row["parameter_sets"] == len(by_shape.variants(kernel)) > 1
+    assert row["checks"] >= len(theirs) + correctness.RANDOM_COUNT * row["parameter_sets"]
+    assert 0 < row["worst_error_over_sqrt_k"] <= CONTENT["tolerance_over_sqrt_k"]
+    assert row["launches_on_two_streams"] == len(correctness.STREAMED) * 2 * correctness.TOGETHER
     assert row["findings"] == {"memcheck": 0, "racecheck": 0, "initcheck": 0, "synccheck": 0}
 
 
