@@ -35,12 +35,8 @@ ISSUED = "issued"  # samples in which the instruction was issued
 
 def by_line(kernel: str, gpu_name: str = devices.DEFAULT.name) -> Mapping[int, Mapping[str, int]]:
     """By source line of a kernel, samples: ISSUED, and by reason those taken while nothing was issued. NoRecording."""
-    rows = recordings.raw(gpu_name, SUITE)["rows"]
-    for row in rows:
-        if row["kernel"] == kernel:
-            return {int(line): samples for line, samples in row["samples"].items()}
-    known = ", ".join(row["kernel"] for row in rows)
-    raise recordings.NoRecording(f"No samples of the lines of {kernel} were recorded; there are some of {known}.")
+    row = recordings.row_of(kernel, gpu_name, SUITE, "samples of the lines")
+    return {int(line): samples for line, samples in row["samples"].items()}
 
 
 def kept(report: Iterable[str]) -> list[dict[str, Any]]:

@@ -125,12 +125,8 @@ def marked(kernel: str) -> Launch:
 
 def stamps(kernel: str, gpu_name: str = devices.DEFAULT.name) -> Stamps:
     """What was recorded of a kernel. Raises NoRecording, in a sentence."""
-    rows = recordings.raw(gpu_name, SUITE)["rows"]
-    for row in rows:
-        if row["kernel"] == kernel:
-            return Stamps(kernel, tuple(row["stages"]), np.array(row["clocks"]), row["slower"], recorded_on(gpu_name))
-    known = ", ".join(row["kernel"] for row in rows)
-    raise recordings.NoRecording(f"No clock stamps of {kernel} were recorded; there are some of {known}.")
+    row = recordings.row_of(kernel, gpu_name, SUITE, "clock stamps")
+    return Stamps(kernel, tuple(row["stages"]), np.array(row["clocks"]), row["slower"], recorded_on(gpu_name))
 
 
 def together(on_sm: np.ndarray, clocks: np.ndarray) -> np.ndarray:

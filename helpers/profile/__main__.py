@@ -14,12 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import devices, run, simulator
-from helpers.compiler import CompilerError
-from helpers.cycles import NoConstants
-from helpers.native import NoLibrary
+from helpers import cycles, devices, run, simulator
 from helpers.profile import Profile, compared, page, profile, text
-from helpers.simulator import SimulatorError
 from helpers.simulator.cuda.arguments import SCALARS
 
 
@@ -33,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         first = _profiled(options.file, options)
         second = _profiled(options.compare, options) if options.compare else None
-    except (BadArgument, CompilerError, NoConstants, NoLibrary, OSError, SimulatorError, ValueError) as error:
+    except (*cycles.CANNOT, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     if options.html:

@@ -69,6 +69,19 @@ def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:
     return read(file)
 
 
+def row_of(kernel: str, gpu: str, suite: str, what: str) -> Mapping[str, Any]:
+    """The row of a kernel, by its name, in a suite that has one of each. NoRecording, with those that there are.
+
+    what: what was recorded, in the plural.
+    """
+    rows = raw(gpu, suite)["rows"]
+    for row in rows:
+        if row["kernel"] == kernel:
+            return row
+    known = ", ".join(row["kernel"] for row in rows)
+    raise NoRecording(f"No {what} of {kernel} were recorded; there are some of {known}.")
+
+
 def load(gpu: str = devices.DEFAULT.name, suite: str | None = None, folder: Path = FOLDER) -> list[Measurement]:
     """The recorded measurements of a suite of a GPU (`ladder`, `search`, …), or of all suites but the searches."""
     suites = [suite] if suite else [one for one in TIMED_SUITES if path(gpu, one, folder).exists()]
