@@ -48,3 +48,18 @@ def test_the_table_has_a_row_for_each_kernel_and_says_what_it_cannot_run(monkeyp
 def test_without_numba_the_comparison_is_a_sentence():
     (line,) = bench.numba_lines("/no/such/python", 1)
     assert line.startswith("No comparison with Numba: /no/such/python cannot run its CUDA simulator")
+
+
+def test_the_goals_are_printed_with_a_star_at_what_misses_them(monkeypatch):
+    monkeypatch.setitem(bench.GOALS, "recorded", -1.0)
+    monkeypatch.setitem(bench.GOALS, "checked", 1000.0)
+    naive = gemm_kernels.get("naive")
+    heading, columns, goals, row = bench.goal_lines([naive], 1, (16, 32))
+    assert columns.split()[:5] == ["kernel", "recorded", "checked", "32", "first"]
+    cells = row.split()
+    assert cells[0] == "naive" and "*" in cells[1] and "*" not in cells[3]  # each is followed by its time on the wall
+    assert 0 < float(cells[-1]) < 100
+
+
+def test_the_script_for_numba_is_where_the_benchmark_looks():
+    assert bench.NUMBA_SCRIPT.exists()

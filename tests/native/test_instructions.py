@@ -311,7 +311,7 @@ class Compiled:
     def __init__(self, s: sass.Statement) -> None:
         self.decoder = decode.Decoder("sm_90", 0, CODE)
         one = self.decoder.decode(s, opcodes.of(s.base).space)
-        self.machine = compiled.assemble(SimpleNamespace(blocks=[]), [one], self.decoder)
+        self.machine = compiled.assemble(SimpleNamespace(blocks=[]), [one], self.decoder, {})
 
     def row(self, name: str) -> int:
         first = self.decoder.registers if name.startswith("U") else 0

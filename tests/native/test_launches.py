@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gemm_kernels
-from helpers import run, simulator
+from helpers import gpu, run, simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.recording.recorded import RecordedLaunch
 
@@ -53,7 +53,7 @@ def test_both_engines_record_the_same(monkeypatch, name, shape):
         assert traced(first) == traced(second)
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [kernel.name for kernel in gemm_kernels.LADDER + gemm_kernels.BEYOND])
 def test_every_kernel_of_the_ladder_is_executed_by_the_compiled_engine_with_and_without_checks(monkeypatch, name):
     def refuse(*_):
         raise AssertionError("executed by the engine in NumPy")
@@ -61,3 +61,32 @@ def test_every_kernel_of_the_ladder_is_executed_by_the_compiled_engine_with_and_
     monkeypatch.setattr("helpers.simulator.engine.run._run_wave", refuse)
     for checks in (False, True):
         recorded(name, (64, 64, 64), checks)
+
+
+def test_traces_are_read_one_by_one_as_from_a_list():
+    traces = recorded("shared_memory", (64, 64, 64))[0].traces
+    every = list(traces)
+    assert len(traces) == len(every) > 20
+    assert [trace.step for trace in every] == list(range(1, len(every) + 1))
+    for place in (0, 7, -1):
+        assert traces[place].step == every[place].step
+        assert np.array_equal(traces[place].addresses, every[place].addresses)
+    assert [trace.step for trace in traces[2:9:3]] == [3, 6, 9]
+    with pytest.raises(IndexError):
+        traces[len(every)]
+
+
+def test_requests_of_a_pattern_are_counted_for_the_array_that_each_of_them_reaches():
+    source = """
+        extern "C" __global__ void k(const float* a, const float* b, float* sums) {
+            float sum = 0;
+            #pragma unroll 1
+            for (int i = 0; i < 6; ++i) sum += (i < 4 ? a : b)[32 * i + threadIdx.x];
+            sums[threadIdx.x] = sum;
+        }"""
+    a, b, sums = (gpu.ones(256, np.float32) for _ in range(3))
+    with simulator.record(level="sass") as recording:
+        gpu.RawKernel(source, "k")((1,), (32,), (a, b, sums))
+    loads = {array: counts for (_, _, op, array), counts in recording.launches[0].counts.items() if op == "ld"}
+    assert {array: (one.requests, one.sectors) for array, one in loads.items()} == {"a": (4, 16), "b": (2, 8)}
+    assert gpu.asnumpy(sums)[:32].tolist() == [6] * 32

@@ -2,7 +2,8 @@
 
 Every kernel of the ladder, as it stands, computes one matrix product: alone, with full recording, and with the
 sanitizer on top. With `--numba` the naive kernel is also run by Numba's CUDA simulator, which executes every thread as
-a Python thread.
+a Python thread. `--goals` prints instead what the simulator is held to: seconds of the processor, of all its cores
+together, which others on the machine lengthen less than time on the wall, at the sizes that learners record.
 """
 
 import argparse
@@ -25,8 +26,10 @@ from helpers import compiler, run, simulator
 from helpers.compiler import cache
 
 LEVELS = ("ptx", "sass")
-NUMBA_SCRIPT = Path(__file__).with_name("bench_numba.py")
+NUMBA_SCRIPT = Path(__file__).with_name("numba_simulator.py")
 NUMBA_SIZE = 64
+SIZES = (256, 512, 1024)
+GOALS = {"recorded": 0.1, "checked": 0.15, "512": 0.5, "1024": 4.0, "first": 0.8}  # seconds
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,78 @@ def ladder_table(kernels: Sequence[gemm_kernels.Kernel], size: int, levels: Sequ
     return lines
 
 
+@dataclass(frozen=True)
+class Held:
+    """What one kernel at SASS level is held to, in seconds of the processor; `walls` the same on the wall.
+
+    `seconds` by what was done: "recorded" and "checked" launches of the smallest size, one of each larger size, and the
+    "first" use of a source that no cache knows, in a process that has used another one.  megabytes: the peak of what
+    Python and NumPy hold in a checked launch.
+    """
+
+    kernel: str
+    seconds: dict[str, float]
+    walls: dict[str, float]
+    megabytes: float
+
+
+def held(kernel: gemm_kernels.Kernel, repeats: int, sizes: Sequence[int] = SIZES) -> Held:
+    """The medians of `repeats` launches of the smallest size; larger ones are launched once."""
+    seconds, walls = {}, {}
+
+    def note(name: str, action: Callable[[], object], times: int) -> None:
+        both = [_timed(action) for _ in range(times)]
+        seconds[name], walls[name] = (statistics.median(column) for column in zip(*both, strict=True))
+
+    new = (f"{kernel.source}\n// {time.time_ns()} {repeat}\n" for repeat in range(repeats))
+    with without_disk_cache():
+        note("first", lambda: load(kernel, next(new)).prepared("sass"), repeats)
+    function = load(kernel, kernel.source)
+    smallest, *larger = sizes
+    for size in sizes:
+        A, B, C = problem(size)
+        geometry = kernel.launch(size, size, size)
+
+        def launch(checks: bool, geometry=geometry, arrays=(A, B, C)) -> None:
+            with simulator.record(level="sass", checks=checks):
+                run.start(function, geometry, *arrays)
+
+        if size == smallest:
+            launch(False)
+            note("recorded", lambda: launch(False), repeats)
+            note("checked", lambda: launch(True), repeats)
+            tracemalloc.start()
+            launch(True)
+            megabytes = tracemalloc.get_traced_memory()[1] / 2**20
+            tracemalloc.stop()
+        else:
+            note(str(size), lambda: launch(False), 1)
+        if not np.allclose(C, A.astype(np.float64) @ B, atol=1e-3 * np.sqrt(size)):
+            raise simulator.SimulatorError(f"{kernel.name} computed a wrong C at {size}.")
+    return Held(kernel.name, seconds, walls, megabytes)
+
+
+def _timed(action: Callable[[], object]) -> tuple[float, float]:
+    """(seconds of the processor, those of ended processes that this one started included, seconds on the wall)."""
+    before, started = os.times(), time.perf_counter()
+    action()
+    after = os.times()
+    return sum(after[:4]) - sum(before[:4]), time.perf_counter() - started
+
+
+def goal_lines(kernels: Sequence[gemm_kernels.Kernel], repeats: int, sizes: Sequence[int] = SIZES) -> Iterator[str]:
+    """The lines of the table of `--goals`; what is above its goal has a star."""
+    names = ("recorded", "checked", *map(str, sizes[1:]), "first")
+    yield f"Seconds of the processor (of the wall), SASS level; recorded and checked: {sizes[0]}, medians of {repeats}"
+    yield f"{'kernel':20}" + "".join(f"{name:>16}" for name in names) + f"{'MiB checked':>14}"
+    yield f"{'goal':20}" + "".join(f"{GOALS.get(name, np.nan):16.2f}" for name in names)
+    for kernel in kernels:
+        row = held(kernel, repeats, sizes)
+        stars = {name: "*" if row.seconds[name] > GOALS.get(name, np.inf) else "" for name in names}
+        cells = [f"{row.seconds[name]:.3f}{stars[name]} ({row.walls[name]:.2f})" for name in names]
+        yield f"{row.kernel:20}" + "".join(f"{cell:>16}" for cell in cells) + f"{row.megabytes:14.1f}"
+
+
 def numba_lines(interpreter: str, repeats: int) -> list[str]:
     """The naive kernel in both simulators, and how many times faster this one is; a sentence if Numba is not there."""
     naive = gemm_kernels.get("naive")
@@ -185,10 +260,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeats", type=int, default=5, help="launches of which the median is taken (default 5)")
     parser.add_argument("--kernels", nargs="+", metavar="NAME", help="some of the ladder (default: all)")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=LEVELS, help="default: both")
+    parser.add_argument("--goals", action="store_true", help="what the simulator is held to, at 256, 512 and 1024")
     parser.add_argument("--numba", action="store_true", help="compare the naive kernel with Numba's CUDA simulator")
     parser.add_argument("--numba-python", metavar="PATH", default=sys.executable, help="a Python that has Numba")
     chosen = parser.parse_args(arguments)
     kernels = [gemm_kernels.get(name) for name in chosen.kernels] if chosen.kernels else gemm_kernels.LADDER
+    if chosen.goals:
+        for line in goal_lines(kernels if chosen.kernels else (*kernels, *gemm_kernels.BEYOND), chosen.repeats):
+            print(line, flush=True)
+        return
     print("\n".join(ladder_table(kernels, chosen.size, chosen.levels, chosen.repeats)))
     if chosen.numba:
         print("\n" + "\n".join(numba_lines(chosen.numba_python, chosen.repeats)))

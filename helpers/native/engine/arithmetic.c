@@ -669,14 +669,19 @@ static void add3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
     const Lanes ones = (Lanes){0} + (uint32_t)i->number[0] - spread(predicate_of(warp, i->p_in[0])) -
                        spread(predicate_of(warp, i->p_in[1]));
+    if (i->p_out[0] == NEVER_KEPT && i->p_out[1] == NEVER_KEPT) {
+        write_row(warp, i->d, a + b + c + ones, mask);
+        return;
+    }
     Lanes total = a + b, carries = (Lanes)(total < a);
     total += c;
     carries += (Lanes)(total < c);
     total += ones;
     carries += (Lanes)(total < ones); /* each is -1 */
     write_row(warp, i->d, total, mask);
-    set_predicate(warp, i->p_out[0], gather_bits((SignedLanes)(carries != 0)), mask);
-    set_predicate(warp, i->p_out[1], gather_bits((SignedLanes)((carries + 1 != 0) & (carries != 0))), mask);
+    if (i->p_out[0] != NEVER_KEPT) set_predicate(warp, i->p_out[0], gather_bits((SignedLanes)(carries != 0)), mask);
+    if (i->p_out[1] != NEVER_KEPT)
+        set_predicate(warp, i->p_out[1], gather_bits((SignedLanes)((carries + 1 != 0) & (carries != 0))), mask);
 }
 
 static void multiply_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {

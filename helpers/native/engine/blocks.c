@@ -1,4 +1,5 @@
 /* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
+#include "patterns.h"
 #include "warp.h"
 
 enum { PATIENCE = 32 }; /* rounds of turns */
@@ -22,6 +23,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->votes = block->voters = 0;
     memset(block->arrived, 0, sizeof block->arrived);
     block->epoch = 1;
+    block->barrier = block->met_others = block->fenced = 0;
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
     if (launch->checking && launch->local_bytes)
@@ -271,6 +273,7 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
             if (part_from_loops(&order[r]->block)) stuck = 0;
         for (int r = 0; stuck && r < resident; r++) name_waiters(&order[r]->block, results);
     }
+    book_patterns(launch, results);
     for (int p = 0; p < made; p++) free_place(&places[p]);
     free(order);
     free(places);
@@ -284,7 +287,7 @@ EXPORT void free_traces(Results *results) {
 /* Of the structures that Python fills in. */
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
-                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord)};
+                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(GlobalTime)};
     return sizes[which];
 }
 

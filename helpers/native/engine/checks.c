@@ -4,7 +4,10 @@
  * block's barriers that came before (`epoch`), and of the warp's since then (`sync`). What follows from this is enough to
  * say that there is no race; where it is not, the launch is a case for simulator/sanitizer, which knows more (fences,
  * equal values, whether a loaded value is used) and says it in sentences: Python executes the launch again for it. So this
- * watch may suspect the innocent, and must not miss anybody. */
+ * watch may suspect the innocent, and must not miss anybody.
+ *
+ * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
+ * suspicious when an instruction reads the register, even if only to copy it, and forgotten when one writes it. */
 #include "checks.h"
 
 enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 }; /* readers and writers beside single threads of the block */
@@ -29,15 +32,17 @@ static int settled(const Block *block, Word *word) {
     return 1;
 }
 
-static int suspicious(Warp *warp, Word *word, uint32_t thread, int touch) {
+enum Verdict { FINE, SUSPICIOUS, UNWRITTEN };
+
+static int verdict_on(Warp *warp, Word *word, uint32_t thread, int touch) {
     uint32_t epoch = warp->block->epoch;
-    if (!settled(warp->block, word)) return 1;
+    if (!settled(warp->block, word)) return SUSPICIOUS;
     int both_update = touch == UPDATES && word->updated && word->written == epoch;
-    if (word->written && !both_update && !ordered(warp, thread, word->writer, word->written, word->write_sync)) return 1;
-    if (touch == READS || touch == UPDATES) {
-        if (!word->written) return 1; /* nobody wrote it */
-    }
-    if (touch != READS && word->read && !ordered(warp, thread, word->reader, word->read, word->read_sync)) return 1;
+    if (word->written && !both_update && !ordered(warp, thread, word->writer, word->written, word->write_sync))
+        return SUSPICIOUS;
+    if (touch == UPDATES && !word->written) return SUSPICIOUS;
+    if (touch != READS && word->read && !ordered(warp, thread, word->reader, word->read, word->read_sync))
+        return SUSPICIOUS;
     if (touch == READS) {
         if (word->read != epoch) word->reader = (uint16_t)thread;
         else if (word->reader != thread && word->reader != MANY) {
@@ -53,10 +58,74 @@ static int suspicious(Warp *warp, Word *word, uint32_t thread, int touch) {
         word->updated = touch == UPDATES;
         if (touch == COPIES) word->group = (uint16_t)(warp->groups_closed + 1);
     }
-    return 0;
+    return touch == READS && !word->written ? UNWRITTEN : FINE;
 }
 
-static void check_shared(Warp *warp, const Instruction *i, const Request *request, int width, int touch) {
+static int may_go_unused(const Warp *warp, const Instruction *i) {
+    return warp->launch->uses && warp->launch->uses[i->index].may_go_unused;
+}
+
+/* A lane has loaded what nobody wrote into a register. 0 if that is not to be followed. */
+static int hold(Warp *warp, const Instruction *i, int32_t row, int lane) {
+    if (!may_go_unused(warp, i)) return 0;
+    warp->held[row / 64] |= 1ull << row % 64;
+    warp->held_by[row] |= 1u << lane;
+    warp->holds = 1;
+    return 1;
+}
+
+void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
+    const RegisterUse *use = &warp->launch->uses[i->index];
+    uint64_t any = 0;
+    for (int part = 0; part < REGISTERS / 64; part++) {
+        for (uint64_t rest = use->reads[part] & warp->held[part]; rest; rest &= rest - 1) {
+            uint32_t lanes = warp->held_by[64 * part + __builtin_ctzll(rest)] & mask;
+            if (lanes) fail(warp, i, HAZARD, __builtin_ctz(lanes), 0);
+        }
+        for (uint64_t rest = use->writes[part] & warp->held[part]; rest; rest &= rest - 1) {
+            int row = 64 * part + __builtin_ctzll(rest);
+            warp->held_by[row] &= ~mask;
+            if (!warp->held_by[row]) warp->held[part] &= ~(1ull << row % 64);
+        }
+        any |= warp->held[part];
+    }
+    warp->holds = any != 0;
+}
+
+/* The usual case of a write, in short: since the last barrier nobody else has used the word. */
+static inline int surely_written(const Warp *warp, Word *word, uint32_t thread, uint32_t epoch) {
+    if (word->group || (word->written == epoch && word->writer != thread)) return 0;
+    if (word->read == epoch && word->reader != thread) return 0;
+    word->writer = (uint16_t)thread;
+    word->written = epoch;
+    word->write_sync = (uint16_t)warp->sync;
+    word->updated = 0;
+    return 1;
+}
+
+/* The usual case of a read, in short: the word was written before the last barrier, or by this thread, and those who have
+ * read it since then are known for several. 0: `verdict_on` has to look. */
+static inline int surely_read(const Warp *warp, Word *word, uint32_t thread, uint32_t epoch) {
+    if (word->group || !word->written || (word->written == epoch && word->writer != thread)) return 0;
+    if (word->read == epoch) {
+        if (word->reader == MANY) return 1;
+        if (word->reader != thread && word->reader != (MANY_OF_WARP | warp->number)) return 0;
+    } else {
+        word->reader = (uint16_t)thread;
+        word->read = epoch;
+    }
+    word->read_sync = (uint16_t)warp->sync;
+    return 1;
+}
+
+/* The first two of the lanes: where all read the same words, the others change nothing. */
+static uint32_t first_two(uint32_t lanes) {
+    uint32_t others = lanes & (lanes - 1);
+    return lanes & ~(others & (others - 1));
+}
+
+static void check_shared(Warp *warp, const Instruction *i, const Request *request, int width, int touch,
+                         const Pattern *known) {
     int shift = warp->launch->shared_granule;
     Word *words = warp->block->words;
     if (warp->sync >= 0xfffe || warp->groups_closed >= 0xfff0) {
@@ -64,15 +133,22 @@ static void check_shared(Warp *warp, const Instruction *i, const Request *reques
         return;
     }
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
-    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+    const uint32_t epoch = warp->block->epoch;
+    uint32_t rest = request->active;
+    if (known && known->form == ALL_THE_SAME && touch == READS && !may_go_unused(warp, i)) rest = first_two(rest);
+    for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
+        uint32_t thread = (uint32_t)(warp->number * WARP + lane);
         if (request->address[lane] + (uint64_t)width > end) { /* a row of LDSM that no active lane reads */
             fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
             return;
         }
         uint64_t first = request->address[lane] >> shift, last = (request->address[lane] + (uint64_t)width - 1) >> shift;
         for (uint64_t word = first; word <= last; word++) {
-            if (suspicious(warp, &words[word], (uint32_t)(warp->number * WARP + lane), touch)) {
+            if (touch == READS && surely_read(warp, &words[word], thread, epoch)) continue;
+            if (touch == WRITES && surely_written(warp, &words[word], thread, epoch)) continue;
+            int verdict = verdict_on(warp, &words[word], thread, touch);
+            if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold(warp, i, i->d + (int32_t)((word - first) << shift >> 2), lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -81,9 +157,75 @@ static void check_shared(Warp *warp, const Instruction *i, const Request *reques
     if (touch == COPIES) warp->copies_open = 1;
 }
 
-/* Global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
- * only if nobody writes it, or all accesses are atomic or strong. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu };
+/* ---- global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
+ * only if nobody writes it, if all accesses are atomic or strong, or if one block hands it over to another one: what its
+ * threads did, then a fence, then an atomic operation or another strong access; and in the other block first such an
+ * access, and then what its threads do. Between the steps that different warps take there must be barriers. Here a fence
+ * counts for what came before it if all threads of the warp make it, or if it comes after a barrier. */
+enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, MOST_EVENTS = 0x7ffffff0u };
+
+static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
+
+void note_fence(Warp *warp, uint32_t mask) {
+    if (!warp->results->told) return;
+    uint32_t now = tick(warp->results);
+    warp->block->fenced = now;
+    if (mask == warp->living) warp->fenced = now;
+}
+
+void note_barrier(Block *block, Results *results) {
+    if (!results->told) return;
+    block->barrier = tick(results);
+    for (int w = 0; w < block->warps; w++)
+        if (block->warp[w].met_others > block->met_others) block->met_others = block->warp[w].met_others;
+}
+
+/* The warp makes an atomic operation: whoever makes one later knows what this block's threads did before their fences. */
+static void meet_others(Warp *warp) {
+    Block *block = warp->block;
+    uint32_t *told = warp->results->told + block->id * block->warps;
+    for (int w = 0; w < block->warps; w++) {
+        uint32_t fenced = block->warp[w].fenced, known = fenced < block->barrier ? fenced : block->barrier;
+        if (block->fenced > block->barrier) known = block->barrier;
+        if (known > told[w]) told[w] = known;
+    }
+    warp->met_others = tick(warp->results);
+}
+
+static int is_strong(const Instruction *i, int touch) {
+    return touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
+}
+
+/* Whether what another thread did at a time comes before what this warp does now. */
+static int comes_before(const Warp *warp, uint32_t other, uint32_t time) {
+    uint32_t threads = (uint32_t)warp->launch->threads, block = (other - 1) / threads;
+    uint32_t met = warp->met_others > warp->block->met_others ? warp->met_others : warp->block->met_others;
+    if (other >= STRONG_ONES) return 0;
+    if (block == (uint32_t)warp->block->id) return warp->block->barrier > time;
+    return warp->results->told[block * (uint32_t)warp->block->warps + (other - 1) % threads / WARP] > time && met > time;
+}
+
+/* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
+static int check_in_time(const Warp *warp, GlobalWord *word, GlobalTime *time, uint32_t who, uint32_t strength, int touch) {
+    uint32_t now = warp->results->now;
+    if (word->writer && word->writer != who && !(time->written & strength) &&
+        !comes_before(warp, word->writer, time->written & ~WITH_STRENGTH))
+        return 0;
+    if (touch != READS) {
+        if (word->reader && word->reader != who && !(time->read & strength) &&
+            !comes_before(warp, word->reader, time->read & ~WITH_STRENGTH))
+            return 0;
+        word->writer = who;
+        time->written = now | strength;
+    } else if (word->reader && word->reader != who) {
+        word->reader = ANYBODY;
+        time->read = now | (time->read & strength);
+    } else {
+        word->reader = who;
+        time->read = now | strength;
+    }
+    return now < MOST_EVENTS;
+}
 
 /* The active lanes of a request that lie in one array. */
 static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request, int width,
@@ -104,14 +246,21 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     }
     GlobalWord *words = warp->results->watched[slot];
     if (!words) return;
-    int shift = warp->launch->global_granule, strong = touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
+    GlobalTime *times = warp->results->times[slot];
+    int shift = warp->launch->global_granule, strong = is_strong(i, touch);
     uint64_t threads = (uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1;
+    if (times) tick(warp->results);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint32_t who = strong ? (uint32_t)STRONG_ONES : (uint32_t)(threads + (uint64_t)lane);
+        uint32_t who = strong && !times ? (uint32_t)STRONG_ONES : (uint32_t)(threads + (uint64_t)lane);
         uint64_t at = request->address[lane] - one->base;
         for (uint64_t word = at >> shift; word <= (at + (uint64_t)width - 1) >> shift; word++) {
             GlobalWord *w = &words[word];
+            if (times) {
+                if (check_in_time(warp, w, &times[word], who, strong ? WITH_STRENGTH : 0, touch)) continue;
+                fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
+                return;
+            }
             if ((w->writer && w->writer != who) || (touch != READS && w->reader && w->reader != who)) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
@@ -136,8 +285,14 @@ static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint3
     return lanes & ~inside;
 }
 
-/* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time. */
-static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch) {
+/* `slot` is the array of the first lane. Others may look into other arrays, through a pointer chosen at run time, but not
+ * where the pattern is known. */
+static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch,
+                         const Pattern *known) {
+    if (known) {
+        check_array(warp, i, slot, request->active, request, width, touch);
+        return;
+    }
     uint32_t elsewhere = check_those_in(warp, i, slot, request->active, request, width, touch);
     for (int other = 0; elsewhere && other < warp->launch->allocation_count && !warp->results->fault; other++)
         elsewhere = check_those_in(warp, i, other, elsewhere, request, width, touch);
@@ -163,10 +318,13 @@ static void check_local(Warp *warp, const Instruction *i, const Request *request
     }
 }
 
-void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch) {
-    if (space == SHARED) check_shared(warp, i, request, width, touch);
-    else if (space == GLOBAL) check_global(warp, i, slot, request, width, touch);
-    else check_local(warp, i, request, width, touch);
+void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
+                  const Pattern *known) {
+    if (space == SHARED) check_shared(warp, i, request, width, touch, known);
+    else if (space == GLOBAL) {
+        check_global(warp, i, slot, request, width, touch, known);
+        if (warp->results->told && is_strong(i, touch)) meet_others(warp);
+    } else check_local(warp, i, request, width, touch);
 }
 
 void check_named(Warp *warp, const Instruction *i, uint32_t mask) {

@@ -7,8 +7,19 @@
 /* How an access takes part in a race: two updates do not race with each other. */
 enum Touch { READS, WRITES, UPDATES, COPIES };
 
-/* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. */
-void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch);
+/* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. `known`: its pattern,
+ * or NULL. */
+void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
+                  const Pattern *known);
+
+/* The threads of `mask` make a fence, of the device or of the system. */
+void note_fence(Warp *warp, uint32_t mask);
+
+/* The threads of a block have passed a barrier. */
+void note_barrier(Block *block, Results *results);
+
+/* An instruction is about to be executed by the lanes of `mask` while registers hold what nobody wrote. */
+void follow_held(Warp *warp, const Instruction *i, uint32_t mask);
 
 /* LDGDEPBAR and DEPBAR: the warp's asynchronous copies since the last one are a group; all but `pending` groups are there. */
 /* A function of the warp whose mask is the constant number[3], 0 if it is not known: it must name who calls it. */

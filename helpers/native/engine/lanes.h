@@ -18,21 +18,25 @@ static inline Lanes broadcast(uint32_t value) {
     return (Lanes){0} + value;
 }
 
+/* Bit i in lane i. */
+static const Lanes LANE_BIT = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7, 1u << 8, 1u << 9,
+                               1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18,
+                               1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27,
+                               1u << 28, 1u << 29, 1u << 30, 1u << 31};
+
 /* Bit i of `mask` → all bits of lane i. */
-static inline Lanes spread(uint32_t mask) {
-    const Lanes bit = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u << 5, 1u << 6, 1u << 7, 1u << 8, 1u << 9,
-                       1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15, 1u << 16, 1u << 17, 1u << 18,
-                       1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27,
-                       1u << 28, 1u << 29, 1u << 30, 1u << 31};
-    return (Lanes)((broadcast(mask) & bit) == bit);
+static inline Lanes spread(uint32_t mask) { return (Lanes)((broadcast(mask) & LANE_BIT) == LANE_BIT); }
+
+/* The bits that any lane has. */
+static inline uint32_t any_of(Lanes value) {
+    uint32_t lane[32], any = 0;
+    memcpy(lane, &value, sizeof lane);
+    for (int k = 0; k < 32; k++) any |= lane[k]; /* in this form a compiler does it with whole vectors */
+    return any;
 }
 
 /* Lane i, all ones or zero as comparisons leave it → bit i. */
-static inline uint32_t gather_bits(SignedLanes truth) {
-    uint32_t bits = 0;
-    for (int lane = 0; lane < 32; lane++) bits |= (uint32_t)truth[lane] & 1u << lane;
-    return bits;
-}
+static inline uint32_t gather_bits(SignedLanes truth) { return any_of((Lanes)truth & LANE_BIT); }
 
 /* `yes` where `choice` is all ones, `no` where it is zero. */
 static inline Lanes choose(Lanes choice, Lanes yes, Lanes no) {

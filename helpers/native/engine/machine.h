@@ -50,6 +50,15 @@ typedef struct {
     uint8_t spare[6];
 } Instruction;
 
+enum { REGISTERS = 256 };
+
+/* The registers that an instruction reads and writes, a bit for each, and whether it is a load from shared memory whose
+ * value may go unused. */
+typedef struct {
+    uint64_t reads[REGISTERS / 64], writes[REGISTERS / 64];
+    uint32_t may_go_unused, spare;
+} RegisterUse;
+
 /* An array of global memory. */
 typedef struct {
     uint64_t base, end;
@@ -72,6 +81,11 @@ typedef struct {
     uint32_t writer, reader;
 } GlobalWord;
 
+/* When that was, as numbers of events of the launch; the top bit says that they were strong accesses. */
+typedef struct {
+    uint32_t written, read;
+} GlobalTime;
+
 enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
 
 /* What Python wants to know of a request of a traced block. */
@@ -82,10 +96,19 @@ typedef struct {
     uint64_t address[WARP];
 } TraceRow;
 
-/* The counts of a request whose addresses lay like this, relative to the first one and to its 128-byte line. */
+/* How the addresses of a request lie to each other. */
+enum Form { SCATTERED, ALL_THE_SAME, SIDE_BY_SIDE };
+
+/* A request that was made before, by its addresses relative to the first one and to its 128-byte line. The other active
+ * lanes lie between `lowest` and `highest` bytes from the first; `bits`: those that one of the distances has. `sums` are
+ * the counts of one such request, `times` the requests to the array `slot` that are not yet in the results. */
 typedef struct {
     uint32_t relative[WARP], active, kind;
     int64_t sums[QUANTITIES];
+    int64_t times;
+    int32_t slot, lowest, highest;
+    uint32_t bits;
+    int32_t form, spare;
 } Pattern;
 
 enum { PLACES = 32 }; /* patterns that are remembered of an instruction: one for each word of the line */
@@ -117,6 +140,7 @@ typedef struct {
     const int32_t *limits;      /* by instruction: first and last byte of shared memory that it may access */
     const int64_t *block_ids;
     const uint8_t *traced;      /* by place in block_ids; NULL: none */
+    const RegisterUse *uses;    /* by instruction; NULL if no value is to be followed */
     int64_t blocks;
     int64_t most_steps;         /* of a warp, before its loop is taken for an endless one */
     int32_t instructions, rows, allocation_count, basic_blocks, memory_instructions;
@@ -137,12 +161,15 @@ typedef struct {
     int64_t accesses[SPACES], barriers, copies;
     Pattern *patterns;                  /* by memory instruction, PLACES each */
     GlobalWord **watched;               /* by allocation; NULL where races are not looked for */
+    GlobalTime **times;                 /* the same, NULL where blocks do not wait for each other */
+    uint32_t *told;                     /* by warp of the grid: what it did before this is known to others; see checks.c */
     TraceRow *traces;
     int64_t trace_count, trace_room;
     int64_t fault_block, fault_address;
     int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
     Waiter *waiters; /* after DEADLOCK */
     int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
+    uint32_t now, spare_now; /* the number of the last event */
     int32_t waiter_count, waiter_room;
     int32_t fault, fault_instruction, fault_thread, spare;
 } Results;
@@ -185,6 +212,11 @@ typedef struct {
     int32_t turns, known_turn, repeats, has_all_time;
     /* For the sanitizer's watch: barriers of the warp in this epoch, and its asynchronous copies. */
     uint32_t sync, groups_closed, awaited, last_copies, copies_open, awaited_in[COPY_GROUPS];
+    uint32_t fenced, met_others; /* when all its threads made a fence, and one an atomic operation */
+    /* Registers that hold what nobody wrote, and whose: a bit for each, and by register the lanes. */
+    uint32_t holds;
+    uint64_t held[REGISTERS / 64];
+    uint32_t held_by[REGISTERS];
 } Warp;
 
 typedef struct Block {
@@ -193,6 +225,8 @@ typedef struct Block {
     int32_t warps, living_warps;
     int32_t traced;
     uint32_t epoch;        /* barriers passed, from 1 */
+    uint32_t barrier, met_others; /* the time of the last one, and of the last atomic operation before it */
+    uint32_t fenced;       /* when any of its threads made a fence */
     Word *words;           /* of shared memory, while it is watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */

@@ -1,10 +1,10 @@
 /* Loads, stores, atomics and asynchronous copies: where they go, whether they may, and what they cost.
  *
- * A request is counted by `counting.c`. Loops make the same requests again and again, a line further each time, so that
- * the counts of a pattern of addresses are remembered by its place in a 128-byte line. */
+ * A request is counted by `counting.c`. One that looks like another one before is recognised (`patterns.c`), and then
+ * its lanes need not be looked at one by one. */
 #include "checks.h"
 #include "floats.h"
-#include "machine.h"
+#include "patterns.h"
 
 /* Modifiers, in `flags`. */
 enum {
@@ -24,31 +24,38 @@ static const Lanes *row_at(const Warp *warp, int32_t row, int distance) {
     return row_of(warp, row >= 0 ? row + distance : row - distance);
 }
 
+/* Add 32 numbers, in halves, to the addresses. */
+static void add_term(Addresses *where, Lanes low, Lanes high) {
+    where->low += low;
+    where->high += high - (Lanes)(where->low < low); /* a comparison that is true is -1 */
+}
+
 /* The sum of sources `first` and `first` + 1, each times a scale, and an offset. */
 static void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset,
-                         const int32_t scale[2], Request *request) {
+                         const int32_t scale[2], Addresses *where) {
     if (is_wide) {
-        for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)offset;
+        where->low = broadcast((uint32_t)offset);
+        where->high = broadcast((uint32_t)((uint64_t)offset >> 32));
         for (int k = first; k < first + 2; k++) {
             if (!i->width[k]) continue;
-            const uint32_t *low = (const uint32_t *)row_of(warp, i->source[k]);
-            if (i->width[k] == 2) {
-                const uint32_t *high = (const uint32_t *)row_at(warp, i->source[k], 1);
-                for (int lane = 0; lane < WARP; lane++)
-                    request->address[lane] += (uint64_t)high[lane] << 32 | low[lane];
-            } else if (i->flags & (uint32_t)SIGNED_TERM << k) {
-                for (int lane = 0; lane < WARP; lane++) request->address[lane] += (uint64_t)(int64_t)(int32_t)low[lane];
-            } else {
-                for (int lane = 0; lane < WARP; lane++) request->address[lane] += low[lane];
-            }
+            Lanes low = *row_of(warp, i->source[k]), high = {0};
+            if (i->width[k] == 2) high = *row_at(warp, i->source[k], 1);
+            else if (i->flags & (uint32_t)SIGNED_TERM << k) high = (Lanes)((SignedLanes)low >> 31);
+            add_term(where, low, high);
         }
         return;
     }
     Lanes sum = broadcast((uint32_t)offset);
     for (int k = 0; k < 2; k++)
         if (i->width[first + k]) sum += *row_of(warp, i->source[first + k]) * (uint32_t)scale[k];
-    const int32_t *each = (const int32_t *)&sum;
-    for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)(int64_t)each[lane];
+    where->low = sum;
+    where->high = (Lanes)((SignedLanes)sum >> 31);
+}
+
+static void request_of(const Addresses *where, uint32_t mask, Request *request) {
+    const uint32_t *low = (const uint32_t *)&where->low, *high = (const uint32_t *)&where->high;
+    for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)high[lane] << 32 | low[lane];
+    request->active = mask;
 }
 
 /* The array that holds an address, or -1. */
@@ -148,42 +155,6 @@ static int locate(Warp *warp, const Instruction *i, int space, const Request *re
 
 /* ---- counting */
 
-static int64_t *sums_of(const Warp *warp, const Instruction *i, int slot) {
-    int64_t slots = warp->launch->allocation_count + 2;
-    return warp->results->requests + (i->memory * slots + slot) * QUANTITIES;
-}
-
-static void add_sums(int64_t *sums, const int64_t *more) {
-    for (int quantity = 0; quantity < QUANTITIES; quantity++) sums[quantity] += more[quantity];
-}
-
-/* Add the counts of a request, which depend only on its addresses relative to a 128-byte line. */
-static void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request,
-                          int width) {
-    int first = __builtin_ctz(request->active);
-    uint64_t base = request->address[first], place = base & (LINE_BYTES - 1);
-    Pattern *known = &warp->results->patterns[i->memory * PLACES + (place >> 2)], now;
-    uint64_t far = 0; /* distances beyond 32 bits are not remembered */
-    for (int lane = 0; lane < WARP; lane++) {
-        uint64_t distance = request->active >> lane & 1 ? request->address[lane] - base : 0;
-        now.relative[lane] = (uint32_t)distance;
-        far |= (distance + 0x80000000u) >> 32;
-    }
-    now.active = request->active;
-    now.kind = (uint32_t)(place | (uint64_t)(space * 2 + stores + 1) << 8 | (uint64_t)width << 12);
-    if (far || memcmp(known, &now, offsetof(Pattern, sums))) {
-        memset(now.sums, 0, sizeof now.sums);
-        if (space == SHARED) count_banks(request, width, stores, now.sums);
-        else count_lines(request, width, 0, now.sums);
-        if (far) {
-            add_sums(sums_of(warp, i, slot), now.sums);
-            return;
-        }
-        *known = now;
-    }
-    add_sums(sums_of(warp, i, slot), known->sums);
-}
-
 /* Local memory is interleaved by words, so that a warp's same word lies in one 128-byte line. */
 static void count_local(Warp *warp, const Instruction *i, int slot, const Request *request, int width) {
     uint64_t stride = (uint64_t)(4 * warp->block->warps * WARP);
@@ -198,7 +169,7 @@ static void count_local(Warp *warp, const Instruction *i, int slot, const Reques
         memset(more, 0, sizeof more);
         count_lines(&one, width < 4 ? width : 4, 0, more);
         if (word) more[REQUESTS] = more[LANES] = 0;
-        add_sums(sums, more);
+        add_sums(sums, more, 1);
     }
 }
 
@@ -230,21 +201,20 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     }
 }
 
-/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. */
+/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. `known`: its pattern, or NULL. */
 static void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
-                 int touch) {
+                 int touch, Pattern *known) {
     const Launch *launch = warp->launch;
-    if (launch->checking) check_access(warp, i, space, slot, request, width, touch);
+    if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
     if (i->strong) {
         warp->looked_by = i->index;
         warp->looked_in = space == GLOBAL ? slot : -space;
         warp->looked_at = (int64_t)request->address[__builtin_ctz(request->active)];
     }
-    if (launch->counting) {
-        if (space == LOCAL) count_local(warp, i, slot, request, width);
-        else count_pattern(warp, i, space, stores, slot, request, width);
-    }
+    if (known) known->times++;
+    else if (space != LOCAL) count_pattern(warp, i, space, stores, slot, request, width);
+    else if (launch->counting) count_local(warp, i, slot, request, width);
     if (warp->block->traced) {
         trace(warp, i, space, slot, request);
         warp->times[i->memory]++;
@@ -256,11 +226,10 @@ static void note(Warp *warp, const Instruction *i, int space, int slot, const Re
 typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
 
 /* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
-static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
+static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, Access *access) {
     Request request, part;
     int space = (int)(i->flags & SPACE);
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &request);
-    request.active = mask;
+    request_of(where, mask, &request);
     if (space != GENERIC) {
         access(warp, i, space, &request);
         return;
@@ -271,13 +240,90 @@ static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
             uint64_t address = request.address[lane];
-            int where = address < SHARED_WINDOW ? GLOBAL : address < LOCAL_WINDOW ? SHARED
-                        : address < 2 * LOCAL_WINDOW ? LOCAL : GLOBAL;
-            if (where == space) part.active |= 1u << lane;
+            int lies_in = address < SHARED_WINDOW ? GLOBAL : address < LOCAL_WINDOW ? SHARED
+                          : address < 2 * LOCAL_WINDOW ? LOCAL : GLOBAL;
+            if (lies_in == space) part.active |= 1u << lane;
         }
         for (int lane = 0; lane < WARP; lane++) part.address[lane] = request.address[lane] - first[space];
         if (part.active) access(warp, i, space, &part);
     }
+}
+
+/* ---- requests that look like one before */
+
+/* Where in the memory of the host the first active lane's bytes are, if a request with a known pattern may be made there;
+ * NULL if it has to be looked at lane by lane. */
+static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, const Pattern *known, uint64_t base, int width,
+                         int writes) {
+    const Launch *launch = warp->launch;
+    uint64_t low = base + (uint64_t)(int64_t)known->lowest, end = base + (uint64_t)(int64_t)known->highest + (uint64_t)width;
+    if ((base | known->bits) & (uint64_t)(width - 1)) return 0;
+    if (space == SHARED) {
+        const int32_t *limits = launch->limits + 2 * i->index;
+        int is_inside = (int64_t)low >= limits[0] && (int64_t)end <= limits[1];
+        return is_inside ? warp->block->shared + base : 0;
+    }
+    const Allocation *one = &launch->allocations[known->slot];
+    if (low < one->base || end > one->end || (writes && !may_write(one, low, end))) return 0;
+    return one->bytes + (base - one->base);
+}
+
+/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. */
+static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, int stores,
+                           Pattern **known, uint64_t *base) {
+    int space = (int)(i->flags & SPACE), width = 4 * i->number[2];
+    if (i->number[3] || space >= LOCAL) return 0;
+    *known = known_pattern(warp, i, space, stores, width, mask, where, base);
+    return *known ? place_of(warp, i, space, *known, *base, width, stores) : 0;
+}
+
+static void note_known(Warp *warp, const Instruction *i, const Addresses *where, uint32_t mask, int stores, Pattern *known) {
+    Request request;
+    if (warp->launch->checking || warp->block->traced || i->strong) request_of(where, mask, &request);
+    else request.active = mask;
+    note(warp, i, (int)(i->flags & SPACE), known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+}
+
+static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const uint8_t *first, const Pattern *known) {
+    const int32_t *relative = (const int32_t *)known->relative;
+    int words = i->number[2];
+    if (known->form == SIDE_BY_SIDE && words == 1) {
+        memcpy(warp->rows + i->d, first, sizeof(Lanes));
+        return;
+    }
+    for (int word = 0; word < words; word++) {
+        uint32_t *row = (uint32_t *)(warp->rows + i->d + word), value;
+        const uint8_t *from = first + 4 * word;
+        if (mask != 0xffffffffu) {
+            for (uint32_t rest = mask; rest; rest &= rest - 1) {
+                int lane = __builtin_ctz(rest);
+                memcpy(row + lane, from + relative[lane], 4);
+            }
+        } else if (known->form == ALL_THE_SAME) {
+            memcpy(&value, from, 4);
+            *(Lanes *)row = broadcast(value);
+        } else {
+            for (int lane = 0; lane < WARP; lane++) memcpy(row + lane, from + relative[lane], 4);
+        }
+    }
+}
+
+/* Of lanes with the same address the last one wins, word by word. */
+static void store_known(Warp *warp, const Instruction *i, uint32_t mask, uint8_t *first, const Pattern *known) {
+    const int32_t *relative = (const int32_t *)known->relative;
+    uint32_t changed = 0;
+    for (int word = 0; word < i->number[2]; word++) {
+        const uint32_t *row = (const uint32_t *)row_at(warp, i->source[2], word);
+        uint8_t *to = first + 4 * word;
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            int lane = __builtin_ctz(rest);
+            uint32_t old;
+            memcpy(&old, to + relative[lane], 4);
+            memcpy(to + relative[lane], row + lane, 4);
+            changed |= old ^ row[lane];
+        }
+    }
+    warp->results->changes += changed != 0;
 }
 
 /* ---- loads and stores: number[2] registers, or for narrow values number[3] bytes */
@@ -305,12 +351,22 @@ static void load_from(Warp *warp, const Instruction *i, int space, const Request
             }
         }
     }
-    note(warp, i, space, slot, request, width, 0, READS);
+    note(warp, i, space, slot, request, width, 0, READS, 0);
 }
 
 static void load(Warp *warp, const Instruction *i, uint32_t mask) {
+    Addresses where;
+    Pattern *known;
+    uint64_t base;
     warp->saw_others |= i->strong;
-    in_its_space(warp, i, mask, load_from);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    const uint8_t *first = recognised(warp, i, mask, &where, 0, &known, &base);
+    if (first) {
+        load_known(warp, i, mask, first, known);
+        note_known(warp, i, &where, mask, 0, known);
+    } else {
+        in_its_space(warp, i, mask, &where, load_from);
+    }
 }
 
 static void store_to(Warp *warp, const Instruction *i, int space, const Request *request) {
@@ -329,10 +385,22 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
         }
     }
     warp->results->changes += changed;
-    note(warp, i, space, slot, request, width, 1, WRITES);
+    note(warp, i, space, slot, request, width, 1, WRITES, 0);
 }
 
-static void store(Warp *warp, const Instruction *i, uint32_t mask) { in_its_space(warp, i, mask, store_to); }
+static void store(Warp *warp, const Instruction *i, uint32_t mask) {
+    Addresses where;
+    Pattern *known;
+    uint64_t base;
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    uint8_t *first = recognised(warp, i, mask, &where, 1, &known, &base);
+    if (first) {
+        store_known(warp, i, mask, first, known);
+        note_known(warp, i, &where, mask, 1, known);
+    } else {
+        in_its_space(warp, i, mask, &where, store_to);
+    }
+}
 
 /* LDC with a register: number[0], number[1]: where its bank begins and how long it is. */
 static void load_constant(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -428,25 +496,29 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
         }
     }
     if (i->flags & SETS) set_predicate(warp, i->p_out[0], was_equal, request->active);
-    note(warp, i, space, slot, request, size, 1, UPDATES);
+    note(warp, i, space, slot, request, size, 1, UPDATES, 0);
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
+    Addresses where;
     warp->saw_others |= i->strong;
-    in_its_space(warp, i, mask, update_in);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    in_its_space(warp, i, mask, &where, update_in);
 }
 
 /* ---- LDGSTS: an asynchronous copy, carried out at once. Sources 0 and 1 make the address in shared memory, 2 and 3
  * that in global memory; number[2] is the offset of the first, number[3] the words that a lane copies. */
 static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     const int32_t one[2] = {1, 1};
+    Addresses where;
     Request to, origin;
     uint8_t *target[WARP], *from[WARP];
     int words = i->number[3], size = 4 * words, shared_slot, slot = -1;
     uint32_t reads = mask & predicate_of(warp, i->p_in[0]);
-    addresses_of(warp, i, 0, 0, i->number[2], i->number, &to);
-    addresses_of(warp, i, 2, 1, i->offset, one, &origin);
-    to.active = mask;
+    addresses_of(warp, i, 0, 0, i->number[2], i->number, &where);
+    request_of(&where, mask, &to);
+    addresses_of(warp, i, 2, 1, i->offset, one, &where);
+    request_of(&where, mask, &origin);
     uint32_t values[WARP][4] = {{0}};
     if (i->flags & FILLS) {
         /* The address is that of the source plus the number of bytes that are not read. */
@@ -467,7 +539,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
             if (!part.active) continue;
             if (!locate(warp, i, GLOBAL, &part, 4, 0, from, &where)) return;
             if (slot < 0) slot = where;
-            if (warp->launch->checking) check_access(warp, i, GLOBAL, where, &part, 4, READS);
+            if (warp->launch->checking) check_access(warp, i, GLOBAL, where, &part, 4, READS, 0);
             for (uint32_t rest = part.active; rest; rest &= rest - 1)
                 memcpy(&values[__builtin_ctz(rest)][word], from[__builtin_ctz(rest)], 4);
         }
@@ -487,8 +559,8 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     results->accesses[GLOBAL] += __builtin_popcount(reads);
     origin.active = reads;
     if (warp->launch->checking) {
-        check_access(warp, i, SHARED, shared_slot, &to, size, COPIES);
-        if (reads && !(i->flags & FILLS)) check_access(warp, i, GLOBAL, slot, &origin, size, READS);
+        check_access(warp, i, SHARED, shared_slot, &to, size, COPIES, 0);
+        if (reads && !(i->flags & FILLS)) check_access(warp, i, GLOBAL, slot, &origin, size, READS, 0);
     }
     if (slot < 0) slot = 0;
     if (warp->launch->counting) {
@@ -508,10 +580,12 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ---- LDSM: number[2] matrices of 8 x 8 elements of 16 bits. Lane i names row i % 8 of matrix i / 8, and receives from
  * each matrix row i / 4, elements 2 * (i % 4) and the next one; TRANSPOSED: the same of columns. */
 static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
+    Addresses where;
     Request rows, one;
     uint8_t *at[WARP];
     int slot = 0, count = i->number[2];
-    addresses_of(warp, i, 0, 0, i->offset, i->number, &rows);
+    addresses_of(warp, i, 0, 0, i->offset, i->number, &where);
+    request_of(&where, mask, &rows);
     rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
     if (!locate(warp, i, SHARED, &rows, 16, 0, at, &slot)) return;
     Lanes results[4];
@@ -534,7 +608,7 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
         }
     }
     for (int matrix = 0; matrix < count; matrix++) write_row(warp, i->d + matrix, results[matrix], mask);
-    if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS);
+    if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
 }
 
 /* ---- what changes no value here: fences, groups of copies */
@@ -547,9 +621,10 @@ static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
     if (mask == warp->living) warp->sync++;
 }
 
+/* number[0]: only of the block. */
 static void fence(Warp *warp, const Instruction *i, uint32_t mask) {
-    (void)i, (void)mask;
     warp->saw_others |= SEES_GRID;
+    if (!i->number[0]) note_fence(warp, mask);
 }
 
 const NamedOperation MEMORY[] = {

@@ -113,6 +113,7 @@ static void release_warpsync(Warp *warp) {
 static void pass_barrier(Warp *warp) {
     Block *block = warp->block;
     block->epoch++;
+    note_barrier(block, warp->results);
     for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
     warp->results->barriers++;
     warp->results->changes++;
@@ -387,6 +388,10 @@ int run_turn(Warp *warp) {
             if (i->guard != ALWAYS) {
                 active &= predicate_of(warp, i->guard);
                 results->guarded[i->index] += __builtin_popcount(active);
+            }
+            if (warp->holds && active) {
+                follow_held(warp, i, active);
+                if (results->fault) return 0;
             }
             if (i->kind == COMPUTES) {
                 if (!active) continue;

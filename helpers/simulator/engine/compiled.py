@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -18,13 +18,14 @@ import numpy as np
 
 from helpers import native
 from helpers.devices import WARP, unravel
-from helpers.simulator.engine.ir import Kind, Program, uncollected
-from helpers.simulator.engine.memory import Allocation, lane_name
+from helpers.simulator.engine.ir import Kind, Program, bits, uncollected
+from helpers.simulator.engine.memory import Allocation, lane_name, product
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
 from helpers.simulator.recording.recorded import QUANTITIES, Counts
-from helpers.simulator.recording.trace import Trace
+from helpers.simulator.recording.trace import Traces
+from helpers.simulator.sanitizer.loaded_values import uses_of
 
 SPACES = ("global", "shared", "local")
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
@@ -55,13 +56,21 @@ TRACE = _struct(
     ("block", "i8"), ("instruction", "i4"), ("warp", "i4"), ("space", "i4"), ("allocation", "i4"), ("active", "u4"),
     ("times", "u4"), ("address", "i8", WARP),
 )  # fmt: skip
-PATTERN = _struct(("relative", "u4", WARP), ("active", "u4"), ("kind", "u4"), ("sums", "i8", len(QUANTITIES)))
+PATTERN = _struct(
+    ("relative", "u4", WARP), ("active", "u4"), ("kind", "u4"), ("sums", "i8", len(QUANTITIES)), ("times", "i8"),
+    ("slot", "i4"), ("lowest", "i4"), ("highest", "i4"), ("bits", "u4"), ("form", "i4"), ("spare", "i4"),
+)  # fmt: skip
 WAITER = _struct(
     ("block", "i8"), ("address", "i8"), ("warp", "i4"), ("waits", "i4"), ("instruction", "i4"), ("space", "i4"),
     ("mask", "u4"), ("spare", "u4"),
 )  # fmt: skip
 
 GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
+GLOBAL_TIME = _struct(("written", "u4"), ("read", "u4"))
+REGISTERS = 256
+REGISTER_USE = _struct(
+    ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("spare", "u4"),
+)  # fmt: skip
 
 
 class CLaunch(ctypes.Structure):
@@ -69,7 +78,7 @@ class CLaunch(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("code", "constants", "allocations", "jumps", "banks", "limits",
-                                               "block_ids", "traced")),
+                                               "block_ids", "traced", "uses")),
         ("blocks", ctypes.c_int64), ("most_steps", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("instructions", "rows", "allocation_count", "basic_blocks",
                                               "memory_instructions")),
@@ -87,12 +96,12 @@ class CResults(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * 3), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
-        ("patterns", ctypes.c_void_p), ("watched", ctypes.c_void_p), ("traces", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("patterns", "watched", "times", "told", "traces")),
         ("trace_count", ctypes.c_int64),
         ("trace_room", ctypes.c_int64), ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),
         ("quiet", ctypes.c_int64),
-        ("waiter_count", ctypes.c_int32),
+        ("now", ctypes.c_uint32), ("spare_now", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
         ("fault_thread", ctypes.c_int32), ("spare", ctypes.c_int32),
     ]  # fmt: skip
@@ -106,8 +115,10 @@ def library() -> ctypes.CDLL | None:
     except native.NoLibrary:
         return None
     found.operation_name.restype = ctypes.c_char_p
+    found.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
-             PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize)  # fmt: skip
+             PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
+             GLOBAL_TIME.itemsize)  # fmt: skip
     assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and compiled.py differ"
     return found
 
@@ -135,7 +146,7 @@ class Machine:
 
     `requests` are the instructions that access memory: (index, space by number, name of the operation). `sees_grid`:
     whether what other blocks do may decide what a block does. `granules` of shared and of global memory: the bytes of
-    the smallest access, as a power of two.
+    the smallest access, as a power of two. `row_of` are the rows of registers by their slots in the program.
     """
 
     code: np.ndarray
@@ -146,7 +157,9 @@ class Machine:
     sees_grid: bool
     uses_banks: bool
     granules: tuple[int, int]
+    row_of: Mapping[int, int]
     _limits: dict[int, np.ndarray] = field(default_factory=dict)
+    _uses: np.ndarray | None = None
 
     def limits(self, launch: Launch) -> np.ndarray:
         """By instruction the bytes [start, stop) of shared memory that it may access, int32 (instructions, 2)."""
@@ -159,10 +172,23 @@ class Machine:
             self._limits[launch.shared_bytes] = found
         return found
 
+    def uses(self, program: Program) -> np.ndarray:
+        """By instruction what it does with registers; empty if no load from shared memory may go unused."""
+        if self._uses is None:
+            loads = {index for index, space, op in self.requests if (space, op) == (1, "ld")}
+            doubtful = loads & uses_of(program).doubtful
+            self._uses = np.zeros(len(self.code) if doubtful else 0, REGISTER_USE)
+            for row, instruction in zip(self._uses, program.instructions, strict=bool(doubtful)):
+                for name, slots in (("reads", instruction.reads), ("writes", instruction.writes)):
+                    registers = bits({self.row_of[slot] for slot in slots if slot in self.row_of})
+                    row[name] = np.frombuffer(registers.to_bytes(REGISTERS // 8, "little"), "<u8")
+                row["may_go_unused"] = instruction.index in doubtful
+        return self._uses
+
 
 @uncollected
-def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder) -> Machine:
-    """Decoded instructions as arrays."""
+def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder, slots: Mapping[str, int]) -> Machine:
+    """Decoded instructions as arrays. slots: of the program's registers by their names."""
     names = operations()
     nowhere = decoder.registers + decoder.uniform_registers
     jumps: list[int] = []
@@ -192,6 +218,7 @@ def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder) -> 
         code, decoder.words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
         bool((code["strong"] & 2).any()), any(one.operation == "load constant" for one in decoded),
         tuple(_granule(decoded, space) for space in (1, 0)),
+        {slot: int(name[1:]) for name, slot in slots.items() if name[0] == "R" and name[1:].isdecimal()},
     )  # fmt: skip
 
 
@@ -220,16 +247,20 @@ class Result:
     block_lanes: np.ndarray
     guarded_lanes: dict[int, int]
     counts: dict[tuple[int, str, str, str], Counts]
-    traces: list[Trace]
+    traces: Traces
     accesses: dict[str, int]
     barriers: int
     copies: int
 
 
 class Run:
-    """The arrays of one thread of the host, which the C program fills."""
+    """The arrays of one thread of the host, which the C program fills.
 
-    def __init__(self, machine: Machine, program: Program, slots: int, watched: Sequence[int]) -> None:
+    slots: where requests may go.  watched: the words of each array that races are looked for in.  meeting: the warps of
+    a launch whose blocks may wait for each other, if it is checked, else 0.
+    """
+
+    def __init__(self, machine: Machine, program: Program, slots: int, watched: Sequence[int], meeting: int) -> None:
         self.block_warps = np.zeros(len(program.blocks), np.int64)
         self.block_lanes = np.zeros(len(program.blocks), np.int64)
         self.guarded = np.zeros(len(machine.code), np.int64)
@@ -237,10 +268,17 @@ class Run:
         self.patterns = np.zeros((len(machine.requests) + 1) * PLACES, PATTERN)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
         self.words = [np.zeros(count, GLOBAL_WORD) if count else None for count in watched]
-        self.watched = np.array([0 if one is None else one.ctypes.data for one in self.words] or [0], np.uint64)
+        self.times = [np.zeros(count, GLOBAL_TIME) if count and meeting else None for count in watched]
+        self.watched, self.times_of = (
+            np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
+            for each in (self.words, self.times)
+        )
+        self.told = np.zeros(meeting, np.uint32)
         self.c = CResults(waiter_room=MOST_WAITERS)
         for name in ("block_warps", "block_lanes", "guarded", "requests", "patterns", "waiters", "watched"):
             setattr(self.c, name, getattr(self, name).ctypes.data)
+        self.c.times = self.times_of.ctypes.data
+        self.c.told = self.told.ctypes.data if meeting else None
 
     def traces(self) -> np.ndarray:
         """The requests of traced blocks; they are the caller's then."""
@@ -401,12 +439,15 @@ def _run(
     for name, array in arrays.items():
         setattr(c, name, array.ctypes.data)
     c.traced = None if wanted is None else wanted.ctypes.data
+    uses = machine.uses(program) if checking else ()
+    c.uses = uses.ctypes.data if len(uses) else None
     cores = 1 if machine.sees_grid or len(ids) * launch.threads <= SMALL else min(os.cpu_count() or 1, len(ids))
     watched = [
         (one.bytes_.size >> machine.granules[1]) + 1 if checking and one.watch is not None and one.watch.written else 0
         for one in allocations
     ]
-    runs = [Run(machine, program, len(allocations) + 2, watched) for _ in range(cores)]
+    meeting = product(launch.grid) * -(-launch.threads // WARP) if checking and machine.sees_grid else 0
+    runs = [Run(machine, program, len(allocations) + 2, watched, meeting) for _ in range(cores)]
     _on_threads(c, runs, _shares(len(ids), cores))
     return runs, next((run for run in runs if run.c.fault), None)
 
@@ -462,44 +503,49 @@ def _gathered(launch: Launch, machine: Machine, runs: list[Run]) -> Result:
             counts[key] = Counts(*values)
     return Result(
         first.block_warps, first.block_lanes, {int(i): int(first.guarded[i]) for i in np.flatnonzero(first.guarded)},
-        counts, list(_traces(launch, machine, np.concatenate([run.traces() for run in runs]))),
+        counts, _traces(launch, machine, np.concatenate([run.traces() for run in runs])),
         {space: sum(run.c.accesses[k] for run in runs) for k, space in enumerate(SPACES)},
         sum(run.c.barriers for run in runs), sum(run.c.copies for run in runs),
     )  # fmt: skip
 
 
-def _traces(launch: Launch, machine: Machine, rows: np.ndarray) -> Iterator[Trace]:
+def _traces(launch: Launch, machine: Machine, rows: np.ndarray) -> Traces:
     """The requests of warps put together to those of blocks: warps in step, whoever is further back first."""
-    allocations, warps = launch.global_memory.allocations, -(-launch.threads // WARP)
+    warps = -(-launch.threads // WARP)
+    numbers, first_rows, block = np.unique(rows["block"], return_index=True, return_inverse=True)
+    order = np.argsort(first_rows)  # of the blocks, as they were executed
+    block = np.argsort(order)[block]
+    access = np.empty(len(rows), np.int64)
+    count = library().accesses_of(*_c(rows, len(rows), block, len(numbers), warps, access))
+    if count < 0:
+        raise MemoryError("There is no memory left to put the traced requests together.")
+    addresses, active = np.zeros((count, launch.threads), np.int64), np.zeros((count, launch.threads), bool)
+    library().gather_accesses(*_c(rows, len(rows), launch.threads, access, addresses, active))
+    lead = np.empty(count, np.int64)  # by access one of its rows
+    lead[access] = np.arange(len(rows))
     ops = {index: op for index, _, op in machine.requests}
-    lanes = np.unpackbits(
-        np.ascontiguousarray(rows["active"]).view(np.uint8).reshape(-1, 4), axis=1, bitorder="little"
-    ).astype(bool)
-    step = 0
-    for block in dict.fromkeys(rows["block"].tolist()):
-        mine = np.flatnonzero(rows["block"] == block)
-        by_warp = [mine[rows["warp"][mine] == warp].tolist() for warp in range(warps)]
-        for group in _in_step(by_warp, rows["instruction"].tolist(), rows["space"].tolist(), rows["times"].tolist()):
-            one = rows[group[0]]
-            step += 1
-            addresses = np.zeros(warps * WARP, np.int64)
-            active = np.zeros(warps * WARP, bool)
-            for row in group:
-                part = slice(int(rows["warp"][row]) * WARP, (int(rows["warp"][row]) + 1) * WARP)
-                addresses[part] = np.where(lanes[row], rows["address"][row], addresses[part])
-                active[part] |= lanes[row]
-            addresses, active = addresses[: launch.threads], active[: launch.threads]
-            space, index = SPACES[one["space"]], int(one["instruction"])
-            op = ops[index]
-            if op == "copy" and space == "global":
-                op = "ld"
-            array, base = "", 0
-            if space == "global":
-                array, base = allocations[one["allocation"]].name, allocations[one["allocation"]].base
-            yield Trace(
-                step, unravel(int(block), launch.grid), index, space, op, array, base,
-                _width(launch.program, index), addresses, None if active.all() else active,
-            )  # fmt: skip
+    allocations = launch.global_memory.allocations
+    kinds: dict[tuple[int, int, int, int], tuple] = {}
+
+    def kind(number: int, index: int, space: int, allocation: int) -> tuple:
+        """What the accesses of an instruction have in common."""
+        op, array, base = ops[index], "", 0
+        if space == 0:
+            op = "ld" if op == "copy" else op
+            array, base = allocations[allocation].name, allocations[allocation].base
+        return unravel(number, launch.grid), index, SPACES[space], op, array, base, _width(launch.program, index)
+
+    columns = (rows[name][lead].tolist() for name in ("block", "instruction", "space", "allocation"))
+    described = [kinds.get(key) or kinds.setdefault(key, kind(*key)) for key in zip(*columns, strict=True)]
+    return Traces(described, addresses, active)
+
+
+def _c(*values: np.ndarray | int) -> Iterator[ctypes.c_void_p | ctypes.c_int64]:
+    """Arguments of a function of the C program."""
+    return (
+        ctypes.c_void_p(value.ctypes.data) if isinstance(value, np.ndarray) else ctypes.c_int64(value)
+        for value in values
+    )
 
 
 def _width(program: Program, index: int) -> int:
@@ -509,25 +555,3 @@ def _width(program: Program, index: int) -> int:
         return 16
     widths = {"128": 16, "64": 8, "U64": 8, "S64": 8, "F64": 8, "U8": 1, "S8": 1, "U16": 2, "S16": 2}
     return next((widths[part] for part in parts[1:] if part in widths), 4)
-
-
-def _in_step(
-    by_warp: list[list[int]], instruction: list[int], space: list[int], times: list[int]
-) -> Iterator[list[int]]:
-    """Rows of warps that are the same access of the block, in the order of a block whose warps go in step: the lowest
-    instruction first."""
-    heads = [0] * len(by_warp)
-    live = [warp for warp, rows in enumerate(by_warp) if rows]
-    while live:
-        now = [by_warp[warp][heads[warp]] for warp in live]
-        lowest = min(range(len(now)), key=lambda k: (times[now[k]], instruction[now[k]]))
-        first = now[lowest]
-        key = (instruction[first], space[first])
-        group = [row for row in now if (instruction[row], space[row]) == key]
-        yield group
-        taken = set(group)
-        for warp, row in zip(list(live), now, strict=True):
-            if row in taken:
-                heads[warp] += 1
-                if heads[warp] == len(by_warp[warp]):
-                    live.remove(warp)

@@ -1,6 +1,6 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 
@@ -178,7 +178,7 @@ class RecordedLaunch:
     block_lanes: np.ndarray
     guarded_lanes: dict[int, int] = field(default_factory=dict)
     counts: dict[tuple[int, str, str, str], Counts] = field(default_factory=dict)
-    traces: list[Trace] = field(default_factory=list)
+    traces: Sequence[Trace] = ()
     sampling: Sampling | None = None
     unique: SectorSets | None = None
     listings: dict[str, dict[int, tuple[str, ...]]] = field(default_factory=dict)

@@ -1044,7 +1044,7 @@ def await_copies(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def fence(t: Decoder, s: sass.Statement) -> Decoded:
-    return Decoded("fence", strong=SEES_GRID)
+    return Decoded("fence", strong=SEES_GRID, number=[int(s.has("CTA")), 0, 0, 0])
 
 
 # ---- matrices, lanes, the system

@@ -99,7 +99,7 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
         except decode.NotDecoded as reason:
             prepared.not_decoded = f"`{statement.text}`: {reason}"
             return None
-    machine = compiled.assemble(prepared.program, decoded, decoder)
+    machine = compiled.assemble(prepared.program, decoded, decoder, translator.slots)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
 

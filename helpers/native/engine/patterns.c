@@ -1,0 +1,101 @@
+/* Requests that look like one before.
+ *
+ * Loops make the same requests again and again, a line further each time. What a request costs, whether it is aligned and
+ * how far it reaches depend only on its addresses relative to each other and to a 128-byte line, so that this is found
+ * out once for each word of the line that it may begin at. After that a request is recognised, and its pattern's number
+ * goes up by one. */
+#include "patterns.h"
+
+static uint32_t kind_of(int space, int stores, int width, uint64_t base) {
+    return (uint32_t)((base & (LINE_BYTES - 1)) | (uint64_t)(space * 2 + stores + 1) << 8 | (uint64_t)width << 12);
+}
+
+static Pattern *pattern_at(const Warp *warp, const Instruction *i, uint64_t base) {
+    return &warp->results->patterns[i->memory * PLACES + ((base & (LINE_BYTES - 1)) >> 2)];
+}
+
+Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width, uint32_t mask,
+                       const Addresses *where, uint64_t *base) {
+    int first = __builtin_ctz(mask);
+    uint32_t low = ((const uint32_t *)&where->low)[first], high = ((const uint32_t *)&where->high)[first];
+    Pattern *known = pattern_at(warp, i, low);
+    Lanes relative, wrong;
+    if (known->active != mask || known->kind != kind_of(space, stores, width, low)) return 0;
+    memcpy(&relative, known->relative, sizeof relative);
+    wrong = ((where->low - broadcast(low)) ^ relative) | (where->high ^ broadcast(high));
+    if (mask != 0xffffffffu) wrong &= spread(mask);
+    if (any_of(wrong)) return 0;
+    /* Only the low halves were subtracted: that is the distance if no address lies beyond the 4 GB of the first one. */
+    if ((int64_t)low + known->lowest < 0 || (int64_t)low + known->highest > (int64_t)UINT32_MAX) return 0;
+    *base = (uint64_t)high << 32 | low;
+    return known;
+}
+
+/* ---- counting */
+
+static int64_t *sums_at(const Launch *launch, const Results *results, int64_t memory, int slot) {
+    return results->requests + (memory * (launch->allocation_count + 2) + slot) * QUANTITIES;
+}
+
+int64_t *sums_of(const Warp *warp, const Instruction *i, int slot) {
+    return sums_at(warp->launch, warp->results, i->memory, slot);
+}
+
+void add_sums(int64_t *sums, const int64_t *more, int64_t times) {
+    for (int quantity = 0; quantity < QUANTITIES; quantity++) sums[quantity] += times * more[quantity];
+}
+
+static void book(const Launch *launch, const Results *results, int64_t memory, Pattern *pattern) {
+    if (pattern->times) add_sums(sums_at(launch, results, memory, pattern->slot), pattern->sums, pattern->times);
+    pattern->times = 0;
+}
+
+void book_patterns(const Launch *launch, Results *results) {
+    for (int64_t memory = 0; memory < launch->memory_instructions; memory++)
+        for (int place = 0; place < PLACES; place++) book(launch, results, memory, &results->patterns[memory * PLACES + place]);
+}
+
+/* What follows from how the addresses lie to each other; `relative` and `active` are known. */
+static void describe(Pattern *pattern, int width) {
+    int same = 1, in_a_row = pattern->active == 0xffffffffu;
+    pattern->lowest = pattern->highest = 0;
+    pattern->bits = 0;
+    for (uint32_t rest = pattern->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        int32_t distance = (int32_t)pattern->relative[lane];
+        pattern->bits |= pattern->relative[lane];
+        if (distance < pattern->lowest) pattern->lowest = distance;
+        if (distance > pattern->highest) pattern->highest = distance;
+        same &= !distance;
+        in_a_row &= distance == lane * width;
+    }
+    pattern->form = same ? ALL_THE_SAME : in_a_row ? SIDE_BY_SIDE : SCATTERED;
+}
+
+void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
+    uint64_t base = request->address[__builtin_ctz(request->active)], far = 0;
+    Pattern *known = pattern_at(warp, i, base), now;
+    memset(&now, 0, sizeof now);
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t distance = request->active >> lane & 1 ? request->address[lane] - base : 0;
+        now.relative[lane] = (uint32_t)distance;
+        far |= (distance + 0x80000000u) >> 32; /* distances beyond 32 bits are not remembered */
+    }
+    now.active = request->active;
+    now.kind = kind_of(space, stores, width, base);
+    if (!far && !memcmp(known, &now, offsetof(Pattern, sums))) {
+        if (known->slot != slot) book(warp->launch, warp->results, i->memory, known);
+    } else {
+        if (warp->launch->counting && space == SHARED) count_banks(request, width, stores, now.sums);
+        else if (warp->launch->counting) count_lines(request, width, 0, now.sums);
+        if (far) {
+            add_sums(sums_of(warp, i, slot), now.sums, 1);
+            return;
+        }
+        describe(&now, width);
+        book(warp->launch, warp->results, i->memory, known);
+        *known = now;
+    }
+    known->slot = slot;
+    known->times++;
+}
