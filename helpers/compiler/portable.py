@@ -43,9 +43,24 @@ _MACROS = {
 # has a header of its own: BlockRadixSort is in cub/block/block_radix_sort.cuh.
 _CUB = frozenset({
     "BlockAdjacentDifference", "BlockDiscontinuity", "BlockExchange", "BlockHistogram", "BlockLoad", "BlockMergeSort",
-    "BlockRadixRank", "BlockRadixSort", "BlockReduce", "BlockScan", "BlockShuffle", "BlockStore", "WarpExchange",
-    "WarpLoad", "WarpMergeSort", "WarpReduce", "WarpScan", "WarpStore",
+    "BlockRadixRank", "BlockRadixSort", "BlockReduce", "BlockRunLengthDecode", "BlockScan", "BlockShuffle",
+    "BlockStore", "WarpExchange", "WarpLoad", "WarpMergeSort", "WarpReduce", "WarpScan", "WarpStore",
 })  # fmt: skip
+# Its functions, and the operators that are handed to its classes, are in headers that their names do not tell.
+_CUB_FUNCTIONS = {
+    "cub/block/block_load.cuh": (
+        "LoadDirectBlocked", "LoadDirectBlockedVectorized", "LoadDirectStriped", "LoadDirectWarpStriped",
+    ),
+    "cub/block/block_store.cuh": (
+        "StoreDirectBlocked", "StoreDirectBlockedVectorized", "StoreDirectStriped", "StoreDirectWarpStriped",
+    ),
+    "cub/thread/thread_load.cuh": ("ThreadLoad",),
+    "cub/thread/thread_operators.cuh": ("ArgMax", "ArgMin", "Equality", "Inequality", "Max", "Min", "Sum"),
+    "cub/thread/thread_reduce.cuh": ("ThreadReduce",),
+    "cub/thread/thread_scan.cuh": ("ThreadScanExclusive", "ThreadScanInclusive"),
+    "cub/thread/thread_store.cuh": ("ThreadStore",),
+    "cub/util_ptx.cuh": ("LaneId", "LaneMaskLt", "ShuffleDown", "ShuffleIndex", "ShuffleUp", "WarpId"),
+}  # fmt: skip
 _CCCL = frozenset({"cuda", "cub", "thrust"})  # folders of NVIDIA's C++ libraries
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
@@ -61,7 +76,7 @@ def adapted(source: str) -> str:
     code = _COMMENT.sub(" ", text)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", code))
     included = {name.strip() for name in _INCLUDE.findall(text)}
-    added = [f"#include <{_header_of(name)}>" for name in sorted(_CUB & used) if "cub/cub.cuh" in wanted]
+    added = [f"#include <{header}>" for header in _headers_of_cub(used)] if "cub/cub.cuh" in wanted else []
     added += [
         f"#include <{header}>"
         for header, names in _HEADERS.items()
@@ -91,6 +106,12 @@ def _names(code: str, name: str) -> bool:
 def _defines(code: str, names: tuple[str, ...]) -> bool:
     """Whether one of these names is the source's own: a variable called `half`, say."""
     return any(_names(code, name) for name in names)
+
+
+def _headers_of_cub(used: set[str]) -> list[str]:
+    """The headers of what a source uses of CUB, each once."""
+    functions = {header for header, names in _CUB_FUNCTIONS.items() if used & set(names)}
+    return sorted(functions | {_header_of(name) for name in _CUB & used})
 
 
 def _header_of(name: str) -> str:

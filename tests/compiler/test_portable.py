@@ -8,7 +8,7 @@ import pytest
 from helpers import compiler, simulator
 from helpers.compiler.build import include_options
 from helpers.compiler.errors import CompileError
-from helpers.compiler.portable import _CUB, HOST_HEADERS, _header_of, adapted
+from helpers.compiler.portable import _CUB, _CUB_FUNCTIONS, HOST_HEADERS, _headers_of_cub, adapted
 
 BODY = 'extern "C" __global__ void k(float *x) {\n    x[threadIdx.x] = 1.0f;\n}\n'
 
@@ -116,7 +116,21 @@ def test_of_cub_a_kernel_gets_the_classes_that_it_names():
     assert added == ["#include <cub/block/block_radix_sort.cuh>", "#include <cub/warp/warp_reduce.cuh>", ""]
 
 
-def test_every_class_of_cub_that_is_known_has_its_header():
+@pytest.mark.parametrize(
+    "uses",
+    [
+        "int v[4]; cub::LoadDirectBlocked(threadIdx.x, x, v); cub::StoreDirectStriped<32>(threadIdx.x, x, v);",
+        "int v[4] = {1, 2, 3, 4}; x[0] = cub::ThreadReduce(v, cub::Sum());",
+        "typedef cub::WarpReduce<int> R; __shared__ R::TempStorage t; x[0] = R(t).Reduce(x[threadIdx.x], cub::Max());",
+        "x[cub::WarpId()] = cub::ThreadLoad<cub::LOAD_CG>(x);",
+    ],
+)
+def test_of_cub_a_kernel_gets_the_functions_that_it_calls(uses):
+    source = f'#include <cub/cub.cuh>\nextern "C" __global__ void k(int *x) {{ {uses} }}\n'
+    assert compiler.compile(source, "k", options=("-std=c++17",)).cubin
+
+
+def test_everything_of_cub_that_is_known_has_its_header():
     folder = next(Path(option.removeprefix("-I")) for option in include_options("#include <x>") if "cccl" in option)
-    missing = [name for name in _CUB if not (folder / _header_of(name)).is_file()]
-    assert _CUB and not missing
+    headers = _headers_of_cub(_CUB | {name for names in _CUB_FUNCTIONS.values() for name in names})
+    assert len(headers) > len(_CUB_FUNCTIONS) and not [name for name in headers if not (folder / name).is_file()]
