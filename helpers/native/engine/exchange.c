@@ -189,65 +189,128 @@ static double cut(double x) {
     return (float)as_double(bits_of_double(x) & 0xffffffffe0000000ull);
 }
 
-/* total + the sum of some products, all cut at one place, the sum cut to float32 or rounded to float16. */
+/* A sum of products, rounded to float16 or cut to float32. */
+static double finished(double value, int halves) {
+    if (!halves) return value == 0 ? 0 : cut(value);
+    double rounded = of_half(half_of(value, TO_NEAREST));
+    return rounded == 0 && value != 0 ? 0.0 : rounded;
+}
+
+/* total + the sum of some products where an infinity or a NaN may be among them. */
 static double added(double total, const double *a, const double *b, int count, int extra_bits, int type, int halves) {
     const int smallest = type == MATRIX_F16 ? -14 : -126;
     double terms[17], plain = 0, units = 0; /* an exact zero is +0, whatever the signs of the terms */
     int largest = -126;
     for (int k = 0; k <= count; k++) {
-        terms[k] = k < count ? a[k] * b[k] : total;
+        terms[k] = k < count ? a[k] * b[k * 8] : total;
         plain += terms[k];
         if (terms[k] == 0) continue;
-        int exponent = k < count ? exponent_of(a[k], smallest) + exponent_of(b[k], smallest)
+        int exponent = k < count ? exponent_of(a[k], smallest) + exponent_of(b[k * 8], smallest)
                                  : exponent_of(total, halves ? -14 : -126);
         if (exponent > largest) largest = exponent;
     }
     if (plain != plain) return NAN;
     if (isinf(plain)) return plain;
     for (int k = 0; k <= count; k++) units += trunc(ldexp(terms[k], 23 + extra_bits - largest));
-    double value = ldexp(units, largest - 23 - extra_bits);
-    if (!halves) return cut(value);
-    double rounded = of_half(half_of(value, TO_NEAREST));
-    return rounded == 0 && value != 0 ? 0.0 : rounded;
+    return finished(ldexp(units, largest - 23 - extra_bits), halves);
+}
+
+/* The factors of a product and their exponents: rows of A, of B and of C. */
+typedef struct {
+    double a[16][16], b[16][8], c[16][8];
+    int32_t a_exponent[16][16], b_exponent[16][8];
+} Factors;
+
+enum { OF_ZERO = -4096, OF_INFINITY = 1024 }; /* less than any other exponent, and more than those of numbers */
+
+/* The exponent of a float64 that holds a number of a shorter format. */
+static int32_t quick_exponent(double x, int smallest) {
+    int32_t exponent = (int32_t)(bits_of_double(x) >> 52 & 0x7ff) - 1023;
+    return x == 0 ? OF_ZERO : exponent < smallest ? smallest : exponent;
+}
+
+static double power_of_two(int32_t exponent) { return as_double((uint64_t)(exponent + 1023) << 52); }
+
+/* The same as `added` for the eight elements of a row of C and finite numbers: all terms are cut at one place, as whole
+ * numbers of less than 31 bits, so that a processor does several of them at once. */
+static void add_row(Factors *f, int row, int first, int count, int extra_bits, int halves) {
+    double scale[8], back[8], units[8], *total = f->c[row];
+    int32_t largest[8];
+    for (int n = 0; n < 8; n++) {
+        int32_t exponent = quick_exponent(total[n], halves ? -14 : -126);
+        largest[n] = exponent > -126 ? exponent : -126;
+    }
+    for (int k = first; k < first + count; k++) {
+        for (int n = 0; n < 8; n++) {
+            int32_t exponent = f->a_exponent[row][k] + f->b_exponent[k][n];
+            largest[n] = exponent > largest[n] ? exponent : largest[n];
+        }
+    }
+    for (int n = 0; n < 8; n++) scale[n] = power_of_two(23 + extra_bits - largest[n]);
+    for (int n = 0; n < 8; n++) back[n] = power_of_two(largest[n] - 23 - extra_bits);
+    for (int n = 0; n < 8; n++) units[n] = (int32_t)(total[n] * scale[n]);
+    for (int k = first; k < first + count; k++)
+        for (int n = 0; n < 8; n++) units[n] += (int32_t)(f->a[row][k] * f->b[k][n] * scale[n]);
+    for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves);
 }
 
 /* HMMA d, a, b, c. number: k, type, products that are added at once, extra bits; flags: C and D are pairs of float16. */
 static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
-    double a[16][16], b[8][16], c[16][8]; /* rows of A, columns of B, C */
+    Factors f;
     int k = i->number[0], type = i->number[1], parts = type == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
-    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4;
-    for (int lane = 0; lane < WARP; lane++) {
-        int group = lane / 4, pair = lane % 4;
-        for (int r = 0; r < a_rows; r++)
+    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4, smallest = type == MATRIX_F16 ? -14 : -126;
+    int32_t greatest = 0;
+    for (int r = 0; r < a_rows; r++) {
+        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[0], r);
+        for (int lane = 0; lane < WARP; lane++)
+            for (int part = 0; part < parts; part++) {
+                int row = lane / 4 + 8 * (r % 2), column = lane % 4 * parts + part + r / 2 * 4 * parts;
+                f.a[row][column] = element(type, bits[lane], part);
+            }
+    }
+    for (int r = 0; r < b_rows; r++) {
+        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[1], r);
+        for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++)
-                a[group + 8 * (r % 2)][pair * parts + part + r / 2 * 4 * parts] =
-                    element(type, (*next_row(warp, i->source[0], r))[lane], part);
-        for (int r = 0; r < b_rows; r++)
-            for (int part = 0; part < parts; part++)
-                b[group][pair * parts + part + r * 4 * parts] =
-                    element(type, (*next_row(warp, i->source[1], r))[lane], part);
-        for (int r = 0; r < 4; r++) {
-            uint32_t bits = (*next_row(warp, i->source[2], halves ? r / 2 : r))[lane];
-            c[group + 8 * (r / 2)][2 * pair + r % 2] =
-                halves ? of_half((uint16_t)(bits >> 16 * (r % 2))) : (double)as_float(bits);
+                f.b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type, bits[lane], part);
+    }
+    for (int r = 0; r < 4; r++) {
+        const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[2], halves ? r / 2 : r);
+        for (int lane = 0; lane < WARP; lane++) {
+            double value = halves ? of_half((uint16_t)(bits[lane] >> 16 * (r % 2))) : (double)as_float(bits[lane]);
+            f.c[lane / 4 + 8 * (r / 2)][2 * (lane % 4) + r % 2] = value;
+            greatest |= (bits_of_double(value) >> 52 & 0x7ff) == 0x7ff ? OF_INFINITY : 0;
         }
     }
     for (int row = 0; row < 16; row++)
-        for (int column = 0; column < 8; column++)
-            for (int first = 0; first < k; first += i->number[2])
-                c[row][column] = added(c[row][column], &a[row][first], &b[column][first], i->number[2], i->number[3],
-                                       type, halves);
+        for (int column = 0; column < k; column++) {
+            f.a_exponent[row][column] = quick_exponent(f.a[row][column], smallest);
+            greatest = f.a_exponent[row][column] > greatest ? f.a_exponent[row][column] : greatest;
+        }
+    for (int row = 0; row < k; row++)
+        for (int column = 0; column < 8; column++) {
+            f.b_exponent[row][column] = quick_exponent(f.b[row][column], smallest);
+            greatest = f.b_exponent[row][column] > greatest ? f.b_exponent[row][column] : greatest;
+        }
+    for (int row = 0; row < 16; row++)
+        for (int first = 0; first < k; first += i->number[2]) {
+            if (greatest < OF_INFINITY) {
+                add_row(&f, row, first, i->number[2], i->number[3], halves);
+                continue;
+            }
+            for (int column = 0; column < 8; column++)
+                f.c[row][column] = added(f.c[row][column], &f.a[row][first], &f.b[first][column], i->number[2],
+                                         i->number[3], type, halves);
+        }
     for (int r = 0; r < c_rows; r++) {
+        uint32_t bits[WARP];
         Lanes result;
         for (int lane = 0; lane < WARP; lane++) {
-            int group = lane / 4, pair = lane % 4;
-            if (halves) {
-                double *two = &c[group + 8 * r][2 * pair];
-                result[lane] = half_of(two[0], TO_NEAREST) | (uint32_t)half_of(two[1], TO_NEAREST) << 16;
-            } else {
-                result[lane] = bits_of(canonical((float)c[group + 8 * (r / 2)][2 * pair + r % 2]));
-            }
+            const double *two = &f.c[lane / 4 + 8 * (halves ? r : r / 2)][2 * (lane % 4)];
+            if (halves) bits[lane] = half_of(two[0], TO_NEAREST) | (uint32_t)half_of(two[1], TO_NEAREST) << 16;
+            else bits[lane] = bits_of(canonical((float)two[r % 2]));
         }
+        memcpy(&result, bits, sizeof result);
         write_row(warp, i->d + r, result, mask);
     }
 }
