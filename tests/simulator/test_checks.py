@@ -494,6 +494,24 @@ def test_narrow_integers_that_nobody_wrote_are_found(dtype):
     assert (a[:24] == y[8:]).all()
 
 
+@pytest.mark.parametrize("dtype", ("float32", "int32", "float64", "int8", "uint16"))
+def test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empty_left_there(dtype):
+    type_ = {**NARROW, "float32": "float", "int32": "int", "float64": "double"}[dtype]
+    function = kernel("const TYPE *x, TYPE *y".replace("TYPE", type_), "y[threadIdx.x] = x[threadIdx.x];")
+    x, y = simulator.empty((8, 16), dtype), np.zeros(128, dtype)
+    bits = np.array(x)
+    x[1], x[2:4, :8], x.reshape(-1)[40:48], x[::-2][1, 8:] = bits[1], bits[2:4, :8], bits[2, 8:], bits[5, 8:]
+    written = np.zeros((8, 16), bool)
+    written[1:3], written[3, :8], written[5, 8:] = True, True, True
+    for row in range(8):
+        with simulator.record(checks="report") as recording:
+            function((1,), (16,), (x[row], y))
+        assert bool(recording.checks.findings) == (not written[row].all()), row
+    x = simulator.empty((8, 16), dtype)
+    x.fill(bits[0, 0])
+    function((1,), (128,), (x, y))
+
+
 NARROW = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short"}
 
 LAST_BLOCK = """

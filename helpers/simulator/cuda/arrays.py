@@ -12,6 +12,7 @@ from helpers.simulator.errors import ArgumentError
 
 # What `empty` fills an array with: a NaN in every floating-point format. Narrow integers have no NaN: there it is a
 # pattern of eight bytes that nobody writes by chance, and the host has written all eight where one of them is another.
+# By these bits are known only writes that go past `DeviceArray`, such as those into a plain ndarray of its memory.
 UNWRITTEN = np.uint16(0xFFFA)
 PATTERN = np.frombuffer(bytes.fromhex("b7d1630e9c5a48f2"), np.uint8)
 
@@ -43,6 +44,7 @@ class DeviceArray(np.ndarray):
     """
 
     unwritten: np.ndarray | None = None
+    _written: np.ndarray | None = None  # by byte of the buffer, not 0 where the host has written since
 
     def __new__(cls, shape, dtype=float, memptr: MemoryPointer | None = None, strides=None, order="C") -> DeviceArray:
         """Raises ArgumentError if `memptr` is something else, or has less memory than the array needs."""
@@ -62,6 +64,29 @@ class DeviceArray(np.ndarray):
                 + (f"Of this type {fitting} elements fit: shape ({fitting},)." if fitting else "Choose a smaller type.")
             )
         return super().__new__(cls, sizes, type_, memptr.memory, 0, strides, order)
+
+    def __setitem__(self, index, value) -> None:
+        super().__setitem__(index, value)
+        self._note_written(index)
+
+    def fill(self, value) -> None:
+        """Set all elements."""
+        super().fill(value)
+        self._note_written(...)
+
+    def _note_written(self, index) -> None:
+        """The host has written here, whatever it was: into an array that `empty` made, or into a view of one."""
+        owner = self
+        while isinstance(owner, np.ndarray) and getattr(owner, "unwritten", None) is None:
+            owner = owner.base
+        if not isinstance(owner, np.ndarray):
+            return
+        if owner._written is None:
+            owner._written = np.zeros(owner.nbytes, np.uint8)  # zeros take no memory before they are touched
+        place = self.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        element = np.dtype((np.void, self.dtype.itemsize))
+        written = np.ndarray(self.shape, element, owner._written, place, self.strides)
+        written[index] = np.void(b"\1" * element.itemsize)
 
     @property
     def data(self) -> MemoryPointer:
@@ -110,9 +135,12 @@ def _pieces(array: np.ndarray) -> np.ndarray:
 
 
 def forget_written_by_host(array: DeviceArray) -> None:
-    """Clear `unwritten` where an element no longer holds what `empty` put there: the host has written it."""
+    """Clear `unwritten` where the host has written: it was seen, or the element holds something else now."""
     if array.unwritten is None:
         return
+    if array._written is not None:
+        array.unwritten &= ~array._written.reshape(array.size, -1).any(axis=1)
+        array._written = None
     if _is_narrow(array.dtype):
         # A kernel may have written some of a piece, and cleared their flags: only bytes that are flagged count.
         pieces, each = _pieces(array), PATTERN.size // array.dtype.itemsize
