@@ -168,7 +168,12 @@ class Kernel:
     def shared_names(self, level: str) -> SharedNames:
         """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
         if level not in self._shared_names:
-            used = self.pointers.used_by(self.prepared(level).program)
+            program = self.prepared(level).program
+            used = self.pointers.used_by(program)
+            if level == "sass" and (undecided := self.pointers.undecided(program)):
+                from helpers.simulator.sanitizer import same_places  # few kernels need it, and it loads PTX's rules
+
+                used = used | same_places.arrays_of(self.compiled, program, undecided)
             self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, self.compiled.source, self.name)
         return self._shared_names[level]
 

@@ -17,7 +17,9 @@ ANYTHING = "?"  # a pointer that was itself loaded from memory
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
 WRITES = ("st", "atom", "red")
+OF_THREADS = ("ld", "ldu", *WRITES)
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
+LARGEST_VARIABLE = 16  # bytes; what is larger is an array, which has an index
 OF_MATRICES = ("ldmatrix", "stmatrix")
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
@@ -33,6 +35,9 @@ class Pointers:
     the one array that its address is made from, where there is only one; `alone`: the same by place in the source,
     where all accesses of a place go to one array.
 
+    `several`: by a place in the source where accesses go to more than one variable, some of them arrays, the PTX
+    instructions there, each with its array (None: not known).
+
     `masks`: by line, the constant mask of the lanes that its functions of the warp name, where it is not all of them.
     """
 
@@ -41,6 +46,7 @@ class Pointers:
     shared: dict[int, SharedArray] = field(default_factory=dict)
     alone: dict[Place, SharedArray] = field(default_factory=dict)
     updated: tuple[str, ...] = ()
+    several: dict[Place, dict[int, SharedArray | None]] = field(default_factory=dict)
     masks: dict[int, int] = field(default_factory=dict)
 
     def named_lanes(self, program: Program) -> dict[int, int]:
@@ -60,15 +66,29 @@ class Pointers:
         """
         if program.level == "ptx":
             return self.shared
-        places = {
-            i.index: (i.line, not i.opcode.startswith("LD"))
-            for i in program.instructions
-            if i.opcode.startswith(MACHINE_ACCESSES)
-        }
+        places = self._places_in(program)
         left = {place: array for place, array in self.alone.items() if place in places.values()}
         remaining = {(writes, array) for (_, writes), array in left.items()}
         moved = {writes for (_, writes), array in self.alone.items() if (writes, array) not in remaining}
         return {index: left[place] for index, place in places.items() if place in left and place[1] not in moved}
+
+    def undecided(self, program: Program) -> dict[int, dict[int, SharedArray | None]]:
+        """By the index of an access of the machine code at a place of `several`, what it may come from."""
+        places = self._places_in(program)
+        others = ("LDSM", "STSM", "ATOMG")  # whose lanes name rows, or that never reach shared memory
+        return {
+            index: self.several[place]
+            for index, place in places.items()
+            if place in self.several and not program.instructions[index].opcode.startswith(others)
+        }
+
+    @staticmethod
+    def _places_in(program: Program) -> dict[int, Place]:
+        return {
+            i.index: (i.line, not i.opcode.startswith("LD"))
+            for i in program.instructions
+            if i.opcode.startswith(MACHINE_ACCESSES)
+        }
 
 
 @uncollected
@@ -91,7 +111,7 @@ def find(kernel: CompiledKernel) -> Pointers:
     written: set[str] = set()
     updated: dict[str, None] = {}
     shared: dict[int, SharedArray] = {}
-    by_line: dict[Place, set[SharedArray | None]] = {}
+    by_line: dict[Place, dict[int, SharedArray | None]] = {}
     masks: dict[int, set[int]] = {}
     constants = _constants(function)
     for index, statement in enumerate(function.statements):
@@ -111,7 +131,7 @@ def find(kernel: CompiledKernel) -> Pointers:
             shared[index] = only
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not statement.opcode[0].startswith("ld"))
-            by_line.setdefault(place_in_source, set()).add(only)
+            by_line.setdefault(place_in_source, {})[index] = only
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if statement.opcode[0] in WRITES and not in_shared:
             written |= reached or {ANYTHING}
@@ -121,10 +141,19 @@ def find(kernel: CompiledKernel) -> Pointers:
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
         written.add(ANYTHING)  # what the called function writes is not looked at
     ordered = tuple(sorted(arrays.values(), key=lambda array: array.offset))
-    alone = {place: array for place, (array, *others) in by_line.items() if array is not None and not others}
+    alone, several = {}, {}
+    for where, found in by_line.items():
+        array, *others = set(found.values())
+        if others:
+            if any(one is not None and one.bytes > LARGEST_VARIABLE for one in found.values()):
+                several[where] = {
+                    index: one for index, one in found.items() if function.statements[index].opcode[0] in OF_THREADS
+                }
+        elif array is not None:
+            alone[where] = array
     constant = {line: mask for line, (mask, *others) in masks.items() if not others and mask != EVERY_LANE}
     return Pointers(
-        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), constant
+        None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant
     )
 
 

@@ -5,15 +5,20 @@ subjects, and `operands` says what an operand is. Here they are put together.
 """
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 
 from helpers.compiler import CompiledKernel, ptx
-from helpers.compiler.ptx import Statement, Symbol
+from helpers.compiler.ptx import Address, Register, Statement, Symbol, Vector
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import complete
+
+ENDS_OF_BLOCKS = ("bra", "brx", "ret", "exit", "bar", "barrier")
+READ_ONLY = ("st", "red", "bra", "brx", "ret", "exit", "bar", "barrier", "membar", "fence", "call", "cp", "prefetch")
 
 
 @uncollected
@@ -47,6 +52,74 @@ def translate(kernel: CompiledKernel) -> Program:
         },
         blocks=basic_blocks(instructions, in_meeting_order=True),
     )
+
+
+def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:
+    """Of the program only what the addresses of some statements are made from, and where branches go.
+
+    Its instructions have the numbers that they have in the whole program; what is left out, or cannot be executed, is
+    nothing there.
+    """
+    module = ptx.parse(kernel.ptx)
+    function = module.functions[kernel.lowered_name]
+    operands, accesses = Operands(kernel, module, function), frozenset(accesses)
+    needed = _needed_for_addresses(function, accesses) | accesses
+    instructions = []
+    for index, statement in enumerate(function.statements):
+        instruction = Instruction(index, statement.text, ".".join(statement.opcode), statement.line, Kind.NOTHING)
+        if index in needed or statement.name in ENDS_OF_BLOCKS:
+            with suppress(UnsupportedInstruction):
+                instruction = _instruction(operands, statement, index)
+        if not instruction.writes:
+            instruction.writes = tuple(
+                operands.slots[name] for name in _written(statement) if index in needed and name in operands.slots
+            )
+        instructions.append(instruction)
+    return Program(
+        kernel.entry, "ptx", kernel.arch, instructions, operands.initial, kernel.parameters, operands.shared_bytes,
+        max_threads=function.max_threads, blocks=basic_blocks(instructions),
+    )  # fmt: skip
+
+
+def _needed_for_addresses(function: ptx.Function, accesses: frozenset[int]) -> set[int]:
+    """The statements from which values may flow into the addresses of some others."""
+    writers: dict[str, list[int]] = {}
+    for index, statement in enumerate(function.statements):
+        for name in _written(statement):
+            writers.setdefault(name, []).append(index)
+    needed: set[int] = set()
+    names = {
+        name
+        for index in accesses
+        for operand in function.statements[index].operands
+        if isinstance(operand, Address)
+        for name in _registers_of(operand)
+    }
+    done: set[str] = set()
+    while names - done:
+        name = (names - done).pop()
+        done.add(name)
+        for index in writers.get(name, ()):
+            needed.add(index)
+            statement = function.statements[index]
+            operands = (*statement.operands[1:], *(() if statement.guard is None else (statement.guard,)))
+            names |= {read for operand in operands for read in _registers_of(operand)}
+    return needed
+
+
+def _written(statement: Statement) -> list[str]:
+    """The registers that a statement may write."""
+    return _registers_of(statement.operands[0]) if statement.operands and statement.name not in READ_ONLY else []
+
+
+def _registers_of(operand) -> list[str]:
+    if isinstance(operand, Register):
+        return [operand.name]
+    if isinstance(operand, Vector):
+        return [name for item in operand.items for name in _registers_of(item)]
+    if isinstance(operand, Address):
+        return _registers_of(operand.base)
+    return [operand.register.name] if isinstance(operand, ptx.Not) else []
 
 
 def _instruction(t: Operands, s: Statement, index: int) -> Instruction:

@@ -1,0 +1,59 @@
+"""Several shared arrays on one source line: each access of the machine code is held to its own array."""
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+
+# WRONG is one too many where the index runs out of its array into the neighbour, and 0 where it does not.
+SOURCE = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
+    __shared__ float before[256], As[16][16], Bs[16][16], behind[256];
+    const int t = threadIdx.x, tx = t % 16, ty = t / 16;
+    before[t] = behind[t] = a[t]; As[ty][tx] = a[t]; Bs[ty][tx] = a[255 - t];
+    float sum = 0;
+    __syncthreads();
+    BODY
+    __syncthreads();
+    o[t] = sum + before[t] + behind[t] + As[15 - ty][15 - tx] - Bs[15 - ty][15 - tx];
+}"""
+RUNS_OUT = {
+    "a product of tiles": "for (int k = 0; k < 16 + WRONG; ++k) sum += As[ty][k] * Bs[k % 16][tx];",
+    "a column of a product": "for (int k = 0; k < 16 + WRONG; ++k) sum += As[ty][k % 16] * Bs[k][tx];",
+    "a loop of n rounds": "for (int k = 0; k < n + WRONG; ++k) sum += As[ty][k] * Bs[ty][tx];",
+    "both with one index": "for (int k = 0; k < n + WRONG; ++k) sum += As[k][tx] * Bs[k][tx];",
+    "a pointer kept": "const float *row = As[ty]; for (int k = 0; k < n + WRONG; ++k) sum += row[k] * Bs[ty][tx];",
+    "pointers that walk": "const float *p = As[ty], *q = &Bs[0][tx];"
+    " for (int k = 0; k < n + WRONG; ++k, ++p, q += 16) sum += *p * *q;",
+    "a copy": "sum = As[15][tx + WRONG], Bs[ty][tx] = sum * As[ty][tx];",
+    "a store": "if (t < 16) As[15][tx + WRONG] = Bs[15 - ty][tx], Bs[0][tx] = before[t];",
+    "two stores": "As[15 - ty][tx + WRONG] = sum; Bs[ty][tx] = sum + 1;",
+    "before the array": "sum += Bs[ty][tx - WRONG] * As[ty][tx];",
+    "a swizzle": "sum += As[ty][(tx ^ ty) + WRONG] * Bs[ty][tx ^ ty];",
+    "half the threads": "if (t % 2) sum += As[ty][tx + WRONG] * Bs[tx][ty];",
+    "a choice": "sum += As[ty][(n > 3 ? tx : ty) + WRONG] * Bs[ty][tx];",
+    "a number of vectors": "const float4 x = ((float4 *)As)[63 - t % 64 + WRONG], y = ((float4 *)Bs)[t % 64];"
+    " sum += x.x * y.y + x.w * y.z;",
+    "a stage": "for (int i = 0; i < n; ++i) sum += As[i % 2 * 8 + ty % 8 + 8 * WRONG][tx] * Bs[ty][tx];",
+}  # fmt: skip
+
+
+def launched(body: str, wrong: int, level: str = "sass") -> np.ndarray:
+    source = SOURCE.replace("BODY", body.replace("WRONG", str(wrong)))
+    rng = np.random.default_rng(1)
+    a, o = rng.uniform(-1, 1, 256).astype(np.float32), np.zeros(256, np.float32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (256,), (np.int32(16), a, o))
+    return o
+
+
+@pytest.mark.parametrize("name", RUNS_OUT)
+def test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_code(name):
+    with pytest.raises(simulator.OutOfBounds, match=r"outside (As|Bs)") as caught:
+        launched(RUNS_OUT[name], 1)
+    assert caught.value.line == 7
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+@pytest.mark.parametrize("name", RUNS_OUT)
+def test_an_index_that_stays_in_its_array_is_not_blamed(name, level):
+    launched(RUNS_OUT[name], 0, level)
