@@ -129,6 +129,13 @@ def test_threads_of_a_warp_take_a_lock_in_turns(native, name, recorded, monkeypa
     assert (lock[0], count[0]) == (0, recorded)
 
 
+@pytest.mark.parametrize(("name", "recorded"), json.loads(RECORDED.read_text(encoding="utf-8"))["locks"].items())
+def test_threads_of_two_warps_take_a_lock_in_turns_in_ptx_too(name, recorded):
+    lock, count = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    launch("ptx", LOCKS_IN_A_WARP, name, 1, 64, lock, count)
+    assert (lock[0], count[0]) == (0, 2 * recorded)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("writer", [0, 7])
 def test_blocks_wait_for_another_one_wherever_it_is_in_the_grid(level, writer):

@@ -670,7 +670,7 @@ def _schedule(wave: Wave) -> int:
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
     pc, mask = wave.turns.choose(runnable)
-    if groups is not None and _goes_in_circles(wave, pc) and groups.part_from_loops(mask):
+    if _goes_in_circles(wave, pc, runnable, mask) and _let_go_on(wave, runnable, mask):
         return _schedule(wave)
     if pc == DONE:
         if waiting.any() or (groups is not None and groups.waiting.any()):
@@ -687,8 +687,8 @@ def _schedule(wave: Wave) -> int:
     return pc
 
 
-def _goes_in_circles(wave: Wave, pc: int) -> bool:
-    """Whether who runs now comes to the same place with the same registers again, while others wait at a meeting.
+def _goes_in_circles(wave: Wave, pc: int, runnable: np.ndarray, mask: np.ndarray) -> bool:
+    """Whether who runs now comes to the same place with the same registers again, while others are held up.
 
     It is looked for now and then, for as long as a short loop takes.
     """
@@ -696,13 +696,33 @@ def _goes_in_circles(wave: Wave, pc: int) -> bool:
     if wave.looked < LOOKS_AFTER:
         return False
     if wave.looked == LOOKS_AFTER:
-        wave.seen = (pc, list(wave.registers)) if wave.groups.waiting.any() else None
+        wave.seen = (pc, list(wave.registers)) if _held_up(wave, runnable, mask).any() else None
         return False
     same = wave.seen is not None and wave.seen[0] == pc
     same = same and all(a is b or np.array_equal(a, b) for a, b in zip(wave.seen[1], wave.registers, strict=True))
-    if same or wave.looked == LOOKS_AFTER + LONGEST_CIRCLE:
+    if same:
+        wave.looked = LOOKS_AFTER - LONGEST_CIRCLE  # the next who waits does so in the same loop
+    elif wave.looked == LOOKS_AFTER + LONGEST_CIRCLE:
         wave.looked = 0
     return same
+
+
+def _held_up(wave: Wave, runnable: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The threads that cannot go on as long as those of `mask` do, bool: in machine code those that wait at a meeting;
+    in PTX, where a warp's threads at the lowest place go first, those of the same warps that are further on."""
+    if wave.groups is not None:
+        return wave.groups.waiting != 0
+    return by_warps(mask, wave.shape) & (runnable != DONE) & ~mask
+
+
+def _let_go_on(wave: Wave, runnable: np.ndarray, mask: np.ndarray) -> bool:
+    """The threads of `mask` wait in a loop, maybe for others that they hold up: those go on. Whether there are any."""
+    if wave.groups is not None:
+        return wave.groups.part_from_loops(mask)
+    others = _held_up(wave, runnable, mask)
+    if others.any():
+        wave.turns.favour(others)
+    return bool(others.any())
 
 
 def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:

@@ -49,6 +49,11 @@ class Turns:
             self._ran |= mask
         return pc, mask
 
+    def favour(self, threads: np.ndarray) -> None:
+        """These threads, which can run, get their turn now, although others of their warps run at lower places."""
+        self._favoured, self._ran, self._left = threads, np.zeros(threads.shape, bool), TURN
+        self.in_order = False
+
     def _lowest(self, pcs: np.ndarray) -> tuple[int, np.ndarray]:
         if self._favoured is not None:
             pcs = np.where(self._favoured, pcs, DONE)
