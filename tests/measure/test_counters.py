@@ -54,7 +54,7 @@ def simulated(index):
     M, N, K = row["M"], row["N"], row["K"]
     A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K))
     launch = loaded(row["kernel"], tuple(row["params"].items()))
-    with gpu.record(level="ptx") as recording:
+    with gpu.record(level="ptx", checks=False) as recording:  # what the sanitizer needs for stream_k is half a gigabyte
         launch(M, N, K, 1.25, A, B, row["beta"], C)
     tags = {op: recording.total("tags", space="global", op=op) for op in ("ld", "st")}
     return Simulated(dict(recording.counters), tags, recording.total("requests", space="global", op="ld", array="B"))

@@ -63,6 +63,13 @@ def test_every_kernel_of_the_ladder_is_executed_by_the_compiled_engine_with_and_
         recorded(name, (64, 64, 64), checks)
 
 
+def test_a_kernel_lets_go_of_the_statements_that_it_was_decoded_from():
+    naive = gemm_kernels.get("naive")
+    prepared = run.simulated(naive.source + "\n// its statements", naive.entry).prepared("sass")
+    assert prepared.machine is prepared.machine is not None
+    assert prepared.program.decode is None
+
+
 def test_traces_are_read_one_by_one_as_from_a_list():
     traces = recorded("shared_memory", (64, 64, 64))[0].traces
     every = list(traces)

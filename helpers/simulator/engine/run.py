@@ -350,7 +350,11 @@ class Prepared:
     @cached_property
     def machine(self):
         """The program as the compiled engine executes it; None if it cannot (`compiled`)."""
-        return None if self.program.decode is None else self.program.decode(self)
+        decode, self.program.decode = (
+            self.program.decode,
+            None,
+        )  # and with it the statements, a third of a kernel's memory
+        return None if decode is None else decode(self)
 
     @cached_property
     @uncollected
