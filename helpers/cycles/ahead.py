@@ -5,24 +5,42 @@ the others need not be executed: the trace repeats what the last ones did, and t
 near the loop's end, where execution goes on. That is allowed if, from one group of iterations to the next,
 
 - the same basic blocks were executed, by all threads together;
-- the registers that lead to addresses and branches moved on by the same distance, twice;
+- the registers that lead to the loop's own addresses and branches moved on by the same distance, twice;
 - so did the addresses of every memory instruction, by whole lines (`trace_repeat` in sm.c looks at them);
-- none of those registers was loaded from memory, nor runs over its 32 bits on the way.
+- none of those registers was loaded from memory in the loop, nor runs over its 32 bits on the way.
 
 How many iterations are left is found by executing of each what leads to branches, and nothing else. The last ones are
 always executed as a whole.
+
+What a loop loads and adds up is unknown then: sums, and the shared memory that it fills. Mostly they lead to nothing
+but results. Whether they do is tried: `Unknown.guessed` says that there were such values, and a launch whose trace
+stays the same whatever they are (`Unknown.bits`) does not depend on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.run import Prepared, Wave, times_along
+from helpers.cycles.slicing import Around, Slices
+from helpers.simulator.engine.run import Wave, times_along
 
-GROUPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)  # iterations after which a loop may do the same again: stages, parts of a line
+GROUPS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    8,
+    10,
+    12,
+    16,
+    20,
+    24,
+)  # iterations after which a loop may do the same: stages, parts of a line
 LAST = 2  # groups that are executed
 FEWEST = 3  # groups, below which nothing is gained
 MOST = 1 << 22
@@ -30,19 +48,46 @@ MOST = 1 << 22
 Registers = Mapping[int, np.ndarray]
 
 
+class Unknown:
+    """What stands for values that are not known after a loop: zeros, or random bits."""
+
+    def __init__(self, bits: bool) -> None:
+        self.guessed = False
+        self._random = np.random.default_rng(0) if bits else None
+
+    def like(self, value: np.ndarray) -> np.ndarray:
+        """As many such values."""
+        self.guessed = True
+        if self._random is None:
+            return np.zeros_like(value)
+        if value.dtype == bool:
+            return np.ones_like(value)
+        return np.frombuffer(self._random.bytes(value.nbytes), value.dtype).reshape(value.shape)
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """The wave at the begin of a loop.  entries: basic blocks before.  shared: the bytes of its shared memory."""
+
+    entries: int
+    registers: Registers
+    shared: np.ndarray
+
+
 class Ahead:
     """Follows the basic blocks of one wave.
 
-    branches: the program without what leads to no branch.  needed: by basic block, the registers that lead to an
-    address or a branch and are read from there on.
     repeat: (entries, times) -> whether the trace could repeat its last `entries` blocks so often, 0 to ask alone.
+    unknown: what to put where values are not known.
     """
 
-    def __init__(self, branches: Program, needed: Sequence[Sequence[int]], repeat: Callable[[int, int], bool]) -> None:
-        self._branches, self._needed, self._repeat = Prepared(branches), needed, repeat
-        self._heads = {after for block in branches.blocks for after in block.successors if after <= block.index}
+    def __init__(self, slices: Slices, repeat: Callable[[int, int], bool], unknown: Unknown) -> None:
+        self._slices, self._repeat, self._unknown = slices, repeat, unknown
+        blocks = slices.program.blocks
+        self._heads = {after for block in blocks for after in block.successors if after <= block.index}
         self._history: list[int] = []
-        self._visits: dict[int, list[tuple[int, Registers]]] = {}
+        self._visits: dict[int, list[_Visit]] = {}
+        self._around: dict[tuple[int, ...], Around | None] = {}
 
     def visit(self, wave: Wave, block: int) -> None:
         """The wave is about to execute a block: perhaps for the last time but a few."""
@@ -53,36 +98,66 @@ class Ahead:
             if not self._history or self._history[-1] < block:
                 self._visits[block] = []  # the loop begins
             visits = self._visits.setdefault(block, [])
-            visits.append((len(self._history), {slot: np.array(wave.registers[slot]) for slot in self._needed[block]}))
-            if any(len(visits) == 2 * group + 1 and self._jump(wave, visits, group) for group in GROUPS):
+            visits.append(self._seen(wave, block))
+            # The first iteration may be unlike the others in a register that it is the first to set.
+            groups = (group for group in GROUPS if len(visits) in (2 * group + 1, 2 * group + 2))
+            if any(self._jump(wave, visits, group) for group in groups):
                 visits.clear()
         self._history.append(block)
 
-    def _jump(self, wave: Wave, visits: Sequence[tuple[int, Registers]], group: int) -> bool:
+    def _seen(self, wave: Wave, block: int) -> _Visit:
+        registers = {slot: np.array(wave.registers[slot]) for slot in self._slices.needed[block]}
+        shared = wave.shared.contents if self._slices.shared else np.zeros(0, np.uint8)
+        return _Visit(len(self._history), registers, shared.copy())
+
+    def _jump(self, wave: Wave, visits: Sequence[_Visit], group: int) -> bool:
         """Go on near the loop's end, if the last two groups of iterations did the same. Whether it was done."""
-        (first, before), (middle, between), (last, now) = visits[-1 - 2 * group], visits[-1 - group], visits[-1]
-        path = self._history[middle:last]
-        if self._history[first:middle] != path or not self._repeat(len(path), 0):
+        seen = first, middle, last = visits[-1 - 2 * group], visits[-1 - group], visits[-1]
+        path = self._history[middle.entries : last.entries]
+        if self._history[first.entries : middle.entries] != path or not self._repeat(len(path), 0):
             return False
-        steps = {}
-        for slot, value in now.items():
-            step = _step(before[slot], between[slot], value)
-            if step is None:
-                return False
+        around = self._loop(tuple(path))
+        if around is None:
+            return False
+        steps, unknown = {}, []
+        for slot, value in last.registers.items():
+            step = _step(first.registers[slot], middle.registers[slot], value)
+            if slot in around.needed:
+                if step is None:
+                    return False
+            elif step is None or slot in around.loaded:
+                unknown.append(slot)
+                continue
             if step.any():
                 steps[slot] = step
-        if not steps:
+        if around.needed.isdisjoint(steps):
             return False
 
-        most = min(MOST, *(_until_it_wraps(now[slot], step) for slot, step in steps.items()))
-        times = times_along(wave, self._branches, path, most) - LAST
+        most = min(MOST, *(_until_it_wraps(last.registers[slot], step) for slot, step in steps.items()))
+        times = times_along(wave, around.branches, path, most) - LAST
         if times < FEWEST:
             return False
         self._repeat(len(path), times)
         for slot, step in steps.items():
-            value = (now[slot].astype(np.int64) + step * times).astype(now[slot].dtype)
-            wave.registers[slot] = value[()]
+            now = last.registers[slot]
+            wave.registers[slot] = (now.astype(np.int64) + step * times).astype(now.dtype)[()]
+        for slot in unknown:
+            wave.registers[slot] = self._unknown.like(last.registers[slot])[()]
+        self._forget(wave, seen)
         return True
+
+    def _loop(self, path: tuple[int, ...]) -> Around | None:
+        if path not in self._around:
+            self._around[path] = self._slices.around(path)
+        return self._around[path]
+
+    def _forget(self, wave: Wave, seen: Sequence[_Visit]) -> None:
+        """What the loop changes in shared memory is not known any more."""
+        first, middle, last = (one.shared for one in seen)
+        changed = (first != middle) | (middle != last)
+        if changed.any():
+            contents = wave.shared.contents
+            contents[changed] = self._unknown.like(contents[changed])
 
 
 def _step(before: np.ndarray, between: np.ndarray, now: np.ndarray) -> np.ndarray | None:

@@ -1,28 +1,30 @@
 """What the blocks that one SM holds at first do: recorded by the functional simulator, kept by sm.c.
 
 Only those blocks are executed, as machine code, with what does not matter left out: nothing is stored to global memory,
-and arithmetic whose result leads to no address and no branch is not carried out (`without_results`). How many SMs ask
+and arithmetic whose result leads to no address and no branch is not carried out (`slicing`). How many SMs ask
 for the same sectors is found by beginning the blocks of the whole first wave (`Sharing`).
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
-from helpers.compiler import CompiledKernel, sass
+from helpers.compiler import CompiledKernel
 from helpers.cycles import binding as native
-from helpers.cycles.ahead import Ahead
+from helpers.cycles.ahead import Ahead, Unknown
 from helpers.cycles.machine_code import instructions
+from helpers.cycles.slicing import Slices
 from helpers.devices import SECTOR_BYTES, Device
 from helpers.occupancy import Occupancy, occupancy
 from helpers.simulator import Captured, SimulatorError
-from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
+from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Handlers, Observer, Observers, WaveBegins
 from helpers.simulator.engine.printf import Output
@@ -31,6 +33,7 @@ from helpers.simulator.recording.recorder import local_addresses
 from helpers.simulator.recording.sampling import Untouched
 
 MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
+MOST_AFTER = 1 << 17  # basic blocks and accesses after the first value that is unknown
 MOST_SHARERS = 1 << 18  # threads that are begun to see which sectors are shared
 ROUNDS = 3  # how often such a block executes each basic block at most
 LOCAL = 1 << 50  # local memory's place among the addresses of global memory
@@ -88,8 +91,8 @@ def trace(launch: Captured, device: Device) -> Trace:
     shared_bytes = compiled.shared_bytes + launch.shared_mem
     fits = occupancy(device, run.threads, max(compiled.registers, 16), shared_bytes)
     all_blocks = product(run.grid)
-    without, branches, needed = _without_results(program)
-    sliced = Prepared(without)
+    slices = Slices.of(program)
+    sliced = Prepared(slices.results)
     light = replace(
         run, prepared=sliced, global_memory=Untouched(run.global_memory), output=Output(0), observers=None,
         max_instructions=MOST_INSTRUCTIONS,
@@ -98,20 +101,19 @@ def trace(launch: Captured, device: Device) -> Trace:
     numbers = np.arange(on_one, dtype=np.int64) * device.sms % all_blocks
     lib = native.library()
 
-    def executed(needed: list[tuple[int, ...]] | None) -> int:
+    def executed(unknown: Unknown | None) -> tuple[int, bytes]:
         handle = lib.trace_new(on_one, run.threads)
-        ahead = None if needed is None else Ahead(branches, needed, partial(_repeated, handle))
+        tracer = _Tracer(handle, slices, unknown)
         try:
-            replace(light, observers=Observers(_Tracer(handle, ahead)), only_blocks=numbers).run()
+            replace(light, observers=Observers(tracer), only_blocks=numbers).run()
         except BaseException:
             lib.trace_free(handle)
             raise
-        return handle
+        return handle, tracer.digest
 
-    try:
-        handle = executed(needed)
-    except SimulatorError:  # the kernel's own, or a loop was not what it seemed to be after some iterations
-        handle = executed(None)
+    handle = _in_short(executed)
+    if handle is None:
+        handle, _ = executed(None)
     lib.trace_finish(handle)
     arrays = tuple((one.name, one.base, one.end) for one in run.global_memory.allocations)
     lengths = np.array([block.stop - block.start for block in program.blocks], np.int32)
@@ -123,8 +125,23 @@ def trace(launch: Captured, device: Device) -> Trace:
     )  # fmt: skip
 
 
-def _repeated(handle: int, entries: int, times: int) -> bool:
-    return bool(native.library().trace_repeat(handle, entries, times))
+def _in_short(executed: Callable[[Unknown], tuple[int, bytes]]) -> int | None:
+    """A trace whose loops were executed in part; None if what is unknown after them leads to an address or a branch, or
+    a loop was not what it seemed to be after some iterations."""
+    unknown = Unknown(bits=False)
+    try:
+        handle, done = executed(unknown)
+    except SimulatorError:  # may be the kernel's own, too
+        return None
+    if not unknown.guessed:
+        return handle
+    with suppress(SimulatorError):
+        other, done_then = executed(Unknown(bits=True))
+        native.library().trace_free(other)
+        if done_then == done:
+            return handle
+    native.library().trace_free(handle)
+    return None
 
 
 def _at(array: np.ndarray, kind: type) -> ctypes._Pointer:
@@ -132,11 +149,22 @@ def _at(array: np.ndarray, kind: type) -> ctypes._Pointer:
 
 
 class _Tracer(Observer):
-    """Hands what the blocks do to sm.c."""
+    """Hands what the blocks do to sm.c.
 
-    def __init__(self, handle: int, ahead: Ahead | None) -> None:
-        self._handle, self._ahead = handle, ahead
+    unknown: what stands for unknown values after loops that are executed in part; None: all of them are executed.
+    """
+
+    def __init__(self, handle: int, slices: Slices, unknown: Unknown | None) -> None:
+        self._handle, self._unknown = handle, unknown
         self._library = native.library()
+        self._ahead = None if unknown is None else Ahead(slices, self._repeat, unknown)
+        self._done = hashlib.blake2b()
+        self._after = 0
+
+    @property
+    def digest(self) -> bytes:
+        """Of everything that was done since a value was unknown."""
+        return self._done.digest()
 
     def handlers(self) -> Handlers:
         return {Executed: self.executed, Access: self.access, AsyncCopy: self.copy}
@@ -145,8 +173,9 @@ class _Tracer(Observer):
         """The basic block, and the warps that execute it."""
         if self._ahead is not None:
             self._ahead.visit(event.wave, event.block)
-        _, mask = _whole(event.wave, event.wave.mask)
+        lanes, mask = _whole(event.wave, event.wave.mask)
         self._library.trace_executed(self._handle, event.block, mask)
+        self._note(event.block, lanes)
 
     def access(self, event: Access) -> None:
         """The addresses of a memory instruction."""
@@ -155,17 +184,32 @@ class _Tracer(Observer):
             kind = {"ld": SHARED_LD, "ldsm": SHARED_LD, "st": SHARED_ST}.get(event.op, SHARED_AT)
         elif event.space == "local":
             addresses, width = local_addresses(event.wave, addresses) + LOCAL, 4
-        lanes, at = _whole(event.wave, addresses, np.int64)
-        _, mask = keep = _whole(event.wave, event.mask)
-        self._library.trace_access(self._handle, event.wave.instruction.index, kind, width, at, mask)
-        del lanes, keep  # which held the arrays until here
+        places, at = _whole(event.wave, addresses, np.int64)
+        lanes, mask = _whole(event.wave, event.mask)
+        number = event.wave.instruction.index
+        self._library.trace_access(self._handle, number, kind, width, at, mask)
+        self._note(number, places, lanes)
 
     def copy(self, event: AsyncCopy) -> None:
         """Both sides of an asynchronous copy."""
         arrays = [_whole(event.wave, part, np.int64) for part in (event.to, event.origin)]
-        masks = [_whole(event.wave, part) for part in (event.mask, event.read)]
-        pointers = (pair[1] for pair in (*arrays, *masks))
-        self._library.trace_copy(self._handle, event.wave.instruction.index, event.size, *pointers)
+        arrays += [_whole(event.wave, part) for part in (event.mask, event.read)]
+        number = event.wave.instruction.index
+        self._library.trace_copy(self._handle, number, event.size, *(pointer for _, pointer in arrays))
+        self._note(number, *(part for part, _ in arrays))
+
+    def _repeat(self, entries: int, times: int) -> bool:
+        return bool(self._library.trace_repeat(self._handle, entries, times))
+
+    def _note(self, number: int, *arrays: np.ndarray | None) -> None:
+        if self._unknown is None or not self._unknown.guessed:
+            return
+        self._after += 1
+        if self._after > MOST_AFTER:
+            raise SimulatorError("A loop that depends on what another one added up does not end.")
+        self._done.update(number.to_bytes(4, "little"))
+        for array in arrays:
+            self._done.update(b"-" if array is None else array.data)
 
 
 def _whole(wave, values, dtype: type = np.bool_) -> tuple[np.ndarray | None, int | None]:
@@ -241,144 +285,3 @@ def _sharing(
         result.append(float(found[1] / found[0]) if found[0] else min(sms, max(1.0, sms * SECTOR_BYTES / (high - low))))
     lib.sectors_free(handle)
     return tuple(result), tuple(in_part)
-
-
-# ---- leaving out what does not matter
-
-_LANES = frozenset(("SHFL", "VOTE", "VOTEU", "REDUX", "MATCH", "HMMA", "MOVM"))  # no arithmetic, and no memory either
-_LOADS = frozenset(("LDG", "LD", "LDL", "LDS", "LDSM", "ATOM", "ATOMG", "ATOMS"))
-_STORES = frozenset(("STG", "STS", "STL", "ST", "RED", "REDG"))
-
-
-def _without_results(program: Program) -> tuple[Program, Program, list[tuple[int, ...]] | None]:
-    """The program without arithmetic that leads to no address, no guard and no branch; without anything that leads to
-    no branch; and by basic block the registers that lead to one of the first from there on, None if one of them may
-    come from memory.
-
-    Backward over the flow of control: a value matters where a later instruction that matters reads it. What is stored
-    matters only if something that is loaded does: global memory stays as it is anyway.
-    """
-    needed = _Needed(program, _stored(program.instructions))
-    if any(one.loads_shared and _matters(one, live) for one, live in needed.behind()):
-        needed = _Needed(program, {})
-    loaded = any(one.opcode.split(".")[0] in _LOADS and _matters(one, live) for one, live in needed.behind())
-    registers = None if loaded or program.local_bytes else [tuple(sorted(live)) for live in needed.before_block]
-    return needed.alone(), _Needed(program, {}, _leads_to_branch).alone(), registers
-
-
-# Registers that matter, each with the guards under which it is read, None for always: what is written under the same
-# guard is enough.
-_Live = dict[int, frozenset[tuple[int, bool] | None]]
-
-
-def _matters(one: Instruction, live: _Live) -> bool:
-    return any(slot in live for slot in one.writes)
-
-
-def _carried_out(one: Instruction, live: _Live) -> bool:
-    """Whether an instruction has to be executed if `live` are the registers that matter behind it."""
-    pure = one.kind is Kind.ALU or (one.kind is Kind.EFFECT and one.opcode.split(".")[0] in _LANES)
-    return not pure or not one.writes or _matters(one, live)
-
-
-def _leads_to_branch(one: Instruction, live: _Live) -> bool:
-    """The same if only branches matter, and no address."""
-    return one.kind not in (Kind.ALU, Kind.EFFECT) or _matters(one, live)
-
-
-class _Needed:
-    """Which registers matter where.
-
-    stored: by the index of a store, registers that it reads and that do not matter for it.  carried_out: whether an
-    instruction matters, by the registers that do behind it.  before_block: by basic block, the registers that matter at
-    its begin.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        stored: dict[int, frozenset[int]],
-        carried_out: Callable[[Instruction, _Live], bool] = _carried_out,
-    ) -> None:
-        self._program, self._stored, self._carried_out = program, stored, carried_out
-        self._guards = {one.guard[0] for one in program.instructions if one.guard is not None}
-        self.before_block: list[_Live] = [{} for _ in program.blocks]
-        changed = True
-        while changed:
-            changed = False
-            for block in reversed(program.blocks):
-                live = self._after(block)
-                for one in reversed(program.instructions[block.start : block.stop]):
-                    self._step_back(one, live)
-                if live != self.before_block[block.index]:
-                    self.before_block[block.index] = live
-                    changed = True
-
-    def alone(self) -> Program:
-        """The program with nothing but what matters."""
-        changed = list(self._program.instructions)
-        for one, live in self.behind():
-            if not self._carried_out(one, live):
-                changed[one.index] = replace(one, kind=Kind.NOTHING, fma=None, reads=())
-        return replace(self._program, instructions=changed)
-
-    def behind(self) -> Iterator[tuple[Instruction, _Live]]:
-        """Every instruction with the registers that matter behind it, which hold until the next one is asked for."""
-        for block in self._program.blocks:
-            live = self._after(block)
-            for one in reversed(self._program.instructions[block.start : block.stop]):
-                yield one, live
-                self._step_back(one, live)
-
-    def _after(self, block: BasicBlock) -> _Live:
-        live: _Live = {}
-        for after in block.successors:
-            for slot, guards in self.before_block[after].items():
-                live[slot] = live.get(slot, frozenset()) | guards
-        return live
-
-    def _step_back(self, one: Instruction, live: _Live) -> None:
-        """Make of the registers that matter behind an instruction those that matter before it."""
-        if not self._carried_out(one, live):
-            return
-        for slot in one.writes:
-            guards = live.pop(slot, frozenset())
-            if one.guard is not None:  # where the guard is false, the register keeps what it holds
-                otherwise = (one.guard[0], not one.guard[1])
-                if rest := frozenset(otherwise if g is None else g for g in guards if g != one.guard):
-                    live[slot] = rest
-        if not self._guards.isdisjoint(one.writes):  # what is read under a guard that is written here is always read
-            for slot, guards in live.items():
-                if any(guard is not None and guard[0] in one.writes for guard in guards):
-                    live[slot] = frozenset(None if g is not None and g[0] in one.writes else g for g in guards)
-        for slot in one.reads:
-            if slot not in self._stored.get(one.index, ()):
-                live[slot] = live.get(slot, frozenset()) | {one.guard}
-        if one.guard is not None:
-            live[one.guard[0]] = live.get(one.guard[0], frozenset()) | {None}
-
-
-def _stored(code: list[Instruction]) -> dict[int, frozenset[int]]:
-    """By the index of a store, the registers whose values it stores and that are no part of its address."""
-    slots: dict[str, int] = {}
-    for one in code:
-        register = next(iter(_operands(one)), None)
-        if isinstance(register, sass.Register) and register.number is not None:
-            wide = one.opcode.startswith("LD") or any(part in one.opcode for part in ("WIDE", "64"))
-            for distance, slot in enumerate(one.writes if wide else one.writes[:1]):
-                if slot is not None:
-                    slots[register.next(distance).name] = slot
-    result = {}
-    for one in code:
-        if one.opcode.split(".")[0] in _STORES:
-            registers = (r for place in _operands(one) if isinstance(place, sass.Address) for r in place.registers)
-            pairs = {
-                register.next(part).name for register in registers for part in range(1 + ("64" in register.modifiers))
-            }
-            result[one.index] = frozenset(one.reads) - {slots[name] for name in pairs if name in slots}
-    return result
-
-
-def _operands(one: Instruction) -> tuple[sass.Operand, ...]:
-    text = one.text.split(" ", 1)[1] if one.text.startswith("@") and " " in one.text else one.text
-    return tuple(map(sass.parse_operand, sass.split_operands(text.partition(" ")[2])))

@@ -404,6 +404,11 @@ class SharedMemory:
         self._bytes = np.zeros((blocks, self._row), np.uint8)
         self._views: dict = {}
 
+    @property
+    def contents(self) -> np.ndarray:
+        """All bytes, (B, size or a little more)."""
+        return self._bytes
+
     def _view(self, dtype: np.dtype) -> np.ndarray:
         view = self._views.get(dtype)
         if view is None:
