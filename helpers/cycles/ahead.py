@@ -13,8 +13,8 @@ How many iterations are left is found by executing of each what leads to branche
 always executed as a whole.
 
 What a loop loads and adds up is unknown then: sums, and the shared memory that it fills. Mostly they lead to nothing
-but results. Whether they do is tried: `Unknown.guessed` says that there were such values, and a launch whose trace
-stays the same whatever they are (`Unknown.bits`) does not depend on them.
+but results. Whether they do is tried (`trace`): a launch whose trace stays the same whatever they are does not depend
+on them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.cycles.slicing import Around, Slices
+from helpers.cycles.slicing import Around, Slices, Unknown
 from helpers.simulator.engine.run import Wave, times_along
 
 GROUPS = (
@@ -41,28 +41,11 @@ GROUPS = (
     20,
     24,
 )  # iterations after which a loop may do the same: stages, parts of a line
-LAST = 2  # groups that are executed
+LAST = 6  # iterations that are executed at least, in whole groups
 FEWEST = 3  # groups, below which nothing is gained
 MOST = 1 << 22
 
 Registers = Mapping[int, np.ndarray]
-
-
-class Unknown:
-    """What stands for values that are not known after a loop: zeros, or random bits."""
-
-    def __init__(self, bits: bool) -> None:
-        self.guessed = False
-        self._random = np.random.default_rng(0) if bits else None
-
-    def like(self, value: np.ndarray) -> np.ndarray:
-        """As many such values."""
-        self.guessed = True
-        if self._random is None:
-            return np.zeros_like(value)
-        if value.dtype == bool:
-            return np.ones_like(value)
-        return np.frombuffer(self._random.bytes(value.nbytes), value.dtype).reshape(value.shape)
 
 
 @dataclass(frozen=True)
@@ -134,7 +117,7 @@ class Ahead:
             return False
 
         most = min(MOST, *(_until_it_wraps(last.registers[slot], step) for slot, step in steps.items()))
-        times = times_along(wave, around.branches, path, most) - LAST
+        times = times_along(wave, around.branches, path, most) + LAST // -group
         if times < FEWEST:
             return False
         self._repeat(len(path), times)

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
 
 from helpers.compiler import sass
-from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
-from helpers.simulator.engine.run import Prepared
+from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers
+from helpers.simulator.engine.memory import GlobalMemory, SharedMemory
+from helpers.simulator.engine.run import Prepared, Wave
 
 _LANES = frozenset(("SHFL", "VOTE", "VOTEU", "REDUX", "MATCH", "HMMA", "MOVM"))  # no arithmetic, and no memory either
 _LOADS = frozenset(("LDG", "LD", "LDL", "LDS", "LDSM", "ATOM", "ATOMG", "ATOMS"))
+_PLAIN_LOADS = frozenset(("LDG", "LD", "LDS"))
+_INTO_SHARED = frozenset(("STS", "LDGSTS"))
 _STORES = frozenset(("STG", "STS", "STL", "ST", "RED", "REDG"))
+_PRODUCTS = frozenset(("FFMA", "FMUL", "FADD", "HMMA"))
 _NONE: frozenset[int] = frozenset()
 
 # Registers that matter, each with the guards under which it is read, None for always: what is written under the same
@@ -25,43 +32,89 @@ _Live = dict[int, frozenset[tuple[int, bool] | None]]
 _CarriedOut = Callable[[Instruction, _Live], bool]
 
 
+class Unknown:
+    """What stands for values that nobody computed: zeros, or random bits.
+
+    A trace that is the same with both does not depend on them.  guessed: whether there were any.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self.begin(bits=False)
+
+    def begin(self, bits: bool) -> None:
+        """Execute once more, with zeros or with random bits."""
+        self.guessed = False
+        self._random = np.random.default_rng(0) if bits else None
+        self._results: dict[int, tuple[np.ndarray, ...]] = {}
+
+    def like(self, value: np.ndarray) -> np.ndarray:
+        """As many such values."""
+        self.guessed = True
+        if self._random is None:
+            return np.zeros_like(value)
+        if value.dtype == bool:
+            return np.ones_like(value)
+        return np.frombuffer(self._random.bytes(value.nbytes), value.dtype).reshape(value.shape)
+
+    def result(self, one: Instruction) -> np.ndarray | tuple[np.ndarray, ...]:
+        """Of an instruction, the same each time, and in every thread another one."""
+        if one.index not in self._results:
+            row = np.zeros((1, self._threads), np.float32)
+            self._results[one.index] = tuple(self.like(row) for _ in one.writes)
+        values = self._results[one.index]
+        return values if len(values) > 1 else values[0]
+
+
 @dataclass(frozen=True)
 class Slices:
     """Parts of a program.
 
-    results: without arithmetic that leads to no address, no guard and no branch.  branches: without anything that leads
-    to no branch.  needed: by basic block, the registers that lead to an address or a branch from there on.
-    shared: whether what is loaded from shared memory may lead to one.
+    results: without arithmetic that leads to no address, no guard and no branch, and without the values of loads that
+    lead to none.  only_global: the same without what is done with shared memory, as far as that leads to none.
+    needed: by basic block, the registers that lead to one of them from there on.  shared: whether what is loaded from
+    shared memory may lead to one.
     """
 
     program: Program
     results: Program
-    branches: Program
+    only_global: Program
     needed: tuple[tuple[int, ...], ...]
     shared: bool
     _stored: Mapping[int, frozenset[int]]
 
     @staticmethod
-    def of(program: Program) -> Slices:
-        """What is stored matters only if something that is loaded does: global memory stays as it is anyway."""
+    def of(program: Program, unknown: Unknown | None = None) -> Slices:
+        """What is stored matters only if something that is loaded does: global memory stays as it is anyway.
+
+        unknown: what stands for the results of floating-point products and sums; None: they are computed.
+        """
         stored = _stored(program.instructions)
+        if unknown is not None:
+            made = [_made_up(one, unknown) if _name(one) in _PRODUCTS else one for one in program.instructions]
+            program = replace(program, instructions=made)
         needed = _Needed(program, stored)
         shared = any(one.loads_shared and _matters(one, live) for one, live in needed.behind())
         if shared:
             needed = _Needed(program, {})
         before = tuple(tuple(sorted(live)) for live in needed.before_block)
-        return Slices(program, needed.alone(), _Needed(program, {}, _leads_to_branch).alone(), before, shared, stored)
+        results = needed.alone()
+        only_global = list(results.instructions)
+        for one, live in needed.behind():
+            unread = _name(one) in _PLAIN_LOADS and not _matters(one, live)
+            if unread or (_name(one) in _INTO_SHARED and not shared):
+                results.instructions[one.index] = replace(one, writes=(), execute=_addresses_of(one))
+                local = _name(one) in ("LDS", "STS")
+                only_global[one.index] = _nothing(one) if local else results.instructions[one.index]
+        return Slices(program, results, replace(program, instructions=only_global), before, shared, stored)
 
     def around(self, path: Sequence[int]) -> Around | None:
         """What matters in a loop through these basic blocks; None if its addresses or branches depend on what it loads,
         or if it stores to local memory."""
-        code = [one for block in path for one in self._code(block)]
+        code = [one for block in _period(path) for one in self._code(block)]
         needed = _in_loop(code, _carried_out, self._stored)
-        loads = any(
-            _name(one) in _LOADS and _matters(one, live)
-            for one, live in _behind(code, needed, _carried_out, self._stored)
-        )
-        if loads or any(_name(one) == "STL" for one in code):
+        behind = _behind(code, dict(needed), _carried_out, self._stored)
+        if any(_name(one) == "STL" or (_name(one) in _LOADS and _matters(one, live)) for one, live in behind):
             return None
         return Around(frozenset(needed), _loaded(code), self._branches(code))
 
@@ -70,14 +123,61 @@ class Slices:
         return self.program.instructions[at.start : at.stop]
 
     def _branches(self, code: Sequence[Instruction]) -> Prepared:
-        """`branches` without what leads to no branch of the loop itself."""
+        """What leads to branches of the loop, and nothing else."""
         needed = _in_loop(code, _leads_to_branch, {})
-        kept = {one.index for one, live in _behind(code, needed, _leads_to_branch, {}) if _leads_to_branch(one, live)}
-        changed = list(self.branches.instructions)
-        for one in code:
-            if one.index not in kept:
-                changed[one.index] = _nothing(one)
-        return Prepared(replace(self.branches, instructions=changed))
+        changed = list(self._control.instructions)
+        for one, live in _behind(code, needed, _leads_to_branch, {}):
+            if _leads_to_branch(one, live):
+                changed[one.index] = one
+        return Prepared(replace(self._control, instructions=changed))
+
+    @cached_property
+    def _control(self) -> Program:
+        """The branches and barriers alone."""
+        alone = [_nothing(one) if one.kind in (Kind.ALU, Kind.EFFECT) else one for one in self.program.instructions]
+        return replace(self.program, instructions=alone)
+
+
+class _Addresses:
+    """A memory of which nothing but the addresses matters."""
+
+    def __init__(self, memory: GlobalMemory | SharedMemory) -> None:
+        self._memory = memory
+
+    def load(self, wave, addresses, mask, dtype: np.dtype, count: int) -> tuple:
+        """Nothing but the check that it is allowed."""
+        self._memory.check(wave, addresses, mask, dtype.itemsize * count, "read")
+        return ()
+
+    def store(self, wave, addresses, mask, values) -> None:
+        """The same."""
+        self._memory.check(wave, addresses, mask, np.dtype(values[0].dtype).itemsize * len(values), "wrote")
+
+
+def _addresses_of(one: Instruction) -> Callable[[Wave, Registers, np.ndarray | None], None]:
+    """What a load or a store does, without its values; a copy still reads what it copies."""
+    execute, copies = one.execute, _name(one) == "LDGSTS"
+
+    def run(wave, registers, mask) -> None:
+        shared, global_memory = wave.shared, wave.global_memory
+        wave.shared = _Addresses(shared)
+        wave.global_memory = global_memory if copies else _Addresses(global_memory)
+        try:
+            execute(wave, registers, mask)
+        finally:
+            wave.shared, wave.global_memory = shared, global_memory
+
+    return run
+
+
+def _made_up(one: Instruction, unknown: Unknown) -> Instruction:
+    return replace(one, kind=Kind.ALU, reads=(), evaluate=lambda registers: unknown.result(one), execute=None, fma=None)
+
+
+def _period(path: Sequence[int]) -> Sequence[int]:
+    """The shortest path that is gone through again and again."""
+    lengths = (length for length in range(1, len(path)) if len(path) % length == 0)
+    return next((path[:n] for n in lengths if path[:n] * (len(path) // n) == path), path)
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from helpers.compiler import CompiledKernel
 from helpers.cycles import binding as native
-from helpers.cycles.ahead import Ahead, Unknown
+from helpers.cycles.ahead import Ahead
 from helpers.cycles.machine_code import instructions
-from helpers.cycles.slicing import Slices
+from helpers.cycles.slicing import Slices, Unknown
 from helpers.devices import SECTOR_BYTES, Device
 from helpers.occupancy import Occupancy, occupancy
 from helpers.simulator import Captured, SimulatorError
@@ -91,30 +91,33 @@ def trace(launch: Captured, device: Device) -> Trace:
     shared_bytes = compiled.shared_bytes + launch.shared_mem
     fits = occupancy(device, run.threads, max(compiled.registers, 16), shared_bytes)
     all_blocks = product(run.grid)
-    slices = Slices.of(program)
-    sliced = Prepared(slices.results)
+    unknown = Unknown(run.threads)
+    slices = Slices.of(program, unknown)
     light = replace(
-        run, prepared=sliced, global_memory=Untouched(run.global_memory), output=Output(0), observers=None,
-        max_instructions=MOST_INSTRUCTIONS,
+        run, prepared=Prepared(slices.results), global_memory=Untouched(run.global_memory),
+        output=Output(0), observers=None, max_instructions=MOST_INSTRUCTIONS,
     )  # fmt: skip
     on_one = max(1, min(fits.blocks, -(-all_blocks // device.sms)))
     numbers = np.arange(on_one, dtype=np.int64) * device.sms % all_blocks
     lib = native.library()
 
-    def executed(unknown: Unknown | None) -> tuple[int, bytes]:
+    def executed(run, slices: Slices | None) -> tuple[int, bytes]:
         handle = lib.trace_new(on_one, run.threads)
         tracer = _Tracer(handle, slices, unknown)
         try:
-            replace(light, observers=Observers(tracer), only_blocks=numbers).run()
+            replace(run, observers=Observers(tracer), only_blocks=numbers).run()
         except BaseException:
             lib.trace_free(handle)
             raise
         return handle, tracer.digest
 
-    handle = _in_short(executed)
+    handle = _in_short(unknown, partial(executed, light, slices))
     if handle is None:
-        handle, _ = executed(None)
+        slices = Slices.of(program)
+        light = replace(light, prepared=Prepared(slices.results))
+        handle, _ = executed(light, None)
     lib.trace_finish(handle)
+    light = replace(light, prepared=Prepared(slices.only_global))
     arrays = tuple((one.name, one.base, one.end) for one in run.global_memory.allocations)
     lengths = np.array([block.stop - block.start for block in program.blocks], np.int32)
     facts = np.zeros(4, np.int64)
@@ -125,18 +128,18 @@ def trace(launch: Captured, device: Device) -> Trace:
     )  # fmt: skip
 
 
-def _in_short(executed: Callable[[Unknown], tuple[int, bytes]]) -> int | None:
-    """A trace whose loops were executed in part; None if what is unknown after them leads to an address or a branch, or
-    a loop was not what it seemed to be after some iterations."""
-    unknown = Unknown(bits=False)
+def _in_short(unknown: Unknown, executed: Callable[[], tuple[int, bytes]]) -> int | None:
+    """A trace of which loops were executed in part, and no products; None if what is unknown because of that leads to
+    an address or a branch, or a loop was not what it seemed to be after some iterations."""
     try:
-        handle, done = executed(unknown)
+        handle, done = executed()
     except SimulatorError:  # may be the kernel's own, too
         return None
     if not unknown.guessed:
         return handle
+    unknown.begin(bits=True)
     with suppress(SimulatorError):
-        other, done_then = executed(Unknown(bits=True))
+        other, done_then = executed()
         native.library().trace_free(other)
         if done_then == done:
             return handle
@@ -151,13 +154,14 @@ def _at(array: np.ndarray, kind: type) -> ctypes._Pointer:
 class _Tracer(Observer):
     """Hands what the blocks do to sm.c.
 
-    unknown: what stands for unknown values after loops that are executed in part; None: all of them are executed.
+    slices: of the program, to execute loops in part; None: all of them are executed.  unknown: what stands for values
+    that were not computed.
     """
 
-    def __init__(self, handle: int, slices: Slices, unknown: Unknown | None) -> None:
+    def __init__(self, handle: int, slices: Slices | None, unknown: Unknown) -> None:
         self._handle, self._unknown = handle, unknown
         self._library = native.library()
-        self._ahead = None if unknown is None else Ahead(slices, self._repeat, unknown)
+        self._ahead = None if slices is None else Ahead(slices, self._repeat, unknown)
         self._done = hashlib.blake2b()
         self._after = 0
 
@@ -202,7 +206,7 @@ class _Tracer(Observer):
         return bool(self._library.trace_repeat(self._handle, entries, times))
 
     def _note(self, number: int, *arrays: np.ndarray | None) -> None:
-        if self._unknown is None or not self._unknown.guessed:
+        if self._ahead is None or not self._unknown.guessed:
             return
         self._after += 1
         if self._after > MOST_AFTER:
@@ -273,7 +277,7 @@ def _sharing(
     per_wave = max(1, LANES_PER_WAVE // light.threads)
     watched = replace(light, observers=Observers(_Sharing(handle, sms)))
     for start in range(0, first, per_wave):
-        with suppress(_Enough):
+        with suppress(_Enough, SimulatorError):  # what the first blocks do not do wrong, an unknown value does
             replace(watched, only_blocks=np.arange(start, min(start + per_wave, first), dtype=np.int64)).run()
     result, in_part = [], []
     for _, low, high in arrays:
