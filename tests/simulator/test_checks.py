@@ -579,10 +579,11 @@ WRONG_MASKS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("body, what, line", WRONG_MASKS.values(), ids=WRONG_MASKS)
-def test_a_wrong_mask_is_found_at_its_line(body, what, line):
+def test_a_wrong_mask_is_found_at_its_line(body, what, line, level):
     function = kernel("int *o, int *x", f"int t = threadIdx.x; {body}")
-    with pytest.raises(simulator.WarpMaskError) as caught:
+    with pytest.raises(simulator.WarpMaskError) as caught, simulator.record(level=level):
         function(1, 32, (np.zeros(32, I32), WARP.copy()))
     assert what in str(caught.value)
     assert caught.value.line == line
@@ -601,9 +602,11 @@ RIGHT_MASKS = {
 }
 
 
+@pytest.mark.parametrize("level", ("sass", "ptx"))
 @pytest.mark.parametrize("body", RIGHT_MASKS.values(), ids=RIGHT_MASKS)
-def test_a_right_mask_is_not_blamed(body):
-    kernel("int *o, int *x", f"int t = threadIdx.x; {body}")(1, 32, (np.zeros(32, I32), WARP.copy()))
+def test_a_right_mask_is_not_blamed(body, level):
+    with simulator.record(level=level):
+        kernel("int *o, int *x", f"int t = threadIdx.x; {body}")(1, 32, (np.zeros(32, I32), WARP.copy()))
 
 
 def test_lanes_that_wait_for_ever_are_named_with_their_mask():

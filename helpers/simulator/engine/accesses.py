@@ -11,7 +11,15 @@ import numpy as np
 from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
-from helpers.simulator.engine.observers import AbsentLaneRead, Access, AsyncCopy, BarrierPassed, CopyGroup, Fence
+from helpers.simulator.engine.observers import (
+    AbsentLaneRead,
+    Access,
+    AsyncCopy,
+    BarrierPassed,
+    CopyGroup,
+    Fence,
+    LanesNamed,
+)
 
 Reader = Callable[[Registers], np.ndarray]
 
@@ -267,24 +275,31 @@ def active_lanes(wave, mask):
     return by_warp(wave, np.broadcast_to(True, wave.shape) if mask is None else mask)
 
 
-def _tell_absent(wave, mask, chosen, inside) -> None:
+def _tell_absent(wave, mask, chosen, inside, named) -> None:
     """Tell observers who asks for the value of a lane that is elsewhere.
 
-    (Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. At PTX level
-    the threads of a branch may come in several groups.)
+    (Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer.) At PTX
+    level, where `named` are the masks, the threads of a branch may come in several groups: there it counts who is not
+    named, or has nothing left to do but to end.
     """
-    if wave.program.level != "sass":
-        return
     active = active_lanes(wave, mask)
     elsewhere = active_lanes(wave, None) & ~active
     asked = np.take_along_axis(elsewhere, np.broadcast_to(chosen, elsewhere.shape), axis=2)
+    if named is not None:
+        ended = np.array([*wave.launch.prepared.only_exits, True])
+        at_end = np.zeros(wave.shape, bool) if wave.pcs is None else ended[np.minimum(wave.pcs, len(ended) - 1)]
+        at_end = np.take_along_axis(by_warp(wave, at_end), np.broadcast_to(chosen, elsewhere.shape), axis=2)
+        asked &= at_end | (by_warp(wave, named).astype(np.int64) >> chosen & 1 == 0)
     wrong = active & inside & asked
     if wrong.any():
         wave.observers.tell(AbsentLaneRead(wave, by_thread(wave, wrong)))
 
 
-def shuffle(mode: str, value: Reader, lane: Reader, control: Reader):
-    """shfl.sync: (the value of another lane, whether that lane is in range). PTX ISA, 'shfl.sync'."""
+def shuffle(mode: str, value: Reader, lane: Reader, control: Reader, named: Reader | None = None):
+    """shfl.sync: (the value of another lane, whether that lane is in range). PTX ISA, 'shfl.sync'.
+
+    named: the lanes that take part, as bits, where the instruction says so.
+    """
 
     def execute(wave, registers, mask):
         numbers = np.arange(32, dtype=np.int64)[None, None, :]
@@ -308,7 +323,7 @@ def shuffle(mode: str, value: Reader, lane: Reader, control: Reader):
         chosen = np.where(inside, chosen, numbers)
         values = by_warp(wave, value(registers))
         if wave.observers is not None and mode in ("idx", "bfly") and mask is not None:
-            _tell_absent(wave, mask, chosen, inside)
+            _tell_absent(wave, mask, chosen, inside, None if named is None else named(registers))
         moved = np.take_along_axis(values, np.broadcast_to(chosen, values.shape), axis=2)
         return by_thread(wave, moved), by_thread(wave, np.broadcast_to(inside, values.shape))
 
@@ -359,6 +374,17 @@ def match(mode: str, value: Reader):
         return by_thread(wave, spread[0]), by_thread(wave, spread[1])
 
     return execute
+
+
+def naming_lanes(named: Reader, execute):
+    """A function of a warp whose mask names lanes by the bits of `named`: the observer is told."""
+
+    def execute_and_tell(wave, registers, mask):
+        if wave.observers is not None:
+            wave.observers.tell(LanesNamed(wave, mask, named(registers)))
+        return execute(wave, registers, mask)
+
+    return execute_and_tell
 
 
 def active_mask():

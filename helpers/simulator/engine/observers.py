@@ -79,6 +79,15 @@ class LanesMissed:
 
 
 @dataclass(frozen=True, slots=True)
+class LanesNamed:
+    """The threads of `mask` call a function of their warp, each with a mask of lanes: the bits of `named`."""
+
+    wave: Any
+    mask: Any
+    named: Any
+
+
+@dataclass(frozen=True, slots=True)
 class AbsentLaneRead:
     """The threads of `mask` take by a shuffle what lanes hold that do not take part."""
 

@@ -411,6 +411,10 @@ class Prepared:
         instructions = self.program.instructions
         return [all(i.kind is Kind.EXIT for i in instructions[b.start : b.stop]) for b in self.program.blocks]
 
+    def block_of(self, instruction: int) -> int:
+        """The basic block of an instruction."""
+        return next(b.index for b in self.program.blocks if b.start <= instruction < b.stop)
+
     def reaches(self, target: int) -> np.ndarray:
         """By basic block (and False for the end): whether `target` may be executed from there on."""
         if target not in self._reaches:

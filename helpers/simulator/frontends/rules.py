@@ -90,7 +90,7 @@ class Barrier:
 class WarpBarrier:
     """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`: they stay together.
 
-    None for `lanes`: those that are there, as at PTX level, where diverged threads meet wherever they can.
+    None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, nobody waits.
     """
 
     lanes: Reader | None = None

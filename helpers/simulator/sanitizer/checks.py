@@ -30,6 +30,7 @@ from helpers.simulator.engine.observers import (
     Guarded,
     Handlers,
     LanesMissed,
+    LanesNamed,
     Observer,
     WarpBarrierReached,
     WaveBegins,
@@ -42,6 +43,7 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Hazard
+from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
 SHARED_RACE, GLOBAL_RACE = "race in shared memory", "race in global memory"
 UNWRITTEN_SHARED, UNWRITTEN_GLOBAL = "unwritten shared memory", "unwritten global memory"
@@ -192,6 +194,7 @@ class Checker(Observer):
         self.clock = Clock(product(grid), self.threads)
         self._mask: np.ndarray | None = None
         self._lanes = 0
+        self._missed = MissedLanes(self._not_come)
         self._watch(memory.allocations)
 
     def _watch(self, allocations: Iterable[Allocation]) -> None:
@@ -231,20 +234,23 @@ class Checker(Observer):
         return {
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
-            LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
+            LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
         self._mask = None
+        self._missed.begin()
         self.shared.begin(event.wave)
         self.clock.begin(event.wave)
 
     def end(self, event: WaveEnds) -> None:
+        self._missed.end(event.wave)
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
         self.shared.executed(event.block, event.wave.mask)
+        self._missed.executed(event.wave, event.block, event.wave.mask)
         for instruction, named in self._named.get(event.block, ()):
             self._named_by(event.wave, event.wave.mask, np.uint32(named), instruction)
 
@@ -263,7 +269,10 @@ class Checker(Observer):
     def warp_barrier(self, event: WarpBarrierReached) -> None:
         self.shared.warp_barrier(event.mask)
         if event.named is not None:
-            self._named_by(event.wave, event.mask, np.asarray(event.named).view(np.uint32), event.instruction)
+            named = np.asarray(event.named).view(np.uint32)
+            self._named_by(event.wave, event.mask, named, event.instruction)
+            if self.program.level == "ptx":
+                self._missed.called(event.wave, event.instruction, event.mask, named)
         self.clock.warp_barrier(event.wave, event.mask)
 
     def _named_by(self, wave, mask: np.ndarray | None, named: np.ndarray, instruction: int) -> None:
@@ -277,13 +286,24 @@ class Checker(Observer):
             bits = int(np.broadcast_to(named, wave.shape)[row, thread])
             self._warp_mask(wave, instruction, row, thread, partial(self.messages.not_named, mask=bits))
 
+    def lanes_named(self, event: LanesNamed) -> None:
+        """At PTX level threads call a function of their warp."""
+        named, instruction = np.asarray(event.named).view(np.uint32), event.wave.instruction.index
+        self._named_by(event.wave, event.mask, named, instruction)
+        self._missed.called(event.wave, instruction, event.mask, named)
+
     def lanes_missed(self, event: LanesMissed) -> None:
         """Threads have ended that others wait for."""
         row, thread = (int(i) for i in np.argwhere(event.waiting)[0])
         warp = slice(thread // WARP * WARP, (thread // WARP + 1) * WARP)
-        absent = self.messages.thread_index(int(np.flatnonzero(event.absent[row, warp])[0]) + warp.start)
+        absent = int(np.flatnonzero(event.absent[row, warp])[0]) + warp.start
         following = self.program.blocks[int(event.wave.pcs[row, thread])].start
-        self._warp_mask(event.wave, following - 1, row, thread, partial(self.messages.not_come, absent=absent))
+        self._not_come(event.wave, following - 1, row, thread, absent)
+
+    def _not_come(self, wave, instruction: int, row: int, thread: int, absent: int) -> None:
+        """A thread calls a function of its warp that names another one, which goes past."""
+        write = partial(self.messages.not_come, absent=self.messages.thread_index(absent))
+        self._warp_mask(wave, instruction, row, thread, write)
 
     def absent_lane_read(self, event: AbsentLaneRead) -> None:
         """Threads take by a shuffle what absent lanes hold."""

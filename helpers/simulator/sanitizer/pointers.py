@@ -50,8 +50,11 @@ class Pointers:
     masks: dict[int, int] = field(default_factory=dict)
 
     def named_lanes(self, program: Program) -> dict[int, int]:
-        """By the index of an instruction of `program` by which lanes meet, the constant mask of those that it names."""
-        meets = ("SHFL", "VOTE", "MATCH", "REDUX", "NOP", "bar.warp.sync", *(f"{name}.sync" for name in WARP_FUNCTIONS))
+        """By the index of an instruction of machine code by which lanes meet, the constant mask of those that it names.
+
+        At PTX level the mask is an operand.
+        """
+        meets = ("SHFL", "VOTE", "MATCH", "REDUX", "NOP") if program.level == "sass" else ()
         return {
             i.index: self.masks[i.line]
             for i in program.instructions

@@ -32,7 +32,7 @@ def leave(t: Operands, s: Statement) -> Outcome:
 def barrier(t: Operands, s: Statement) -> Outcome:
     """bar.{sync,arrive} number {, threads}; bar.red.{popc,and,or} d, number {, threads}, p; bar.warp.sync mask."""
     if "warp" in s.modifiers or s.type == "warp":
-        return WarpBarrier()
+        return WarpBarrier(t.read(s.operands[0], "u32"))  # for the sanitizer: nobody waits
     if "cluster" in s.opcode:
         raise Unknown("a barrier of a cluster")
     if "red" in s.opcode:

@@ -6,7 +6,7 @@ from helpers.compiler.ptx import Statement
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import Effect, Outcome
+from helpers.simulator.frontends.rules import Effect, Execute, Outcome
 
 
 def shuffle(t: Operands, s: Statement) -> Outcome:
@@ -14,17 +14,17 @@ def shuffle(t: Operands, s: Statement) -> Outcome:
     destinations, value, lane, control, *mask = s.operands
     destination, inside = (*items_of(destinations), None)[:2]
     slots = (t.target(destination), None if inside is None else t.target(inside))
-    _read_mask(t, mask)
     mode = next(part for part in s.modifiers if part in ("up", "down", "bfly", "idx"))
-    return Effect(slots, accesses.shuffle(mode, t.read(value, "b32"), t.read(lane, "u32"), t.read(control, "u32")))
+    named = t.read(mask[0], "u32") if mask else None
+    execute = accesses.shuffle(mode, t.read(value, "b32"), t.read(lane, "u32"), t.read(control, "u32"), named)
+    return Effect(slots, _naming(t, mask, execute))
 
 
 def vote(t: Operands, s: Statement) -> Outcome:
     """vote{.sync}.{all,any,uni}.pred p, q {, mask}; vote{.sync}.ballot.b32 d, q {, mask}."""
     destination, condition, *mask = s.operands
-    _read_mask(t, mask)
     mode = next(part for part in s.modifiers if part in ("all", "any", "uni", "ballot"))
-    return Effect((t.target(destination),), accesses.vote(mode, t.read(condition, "pred")))
+    return Effect((t.target(destination),), _naming(t, mask, accesses.vote(mode, t.read(condition, "pred"))))
 
 
 def match(t: Operands, s: Statement) -> Outcome:
@@ -32,8 +32,7 @@ def match(t: Operands, s: Statement) -> Outcome:
     destinations, value, *mask = s.operands
     destination, equal = (*items_of(destinations), None)[:2]
     slots = (t.target(destination), None if equal is None else t.target(equal))
-    _read_mask(t, mask)
-    return Effect(slots, accesses.match(s.opcode[1], t.read(value, s.type)))
+    return Effect(slots, _naming(t, mask, accesses.match(s.opcode[1], t.read(value, s.type))))
 
 
 def active_mask(t: Operands, s: Statement) -> Outcome:
@@ -44,14 +43,13 @@ def active_mask(t: Operands, s: Statement) -> Outcome:
 def reduce(t: Operands, s: Statement) -> Outcome:
     """redux.sync.op.type d, a, mask."""
     destination, value, *mask = s.operands
-    _read_mask(t, mask)
     name = s.opcode[2]
     if name not in accesses.REDUCTIONS or s.type not in ("u32", "s32", "b32"):
         raise Unknown(f"the reduction .{name} of {s.type}")
-    return Effect((t.target(destination),), accesses.reduce_warp(name, dtype_of(s.type), t.read(value, s.type)))
+    execute = accesses.reduce_warp(name, dtype_of(s.type), t.read(value, s.type))
+    return Effect((t.target(destination),), _naming(t, mask, execute))
 
 
-def _read_mask(t: Operands, mask: list) -> None:
-    """The mask of the lanes that take part is an operand as others, but who takes part is who is there."""
-    for operand in mask:
-        t.read(operand, "u32")
+def _naming(t: Operands, mask: list, execute: Execute) -> Execute:
+    """The mask of the lanes that take part is for the sanitizer: who takes part is who is there."""
+    return accesses.naming_lanes(t.read(mask[0], "u32"), execute) if mask else execute

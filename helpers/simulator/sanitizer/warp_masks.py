@@ -1,0 +1,98 @@
+"""Lanes that a `_sync` function of a warp names and that do not come, at PTX level.
+
+There the lanes that are together carry such a function out, and nobody waits: so it is noted whom the mask names, too.
+These may come by another way to a call of their own. If instead they go on to what lies behind the call, they have gone
+past it. (At the level of machine code lanes do wait for each other, and `convergence` knows who is missed.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.devices import WARP
+
+EVERY_LANE = np.uint32(0xFFFFFFFF)
+
+
+@dataclass
+class _Missed:
+    """Lanes that a call names, and those of them that have gone past it, as bits (blocks, warps).
+
+    `callers` are those that call.
+    """
+
+    lanes: np.ndarray
+    past: np.ndarray
+    callers: np.ndarray
+
+
+class MissedLanes:
+    """Follows the calls of a wave; `report(wave, instruction, row, caller, absent)` tells of one that was missed."""
+
+    def __init__(self, report: Callable[[object, int, int, int, int], None]) -> None:
+        self._report = report
+        self._missed: dict[tuple[str, int], _Missed] = {}
+
+    def begin(self) -> None:
+        """A new wave."""
+        self._missed = {}
+
+    def called(self, wave, instruction: int, mask: np.ndarray | None, named: np.ndarray) -> None:
+        """The threads of `mask` call a function of their warp that names lanes by these bits."""
+        if not self._missed and mask is None:
+            return  # all are here
+        here = np.broadcast_to(wave.alive() if mask is None else mask, wave.shape)
+        active = _bits(here)
+        kind = wave.program.instructions[instruction].opcode.partition(".")[0]
+        there = active.copy()  # and those that have called before, elsewhere, and named these
+        for (other, _), missed in self._missed.items():
+            if other == kind:
+                there |= np.where(missed.lanes & active, missed.callers, np.uint32(0))
+                missed.lanes &= ~active
+                missed.past &= ~active
+        wanted = np.bitwise_or.reduce(_by_warp(np.where(here, named, np.uint32(0)), np.uint32(0)), axis=2)
+        lanes = wanted & _bits(wave.alive()) & ~there
+        if not lanes.any():
+            return
+        new = _Missed(lanes, np.zeros_like(lanes), np.where(lanes, active, np.uint32(0)))
+        known = self._missed.setdefault((kind, instruction), new)
+        if known is not new:
+            known.lanes |= new.lanes
+            known.callers |= new.callers
+
+    def executed(self, wave, block: int, mask: np.ndarray | None) -> None:
+        """The threads of `mask` go on with a basic block."""
+        prepared = wave.launch.prepared
+        if not self._missed or prepared.only_exits[block]:
+            return
+        active = _bits(np.broadcast_to(wave.alive() if mask is None else mask, wave.shape))
+        for (_, index), missed in self._missed.items():
+            if prepared.reaches(block)[prepared.block_of(index)]:
+                missed.past |= missed.lanes & active
+
+    def end(self, wave) -> None:
+        """All threads have exited: whoever went past will not come any more."""
+        for (_, index), missed in self._missed.items():
+            for row, warp in np.argwhere(missed.past)[:1].tolist():
+                caller, absent = (
+                    warp * WARP + _lowest(int(lanes[row, warp])) for lanes in (missed.callers, missed.past)
+                )
+                self._report(wave, index, row, caller, absent)
+        self._missed = {}
+
+
+def _lowest(bits: int) -> int:
+    """The number of the lowest bit that is set."""
+    return (bits & -bits).bit_length() - 1
+
+
+def _by_warp(values: np.ndarray, filling) -> np.ndarray:
+    """(blocks, warps, lanes) of (blocks, threads)."""
+    padded = np.pad(values, ((0, 0), (0, -values.shape[1] % WARP)), constant_values=filling)
+    return padded.reshape(values.shape[0], -1, WARP)
+
+
+def _bits(lanes: np.ndarray) -> np.ndarray:
+    """The lanes of each warp as bits, (blocks, warps)."""
+    return (_by_warp(lanes, False).astype(np.uint32) << np.arange(WARP, dtype=np.uint32)).sum(axis=2, dtype=np.uint32)
