@@ -200,6 +200,29 @@ def test_blocks_that_go_by_the_data_are_refused():
         launch_sampled(source, 20_000, 32, steps, out)
 
 
+RARE = """extern "C" __global__ void kernel(const int *rounds, const float *x, float *y) {
+    if (rounds[blockIdx.x] == 0) return;
+    float sum = 0;
+    for (int j = 0; j < rounds[blockIdx.x]; ++j) sum += x[32 * j + threadIdx.x];
+    y[32 * blockIdx.x + threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize("rare", (0, 40), ids=("leaves early", "has a longer loop"))
+def test_one_block_among_hundreds_that_goes_another_way_is_counted_as_what_it_does(rare):
+    rounds = np.full(600, 4, np.int32)
+    rounds[377] = rare
+    arguments = (rounds, np.ones(32 * 40, np.float32), np.zeros(600 * 32, np.float32))
+    kernel = simulator.RawModule(code=RARE).get_function("kernel")
+    with simulator.record() as whole:
+        kernel((600,), (32,), arguments)
+    with simulator.record(blocks="sampled") as sampled:
+        kernel((600,), (32,), arguments)
+    assert sampled.launches[-1].sampling.executed < 600
+    for what in ("requests", "sectors"):
+        assert sampled.total(what) == whole.total(what)
+
+
 def test_a_block_that_goes_astray_at_its_start_is_found_wherever_it_is():
     source = """extern "C" __global__ void kernel(float *x) {
         int i = blockIdx.x * 32 + threadIdx.x;
