@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from helpers import exercises, plan, run
-from helpers.exercises.framework import marked, on_gpu, problems, progress
+from helpers.exercises.framework import marked, on_gpu, problems, progress, speed
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.exercises.framework.functions import FunctionExercise
 from helpers.exercises.framework.problems import Case
+from helpers.native import NoLibrary
 
 BETA = exercises.get("beta")
 BARRIERS = exercises.get("barriers")
@@ -266,3 +267,25 @@ def test_a_race_for_a_tile_is_drawn_with_its_two_threads():
     assert caption.startswith("Without a barrier between them, thread (0,\u00a00) may store the next tile's float")
     assert "C is right or wrong by chance" in caption
     assert BARRIERS.show(BARRIERS.solved).caption.startswith("Phase 2 of 3")
+
+
+def test_a_kernel_that_passed_learns_what_it_would_take_and_a_wrong_one_does_not():
+    assert "M = 512, N = 512, K = 512: " in (told := BETA.check(BETA.solved).sentence)
+    low, likely, high = (float(re.search(form, told)[1]) for form in (r"\((\S+) to", r": (\S+) µs \(", r"to (\S+)\),"))
+    assert low < likely < high and "predicted for NVIDIA H200; the limit is " in told
+    assert "predicted" not in BETA.check(BETA.wrong_source(BETA.wrong[0])).sentence
+
+
+def test_the_verdict_says_the_sizes_of_its_prediction_and_leaves_it_to_a_goal_that_predicts():
+    assert "N = 150: " in exercises.get("scale").check(exercises.get("scale").solved).sentence
+    column_sums = exercises.get("column_sums")
+    assert column_sums.check(column_sums.solved).sentence.count("predicted") == 1
+
+
+def test_where_no_time_can_be_predicted_the_verdict_has_no_line_about_it(monkeypatch):
+    def without(*_):
+        raise NoLibrary("no library")
+
+    monkeypatch.setattr(speed.cycles, "predict", without)
+    verdict = BETA.check(BETA.solved)
+    assert verdict.passed and "predicted" not in verdict.sentence

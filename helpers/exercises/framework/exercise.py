@@ -12,7 +12,7 @@ from typing import Any
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.draw.diff import Diff, source_diff
-from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, text_slips
+from helpers.exercises.framework import feedback, judge, marked, on_gpu, progress, speed, text_slips
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.card import Answer, Card, Hints
 from helpers.exercises.framework.judge import Examination, Goal
@@ -136,7 +136,9 @@ class KernelExercise(Exercise):
         if not device.passed:
             return Verdict(False, device.sentence)
         progress.note(self.name, solved=True)
-        return feedback.verdict(found, self.problem, self.goals, (), starter=False, gpu=device.sentence)
+        predicted = speed.line(found.kernel, self.problem) if not any(goal.predicted for goal in self.goals) else ""
+        more = f"{predicted}{device.sentence}"
+        return feedback.verdict(found, self.problem, self.goals, (), starter=False, more=more)
 
     def examine(self, source: str) -> Examination:
         """Everything that `check` finds out in the simulator."""

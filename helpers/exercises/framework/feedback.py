@@ -22,12 +22,18 @@ NO_GUARD = "In this exercise every thread has an element, so that no guard is mi
 
 
 def verdict(
-    found: Examination, problem: Problem, goals: Sequence[Goal], because: Sequence[str], *, starter: bool, gpu: str = ""
+    found: Examination,
+    problem: Problem,
+    goals: Sequence[Goal],
+    because: Sequence[str],
+    *,
+    starter: bool,
+    more: str = "",
 ) -> Verdict:
     """What a learner is told.
 
     because: the sentences of the slips that explain the failure.  starter: the source is still the one that the
-    exercise begins with: no cross for it.  gpu: what running it on the GPU came to.
+    exercise begins with: no cross for it.  more: what to add for a kernel that passed.
     """
     if found.kernel is None:
         return Verdict(False, found.message)
@@ -42,7 +48,7 @@ def verdict(
     text += _printed(failure or found.outcomes[0], problem)
     done = failure is None and not found.message and _reached(found, goals)
     if done:
-        return Verdict(True, f"{text}{gpu}")
+        return Verdict(True, f"{text}{more}")
     reasons = "".join(f"\nWhy: {sentence}" for sentence in because)
     if starter:
         return Verdict(None, f"This is the kernel that the exercise begins with. {text}{reasons}", picture)

@@ -224,7 +224,7 @@ def predicted_us(
         except NoLibrary as missing:
             raise SimulatorError(str(missing)) from None
 
-    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most)
+    return Goal(f"µs for {size}, predicted for an {DEVICE.short}", measure, at_most, predicted=True)
 
 
 def right_with(problem: Problem) -> Goal:

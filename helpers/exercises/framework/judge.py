@@ -51,8 +51,9 @@ class Goal:
     """A number that the kernel must reach besides being right.
 
     what: "sectors per load request", as it follows a number.  measure: the number.  limit: at most, or at least, this.
-    digits: after the decimal point.  percent: shown as a percentage.  explain: why it is not reached, told to those
-    whom no known wrong solution explains it; "" where there is nothing to say.
+    digits: after the decimal point.  percent: shown as a percentage.  predicted: it is a predicted time.
+    explain: why it is not reached, told to those whom no known wrong solution explains it; "" where there is nothing to
+    say.
     """
 
     what: str
@@ -61,6 +62,7 @@ class Goal:
     at_least: bool = False
     digits: int = 0
     percent: bool = False
+    predicted: bool = False
     explain: Callable[[Judged], str] = lambda _: ""
 
     def reached(self, value: float) -> bool:
