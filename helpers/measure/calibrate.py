@@ -121,13 +121,6 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
             ),
             ((0, 1024, 0), (0, 1024, 1), (0, 1024, 2), (0, 1024, 8), (0, 128, 1)),
         )
-        wide = f"int a@ = 0, b@, c@, d@; int *p@ = data + lane * {count} * stride;"
-        for cache in ("ca", "cg"):
-            text = f"ld.global.{cache}.{vector}, [%{count}];"
-            yield (
-                Loop(f"ldg{bits}_{cache}", wide, _asm(text, ", ".join(names), '"l"(p0 + # * 32)'), "use ^= a@;"),
-                ((0, 1024, 0), (0, 1024, 1), (0, 1024, 8), (0, 1024, 32), (0, 128, 1)),
-            )
     chase = "{.reg .b32 t; ld.volatile.shared.b32 t, [%0]; add.s32 %0, %0, t;}"
     yield (
         Loop("lds_chase", "int a@ = base + lane * stride * 4;", _asm(chase, '"+r"(a@)'), iu, True),
