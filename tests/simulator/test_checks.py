@@ -50,6 +50,15 @@ def test_a_planted_bug_is_found_in_machine_code_too(planted):
     assert planted.kind in kinds and lines
 
 
+def test_more_than_twenty_bugs_are_planted_around_tensor_cores_of_seven_kinds():
+    planted = [one for one in bugs.PLANTED if one.file == bugs.TENSOR]
+    assert len({one.kernel for one in planted}) == len(planted) > 20
+    assert len({one.kind for one in planted}) == 7
+    text = bugs.source(bugs.TENSOR)
+    for used in ("ldmatrix", "stmatrix", "mma.sync", "cp.async"):
+        assert used in text
+
+
 @pytest.mark.parametrize("level", ("ptx", "sass"))
 @pytest.mark.parametrize("planted", bugs.CORRECT, ids=ids)
 def test_a_correct_kernel_is_not_blamed(planted, level):
