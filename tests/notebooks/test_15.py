@@ -1,5 +1,6 @@
 """Notebook 15: what its prose says of formats, sums, counters and recorded speeds."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ from gemm_kernels import tensor
 from helpers.analysis import fragments, memories, precisions
 from helpers.exercises import n15
 from helpers.explore import roofs
-from tests.notebooks.support import said
+from tests.notebooks.support import prose, said
 
 
 @pytest.mark.parametrize(("name", "kept"), [("FP32", 23), ("TF32", 10), ("FP16", 10), ("BF16", 7), ("E4M3", 3)])
@@ -24,6 +25,23 @@ def test_the_map_of_the_solution_is_the_one_of_the_instruction_and_every_mistake
     whole = np.arange(128).reshape(16, 8)
     assert np.array_equal(precisions.product_with_identity(n15.WRITTEN), whole)
     assert not any(np.array_equal(precisions.product_with_identity(wrong), whole) for wrong, _ in n15.MISTAKES)
+
+
+def test_in_the_small_example_every_lane_holds_what_the_table_says_and_lane_3_gets_what_is_worked_out():
+    a, b = np.zeros((4, 2), int), np.zeros((2, 4), int)
+    element = r"\[(\d)\]\[(\d)\]"
+    lanes = re.findall(rf"\| (\d) \| (\d), (\d) \| A{element} = (\d) \| B{element} = (\d) \| C{element}, C{element} \|",
+                       prose("15"))  # fmt: skip
+    for number, row in enumerate(lanes):
+        lane, group, place, row_a, k_a, value_a, k_b, col_b, value_b, *of_c = map(int, row)
+        assert (lane, group, place) == (number, number // 2, number % 2)
+        assert (row_a, k_a, k_b, col_b) == (group, place, place, group)
+        assert of_c == [group, 2 * place, group, 2 * place + 1]
+        a[row_a, k_a], b[k_b, col_b] = value_a, value_b
+    assert len(lanes) == 8
+    left, right = said("15", r"B\[1\]\[2\] = 3 · 2 \+ 4 · 1 = (\d+), and C\[1\]\[3\] = 3 · 0 \+ 4 · 3 = (\d+)")
+    assert (left, right) == tuple((a @ b)[1, 2:])
+    assert [*a[1], *b[:, 2], *b[:, 3]] == [3, 4, 2, 1, 0, 3]
 
 
 def test_the_three_sums_come_out_as_the_prose_says():
