@@ -25,13 +25,24 @@ def function(form, entry):
 
 
 def groups(product):
-    """The first group of every kind, with its number; of most forms of float64 without those that take long."""
-    few = product.result == "f64" and product.shape != "m8n8k4"
+    """The first groups of every kind, with their numbers: as many as a million sums take.
+
+    Of the kinds that take long for float64, one form has the first group, and the others none.
+    """
+    rounds = {kind: -(-1_000_000 // (len(golden.EXPONENTS) * sums_of_a_group(product))) for kind in golden.EXPONENTS}
+    if product.result == "f64":
+        first = int(product.shape == "m8n8k4")
+        rounds = {kind: first if kind in SLOW_FOR_DOUBLES else golden.ROUNDS for kind in rounds}
     return [
         (number, kind, seed)
         for number, (kind, seed) in enumerate(golden.groups())
-        if number % golden.ROUNDS == 0 and not (few and kind in SLOW_FOR_DOUBLES)
+        if number % golden.ROUNDS < rounds[kind]
     ]
+
+
+def sums_of_a_group(product):
+    m, n, _ = product.sizes
+    return golden.GROUP * m * n
 
 
 def expect(form, number, results, kind):
@@ -54,6 +65,15 @@ def test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200(produc
         with simulator.record(level="sass", checks="off"):
             kernel((golden.GROUP // 4,), (32, 4), (a, b, c, d))
         expect(product, number, d, kind)
+
+
+@pytest.mark.parametrize("product", golden.PRODUCTS, ids=lambda product: product.name)
+def test_each_form_has_a_million_recorded_sums_of_random_operands_and_all_but_one_are_held_to_as_many(product):
+    digests = recording()[f"{product.name}|digests"]
+    assert len(set(digests)) == len(digests) == len(golden.groups())
+    assert len(digests) * sums_of_a_group(product) > 1_000_000
+    slow = product.name == "m8n8k4 f64 f64 f64"
+    assert len(groups(product)) * sums_of_a_group(product) > (850_000 if slow else 1_000_000)
 
 
 @pytest.mark.parametrize("name", ["m16n8k16 f32 f16 f16", "m16n8k16 f16 f16 f16", "m16n8k8 f32 tf32 tf32",
