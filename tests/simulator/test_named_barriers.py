@@ -65,14 +65,16 @@ CASES = {
 }
 
 
-def launch(body: str, level: str | None, block: int = 128, arch: str = "sm_90", grid: int = 3) -> np.ndarray:
+def launch(
+    body: str, level: str | None, block: int = 128, arch: str = "sm_90", grid: int = 3, checks: str = "raise"
+) -> np.ndarray:
     kernel = simulator.RawModule(code=HEAD + body, arch=arch).get_function("kernel")
     out = np.zeros(128, np.int32)
     arguments = (out, np.int32(3), np.int32(64))
     if level is None:
         kernel((grid,), (block,), arguments)
     else:
-        with simulator.record(level=level, checks="raise"):
+        with simulator.record(level=level, checks=checks):
             kernel((grid,), (block,), arguments)
     return out
 
@@ -102,10 +104,47 @@ def test_both_engines_agree(case, monkeypatch):
         return kinds[-1]
 
     monkeypatch.setattr(compiled, "execute", noted)
-    np.testing.assert_array_equal(launch(body, "sass", grid=1), expected)
+    np.testing.assert_array_equal(launch(body, "sass", grid=1, checks="off"), expected)
     assert kinds[-1] is not None, "the compiled engine did not execute it"
     monkeypatch.setattr(compiled, "execute", lambda *arguments: None)
     np.testing.assert_array_equal(launch(body, "sass", grid=1), expected)
+
+
+BYSTANDERS = {
+    "reads what a pair of warps write": (
+        """__shared__ int s[128];
+    if (t < 64) {
+        s[t] = t;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        out[t] = s[63 - t];
+    } else
+        out[t] = s[t - 64];
+}""", {5, 9}),
+    "writes what a pair of warps read": (
+        """__shared__ int s[128];
+    s[t] = t;
+    __syncthreads();
+    if (t < 64) {
+        out[t] = s[64 + t];
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+    } else
+        s[t] = 7;
+    __syncthreads();
+}""", {7, 10}),
+    "came to another barrier": (HALVES.replace("s[t ^ 32]", "s[t ^ 64]"), {4, 7}),
+    "lets others know before it writes": (
+        HANDED_OVER.replace("s[t] = 100 * round + t;\n", "").replace(
+            'asm volatile("bar.sync 2, 128', 's[t] = 100 * round + t; asm volatile("bar.sync 2, 128'), {7, 13}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("case", BYSTANDERS)
+def test_who_does_not_take_part_in_a_barrier_races_with_those_who_do(case, level):
+    body, lines = BYSTANDERS[case]
+    with pytest.raises(simulator.RaceError, match="shared memory") as caught:
+        launch(body, level, grid=1)
+    assert set(caught.value.lines) == lines
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])

@@ -23,6 +23,7 @@ from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
+from helpers.simulator.sanitizer.bystanders import has_partial_barriers
 from helpers.simulator.sanitizer.checks import Checker, Report, error_for
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
@@ -166,7 +167,12 @@ def _recorded(
 def _compiled(
     kernel: Kernel, run: Launch, checker: Checker | None, counting: bool, traced: frozenset[int] | None
 ) -> compiled.Result | None:
-    """What a launch did, executed by the compiled engine; None if it has to be executed by the one in NumPy."""
+    """What a launch did, executed by the compiled engine; None if it has to be executed by the one in NumPy.
+
+    The quick watch of the compiled engine does not see who is a bystander of a barrier of some warps.
+    """
+    if checker is not None and has_partial_barriers(run.program):
+        return None
     result = compiled.execute(
         run, counting, traced, kernel.pointers.written, _held_together(kernel, run), checker is not None
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from helpers.devices import WARP
+from helpers.simulator.engine.observers import BarrierPassed, NamedBarrierReached
 from helpers.simulator.errors import BarrierError
 
 NUMBERS = 16
@@ -49,6 +50,7 @@ class NamedBarriers:
             ):
                 coming = here & (number[:, lanes] == which) & (threads[:, lanes] == wanted)
                 rows = coming.any(axis=1)
+                _tell_reached(wave, which, lanes, coming)
                 absent = np.where((coming & leads).any(axis=1), WARP - living.sum(axis=1), 0)
                 self.arrived[which] += coming.sum(axis=1, dtype=np.int32) + absent.astype(np.int32)
                 self.wanted[which, rows] = wanted
@@ -75,6 +77,8 @@ class NamedBarriers:
         self.waiting &= ~going
         wave.waiting &= ~going
         self.arrived[which, blocks] = 0
+        if wave.observers is not None:
+            wave.observers.tell(BarrierPassed(wave, blocks, which, going))
         if passed := self._passed.get(which):
             passed(wave.registers, going)
         return blocks
@@ -98,6 +102,13 @@ class NamedBarriers:
         which = int(self.at[block, thread])
         wanted, arrived = int(self.wanted[which, block]), int(self.arrived[which, block])
         return f"barrier {which}" + (f", to which {arrived} of {wanted} threads have come" if wanted else "")
+
+
+def _tell_reached(wave, number: int, lanes: slice, coming: np.ndarray) -> None:
+    if wave.observers is not None:
+        threads = np.zeros(wave.shape, bool)
+        threads[:, lanes] = coming
+        wave.observers.tell(NamedBarrierReached(wave, number, threads))
 
 
 def counted(votes: int, keep: Callable[[Any, np.ndarray, np.ndarray, np.ndarray], None]) -> Callable:

@@ -53,10 +53,24 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class BarrierPassed:
-    """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them."""
+    """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them.
+
+    Of a barrier with a `number`, `threads` are those that waited there: it may be that others did not take part.
+    """
 
     wave: Any
     blocks: Any
+    number: int = -1
+    threads: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBarrierReached:
+    """The threads of `threads`, bool (B, T), come to a barrier with a number, whether they wait there or not."""
+
+    wave: Any
+    number: int
+    threads: Any
 
 
 @dataclass(frozen=True, slots=True)

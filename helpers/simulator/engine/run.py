@@ -773,18 +773,14 @@ def _named_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -
     wave.pcs[active] = prepared.next[pc]
     if not last.barrier:
         wave.waiting |= active
-    passed = wave.named.arrive(wave, last, active, *last.select(wave.registers))
-    if passed.any() and wave.observers is not None:
-        wave.observers.tell(BarrierPassed(wave, passed))
+    wave.named.arrive(wave, last, active, *last.select(wave.registers))
     return _schedule(wave)
 
 
 def _release(wave: Wave, prepared: Prepared) -> None:
     """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
     if wave.named is not None and wave.named.waiting.any():
-        passed = wave.named.release_whole(wave)
-        if passed.any() and wave.observers is not None:
-            wave.observers.tell(BarrierPassed(wave, passed))
+        wave.named.release_whole(wave)
     waiting = _at_syncthreads(wave)
     done = (waiting | (wave.pcs == DONE)).all(axis=1) & waiting.any(axis=1)
     if not done.any():

@@ -31,12 +31,14 @@ from helpers.simulator.engine.observers import (
     Handlers,
     LanesMissed,
     LanesNamed,
+    NamedBarrierReached,
     Observer,
     WarpBarrierReached,
     WaveBegins,
     WaveEnds,
 )
 from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead, WarpMaskError
+from helpers.simulator.sanitizer.bystanders import Bystanders, has_partial_barriers
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
@@ -195,6 +197,7 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
+        self._bystanders = Bystanders(self._shared_hazard) if has_partial_barriers(program) else None
         self._watch(memory.allocations)
 
     def _watch(self, allocations: Iterable[Allocation]) -> None:
@@ -234,6 +237,7 @@ class Checker(Observer):
         return {
             WaveBegins: self.begin, WaveEnds: self.end, Executed: self.executed, Guarded: self.guarded,
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
+            NamedBarrierReached: self.named_barrier,
             LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
         }  # fmt: skip
@@ -241,6 +245,8 @@ class Checker(Observer):
     def begin(self, event: WaveBegins) -> None:
         self._mask = None
         self._missed.begin()
+        if self._bystanders is not None:
+            self._bystanders.begin(event.wave)
         self.shared.begin(event.wave)
         self.clock.begin(event.wave)
 
@@ -265,6 +271,18 @@ class Checker(Observer):
         self.counts["barriers"] += wave.shape[0] if blocks is None else int(blocks.sum())
         self.shared.barrier(wave, blocks)
         self.clock.barrier(blocks)
+        if self._bystanders is None:
+            return
+        if event.threads is None:
+            self._bystanders.barrier(blocks)
+        else:
+            self._bystanders.passed(event.number, event.threads)
+            self._bystanders.forget(event.number, blocks)
+
+    def named_barrier(self, event: NamedBarrierReached) -> None:
+        """Threads come to a barrier of a part of the block."""
+        if self._bystanders is not None:
+            self._bystanders.reached(event.number, event.threads)
 
     def warp_barrier(self, event: WarpBarrierReached) -> None:
         self.shared.warp_barrier(event.mask)
@@ -331,6 +349,8 @@ class Checker(Observer):
         self.counts[event.space] += self._active(wave, mask)
         if event.space == "shared":
             self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+            if self._bystanders is not None:
+                self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
         elif event.space == "local":
             self._local(event)
         elif event.space == "global":

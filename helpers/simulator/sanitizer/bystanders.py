@@ -1,0 +1,99 @@
+"""Who does not take part in a named barrier is in no order with those who do.
+
+Elsewhere the sanitizer takes such a barrier for one of the whole block. Here each warp keeps count of what it knows of
+the others: a barrier hands on what those know who come to it. An access of shared memory that its warp does not know of
+may come before or after its own. (Within a warp, and between the barriers of a whole block, others look.)
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from helpers.devices import WARP
+from helpers.simulator.engine.ir import Kind, Program
+from helpers.simulator.engine.named_barriers import NUMBERS
+from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
+
+WORD = 4  # bytes
+
+
+def has_partial_barriers(program: Program) -> bool:
+    """Whether a program has barriers that a part of a block may wait at."""
+    return any(i.kind is Kind.BARRIER and i.select is not None for i in program.instructions)
+
+
+class Bystanders:
+    """Watches the shared memory of one launch; `report(wave, hazard, times)` is called for what is found.
+
+    Times count the barriers that a warp has come to. `known` holds, (blocks, warps, warps), what each warp knows of
+    each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). `written` and `read`
+    hold, by word and warp, 0 or the time of the last access, and with it 1 + the instruction and the lane.
+    """
+
+    def __init__(self, report: Callable[[object, Hazard, int], None]) -> None:
+        self._report = report
+
+    def begin(self, wave) -> None:
+        """A new wave."""
+        blocks, warps, words = wave.shape[0], -(-wave.shape[1] // WARP), -(-wave.shared.size // WORD)
+        self.known = np.zeros((blocks, warps, warps), np.int32)
+        self._own(slice(None))
+        self.brought = np.zeros((NUMBERS, blocks, warps), np.int32)
+        self.written, self.read = (np.zeros((3, blocks, words, warps), np.int32) for _ in range(2))
+
+    def _own(self, blocks, warps=slice(None)) -> None:
+        """A new time begins for these warps."""
+        diagonal = np.einsum("bww->bw", self.known)  # a view of it
+        diagonal[blocks, warps] += 1
+
+    def barrier(self, blocks: np.ndarray | None) -> None:
+        """`__syncthreads()`, of all blocks or of those that are set."""
+        chosen = np.ones(len(self.known), bool) if blocks is None else blocks
+        self.known[chosen] = self.known[chosen].max(axis=1, keepdims=True)
+        self._own(chosen)
+
+    def reached(self, number: int, threads: np.ndarray) -> None:
+        """These threads come to a barrier with a number."""
+        for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
+            self.brought[number, row] = np.maximum(self.brought[number, row], self.known[row, warp])
+            self._own(row, warp)
+
+    def passed(self, number: int, threads: np.ndarray) -> None:
+        """These threads have waited there, and go on."""
+        pairs = np.unique(np.argwhere(threads) // (1, WARP), axis=0)
+        for row, warp in pairs.tolist():
+            self.known[row, warp] = np.maximum(self.known[row, warp], self.brought[number, row])
+
+    def forget(self, number: int, blocks: np.ndarray) -> None:
+        """A barrier with a number is passed, and may be used again."""
+        self.brought[number, blocks] = 0
+
+    def access(self, wave, op: str, width: int, addresses, mask) -> None:
+        """A load, a store or an atomic operation."""
+        active = np.broadcast_to(wave.alive() if mask is None else mask, wave.shape)
+        rows, threads = np.nonzero(active)
+        words = np.broadcast_to(addresses, wave.shape)[rows, threads] // WORD
+        count = max(1, width // WORD)
+        rows, threads = np.repeat(rows, count), np.repeat(threads, count)
+        words = (words[:, None] + np.arange(count)).reshape(-1)
+        warps = threads // WARP
+        if op in ("ld", "st"):
+            earlier = self.written if op == "ld" else self.read
+            self._compare(wave, op, earlier, rows, threads, words)
+        own = self.known[rows, warps, warps]
+        for kept in (self.read,) if op == "ld" else (self.written,) if op == "st" else ():
+            for part, value in enumerate((own, 1 + wave.instruction.index, threads)):
+                kept[part, rows, words, warps] = value
+
+    def _compare(self, wave, op: str, earlier: np.ndarray, rows, threads, words) -> None:
+        times = earlier[0, rows, words]
+        racing = times > self.known[rows, threads // WARP]
+        racing[np.arange(len(rows)), threads // WARP] = False
+        if not racing.any():
+            return
+        at, other = (int(i) for i in np.argwhere(racing)[0])
+        row, word = int(rows[at]), int(words[at])
+        what, before = ("reads", "writes") if op == "ld" else ("writes", "reads")
+        first = Side(int(earlier[1, row, word, other]) - 1, row, int(earlier[2, row, word, other]), before)
+        second = Side(wave.instruction.index, row, int(threads[at]), what)
+        self._report(wave, Hazard("race", first, second, word * WORD, int(racing.sum())), 1)
