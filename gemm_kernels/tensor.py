@@ -57,7 +57,7 @@ STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
 LARGE_BYTES = {"BM": 256, "BN": 128, "BK": 64, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
-LARGE_FLOATS = {"BM": 256, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
+LARGE_FLOATS = {"BM": 128, "BN": 256, "BK": 16, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
 SPLIT_FLOATS = {"BM": 64, "BN": 128, "BK": 16, "WM": 32, "WN": 64, "STAGES": 4, "BLOCKS": 2}
 TWO_BFLOATS = {"BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 3, "BLOCKS": 1}
 THREE_BFLOATS = {"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 2}

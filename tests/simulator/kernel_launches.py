@@ -458,6 +458,50 @@ RECORDED_AS = {"stream_k": "tuned", "sliced_k": "split_k"}  # the name that a ke
 
 
 # What the ladder of tensor cores is recorded at, and the forms of which one launch is recorded.
+HALF, BFLOAT, BYTES = ("__half", np.float16), ("__nv_bfloat16", np.uint16), ("signed char", np.int8)
+SINGLE, DOUBLE, WHOLE = ("float", np.float32), ("double", np.float64), ("int", np.int32)
+ORDERS = [(True, False, True), (False, True, False)]  # whether A, B and C lie row by row
+WMMA_SHAPES = ((16, 16, 16), (32, 8, 16), (8, 32, 16))
+WMMA = [  # the shape, and the types of the fragments, of the elements and of the sums, in C++ and in NumPy
+    (shape, *types)
+    for types in ((HALF, HALF, SINGLE), (HALF, HALF, HALF), (BFLOAT, BFLOAT, SINGLE), (BYTES, BYTES, WHOLE),
+                  (("unsigned char", np.uint8),) * 2 + (WHOLE,))
+    for shape in WMMA_SHAPES
+]  # fmt: skip
+WMMA += [((16, 16, 8), ("wmma::precision::tf32", np.float32), SINGLE, SINGLE), ((8, 8, 4), DOUBLE, DOUBLE, DOUBLE)]
+
+
+def _any_numbers(rng, dtype, rows, columns):
+    """Any integers, or numbers between -1 and 1; of bfloat16 their bits."""
+    if dtype in (np.int8, np.uint8, np.int32):
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, (rows, columns), dtype=dtype, endpoint=True)
+    numbers = rng.uniform(-1, 1, (rows, columns)).astype(np.float32)
+    return (numbers.view(np.uint32) >> 16).astype(dtype) if dtype == np.uint16 else numbers.astype(dtype)
+
+
+def tile_of_wmma(shape, type_, element, total, by_row):
+    """How C++ calls the kernel."""
+    a, b, _ = ("wmma::row_major" if one else "wmma::col_major" for one in by_row)
+    return f"tile<{type_[0]}, {element[0]}, {total[0]}, {', '.join(map(str, shape))}, {a}, {b}>"
+
+
+def operands_of_wmma(shape, element, total, by_row) -> Arguments:
+    """A, B, C with eight unused columns, room for what the fragments hold, and the lengths of the rows."""
+    M, N, K = shape
+    sizes = [size if row else size[::-1] for size, row in zip(((M, K), (K, N), (M, N)), by_row, strict=True)]
+    dtypes = (element[1], element[1], total[1])
+
+    def make(rng):
+        matrices = [
+            _any_numbers(rng, dtype, rows, columns + 8) for dtype, (rows, columns) in zip(dtypes, sizes, strict=True)
+        ]
+        strides = [np.int32(matrix.shape[1]) for matrix in matrices]
+        return [*matrices, np.full((48, 32), np.nan, np.float32), *strides, np.bool_(by_row[2])]
+
+    return make
+
+
 TENSOR_SHAPES = ((128, 128, 128), (256, 256, 256), (100, 90, 77), (33, 257, 65))
 TENSOR_PARAMS = {"BM": 64, "BN": 64, "WM": 32, "WN": 32}  # beside the kernels' own: smaller tiles, other counts
 # Where the parameters that were recorded are not the kernel's own of today.
@@ -492,6 +536,11 @@ def tensor() -> tuple[Launch, ...]:
     for name in TENSOR_FORMS:
         product = next(product for product in tensor_core.PRODUCTS if product.name == name)
         launches.append(Launch(name, f"product/{name}", "product", (3, 1, 1), (32, 4, 1), _operands(product)))
+    for number, form in enumerate(WMMA[:: len(WMMA_SHAPES)] + WMMA[-1:]):  # every type in one shape
+        shape, type_, element, total = form
+        by_row = ORDERS[number % len(ORDERS)]
+        entry, arguments = tile_of_wmma(*form, by_row), operands_of_wmma(shape, element, total, by_row)
+        launches.append(Launch(entry, "wmma_tiles", entry, (1, 1, 1), (32, 1, 1), arguments))
     return tuple(launches)
 
 

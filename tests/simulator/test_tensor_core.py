@@ -9,7 +9,7 @@ from helpers import simulator
 from helpers.simulator.arithmetic import float8, tensor_core
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from tests.simulator.goldens import tensor_core as golden
-from tests.simulator.kernel_launches import source_of
+from tests.simulator.kernel_launches import ORDERS, WMMA, operands_of_wmma, source_of, tile_of_wmma
 
 # Far from 1, fused multiply-adds of float64 are worked out with fractions, which takes long.
 SLOW_FOR_DOUBLES = ("any bits", "small", "large")
@@ -91,33 +91,6 @@ def test_ptx_multiplies_matrices_as_the_machine_code_does(name):
         expect(product, number, d, kind)
 
 
-HALF, BFLOAT, BYTES = ("__half", np.float16), ("__nv_bfloat16", np.uint16), ("signed char", np.int8)
-SINGLE, DOUBLE, WHOLE = ("float", np.float32), ("double", np.float64), ("int", np.int32)
-ORDERS = [(True, False, True), (False, True, False)]  # whether A, B and C lie row by row
-WMMA = [
-    (shape, *types)
-    for types in ((HALF, HALF, SINGLE), (HALF, HALF, HALF), (BFLOAT, BFLOAT, SINGLE), (BYTES, BYTES, WHOLE),
-                  (("unsigned char", np.uint8),) * 2 + (WHOLE,))
-    for shape in ((16, 16, 16), (32, 8, 16), (8, 32, 16))
-]  # fmt: skip
-WMMA += [((16, 16, 8), ("wmma::precision::tf32", np.float32), SINGLE, SINGLE), ((8, 8, 4), DOUBLE, DOUBLE, DOUBLE)]
-
-
-def _random(rng, dtype, rows, columns):
-    """Any integers, or numbers between -1 and 1; of bfloat16 their bits."""
-    if dtype in (np.int8, np.uint8, np.int32):
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, (rows, columns), dtype=dtype, endpoint=True)
-    numbers = rng.uniform(-1, 1, (rows, columns)).astype(np.float32)
-    return (numbers.view(np.uint32) >> 16).astype(dtype) if dtype == np.uint16 else numbers.astype(dtype)
-
-
-def tile_of_wmma(shape, type_, element, total, by_row):
-    """How C++ calls the kernel."""
-    a, b, _ = ("wmma::row_major" if one else "wmma::col_major" for one in by_row)
-    return f"tile<{type_[0]}, {element[0]}, {total[0]}, {', '.join(map(str, shape))}, {a}, {b}>"
-
-
 @cache
 def tiles_of_wmma():
     """All of them, compiled at once."""
@@ -128,18 +101,13 @@ def tiles_of_wmma():
 @pytest.mark.parametrize("by_row", ORDERS, ids=str)
 @pytest.mark.parametrize(("shape", "type_", "element", "total"), WMMA, ids=lambda value: str(value).replace(" ", ""))
 def test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does(shape, type_, element, total, by_row):
-    M, N, K = shape
     kernel = tiles_of_wmma().get_function(tile_of_wmma(shape, type_, element, total, by_row))
-    rng = np.random.default_rng(M * N)
-    sizes = [size if row else size[::-1] for size, row in zip(((M, K), (K, N), (M, N)), by_row, strict=True)]
-    dtypes = (element[1], element[1], total[1])
-    A, B, C = (_random(rng, dtype, rows, columns + 8) for dtype, (rows, columns) in zip(dtypes, sizes, strict=True))
-    strides = [np.int32(matrix.shape[1]) for matrix in (A, B, C)]
     found = {}
     for level in ("sass", "ptx"):
-        result, held = C.copy(), np.full((48, 32), np.nan, np.float32)
+        A, B, C, held, *others = operands_of_wmma(shape, element, total, by_row)(np.random.default_rng(shape[0]))
+        result = C.copy()
         with simulator.record(level=level):
-            kernel((1,), (32,), (A, B, result, held, *strides, np.bool_(by_row[2])))
+            kernel((1,), (32,), (A, B, result, held, *others))
         found[level] = result.tobytes(), held.tobytes()
         assert result.tobytes() != C.tobytes()
     assert found["ptx"] == found["sass"]

@@ -13,7 +13,7 @@ LAUNCHES = {launch.name: launch for launch in kernel_launches.tensor()}
 MANY_LINES = {
     f"{kernel}> {shape}"
     for kernel in ("tf32x3<128, 64, 16, 64, 32, 4, 2", "tf32x3<64, 64, 16, 32, 32, 4, 2",
-                   "tf32<0, 256, 128, 16, 64, 64, 4, 1", "tf32<0, 64, 64, 16, 32, 32, 4, 1")
+                   "tf32<0, 128, 256, 16, 64, 64, 4, 1", "tf32<0, 64, 64, 16, 32, 32, 4, 1")
     for shape in ("100x90x77", "33x257x65")
 }  # fmt: skip
 

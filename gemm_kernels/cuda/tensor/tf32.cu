@@ -133,9 +133,12 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
             for (int n = 0; n < 4 * NI; ++n) b[n / 4][n % 4] = to_tf32(__uint_as_float(b[n / 4][n % 4]));
         }
         #pragma unroll
-        for (int j = 0; j < NI; ++j)
+        for (int i = 0; i < MI; ++i)
             #pragma unroll
-            for (int i = 0; i < MI; ++i) multiply(acc[i][j], b[j], a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1]);
+            for (int n = 0; n < NI; ++n) {
+                const int j = i % 2 ? NI - 1 - n : n;   // there and back: where it turns, b's registers are read again
+                multiply(acc[i][j], b[j], a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1]);
+            }
     };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
