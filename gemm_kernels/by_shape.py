@@ -22,6 +22,7 @@ FEW = 4  # rows or columns of C: with more, the kernels for one row or column ar
 PROMISING = 36  # tiled kernels that are tried at a shape: the fastest of all was among them at 182 of 185 shapes
 SM_FLOPS = 5e11  # of FP32 in a second: an SM of an H200
 LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
+WIDE_PRODUCT, WIDE_TILE = 2048**3, 256  # M·N·K below which tiles with more columns are not tried
 
 
 def autotuned(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
@@ -159,7 +160,8 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     """Whether a candidate is worth a try at a shape.
 
     What is made for few rows or columns is not tried where there are many, nor tiles of more than twice as many as
-    there are, nor small tiles for a large product. LOOPS, if a kernel has a choice of them, are those for B's rows.
+    there are, nor small tiles for a large product, nor wide ones for another. LOOPS, if a kernel has a choice of them,
+    are those for B's rows.
     """
     M, N, K = shape
     rows, columns = kernel.tile
@@ -172,6 +174,8 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     if rows > 2 * max(M, SKINNY) or columns > 2 * max(N, SKINNY):
         return False
     if kernel.name == "sliced_k" and rows * MAX_GRID_Y < M:
+        return False
+    if columns > WIDE_TILE and M * N * K < WIDE_PRODUCT:
         return False
     if rows < SKINNY or columns < SKINNY:  # tiles for few rows or columns
         return min(M, N) <= 64 or M * N * K <= 1024**2

@@ -114,7 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     choose = commands.add_parser("choose", help="compare candidates for gemm_kernels.fastest, and keep the choice")
     choose.add_argument("--size", type=_shape, nargs="+", metavar="N | MxNxK", help="default: about a hundred shapes")
     choose.add_argument("--budget", type=float, default=0.03, help="seconds of timing a candidate (default 0.03)")
-    choose.add_argument("--missing", action="store_true", help="keep what was measured before, and add to it")
+    choose.add_argument(
+        "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
+    )
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
@@ -298,7 +300,7 @@ def _choose(options: argparse.Namespace) -> int:
         return 2
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
-    known = {one.shape for one in before}
+    known = {one.shape for one in before if choosing.is_complete(one, kernels, device.sms)}
     wanted = [shape for shape in options.size or choosing.shapes() if shape not in known]
     print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
     compile_all(kernels, _progress)
@@ -313,7 +315,8 @@ def _choose(options: argparse.Namespace) -> int:
             print(f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}", flush=True)
     finally:
         if measured:
-            every = [*before, *measured]
+            anew = {one.shape: one for one in measured}
+            every = list(({one.shape: one for one in before} | anew).values())
             file = choosing.keep(kernels, every, device.sms, options.folder, options.choices, earlier)
             print(f"choice: {file}")
     return _tell(refused)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,10 @@ STREAM_K = {  # of `stream_k`, parameters in this order: blocks per SM that are 
     (4, 128, 64, 4, 128, 4, 4, 8, 4, 1): (1, 0),
 }
 PERSISTENT = {  # of `persistent`, likewise
+    (96, 512, 8, 96, 64, 24, 8, 1, 4, 1): (1,),
+    (128, 384, 8, 32, 192, 16, 12, 1, 4, 1): (1,),
+    (64, 512, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
+    (64, 512, 8, 32, 128, 16, 8, 1, 4, 1): (0,),
     (192, 256, 8, 48, 128, 24, 8, 1, 4, 1): (1,),
     (160, 256, 8, 40, 128, 20, 8, 1, 4, 1): (1,),
     (128, 256, 8, 32, 128, 16, 8, 1, 4, 1): (1, 0),
@@ -309,19 +313,33 @@ def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) ->
 def measured_before(
     kernels: Sequence[Kernel], gpu_name: str, folder: Path = recordings.FOLDER
 ) -> tuple[list[Measured], list[dict[str, Any]]]:
-    """What was measured on this GPU with the same candidates, and the provenance of each of those runs.
+    """What was measured on this GPU with these candidates, or with some of them, and the provenance of each of those
+    runs.
 
-    Outdated if they were others, or others' code: their times are not to be compared with new ones.
+    Outdated if one of them is no candidate any more, or has other code: its times are not to be compared with new ones.
     """
     content = recordings.raw(gpu_name, CHOICES, folder)
     last = dict(content["provenance"])
     runs = [*last.pop("earlier", []), last]
-    if content["candidates"] != [kernel.entry for kernel in kernels] or last["code_sha256"] != _sources(kernels):
+    today, sources = {kernel.entry: which for which, kernel in enumerate(kernels)}, _sources(kernels)
+    if not {*content["candidates"]} <= {*today} or not last["code_sha256"].items() <= sources.items():
         raise Outdated(
-            f"{recordings.path(gpu_name, CHOICES, folder)} was measured with other candidates, or their code has "
-            "changed since then: `--missing` cannot add to it. Measure all shapes anew, without it."
+            f"{recordings.path(gpu_name, CHOICES, folder)} was measured with candidates that are gone, or their code "
+            "has changed since then: `--missing` cannot add to it. Measure all shapes anew, without it."
         )
-    return read_measured(gpu_name, folder), runs
+    numbers = [today[entry] for entry in content["candidates"]]
+    return [_renumbered(one, numbers) for one in read_measured(gpu_name, folder)], runs
+
+
+def _renumbered(one: Measured, numbers: Sequence[int]) -> Measured:
+    """The same times, of candidates that have other numbers now."""
+    times, in_graph = ({numbers[which]: ms for which, ms in ways.items()} for ways in (one.times, one.in_graph))
+    return replace(one, times=times, in_graph=in_graph)
+
+
+def is_complete(one: Measured, kernels: Sequence[Kernel], sms: int) -> bool:
+    """Whether all of today's candidates that may be the fastest at a shape were measured there."""
+    return all(kernels.index(kernel) in one.times for kernel in by_shape.promising(kernels, one.shape, sms))
 
 
 def keep(

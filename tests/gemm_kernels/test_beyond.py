@@ -23,6 +23,8 @@ SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a ro
     "parts": SMALL | {"WORKERS": 6},
     "groups of parts": SMALL | {"WORKERS": 24},
     "24 x 8": SMALL | {"BM": 96, "BN": 64, "BK": 8, "WM": 48, "WN": 128 // 2, "TM": 12, "SLICES": 1, "WORKERS": 5},
+    "16 x 12": {"BM": 32, "BN": 192, "BK": 8, "WM": 32, "WN": 192, "TM": 16, "TN": 12, "SLICES": 1, "STAGES": 4,
+                "BLOCKS": 1, "WORKERS": 5},
     "one lane down": {"BM": 8, "BN": 128, "BK": 64, "WM": 8, "WN": 128, "TM": 8, "TN": 4, "SLICES": 8, "STAGES": 3,
                       "BLOCKS": 1, "WORKERS": 3},
     "two lanes along, few sums": {"BM": 64, "BN": 8, "BK": 32, "WM": 64, "WN": 8, "TM": 4, "TN": 4, "SLICES": 4,
@@ -86,8 +88,11 @@ def test_a_kernel_without_a_workspace_is_given_none():
         {},
         {"BM": 192, "WM": 48, "TM": 24},
         {"BM": 96, "WM": 48, "TM": 24, "BLOCKS": 2, "WORKERS": 264},
+        {"BM": 96, "BN": 512, "WM": 96, "WN": 64, "TM": 24},
+        {"BM": 128, "BN": 384, "WM": 32, "WN": 192, "TM": 16, "TN": 12},
+        {"BM": 64, "BN": 512, "WM": 64, "WN": 64, "TM": 16, "WORKERS": 0},
     ],
-    ids=["16 x 8", "24 x 8", "24 x 8, two blocks"],
+    ids=["16 x 8", "24 x 8", "24 x 8, two blocks", "24 x 8, wide", "16 x 12, wide", "16 x 8, wide"],
 )
 def test_the_large_tiles_spill_nothing(params):
     """Eight bytes in the loop cost a tenth of the speed: the log."""
@@ -139,7 +144,7 @@ def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_o
     assert all(one.of_cublas > 1.08 for one in squares.values())
     assert geometric_mean([one.of_cublas for one in squares.values()]) > 1.25
     assert geometric_mean([one.of_best for one in squares.values()]) > 1.20
-    for size, least in ((2048, 0.81), (4096, 0.83), (6144, 0.87), (8192, 0.86)):
+    for size, least in ((2048, 0.82), (4096, 0.86), (6144, 0.88), (8192, 0.87)):
         assert squares[size].of_peak > least
 
 
@@ -155,7 +160,7 @@ def test_the_estimate_holds_at_shapes_that_nothing_was_chosen_by():
     unseen = [one for one in recordings.fastest() if one.group == UNSEEN]
     assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.05
     assert geometric_mean([one.of_best for one in unseen]) > 1
-    assert sum(one.of_cublas < 1 for one in unseen) <= 12 and min(one.of_cublas for one in unseen) > 0.8
+    assert sum(one.of_cublas < 1 for one in unseen) <= 12 and min(one.of_cublas for one in unseen) > 0.75
 
 
 def test_the_logs_table_says_what_was_recorded():

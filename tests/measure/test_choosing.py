@@ -27,6 +27,13 @@ def test_a_shape_is_tried_with_what_may_be_the_fastest_there():
     assert {one for one in KERNELS if one.name == "matrix_vector"} <= {*column}
 
 
+def test_tiles_of_more_than_256_columns_are_tried_for_large_products_only():
+    wide = {one for one in KERNELS if one.tile[1] > 256}
+    assert {one.tile for one in wide} == {(96, 512), (64, 512), (128, 384)}
+    assert wide & {*by_shape.promising(KERNELS, (2048, 2048, 2048), H200.sms)}
+    assert not any(by_shape.suits(one, (2047, 2048, 2048)) for one in wide)
+
+
 def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
     cold = choosing.Measured((4096, 4096, 4096), 3.0, None, {0: 2.0, 1: 4.0}, {})
     assert cold.as_the_suite_times() == cold.times

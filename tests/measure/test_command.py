@@ -132,11 +132,11 @@ def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, 
 
 @pytest.fixture
 def an_h200_for_choosing(monkeypatch):
-    """The command without its GPU: at every shape the first two candidates that suit it were timed."""
+    """The command without its GPU: at every shape the second candidate that may be the fastest is."""
 
     def measured(kernels, shape, *, budget_s):
-        slow, fast = [which for which, kernel in enumerate(kernels) if by_shape.suits(kernel, shape)][:2]
-        return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), []
+        tried = [kernels.index(kernel) for kernel in by_shape.promising(kernels, shape, 132)]
+        return choosing.Measured(shape, 1.0, None, dict.fromkeys(tried, 2.0) | {tried[1]: 0.8}, {}), []
 
     dates = iter(["first", "second"])
     monkeypatch.setattr(gpu, "backend", lambda: "gpu")
@@ -158,6 +158,26 @@ def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_
     assert about["date"] == "second" and [run["date"] for run in about["earlier"]] == ["first"]
     kept = json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text(encoding="utf-8"))
     assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
+
+
+def test_choose_measures_anew_where_a_candidate_was_added_and_renumbers_the_others(
+    an_h200_for_choosing, monkeypatch, tmp_path, capsys
+):
+    line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
+    today = choosing.candidates(132)
+    added = get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24)
+    assert today.index(added) < len(today) - 1
+    with monkeypatch.context() as before:
+        before.setattr(choosing, "candidates", lambda sms: [one for one in today if one != added])
+        assert main([*line, "64", "4096"]) == 0
+    old = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    assert main([*line, "64", "4096", "--missing"]) == 0
+    assert f"{len(today)} candidates at 1 shapes; compiling" in capsys.readouterr().out
+    new = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
+    assert today.index(added) in new[4096, 4096, 4096].times
+    assert len(new[4096, 4096, 4096].times) == len(old[4096, 4096, 4096].times) + 1
+    shift = {which + (which >= today.index(added)): ms for which, ms in old[64, 64, 64].times.items()}
+    assert new[64, 64, 64].times == shift != old[64, 64, 64].times
 
 
 def test_choose_does_not_add_to_what_was_measured_with_other_code(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
