@@ -25,6 +25,16 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
         assert result.shared_wavefronts == sum(shared)
 
 
+@pytest.mark.parametrize(
+    ("K", "of_A", "why"),
+    [(64, 32, "all rows begin in one bank"), (65, 8, "all banks differ: the tags of four lines in each cycle")],
+)
+def test_a_load_of_many_lines_takes_l1_as_long_as_its_banks_or_its_tags_do(K, of_A, why):
+    launch = replace(get("naive").launch(64, 64, K), grid=(1, 1, 1))
+    warps, of_B, store = 32, 1, 32
+    assert cycles.predict(launch).simulated.result.lsu_cycles == warps * (K * (of_A + of_B) + store), why
+
+
 def test_stalls_and_selection_account_for_every_cycle_of_every_warp():
     found = cycles.predict(get("coalesced").launch(64, 64, 64))
     result = found.simulated.result

@@ -16,7 +16,7 @@
 
 #include "native.h"
 
-enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, CALENDAR = 8192 };
+enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAGS = 4, CALENDAR = 8192 };
 
 // ---- what the machine is like -------------------------------------------------------------------------------------
 
@@ -97,6 +97,7 @@ typedef struct {
   // What follows from it:
   int32_t wavefronts, merged;       // shared memory; merged: two registers come back in a cycle
   int32_t lines, sectors, full;     // global: lines, sectors, and sectors that would be enough for the bytes
+  int32_t passes;                   // global loads: cycles of L1, whose tags and whose banks are looked into
   int32_t repeated;                 // most lanes that name one address
   int32_t line[WARP];               // global: offset of each line from the base, in lines
   uint8_t mask[WARP];               // and its sectors
@@ -202,6 +203,12 @@ static void analyse(Pattern *p) {
   }
   for (int k = 0; k < p->lines; ++k) p->sectors += bits(p->mask[k]);
   p->full = (bits(lanes) * p->width + 31) / 32;
+  // L1 compares the tags of a few lines at a time. Its data lie in the banks of shared memory, so that lanes which name
+  // other words of one bank are served one after the other, as there, but nothing is merged.
+  int width = p->width < 4 ? 4 : p->width, phases = width / 4, banks = 0;
+  for (int k = 0; k < phases; ++k) banks += busiest(global, lanes, k * WARP / phases, (k + 1) * WARP / phases, width, 1);
+  int tags = (p->lines + TAGS - 1) / TAGS;
+  p->passes = tags > banks ? tags : banks;
 }
 
 // ---- recording a trace ---------------------------------------------------------------------------------------------
@@ -681,7 +688,7 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
       s->r->l1_sectors += 1;
       if (line->valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
       else {
-        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : k), array, sharing, first_wave,
+        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), array, sharing, first_wave,
                                          p->mask[k] & 3 && p->mask[k] & 12);
         line->valid |= 1u << sector;
       }
@@ -759,7 +766,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       continue;
     }
     int phases = p->width <= 4 ? 1 : p->width / 4;
-    double cycles = larger(larger(p->lines, phases), i->unit == COPY ? p->wavefronts : 0);
+    double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? p->passes : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
     double start = larger(larger(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
     freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = larger(s->lg, start);
     if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
