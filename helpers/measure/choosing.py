@@ -147,7 +147,7 @@ MORE_SHAPES = (
     # Deep.
     *((64, 64, 16_384), (257, 129, 6000), (500, 40, 8000), (160, 60, 5700), (75, 26, 3100), (140, 135, 1600)),
 )
-RANDOM_SEED, RANDOM_COUNT = 5, 80  # and so many shapes that nobody thought of
+RANDOM_SEED, RANDOM_COUNT = 5, 178  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted

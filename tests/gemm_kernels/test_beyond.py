@@ -144,7 +144,7 @@ def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_o
     assert all(one.of_cublas > 1.08 for one in squares.values())
     assert geometric_mean([one.of_cublas for one in squares.values()]) > 1.25
     assert geometric_mean([one.of_best for one in squares.values()]) > 1.20
-    for size, least in ((2048, 0.82), (4096, 0.86), (6144, 0.88), (8192, 0.87)):
+    for size, least in ((2048, 0.82), (4096, 0.86), (6144, 0.88), (8192, 0.88)):
         assert squares[size].of_peak > least
 
 
@@ -158,9 +158,9 @@ def test_other_shapes_are_faster_than_cublas_on_average_and_the_log_names_those_
 
 def test_the_estimate_holds_at_shapes_that_nothing_was_chosen_by():
     unseen = [one for one in recordings.fastest() if one.group == UNSEEN]
-    assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.05
-    assert geometric_mean([one.of_best for one in unseen]) > 1
-    assert sum(one.of_cublas < 1 for one in unseen) <= 12 and min(one.of_cublas for one in unseen) > 0.75
+    assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.1
+    assert geometric_mean([one.of_best for one in unseen]) > 1.05
+    assert sum(one.of_cublas < 1 for one in unseen) <= 12 and min(one.of_cublas for one in unseen) > 0.80
 
 
 def test_the_logs_table_says_what_was_recorded():
