@@ -212,13 +212,36 @@ extern "C" __global__ void empty(const float *from, float *to, u64 n) {}
 extern "C" __global__ void touch(const float *from, float *to, u64 n) {
     if (threadIdx.x == 0) to[blockIdx.x * 64] += 1.0f;
 }
+extern "C" __global__ void pitch(u64 *times, const float *from, int floats, float *to) {
+    const float *mine = from + threadIdx.x % 32 * floats;
+    float sum = 0, v;
+    for (int i = 0; i < 64; ++i) sum += __ldca(mine + i % 16 * 32);   // now L1 has all lines
+    __syncthreads();
+    const long long begin = clock64();
+    int at = 0;   // other lines each time, in the same place of the tags: equal loads would become one
+    #pragma unroll 1
+    for (int i = 0; i < 256; ++i) {
+        #pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(v) : "l"(mine + at));
+            sum += v;
+            at = (at + 32) & (15 * 32);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) times[blockIdx.x] = clock64() - begin;
+    to[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
 """
 )
+PITCHES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 31, 32, 33, 34, 35, 36, 37, 40, 41, 44, 48, 49, 50, 52, 56, 60, 63, 64,
+           65, 66, 68, 72, 80, 96, 97, 100, 104, 112, 128, 129, 130, 132, 136, 144, 160, 192, 250, 255, 256, 257, 258,
+           260, 1000, 1001, 1023, 1024, 1025)  # fmt: skip
 
 
 def calibrate(folder=recordings.FOLDER) -> dict[str, Any]:
     """Run all microbenchmarks and write machine.json: {"gpu", "provenance", "measured": {name: cycles, …}}."""
-    measured = {**_run_loops(), **_run_launches()}
+    measured = {**_run_loops(), **_run_launches(), **_run_pitches()}
     content = {"gpu": gpu.name(), "provenance": provenance(), "measured": measured}
     recordings.write(recordings.path(gpu.name(), SUITE, folder), content)
     return content
@@ -335,4 +358,21 @@ def _run_launches() -> dict[str, float]:
         result[f"write {mib} MiB clean"] = timed("write", 1056, 256, count, clean)
         result[f"read sectors of {mib} MiB clean"] = timed("read_sectors", 1056, 256, (mib << 20) // 32, clean)
         result[f"read pairs of {mib} MiB clean"] = timed("read_pairs", 1056, 256, (mib << 20) // 64, clean)
+    return result
+
+
+def _run_pitches() -> dict[str, float]:
+    """Cycles of L1 for a load of a warp whose lanes are so many floats apart and find everything there."""
+    import cupy
+
+    pitch = cupy.RawModule(code=_LAUNCHES, options=("-std=c++17",)).get_function("pitch")
+    sms = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    data, to = cupy.ones(1 << 16, cupy.float32), cupy.empty(sms * 1024, cupy.float32)
+    times, result = cupy.zeros(sms, cupy.uint64), {}
+    for floats in PITCHES:
+        least = np.inf
+        for _ in range(REPEATS):
+            pitch((sms,), (1024,), (times, data, np.int32(floats), to))
+            least = min(least, float(np.median(times.get())))
+        result[f"load pitch {floats}"] = round(least / (256 * 8 * 32), 4)
     return result

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import cycles, run, simulator
+from helpers import cycles, devices, run, simulator
 from helpers.cycles import errors, prediction
-from helpers.measure import recordings
+from helpers.measure import calibrate, recordings
 from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
 
 
@@ -141,3 +141,15 @@ def test_the_recorded_errors_are_those_of_the_model_as_it_is(number):
     case = next(case for case in errors.cases(HELD_BACK) if case.name == name)
     found = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
     assert found.ms == pytest.approx(predicted, rel=0.01)
+
+
+def test_a_load_takes_l1_as_long_as_its_banks_or_its_tags_do_at_every_pitch_that_was_measured():
+    measured = recordings.raw(devices.DEFAULT.name, "machine")["measured"]
+    for floats in calibrate.PITCHES:
+        at = np.arange(32) * floats
+        banks, lines = np.bincount(at % 32).max(), len(np.unique(at // 32))
+        rule, cycles_of_one = max(banks, lines / 4), measured[f"load pitch {floats}"]
+        if banks >= 16:
+            assert cycles_of_one == pytest.approx(banks, rel=0.01)
+        else:  # some pitches bring lines to the same tags; below two cycles the loop itself is slower
+            assert rule - 0.05 <= cycles_of_one <= max(1.7 * rule, 2.3)
