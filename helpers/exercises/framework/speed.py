@@ -20,8 +20,8 @@ SIDE = 512  # M = N = K of a multiplication
 
 
 def line(kernel: Kernel, problem: Problem) -> str:
-    """'M = N = K = 512: 31 µs (28 to 35), predicted for NVIDIA H200; the limit is latency.' or '' where it cannot be
-    predicted."""
+    """'M = 512, N = 512, K = 512: 31 µs (28 to 35), predicted for NVIDIA H200; the limit is latency.' or '' where it
+    cannot be predicted."""
     case = _case(problem)
     try:
         with simulator.capture() as caught:
