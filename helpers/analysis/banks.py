@@ -16,20 +16,21 @@ from helpers.devices import BANKS, WARP, WORD_BYTES
 from helpers.simulator import Recording
 from helpers.simulator.recording import counting
 
-NAMES = {"ld": "load from", "st": "store to", "atom": "atomic update of", "copy": "asynchronous copy to"}
+NAMES = {"ld": "load from", "ldsm": "load of matrices from", "st": "store to", "atom": "atomic update of",
+         "copy": "asynchronous copy to"}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class SharedAccess:
     """One request of a warp to shared memory.
 
-    name: what the pictures call it: "store to As".  op: "copy" is cp.async.  width: bytes a lane.
+    name: what the pictures call it: "store to As".  op: "copy" is cp.async, "ldsm" is ldmatrix.  width: bytes a lane.
     address: (32,) int64 byte addresses in the block's shared memory.  active: (32,) bool.
     array: "A" or "B", whose tile it is, or "".
     """
 
     name: str
-    op: Literal["ld", "st", "atom", "copy"]
+    op: Literal["ld", "ldsm", "st", "atom", "copy"]
     width: int
     address: np.ndarray
     active: np.ndarray
@@ -42,7 +43,7 @@ class SharedAccess:
 
     @property
     def stores(self) -> bool:
-        """Whether the banks serve it by the rules of stores: nothing merges."""
+        """Whether the banks serve it by the rules of stores and of ldmatrix: nothing merges."""
         return self.op != "ld"
 
     def _wavefronts(self, active: np.ndarray) -> int:
@@ -148,7 +149,7 @@ def _tile(text: str) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A source line that accesses shared memory. op: "ld" or "st".  code: its text."""
+    """A source line that accesses shared memory. op: "ld", "ldsm" or "st".  code: its text."""
 
     line: int
     op: str

@@ -1,4 +1,4 @@
-"""Exercises of notebook 15, tensor cores: who holds which element, a product by WMMA, and one by fragments."""
+"""Exercises of notebook 15, tensor cores: who holds which element, a product by WMMA, one by fragments, rows for ldmatrix."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import numpy as np
 
 from helpers.analysis.banks import SharedAccess
 from helpers.draw.bank_board import bank_board_figure
+from helpers.exercises.framework import goals
 from helpers.exercises.framework.answers import Verdict
 from helpers.exercises.framework.blank import Blank
 from helpers.exercises.framework.exercise import Wrong
 from helpers.exercises.framework.functions import Case as Call
 from helpers.exercises.framework.functions import FunctionExercise, Version, judged
 from helpers.exercises.framework.gemm import Gemm
-from helpers.exercises.framework.pictures import ThreadMapOf
+from helpers.exercises.framework.pictures import BankBoardOf, ThreadMapOf
 from helpers.exercises.framework.predict import Prediction, predict
 from helpers.exercises.framework.problems import Case
 from helpers.exercises.framework.slips import Tiles
@@ -167,6 +168,81 @@ FRAGMENTS = Blank(
     ),
 )  # fmt: skip
 
+# --- rows for ldmatrix
+
+NOT_IN_CHUNKS = (
+    "The address is no multiple of 16 bytes: place counts chunks of eight elements, so its element is place(…) * 8."
+)
+IN_BYTES = "As counts elements, of which a chunk of 16 bytes has eight: place(…) * 8, and not * 16."
+K_IS_NO_CHUNK = "k counts elements, and eight of them are a chunk: the step at k begins with chunk k / 8."
+OWN_ELEMENTS = (
+    "You name what the lane will receive. A lane names a whole row of 16 bytes, whoever receives it, and the instruction "
+    "hands its elements to the lanes."
+)
+LEAVES_THE_ROW = (
+    "A row has four chunks, and this exclusive or goes up to 7: the places behind 3 are in the next row. Two bits of the "
+    "row must be enough."
+)
+STILL_IN_A_QUEUE = "Right, but {} Two rows fill all 32 banks, so a row and the one two further must differ."
+
+MATRIX_ROWS = Blank(
+    name="matrix_rows",
+    notebook="15",
+    title="Write it: every lane names a row",
+    difficulty=2,
+    task="Let ldmatrix fetch A's fragment of 16 × 16 from shared memory: say which row each of the 32 lanes names. When "
+    "the product is right, say where a row keeps its chunks, so that no wavefront is lost. The tile has 1 024 bytes, "
+    "and may not need more.",
+    hints=(
+        "Register n comes from matrix n, whose eight rows are named by lanes 8 · n to 8 · n + 7. Which rows and which "
+        "chunk are in matrix 1, and which in matrix 2? For the banks: where does row 2 begin, and where row 4?",
+        "Matrices 0 and 1 are rows 0 to 15 of the first chunk, 2 and 3 the same rows of the second. Rows 0 and 1 fill "
+        "the banks together, so the next two rows need another order, the two after them a third: as many orders as "
+        "a row has chunks.",
+        "row = lane % 16, chunk = k / 8 + lane / 16, and the address is &As[row][place(row, chunk) * 8]. The place is "
+        "an exclusive or of the chunk with row / 2, of which the last two bits count.",
+    ),
+    problem=Gemm("sgemm", (32,), (16, 8), Tiles(BM=16, BN=8, BK=32), scaled=False,
+                 shapes=((16, 24, 32), (32, 8, 96), (48, 16, 64))),
+    picture=BankBoardOf(Case({"M": 16, "N": 8, "K": 32}), "Your ldmatrix", op="ldsm"),
+    goals=(goals.conflicts("ldsm"), goals.shared_bytes(1024), goals.loads_without_ldmatrix()),
+    judged=Case({"M": 16, "N": 8, "K": 64}),
+    wrong=(
+        Wrong("k_first", "Matrices 1 and 2 have changed places: lanes 8 to 15 name rows 8 to 15 of the same chunk, and "
+              "the next chunk begins at lane 16."),
+        Wrong("neighbours", "Neighbouring lanes name neighbouring rows, not the two chunks of one row: lanes 0 to 7 are "
+              "the eight rows of matrix 0. (Only lanes 0 and 31 name the right one.)"),
+        Wrong("one_matrix", "All 32 lanes name rows of matrix 0. With .x4 lanes 8 to 15 name those of matrix 1, and so "
+              "on."),
+        Wrong("own_row", "You name the row that the lane will receive from. Lane i names row i % 8 of matrix i / 8, "
+              "whoever receives its elements."),
+        Wrong("own_elements", OWN_ELEMENTS),
+        Wrong("first_half", "Both steps multiply the first 16 k of the tile: chunk begins at k / 8."),
+        Wrong("store_only", "The chunks are stored where place says, and looked for where they were before: the address "
+              "for ldmatrix goes through place, too."),
+        Wrong("element", NOT_IN_CHUNKS),
+        Wrong("plain_element", NOT_IN_CHUNKS),
+        Wrong("bytes", IN_BYTES),
+        Wrong("plain_bytes", IN_BYTES),
+        Wrong("k_as_chunk", K_IS_NO_CHUNK),
+        Wrong("plain_k_as_chunk", K_IS_NO_CHUNK),
+        Wrong("by_hand", "Right, but every lane loads its own pairs, four loads of a warp where one ldmatrix does. Name "
+              "rows to load_matrices."),
+        Wrong("plain", "Right, but every row keeps its chunks in the same order: rows 0, 2, 4 and 6 of a matrix begin in "
+              "one bank, and ldmatrix takes four times as many wavefronts as it needs."),
+        Wrong("low_bits", STILL_IN_A_QUEUE.format(
+              "row % 4 gives rows 0 and 4 the same order, and rows 0 and 1 different ones, which they do not need.")),
+        Wrong("one_bit", STILL_IN_A_QUEUE.format(
+              "row % 2 is the same for rows 0, 2, 4 and 6, which meet in the banks.")),
+        Wrong("by_fours", STILL_IN_A_QUEUE.format("row / 4 is the same for rows 0 and 2, and for rows 4 and 6.")),
+        Wrong("eight_chunks", LEAVES_THE_ROW),
+        Wrong("not_folded", LEAVES_THE_ROW),
+        Wrong("joined", "An or puts several chunks of a row at one place, and they overwrite each other. An exclusive "
+              "or gives each a place of its own."),
+        Wrong("padded", "Padding cures the conflicts, too, but costs 256 bytes that the permutation does not need."),
+    ),
+)  # fmt: skip
+
 
 ROW_BYTES = 64  # of a tile with 32 k of float16
 _LANES = np.arange(32, dtype=np.int64)
@@ -190,4 +266,4 @@ def predict_conflicts() -> Prediction:
 
 PREDICTIONS = (predict_conflicts,)
 QUESTIONS = ()
-EXERCISES = (FRAGMENT_MAP, WARP_PRODUCT, FRAGMENTS)
+EXERCISES = (FRAGMENT_MAP, WARP_PRODUCT, FRAGMENTS, MATRIX_ROWS)

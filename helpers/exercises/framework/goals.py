@@ -65,7 +65,7 @@ def floats_loaded(at_most: int) -> Goal:
 def conflicts(op: str | None = None, at_most: int = 0) -> Goal:
     """Wavefronts of shared memory beyond the fewest that one without shared addresses needs, line by line: what lanes
     gain in one line by reading the same addresses makes up for no conflict in another."""
-    what = {"ld": " of loads", "st": " of stores", None: ""}[op]
+    what = {"ld": " of loads", "ldsm": " of ldmatrix", "st": " of stores", None: ""}[op]
     return Goal(
         f"wavefronts{what} lost to bank conflicts",
         lambda j: sum(
@@ -86,6 +86,13 @@ def _most_conflicts(j: Judged, op: str | None) -> str:
     return (
         f"In line {line} lanes want different words of one bank: a request of warp 0 takes {worst.wavefronts} "
         f"wavefronts where {worst.needed} would do."
+    )
+
+
+def loads_without_ldmatrix(at_most: int = 0) -> Goal:
+    """Requests of warps that load from shared memory, each lane its own word."""
+    return Goal(
+        "loads from shared memory without ldmatrix", lambda j: j.recording.total("requests", "shared", "ld"), at_most
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from gemm_kernels import get
 from helpers import run
-from helpers.analysis.access import VERBS, warp_access
-from helpers.analysis.banks import shared_accesses
+from helpers.analysis.access import warp_access
+from helpers.analysis.banks import NAMES, shared_accesses
 from helpers.analysis.elements import strip
 from helpers.analysis.order import events_of, names_of
 from helpers.analysis.thread_map import thread_map
@@ -113,7 +113,7 @@ class ThreadMapOf:
 
 @dataclass(frozen=True)
 class BankBoardOf:
-    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory. op: "ld" or "st"."""
+    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory. op: "ld", "ldsm" or "st"."""
 
     case: Case
     title: str
@@ -123,7 +123,7 @@ class BankBoardOf:
         recording = trial.record(kernel, problem.prepare(self.case), blocks=((0, 0, 0),), only_traced=True)
         found = [(line, access) for line, access in shared_accesses(recording) if access.op == self.op]
         if not found:
-            raise LookupError(f"Warp 0 makes no {VERBS[self.op]} request to shared memory.")
+            raise LookupError(f"Warp 0 makes no {NAMES[self.op]} shared memory.")
         line, access = max(found, key=lambda pair: pair[1].wavefronts)
         text = next(counts.text for counts in recording.by_line() if counts.line == line)
         return bank_board_figure(access, f"{self.title}, line {line}: warp 0", text)
