@@ -125,8 +125,15 @@ class BankBoardOf:
         if not found:
             raise LookupError(f"Warp 0 makes no {NAMES[self.op]} shared memory.")
         line, access = max(found, key=lambda pair: pair[1].wavefronts)
-        text = next(counts.text for counts in recording.by_line() if counts.line == line)
-        return bank_board_figure(access, f"{self.title}, line {line}: warp 0", text)
+        line = _calling(recording, line)
+        return bank_board_figure(access, f"{self.title}, line {line}: warp 0", recording.source.splitlines()[line - 1])
+
+
+def _calling(recording: Recording, line: int) -> int:
+    """The kernel's line that called the function with this line, if one line alone did; else the line itself."""
+    instructions = recording.launches[-1].program.instructions
+    lines = {(one.line, *one.called_from)[-1] for one in instructions if one.line == line}
+    return lines.pop() if len(lines) == 1 else line
 
 
 @dataclass(frozen=True)
