@@ -1,4 +1,4 @@
-"""Exercises of notebook 15, tensor cores: who holds which element, a product by WMMA, one by fragments, rows for ldmatrix."""
+"""Exercises of notebook 15, tensor cores: who holds which element, products by WMMA and by fragments, ldmatrix."""
 
 from __future__ import annotations
 
@@ -176,23 +176,27 @@ NOT_IN_CHUNKS = (
 IN_BYTES = "As counts elements, of which a chunk of 16 bytes has eight: place(…) * 8, and not * 16."
 K_IS_NO_CHUNK = "k counts elements, and eight of them are a chunk: the step at k begins with chunk k / 8."
 OWN_ELEMENTS = (
-    "You name what the lane will receive. A lane names a whole row of 16 bytes, whoever receives it, and the instruction "
-    "hands its elements to the lanes."
+    "You name what the lane will receive. A lane names a whole row of 16 bytes, whoever receives it, and the "
+    "instruction hands its elements to the lanes."
 )
 LEAVES_THE_ROW = (
-    "A row has four chunks, and this exclusive or goes up to 7: the places behind 3 are in the next row. Two bits of the "
-    "row must be enough."
+    "A row has four chunks, and this exclusive or goes up to 7: the places behind 3 are in the next row. Two bits of "
+    "the row must be enough."
 )
-STILL_IN_A_QUEUE = "Right, but {} Two rows fill all 32 banks, so a row and the one two further must differ."
+TWO_ROWS = "Two rows fill all 32 banks: a row and the one two further need different orders."
+BY_HAND = (
+    "Right, but every lane loads its own pairs, four loads of a warp where one ldmatrix does. Name rows to "
+    "load_matrices."
+)
 
 MATRIX_ROWS = Blank(
     name="matrix_rows",
     notebook="15",
     title="Write it: every lane names a row",
     difficulty=2,
-    task="Let ldmatrix fetch A's fragment of 16 × 16 from shared memory: say which row each of the 32 lanes names. When "
-    "the product is right, say where a row keeps its chunks, so that no wavefront is lost. The tile has 1 024 bytes, "
-    "and may not need more.",
+    task="Let ldmatrix fetch A's fragment of 16 × 16 from shared memory: say which row each of the 32 lanes names. "
+    "When the product is right, say where a row keeps its chunks, so that no wavefront is lost. The tile has 1 024 "
+    "bytes, and may not need more.",
     hints=(
         "Register n comes from matrix n, whose eight rows are named by lanes 8 · n to 8 · n + 7. Which rows and which "
         "chunk are in matrix 1, and which in matrix 2? For the banks: where does row 2 begin, and where row 4?",
@@ -210,31 +214,30 @@ MATRIX_ROWS = Blank(
     wrong=(
         Wrong("k_first", "Matrices 1 and 2 have changed places: lanes 8 to 15 name rows 8 to 15 of the same chunk, and "
               "the next chunk begins at lane 16."),
-        Wrong("neighbours", "Neighbouring lanes name neighbouring rows, not the two chunks of one row: lanes 0 to 7 are "
-              "the eight rows of matrix 0. (Only lanes 0 and 31 name the right one.)"),
+        Wrong("neighbours", "Neighbouring lanes name neighbouring rows, not the two chunks of one row: lanes 0 to 7 "
+              "are the eight rows of matrix 0. (Only lanes 0 and 31 name the right one.)"),
         Wrong("one_matrix", "All 32 lanes name rows of matrix 0. With .x4 lanes 8 to 15 name those of matrix 1, and so "
               "on."),
         Wrong("own_row", "You name the row that the lane will receive from. Lane i names row i % 8 of matrix i / 8, "
               "whoever receives its elements."),
         Wrong("own_elements", OWN_ELEMENTS),
         Wrong("first_half", "Both steps multiply the first 16 k of the tile: chunk begins at k / 8."),
-        Wrong("store_only", "The chunks are stored where place says, and looked for where they were before: the address "
-              "for ldmatrix goes through place, too."),
+        Wrong("store_only", "The chunks are stored where place says, and looked for where they were before: the "
+              "address for ldmatrix goes through place, too."),
         Wrong("element", NOT_IN_CHUNKS),
         Wrong("plain_element", NOT_IN_CHUNKS),
         Wrong("bytes", IN_BYTES),
         Wrong("plain_bytes", IN_BYTES),
         Wrong("k_as_chunk", K_IS_NO_CHUNK),
         Wrong("plain_k_as_chunk", K_IS_NO_CHUNK),
-        Wrong("by_hand", "Right, but every lane loads its own pairs, four loads of a warp where one ldmatrix does. Name "
-              "rows to load_matrices."),
-        Wrong("plain", "Right, but every row keeps its chunks in the same order: rows 0, 2, 4 and 6 of a matrix begin in "
-              "one bank, and ldmatrix takes four times as many wavefronts as it needs."),
-        Wrong("low_bits", STILL_IN_A_QUEUE.format(
-              "row % 4 gives rows 0 and 4 the same order, and rows 0 and 1 different ones, which they do not need.")),
-        Wrong("one_bit", STILL_IN_A_QUEUE.format(
-              "row % 2 is the same for rows 0, 2, 4 and 6, which meet in the banks.")),
-        Wrong("by_fours", STILL_IN_A_QUEUE.format("row / 4 is the same for rows 0 and 2, and for rows 4 and 6.")),
+        Wrong("by_hand", BY_HAND),
+        Wrong("plain_by_hand", BY_HAND),
+        Wrong("plain", "Right, but every row keeps its chunks in the same order: rows 0, 2, 4 and 6 of a matrix begin "
+              "in one bank, and ldmatrix takes four times as many wavefronts as it needs."),
+        Wrong("low_bits", "Right, but row % 4 gives rows 0 and 4 the same order, and rows 0 and 1 different ones, "
+              f"which they do not need. {TWO_ROWS}"),
+        Wrong("one_bit", f"Right, but row % 2 is the same for rows 0, 2, 4 and 6, which meet in the banks. {TWO_ROWS}"),
+        Wrong("by_fours", f"Right, but row / 4 is the same for rows 0 and 2, and for rows 4 and 6. {TWO_ROWS}"),
         Wrong("eight_chunks", LEAVES_THE_ROW),
         Wrong("not_folded", LEAVES_THE_ROW),
         Wrong("joined", "An or puts several chunks of a row at one place, and they overwrite each other. An exclusive "

@@ -1,9 +1,12 @@
-"""Exercises of notebook 15: which barriers a block of a single warp needs around the calls of WMMA."""
+"""Exercises of notebook 15: the barriers around the calls of WMMA, and the rows that lanes name to ldmatrix."""
 
+import numpy as np
 import pytest
 
+from helpers.analysis.banks import shared_accesses
 from helpers.exercises import get
-from helpers.exercises.framework import kept
+from helpers.exercises.framework import kept, trial
+from helpers.run import simulated
 
 
 @pytest.fixture(autouse=True)
@@ -17,3 +20,43 @@ def test_one_warp_needs_the_barrier_before_its_fragments_and_mma_sync_is_the_one
     assert not exercise.check(f"{first}{second}__syncthreads();{behind}").passed
     assert exercise.check(f"{first}__syncthreads();{second}{behind}").passed
     assert "mma_sync waits for all 32 lanes" in exercise.hints[0]
+
+
+@pytest.mark.parametrize("mistake", ["row = lane % 16 & ~1", "row = lane % 16 ^ lane % 2 * 2"])
+def test_rows_that_only_odd_lanes_name_wrong_are_found(mistake):
+    exercise = get("matrix_rows")
+    row = "row = lane % 16"
+    assert row in exercise.solved
+    verdict = exercise.check(exercise.solved.replace(row, mistake))
+    assert verdict.passed is False and "expected" in verdict.sentence and "Why:" not in verdict.sentence
+
+
+@pytest.mark.parametrize("place", ["(chunk + row / 2) % 4", "chunk ^ (row >> 1 & 3)", "chunk ^ 3 - row / 2 % 4"])
+def test_every_order_of_the_chunks_is_accepted_in_which_no_wavefront_is_lost(place):
+    exercise = get("matrix_rows")
+    assert exercise.check(exercise.solved.replace("chunk ^ row / 2 % 4", place)).passed
+
+
+def matrices_of_warp_0(version):
+    exercise = get("matrix_rows")
+    kernel = simulated(exercise.marked.version(version), exercise.problem.entry)
+    recording = trial.record(kernel, exercise.problem.prepare(exercise.judged))
+    return [access for _, access in shared_accesses(recording) if access.op == "ldsm"]
+
+
+def test_the_permutation_takes_a_quarter_of_the_wavefronts_that_ldmatrix_takes_without_it():
+    plain, swizzled = (matrices_of_warp_0(version) for version in ("plain", "solution"))
+    assert [access.wavefronts for access in plain] == [16] * 4
+    assert [access.wavefronts for access in swizzled] == [4] * 4
+    assert all(
+        np.array_equal(one.address // 64, other.address // 64) for one, other in zip(plain, swizzled, strict=True)
+    )
+
+
+def test_the_picture_shows_the_line_that_calls_ldmatrix_and_what_its_matrices_wait_for():
+    exercise = get("matrix_rows")
+    before, after = (exercise.show(exercise.marked.version(version)) for version in ("plain", "solution"))
+    texts = [text.get_text() for axes in before.axes for text in axes.texts]
+    assert "load_matrices(a, &As[row][place(row, chunk) * 8]);" in texts
+    first, last = (one.caption.replace("\N{NO-BREAK SPACE}", " ") for one in (before, after))
+    assert "16 wavefronts where 4 would do" in first and "4 wavefronts, the fewest" in last

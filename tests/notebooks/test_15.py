@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import tensor
+from helpers import simulator
 from helpers.analysis import fragments, memories, precisions
 from helpers.exercises import n15
 from helpers.explore import roofs
@@ -154,3 +155,35 @@ def test_mma_tiled_buys_most_and_ldmatrix_without_the_swizzle_is_slower():
     names = list(tflops)
     factors = {new: tflops[new] / tflops[old] for old, new in pairwise(names)}
     assert max(factors, key=factors.__getitem__) == "mma_tiled" and factors["ldmatrix"] < 1
+
+
+NAMES_ITS_LANE = """
+extern "C" __global__ void named(unsigned *out) {
+    __shared__ __align__(16) unsigned rows[32][4];   // for each lane one row of eight numbers, which say whose it is
+    const int lane = threadIdx.x;
+    for (int i = 0; i < 4; ++i) rows[lane][i] = lane << 20 | (2 * i + 1) << 16 | lane << 4 | 2 * i;
+    __syncthreads();
+    unsigned r[4];
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(unsigned(__cvta_generic_to_shared(rows[lane]))) : "memory");
+    for (int n = 0; n < 4; ++n) out[lane * 4 + n] = r[n];
+}
+"""
+
+
+def test_lane_13_names_and_receives_what_the_table_says():
+    out = np.zeros((32, 4), np.uint32)
+    simulator.RawModule(code=NAMES_ITS_LANE).get_function("named")((1,), (32,), (out,))
+    named, column = out >> 4 & 31, out & 15  # by lane and register: who named the row, and its first column
+    (matrix, row), *received = (
+        tuple(map(int, found))
+        for found in re.findall(r"\| (?:it names|(?:it receives )?in a\d) \| (\d) \| (\d) \|", prose("15"))
+    )
+    assert 8 * matrix + row == 13
+    assert [8 * matrix + row for matrix, row in received] == named[13].tolist()
+    columns = said("15", r"it receives in a0 \| \d \| \d \| (\d) and (\d)")
+    assert {(one, one + 1) for one in column[13]} == {tuple(columns)}
+    (other,) = said("15", r"Lane (\d+) has named the row that lane 13 receives in a1")
+    first, last = said("15", r"row that lane 13 has named goes to lanes (\d+) to (\d+)")
+    assert named[13, 1] == other and np.flatnonzero((named == 13).any(axis=1)).tolist() == [*range(first, last + 1)]

@@ -113,7 +113,10 @@ class ThreadMapOf:
 
 @dataclass(frozen=True)
 class BankBoardOf:
-    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory. op: "ld", "ldsm" or "st"."""
+    """The banks of the costliest request that warp 0 of block (0, 0) makes to shared memory.
+
+    op: "ld", "ldsm" or "st".
+    """
 
     case: Case
     title: str

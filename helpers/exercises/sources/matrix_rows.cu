@@ -19,7 +19,7 @@ __device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (
 // A row of As has four chunks of eight elements, 16 bytes each. Where in its row is this one kept: 0, 1, 2 or 3?
 __device__ int place(int row, int chunk) {
     // 2. As it is, the rows of a matrix queue at the banks. Keep the chunks of some rows in another order.
-    // <starter, plain, padded, plain_element, plain_bytes, plain_k_as_chunk>
+    // <starter, plain, padded, plain_element, plain_bytes, plain_k_as_chunk, plain_by_hand>
     return chunk;
     // <solution>
     return chunk ^ row / 2 % 4;
@@ -97,7 +97,7 @@ extern "C" __global__ void sgemm(int M, int N, int K, const float *A, const floa
             // <k_as_chunk, plain_k_as_chunk>
             const int row = lane % 16, chunk = k + lane / 16;
             load_matrices(a, &As[row][place(row, chunk) * 8]);
-            // <by_hand>
+            // <by_hand, plain_by_hand>
             for (int n = 0; n < 4; ++n) {
                 const int row = group + n % 2 * 8, chunk = k / 8 + n / 2;
                 a[n] = *reinterpret_cast<const unsigned *>(&As[row][place(row, chunk) * 8 + pair]);
