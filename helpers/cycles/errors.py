@@ -18,11 +18,13 @@ import numpy as np
 
 from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
-from helpers.cycles.machine import SUITE, Machine, machine
+from helpers.cycles import tags
+from helpers.cycles.machine import MEASURED, SUITE, Machine, machine
 from helpers.cycles.prediction import Prediction
 from helpers.cycles.prediction import predict as predict_trace
 from helpers.cycles.trace import Trace
 from helpers.measure import recordings
+from helpers.measure.calibrate import PITCH
 from helpers.measure.workloads import CALIBRATION, HELD_BACK, Workload, workloads
 
 LADDER_SIZES = (128, 256, 512, 1024)  # that constants are fitted to
@@ -199,7 +201,16 @@ def fit(gpu: str = devices.DEFAULT.name, rounds: int = 2, report=print) -> dict[
                 if value != best[name] and (now := cost({**best, name: value})) < least - 1e-4:
                     best[name], least = value, now
                     report(f"{name} = {value}: {least:.4f}")
-    return {name: best[name] for name in TRIED}
+    return {name: best[name] for name in TRIED} | tag_banks(gpu)
+
+
+def tag_banks(gpu: str = devices.DEFAULT.name) -> dict[str, float]:
+    """The constants that say in which bank of L1 a line's tag lies; see `tags`. None where no pitch was measured."""
+    found = {name: cost for name, cost in recordings.raw(gpu, MEASURED)["measured"].items() if PITCH in name}
+    if not found:
+        return {}
+    masks = tags.banks({int(name.removeprefix(PITCH)): cost for name, cost in found.items()})
+    return {f"tag_bank_{bit}": mask for bit, mask in enumerate(masks)}
 
 
 def keep(constants: Mapping[str, float], gpu: str = devices.DEFAULT.name, folder: Path = recordings.FOLDER) -> Path:

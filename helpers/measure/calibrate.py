@@ -234,6 +234,7 @@ extern "C" __global__ void pitch(u64 *times, const float *from, int floats, floa
 }
 """
 )
+PITCH = "load pitch "  # and how many floats the lanes are apart
 PITCHES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 31, 32, 33, 34, 35, 36, 37, 40, 41, 44, 48, 49, 50, 52, 56, 60, 63, 64,
            65, 66, 68, 72, 80, 96, 97, 100, 104, 112, 128, 129, 130, 132, 136, 144, 160, 192, 250, 255, 256, 257, 258,
            260, 1000, 1001, 1023, 1024, 1025)  # fmt: skip
@@ -374,5 +375,5 @@ def _run_pitches() -> dict[str, float]:
         for _ in range(REPEATS):
             pitch((sms,), (1024,), (times, data, np.int32(floats), to))
             least = min(least, float(np.median(times.get())))
-        result[f"load pitch {floats}"] = round(least / (256 * 8 * 32), 4)
+        result[f"{PITCH}{floats}"] = round(least / (256 * 8 * 32), 4)
     return result

@@ -16,7 +16,7 @@
 
 #include "native.h"
 
-enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAGS = 4, CALENDAR = 8192 };
+enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192 };
 
 // ---- what the machine is like -------------------------------------------------------------------------------------
 
@@ -35,6 +35,7 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(mio_interval)      /* cycles between two instructions of one scheduler to the memory units */ \
   F(mio_entries) F(lg_entries) /* of the queues before them, for each scheduler */ \
   F(operand_latency)   /* issue until a memory instruction has read its registers */ \
+  F(tag_bank_0) F(tag_bank_1) /* bits of a line's number whose parity chooses the bank of its tag in L1, as numbers */ \
   F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
   F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
   F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
@@ -97,7 +98,7 @@ typedef struct {
   // What follows from it:
   int32_t wavefronts, merged;       // shared memory; merged: two registers come back in a cycle
   int32_t lines, sectors, full;     // global: lines, sectors, and sectors that would be enough for the bytes
-  int32_t passes;                   // global loads: cycles of L1, whose tags and whose banks are looked into
+  int32_t banks;                    // global loads: cycles that the banks take in which the data of L1 lie
   int32_t repeated;                 // most lanes that name one address
   int32_t line[WARP];               // global: offset of each line from the base, in lines
   uint8_t mask[WARP];               // and its sectors
@@ -203,12 +204,10 @@ static void analyse(Pattern *p) {
   }
   for (int k = 0; k < p->lines; ++k) p->sectors += bits(p->mask[k]);
   p->full = (bits(lanes) * p->width + 31) / 32;
-  // L1 compares the tags of a few lines at a time. Its data lie in the banks of shared memory, so that lanes which name
-  // other words of one bank are served one after the other, as there, but nothing is merged.
-  int width = p->width < 4 ? 4 : p->width, phases = width / 4, banks = 0;
-  for (int k = 0; k < phases; ++k) banks += busiest(global, lanes, k * WARP / phases, (k + 1) * WARP / phases, width, 1);
-  int tags = (p->lines + TAGS - 1) / TAGS;
-  p->passes = tags > banks ? tags : banks;
+  // L1's data lie in the banks of shared memory, so that lanes which name other words of one bank are served one after
+  // the other, as there, but nothing is merged.
+  int width = p->width < 4 ? 4 : p->width, phases = width / 4;
+  for (int k = 0; k < phases; ++k) p->banks += busiest(global, lanes, k * WARP / phases, (k + 1) * WARP / phases, width, 1);
 }
 
 // ---- recording a trace ---------------------------------------------------------------------------------------------
@@ -578,6 +577,7 @@ typedef struct {
   double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
   double write_at[SCHEDULERS][QUEUE]; int write_first[SCHEDULERS], write_last[SCHEDULERS];  // merged loads on their way
   double *in_flight; int64_t in_flight_count;
+  uint64_t tag_bank[2];
   Line *l1; int sets; Seen seen;
   double *first_sectors, *again;                  // by array: sectors that the first wave fetched, share of later ones from DRAM
   double *code; int64_t *code_used, code_clock;
@@ -628,6 +628,17 @@ static double served(Sm *s, double start, double cycles) {
   }
   s->r->lsu_cycles += cycles;
   return (double)(at - 1);
+}
+
+// The cycles of L1 that a load takes: those of its data's banks, or of its tags, which lie in banks of their own.
+static int passes(const Sm *s, const Pattern *p, int64_t base) {
+  int in_bank[TAG_BANKS] = {0}, most = p->banks;
+  for (int k = 0; k < p->lines; ++k) {
+    uint64_t line = (uint64_t)(base + p->line[k]);
+    int here = ++in_bank[__builtin_parityll(line & s->tag_bank[0]) | __builtin_parityll(line & s->tag_bank[1]) << 1];
+    if (here > most) most = here;
+  }
+  return most;
 }
 
 // When a sector that L1 does not have arrives from L2, or from DRAM through it.
@@ -766,7 +777,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       continue;
     }
     int phases = p->width <= 4 ? 1 : p->width / 4;
-    double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? p->passes : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
+    double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? passes(s, p, a->base) : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
     double start = larger(larger(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
     freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = larger(s->lg, start);
     if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
@@ -884,6 +895,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   memset(r, 0, sizeof *r);
   Sm *s = calloc(1, sizeof *s);
   s->m = m; s->job = job; s->t = t; s->r = r; s->warps = slots * t->warps; s->constant = -1; s->random = 12345;
+  s->tag_bank[0] = (uint64_t)m->tag_bank_0; s->tag_bank[1] = (uint64_t)m->tag_bank_1;
   s->warp = calloc((size_t)s->warps, sizeof *s->warp);
   s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
   s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
