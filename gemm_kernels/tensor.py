@@ -53,6 +53,10 @@ ONE_TILE = Family(tile=_tile, depth=_depth)
 STAGES = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(2))
 STAGES_OF_BYTES = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(1))
 STAGES_OF_FLOATS = Family(tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"], shared_bytes=_bytes(4))
+STAGES_AND_SUMS = Family(
+    tile=_tile, depth=_depth, buffers=lambda p: p["STAGES"],
+    shared_bytes=lambda p: _bytes(4)(p) + 4 * p["BM"] * p["BN"],
+)  # fmt: skip
 
 MEDIUM = {"BF16": 1, "BM": 128, "BN": 128, "BK": 32, "WM": 64, "WN": 32}
 LARGE = {"BF16": 1, "BM": 128, "BN": 256, "BK": 32, "WM": 64, "WN": 64, "STAGES": 4, "BLOCKS": 1}
@@ -104,9 +108,15 @@ TENSOR: tuple[TensorKernel, ...] = (
         after="mma_ping_pong", family=STAGES, params=LARGE, file="tensor/rasterized",
     ),
     TensorKernel(
+        "mma_staged_epilogue", "Staged epilogue",
+        "The sums pass through shared memory, from where a warp reads and writes whole lines of C.",
+        after="mma_rasterized", family=STAGES, params=LARGE, file="tensor/staged_epilogue",
+    ),
+    TensorKernel(
         "mma_autotuned", "Autotuned",
         "The same kernel with the parameters that a search found to be the fastest on an NVIDIA H200.",
-        after="mma_rasterized", family=STAGES, params=LARGE | {"BK": 64, "STAGES": 3}, file="tensor/rasterized",
+        after="mma_staged_epilogue", family=STAGES, params=LARGE | {"BK": 64, "STAGES": 3},
+        file="tensor/staged_epilogue",
     ),
 )  # fmt: skip
 
@@ -114,12 +124,12 @@ SINGLE: tuple[TensorKernel, ...] = (
     TensorKernel(
         "tf32", "TF32",
         "float32 matrices, of whose elements the tensor core reads the first 19 bits.",
-        after="mma_rasterized", family=STAGES_OF_FLOATS, params={"ROUND": 0, **LARGE_FLOATS}, file="tensor/tf32",
+        after="mma_staged_epilogue", family=STAGES_OF_FLOATS, params={"ROUND": 0, **LARGE_FLOATS}, file="tensor/tf32",
     ),
     TensorKernel(
         "tf32x3", "3xTF32",
         "Each element is the sum of two TF32 numbers; three products of four give float32's error.",
-        after="tf32", family=STAGES_OF_FLOATS, params=SPLIT_FLOATS, file="tensor/tf32x3",
+        after="tf32", family=STAGES_AND_SUMS, params=SPLIT_FLOATS, file="tensor/tf32x3",
     ),
     TensorKernel(
         "bf16x3", "BF16x3",

@@ -34,7 +34,7 @@ ODD_SIZES = (1023, 4095)
 SLOW = ("wmma", "mma")  # not measured at 8192
 _LARGE = ("BM", "BN", "BK", "WM", "WN", "STAGES", "BLOCKS")
 CANDIDATES = {  # of the search: kernel → the parameters in the order of _LARGE
-    "mma_rasterized": (
+    "mma_staged_epilogue": (
         (128, 256, 32, 64, 64, 3, 1), (128, 256, 64, 64, 64, 3, 1), (256, 128, 64, 64, 64, 3, 1),
         (128, 128, 32, 64, 64, 4, 2), (128, 128, 64, 64, 64, 3, 2), (128, 128, 32, 64, 32, 4, 2),
     ),

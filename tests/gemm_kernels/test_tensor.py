@@ -181,6 +181,28 @@ def test_the_swizzle_leaves_no_bank_conflict_of_ldmatrix():
     assert conflicts["ldmatrix_swizzled"] == 0
 
 
+def test_a_sum_of_3xtf32_starts_from_zero_every_256_k_and_its_error_hardly_grows_with_k():
+    kernel = small(get("tf32x3"))
+    for K in (256, 257, 512, 513, 700):  # A's last column alone is not zero: whatever run it falls in, it is added once
+        A, B, C = np.zeros((40, K), np.float32), np.ones((K, 36), np.float32), np.full((40, 36), np.nan, np.float32)
+        A[:, 0] = A[:, K - 1] = np.arange(40)
+        launched(kernel, A, B, C, 1.0, 0.0)
+        assert np.array_equal(C, np.repeat(2 * np.arange(40, dtype=np.float32)[:, None], 36, axis=1))
+    assert simulated_error(get("tf32x3"), 4096) < 1.3 * simulated_error(get("tf32x3"), 64)
+
+
+def test_through_shared_memory_a_warp_reads_and_writes_whole_lines_of_c():
+    sectors = {}
+    for name in ("mma_rasterized", "mma_staged_epilogue"):
+        kernel = get(name)
+        A, B = np.zeros((256, 64), np.uint16), np.zeros((64, 256), np.uint16)
+        recording = launched(kernel, A, B, np.zeros((256, 256), np.float32), 1.0, 1.0, "off")
+        counters = recording.counters
+        stores = counters["smsp__sass_inst_executed_op_global_st.sum"]
+        sectors[name] = counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] / stores
+    assert sectors == {"mma_rasterized": 8, "mma_staged_epilogue": 16}  # of 32 bytes: eight rows, and one of 512
+
+
 def rows(size, **wanted):
     found = json.loads(RECORDING.read_text())["rows"]
     return [row for row in found if row["size"] == size and all(row[key] == value for key, value in wanted.items())]
@@ -194,7 +216,7 @@ def test_each_step_of_the_recorded_ladder_but_the_one_with_conflicts_is_faster_t
 
 def test_the_autotuned_parameters_are_the_fastest_that_were_recorded():
     for size in (4096, 8192):
-        best = max(rows(size, operands="bf16", kernel="mma_rasterized"), key=lambda row: row["gflops"])
+        best = max(rows(size, operands="bf16", kernel="mma_staged_epilogue"), key=lambda row: row["gflops"])
         assert best["params"] == dict(get("mma_autotuned").params)
 
 
@@ -214,15 +236,18 @@ def simulated_error(kernel, K):
     return np.sqrt(((C - exact) ** 2).mean() / (exact**2).mean())
 
 
-@pytest.mark.parametrize(("name", "way", "faster"), [("tf32x3", "3xTF32", 1.3), ("bf16x6", "BF16x6", 1.2)])
-def test_split_floats_are_no_further_from_float64_than_cublas_in_fp32_was_and_faster(name, way, faster):
+@pytest.mark.parametrize(
+    ("name", "way", "faster", "sizes"), [("tf32x3", "3xTF32", 1.3, (256, 2048)), ("bf16x6", "BF16x6", 1.2, (2048,))]
+)
+def test_split_floats_are_no_further_from_float64_than_cublas_in_fp32_was_and_faster(name, way, faster, sizes):
     recorded = json.loads(RECORDING.read_text())
-    by_depth = {
-        one: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (one, 2048)}
-        for one in ("FP32, cuBLAS", way)
-    }
-    assert [*by_depth[way]] == [64, 256, 1024, 4096, 16384]
-    assert all(error < by_depth["FP32, cuBLAS"][K] for K, error in by_depth[way].items())
+    for size in sizes:  # of a small C cuBLAS splits the sums, and its error is smaller
+        by_depth = {
+            one: {row["K"]: row["error"] for row in recorded["errors"] if (row["way"], row["rows"]) == (one, size)}
+            for one in ("FP32, cuBLAS", way)
+        }
+        assert [*by_depth[way]] == [64, 256, 1024, 4096, 16384]
+        assert all(error < by_depth["FP32, cuBLAS"][K] for K, error in by_depth[way].items())
     assert simulated_error(get(name), 64) < by_depth["FP32, cuBLAS"][64]  # whose every bit is the GPU's
     for size in (2048, 4096, 8192):
         (mine,) = rows(size, kernel=name, params=dict(get(name).params))
@@ -255,7 +280,7 @@ def test_tf32_is_at_60_percent_of_cublas_and_its_parameters_are_the_fastest_that
         assert best["gflops"] > 0.6 * rows(size, kernel="cublas TF32")[0]["gflops"]
 
 
-def test_in_turns_with_cublas_alone_mma_sync_is_at_two_thirds_at_4096_and_nearly_that_of_what_it_can_give():
+def test_in_turns_with_cublas_alone_mma_sync_is_at_two_thirds_at_4096_and_at_60_percent_at_8192():
     recorded = json.loads(RECORDING.read_text())
     ceilings = {row["operands"]: row["gflops"] for row in recorded["ceilings"]}
     duels = {(row["kernel"], row["operands"], row["size"]): row["gflops"] for row in recorded["duels"]}
@@ -264,7 +289,7 @@ def test_in_turns_with_cublas_alone_mma_sync_is_at_two_thirds_at_4096_and_nearly
             size: duels["mma_autotuned", operands, size] / duels["cublas", operands, size] for size in (4096, 8192)
         }
         assert share[4096] > 0.65
-        assert 0.58 < share[8192] < 0.6
+        assert 0.6 < share[8192] < 0.65
         assert duels["mma_autotuned", operands, 4096] > 0.6 * ceilings[operands]
     shares = [duels["tf32", "f32", size] / duels["cublas TF32", "f32", size] for size in (4096, 8192)]
-    assert shares[0] > 0.62 and 0.58 < shares[1] < 0.6
+    assert shares[0] > 0.62 and 0.6 < shares[1] < 0.65

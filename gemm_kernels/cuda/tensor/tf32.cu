@@ -43,6 +43,24 @@ __device__ __forceinline__ void multiply(float (&d)[4], const unsigned (&b)[4], 
                  : "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(a0), "r"(a1));
 }
 
+// Load four neighbours of C, of which the first `valid` exist; the others become 0
+__device__ __forceinline__ float4 load4(const float *from, int valid, bool aligned) {
+    if (aligned) return valid > 0 ? *reinterpret_cast<const float4 *>(from) : float4{};   // then all four exist, or none
+    return {valid > 0 ? from[0] : 0, valid > 1 ? from[1] : 0, valid > 2 ? from[2] : 0, valid > 3 ? from[3] : 0};
+}
+
+// Store those of four neighbours that exist
+__device__ __forceinline__ void store4(float *to, float4 x, int valid, bool aligned) {
+    if (aligned) {
+        if (valid > 0) *reinterpret_cast<float4 *>(to) = x;
+    } else {
+        if (valid > 0) to[0] = x.x;
+        if (valid > 1) to[1] = x.y;
+        if (valid > 2) to[2] = x.z;
+        if (valid > 3) to[3] = x.w;
+    }
+}
+
 // A condition as a type: code for which it is known when it is compiled has no branch that asks
 template <bool VALUE> struct Known { static constexpr bool value = VALUE; };
 
@@ -55,6 +73,7 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
     constexpr int A_LINE = A_CHUNKS < 8 ? 8 / A_CHUNKS : 1;   // rows of the A tile that fill the 32 banks once
     constexpr int A_ROWS = THREADS / A_CHUNKS, B_ROWS = THREADS / B_CHUNKS;   // rows that all threads copy in one pass
     constexpr int MI = WM / 8, NI = WN / 16;              // products of a warp down and along its tile
+    constexpr int PAD = 4;                                // 4 floats: two rows on, a strip's banks are others
     constexpr unsigned GROUP = 8;                         // rows of tiles that blocks take together
     static_assert(ROUND == 0 || ROUND == 1, "ROUND must be 1 to round elements to TF32, or 0 to let the hardware cut");
     static_assert(BM >= 16 && BN >= 32 && WM >= 16 && WN >= 16, "BM, WM and WN must be at least 16, and BN 32");
@@ -71,6 +90,8 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
     static_assert(A_ROWS % 8 == 0 && B_ROWS % 4 == 0, "THREADS must be a multiple of BK and of BN, for the swizzle to repeat");
     static_assert(STAGES * 4 * BK * (BM + BN) <= 232448,
                   "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have");
+    static_assert(BM / WM * 16 * 4 * (BN + PAD) <= STAGES * 4 * BK * (BM + BN),
+                  "16 rows of C for each warp down must fit in the shared memory of the stages");
 
     struct Stage {
         float As[BM * BK];   // A tile: (row, k), its chunks permuted
@@ -159,12 +180,10 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
             #pragma unroll
             for (int k = 0; k < BK; k += 8) {
                 if (k + 8 < BK) load_fragments(stages[stage], k + 8);
-                if (k == 0) {
-                    copy_tiles(stages[vacant], (tile + STAGES - 1) * BK, is_aligned);
-                    asm volatile("cp.async.commit_group;");
-                }
                 if (k + 8 < BK) multiply_fragments(k);
             }
+            copy_tiles(stages[vacant], (tile + STAGES - 1) * BK, is_aligned);
+            asm volatile("cp.async.commit_group;");
             vacant = stage;
             stage = stage + 1 < STAGES ? stage + 1 : 0;
             asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
@@ -177,37 +196,36 @@ hgemm_tf32(int M, int N, int K, float alpha, const float *A,   // A: (M, K), row
     if (aligned) multiply_all(Known<true>{});
     else multiply_all(Known<false>{});
 
-    // 5. Write C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read). All that 16 rows
-    // hold is read before any of it is written, so that the reads wait for memory together
-    auto write = [&](auto in_pairs) {
-        constexpr bool PAIRS = decltype(in_pairs)::value;
+    // 5. Stage: 16 rows of each warp at a time go to where the tiles were, and come back row by row, so that a warp reads
+    // and writes whole lines of C = alpha * A * B + beta * C (beta == 0: C may hold NaN or nothing yet, so it is not read)
+    auto strip = reinterpret_cast<float (*)[BN + PAD]>(shared);   // (row, col)
+    const bool C_aligned = N % 4 == 0 && reinterpret_cast<size_t>(C) % 16 == 0;
+    constexpr int PASSES = 16 * WN / 32 / 4;
+    #pragma unroll
+    for (int i = 0; i < MI; i += 2) {   // two tiles of 8 rows
+        auto each = [&](auto use) {
+            #pragma unroll
+            for (int pass = 0; pass < PASSES; ++pass) {
+                const int place = (pass * THREADS + threadIdx.x) * 4, in_strip = place / BN, c = place % BN;
+                const int r = tile_row + in_strip / 16 * WM + i * 8 + in_strip % 16;
+                use(pass, &C[size_t(r) * N + tile_col + c], r < M ? N - tile_col - c : 0, &strip[in_strip][c]);
+            }
+        };
+        float4 old[PASSES] = {};   // read before the barriers, so that they wait for memory meanwhile
+        if (beta != 0.0f)
+            each([&](int pass, const float *from, int valid, const float *) { old[pass] = load4(from, valid, C_aligned); });
+        __syncthreads();   // every thread has read the last tiles, or the strip before this one
         #pragma unroll
-        for (int i = 0; i < MI; i += 2) {   // two tiles of 8 rows
-            auto each = [&](auto use) {
-                #pragma unroll
-                for (int n = 0; n < 4 * NI; ++n) {   // n % 2: rows lane % 4 * 2 and the next; n / 2 % 2: the tile
-                    const int r = tile_row + row + i * 8 + n / 2 % 2 * 8 + lane % 4 * 2 + n % 2;
-                    const int c = tile_col + col + n / 4 * 16 + lane / 4 * 2;
-                    if (r < M && c < N) use(n, &C[size_t(r) * N + c], c + 1 < N);
-                }
-            };
-            float2 old[4 * NI] = {};
-            if (beta != 0.0f)
-                each([&](int n, const float *from, bool both) {
-                    if constexpr (PAIRS) old[n] = *reinterpret_cast<const float2 *>(from);
-                    else old[n] = {from[0], both ? from[1] : 0.0f};
-                });
-            each([&](int n, float *to, bool both) {
-                const float (&sums)[4] = acc[i + n / 2 % 2][n / 4];   // registers 0 and 1: a column's; 2 and 3: the next one's
-                const float x = alpha * sums[n % 2] + beta * old[n].x, y = alpha * sums[n % 2 + 2] + beta * old[n].y;
-                if constexpr (PAIRS) *reinterpret_cast<float2 *>(to) = {x, y};
-                else {
-                    to[0] = x;
-                    if (both) to[1] = y;
-                }
-            });
+        for (int n = 0; n < 4 * NI; ++n) {   // n % 2: rows lane % 4 * 2 and the next; n / 2 % 2: the tile
+            const float (&sums)[4] = acc[i + n / 2 % 2][n / 4];   // registers 0 and 1: a column's; 2 and 3: the next one's
+            const int r = row / WM * 16 + n / 2 % 2 * 8 + lane % 4 * 2 + n % 2;
+            *reinterpret_cast<float2 *>(&strip[r][col + n / 4 * 16 + lane / 4 * 2]) = {sums[n % 2], sums[n % 2 + 2]};
         }
-    };
-    if (N % 2 == 0 && reinterpret_cast<size_t>(C) % 8 == 0) write(Known<true>{});
-    else write(Known<false>{});
+        __syncthreads();   // the strip is whole before any thread reads what others stored
+        each([&](int pass, float *to, int valid, const float *sums) {
+            const float4 sum = *reinterpret_cast<const float4 *>(sums);
+            store4(to, {alpha * sum.x + beta * old[pass].x, alpha * sum.y + beta * old[pass].y,
+                        alpha * sum.z + beta * old[pass].z, alpha * sum.w + beta * old[pass].w}, valid, C_aligned);
+        });
+    }
 }

@@ -1,6 +1,7 @@
 // 3xTF32: an element is the sum of two TF32 numbers, what rounding keeps and what it drops. Three products of the four
 // give float32's error; the sum of each tile's BK k is added by the CUDA cores, which round where a tensor core only cuts:
-// with a BK of 32 more is cut than float32 rounds where K is small. An infinity becomes NaN, because its rest is NaN.
+// with a BK of 32 more is cut than float32 rounds where K is small. And no sum is longer than it must be: every RUN of k is
+// summed from zero, and these sums are added to one another. An infinity becomes NaN, because its rest is NaN.
 
 // Start the copy of four floats to shared memory, of which the first `valid` exist; the others become 0. Where rows do
 // not begin at multiples of 16 bytes, they are copied one by one
@@ -56,6 +57,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
     constexpr int A_ROWS = THREADS / A_CHUNKS, B_ROWS = THREADS / B_CHUNKS;   // rows that all threads copy in one pass
     constexpr int MI = WM / 16, NI = WN / 8;              // products of a warp down and along its tile
     constexpr unsigned GROUP = 8;                         // rows of tiles that blocks take together
+    constexpr int RUN = 256;                              // k that are summed from zero
     static_assert(BM >= 16 && BN >= 32 && WM >= 16 && WN >= 16, "BM, WM and WN must be at least 16, and BN 32");
     static_assert(BM % WM == 0 && BN % WN == 0, "BM must be a multiple of WM, and BN of WN");
     static_assert(WM % 16 == 0 && WN % 32 == 0, "WM must be a multiple of 16, and WN of 32, four products along");
@@ -68,8 +70,8 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
     static_assert(BM * A_CHUNKS % THREADS == 0 && BK * B_CHUNKS % THREADS == 0,
                   "THREADS must divide BM * BK / 4 and BK * BN / 4, to load the tiles in whole passes");
     static_assert(A_ROWS % 8 == 0 && B_ROWS % 4 == 0, "THREADS must be a multiple of BK and of BN, for the swizzle to repeat");
-    static_assert(STAGES * 4 * BK * (BM + BN) <= 232448,
-                  "As and Bs must fit in 232448 bytes, the most shared memory a block of any GPU can have");
+    static_assert(STAGES * 4 * BK * (BM + BN) + 4 * BM * BN <= 232448,
+                  "As, Bs and the sums must fit in 232448 bytes, the most shared memory a block of any GPU can have");
 
     struct Stage {
         float As[BM * BK];   // A tile: (row, k), its chunks permuted
@@ -77,6 +79,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
     };
     extern __shared__ uint4 shared[];
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
+    auto runs = reinterpret_cast<float4 (*)[THREADS]>(stages + STAGES);   // the sum of all runs: (product, thread)
 
     // 1. Which tile of C is the block's? The last group of rows may have fewer than GROUP
     const unsigned number = blockIdx.y * gridDim.x + blockIdx.x, group = number / (GROUP * gridDim.x) * GROUP;
@@ -146,6 +149,15 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             one = 0.0f;
         }
     };
+    auto add_run = [&](bool first) {   // to the runs before it; each thread reads and writes what is its own
+        #pragma unroll
+        for (int n = 0; n < MI * NI; ++n) {
+            float (&run)[4] = acc[n / NI][n % NI];
+            const float4 before = first ? float4{} : runs[n][threadIdx.x];
+            runs[n][threadIdx.x] = {before.x + run[0], before.y + run[1], before.z + run[2], before.w + run[3]};
+            run[0] = run[1] = run[2] = run[3] = 0.0f;
+        }
+    };
 
     // 4. The pipeline runs STAGES - 1 tiles ahead. Every round commits a group, maybe empty: waiting counts groups
     // Whether rows are aligned is asked once, not at every copy
@@ -162,6 +174,7 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
         int stage = 0, vacant = STAGES - 1;   // the stage to multiply, and the one to copy into
         #pragma unroll 1
         for (int tile = 0; tile < tiles; ++tile) {
+            if (tile && tile % (RUN / BK) == 0) add_run(tile == RUN / BK);
             #pragma unroll
             for (int k = 0; k < BK; k += 8) {
                 if (k + 8 < BK) load_fragments(stages[stage], k + 8);
@@ -180,6 +193,14 @@ hgemm_tf32x3(int M, int N, int K, float alpha, const float *A,   // A: (M, K), r
             add_sums();
         }
         asm volatile("cp.async.wait_all;" ::: "memory");   // zeros past the last tile may still be on their way
+        if (tiles > RUN / BK) {
+            #pragma unroll
+            for (int n = 0; n < MI * NI; ++n) {
+                const float4 before = runs[n][threadIdx.x];
+                float (&run)[4] = acc[n / NI][n % NI];
+                run[0] += before.x, run[1] += before.y, run[2] += before.z, run[3] += before.w;
+            }
+        }
     };
     if (aligned) multiply_all(Known<true>{});
     else multiply_all(Known<false>{});
