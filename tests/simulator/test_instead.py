@@ -51,5 +51,50 @@ def test_the_shared_memory_of_other_blocks_belongs_to_clusters(opcode):
     assert instead.instead_of(opcode) == instead.CLUSTERS
 
 
+@pytest.mark.parametrize("level", ["auto", "sass", "ptx"])
+@pytest.mark.parametrize("value", ["block_rank()", "num_blocks()", "block_index().x", "query_shared_rank(shared)"])
+def test_a_kernel_of_clusters_is_refused_before_it_finds_itself_alone(value, level):
+    with pytest.raises(simulator.UnsupportedInstruction) as caught:
+        launched(f"cooperative_groups::this_cluster().{value}", level, "__cluster_dims__(1, 2, 1)")
+    assert "kernel asks for clusters of (1, 2, 1) blocks" in str(caught.value)
+    assert str(caught.value).count(instead.CLUSTERS) == 1 and "choose level" not in str(caught.value)
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("name", [f"{name}.{axis}" for name in ("cluster_nctaid", "nclusterid") for axis in "xyz"]
+    + ["cluster_nctarank", "cluster_ctaid.x", "clusterid.z"])  # fmt: skip
+def test_the_size_of_a_cluster_is_not_read_as_zero(name, level):
+    value = f'([] {{ int v; asm volatile("mov.u32 %0, %%{name};" : "=r"(v)); return v; }})()'
+    with pytest.raises(simulator.UnsupportedInstruction) as caught:
+        launched(value, level)
+    assert instead.CLUSTERS in str(caught.value) and "choose level" not in str(caught.value)
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_a_kernel_beside_one_of_clusters_runs(level):
+    before = 'extern "C" __global__ void __cluster_dims__(2) other(int *out) { out[0] = 1; }\n'
+    np.testing.assert_array_equal(launched("blockIdx.x + 5", level, before=before), [5, 6])
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_a_cluster_of_one_block_is_a_block(level):
+    np.testing.assert_array_equal(launched("blockIdx.x + 5", level, "__cluster_dims__(1, 1, 1)"), [5, 6])
+
+
+def launched(value: str, level: str, bounds: str = "", before: str = "") -> np.ndarray:
+    """What two blocks of one thread write."""
+    source = f"""#include <cooperative_groups.h>
+    {before}extern "C" __global__ void {bounds} kernel(int *out) {{
+        __shared__ int shared[1];
+        shared[0] = 0;
+        out[blockIdx.x] = {value} + shared[0];
+    }}"""
+    out = np.zeros(2, np.int32)
+    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
+    with simulator.record(level=level):
+        kernel((2,), (1,), (out,))
+    return out
+
+
 def test_what_is_only_an_unknown_form_has_no_advice_of_its_own():
     assert instead.instead_of("ATOMG.E.ADD.64") == instead.instead_of("text") == instead.instead_of("cp.async.ca") == ""

@@ -53,8 +53,9 @@ class Forms:
             why = f"{self.compiled.entry} was executed at the level of PTX, not of its machine code. {unreadable}"
             return self.ptx, why
         except UnsupportedInstruction as unknown:
+            reasons = "\n".join(dict.fromkeys((str(unreadable), str(unknown))))  # one, where both levels say the same
             raise UnsupportedInstruction(
-                f"{self.compiled.entry} can be executed neither as machine code nor as PTX.\n{unreadable}\n{unknown}\n"
+                f"{self.compiled.entry} can be executed neither as machine code nor as PTX.\n{reasons}\n"
                 "On a machine with a GPU the same cell runs this kernel."
             ) from unknown
 

@@ -1,5 +1,10 @@
 """What a kernel may do instead of what the simulator does not model, by instruction of either front end."""
 
+import re
+
+from helpers.compiler import CompiledKernel
+from helpers.simulator.errors import UnsupportedInstruction
+
 TEXTURES = (
     "Textures and surfaces are not modelled: pass the array itself, and read it by an index that stays inside of it."
 )
@@ -24,8 +29,22 @@ _BY_BEGINNING = {
 _BY_PART = {"expect_tx": BULK, "complete_tx": BULK, "shared::cluster": CLUSTERS, "b128": WIDE_ATOMICS}
 
 
-def instead_of(opcode: str) -> str:
-    """A sentence for an opcode with its modifiers, "TEX.LL" or "barrier.cluster.arrive"; "" if there is none."""
+def refuse_clusters(kernel: CompiledKernel) -> None:
+    """UnsupportedInstruction for a kernel whose `__cluster_dims__` asks for clusters of more than one block.
+
+    Machine code shows little of them: a block's rank is the register that every address in shared memory is made of.
+    """
+    head = re.search(rf"\.entry\s+{re.escape(kernel.lowered_name)}\b[^{{]*", kernel.ptx)
+    sizes = re.search(r"\.reqnctapercluster\s+([\d, ]+)", head[0]) if head else None
+    if sizes and any(int(size) != 1 for size in sizes[1].split(",")):
+        raise UnsupportedInstruction(f"{kernel.entry} asks for clusters of ({sizes[1].strip()}) blocks. {CLUSTERS}")
+
+
+def instead_of(opcode: str, missing: str = "") -> str:
+    """A sentence for an opcode with its modifiers, "TEX.LL" or "barrier.cluster.arrive"; "" if there is none.
+
+    `missing` is the phrase that says what is not modelled, of an instruction that is known but for an operand.
+    """
     for beginning, sentence in _BY_BEGINNING.items():
         if opcode.startswith(beginning):
             return sentence
@@ -34,4 +53,6 @@ def instead_of(opcode: str) -> str:
         return WIDE_ATOMICS
     if parts[0] == "SYNCS":
         return BULK
+    if "cluster" in missing:
+        return CLUSTERS
     return next((sentence for part, sentence in _BY_PART.items() if part in parts), "")

@@ -12,7 +12,7 @@ from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Register, Statement, Symbol, Vector
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
-from helpers.simulator.frontends.instead import instead_of
+from helpers.simulator.frontends.instead import instead_of, refuse_clusters
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import complete
@@ -26,8 +26,10 @@ def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at PTX level.
 
     Raises:
-        UnsupportedInstruction: an instruction is not modelled; the message names it and its source line.
+        UnsupportedInstruction: an instruction is not modelled, and the message names it and its source line; or the
+            kernel asks for clusters.
     """
+    refuse_clusters(kernel)
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
     operands = Operands(kernel, module, function)
@@ -148,7 +150,7 @@ def _refusal(s: Statement, reason: Unknown) -> UnsupportedInstruction:
     where = f" (line {s.line} of your source)" if s.line else ""
     return UnsupportedInstruction(
         f"The PTX instruction `{s.text}`{where} is not modelled by the simulator: {reason}. "
-        + (instead_of(".".join((*s.opcode, s.type))) or "Write it with ordinary arithmetic and loads.")
+        + (instead_of(".".join((*s.opcode, s.type)), str(reason)) or "Write it with ordinary arithmetic and loads.")
     )
 
 

@@ -85,6 +85,9 @@ def leading_predicates(operands: tuple[sass.Operand, ...]) -> tuple[list[sass.Re
 
 # ---- registers and constants
 
+# Where the driver puts into bank 0 of Hopper how large a cluster is, how many there are, and how to divide by that.
+CLUSTER_SIZES = frozenset((*range(0x144, 0x168, 4), 0x188))
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -228,6 +231,8 @@ class Operands:
 
     def constant(self, bank: int, offset: int, dtype: np.dtype) -> int:
         """The slot of a word of a constant bank."""
+        if bank == 0 and offset in CLUSTER_SIZES and self.arch.startswith("sm_90"):
+            raise Unknown("the sizes of a cluster")
         key = (bank, offset, dtype)
         if key not in self.constants:
             self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))

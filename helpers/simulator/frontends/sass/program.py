@@ -20,7 +20,7 @@ from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
-from helpers.simulator.frontends.instead import instead_of
+from helpers.simulator.frontends.instead import instead_of, refuse_clusters
 from helpers.simulator.frontends.sass import decode, opcodes, system
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
@@ -40,8 +40,8 @@ def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at SASS level.
 
     Raises:
-        UnsupportedInstruction: an instruction or the architecture is not modelled; the message names the instruction
-            and its source line.
+        UnsupportedInstruction: an instruction or the architecture is not modelled, and the message names the
+            instruction and its source line; or the kernel asks for clusters.
         NvdisasmMissing, DisassemblyError: the machine code cannot be printed.
     """
     kind = family(kernel.arch)
@@ -51,6 +51,7 @@ def translate(kernel: CompiledKernel) -> Program:
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
         )
+    refuse_clusters(kernel)
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
@@ -183,7 +184,7 @@ def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> In
         where = f" (line {s.line} of your source)" if s.line else ""
         instruction.text = (
             f"{entry}: the {t.arch} machine instruction `{s.text}`{where} is not modelled by the simulator: {unknown}. "
-            f"{instead_of(instruction.opcode)}"
+            f"{instead_of(instruction.opcode, str(unknown))}"
         ).rstrip()
         instruction.opcode = UNKNOWN
         rules.complete(instruction, rules.Effect((), _raise_unsupported))
