@@ -36,8 +36,8 @@ EACH = 24  # launches of the larger suites that are compared, drawn from a fixed
 # What is fitted, and the values that are tried: all are physical quantities that no microbenchmark gives alone.
 TRIED: Mapping[str, tuple[float, ...]] = {
     "constant_first": (500, 850, 1200, 1500, 1800),
-    "code_first": (150, 300, 450, 600),
-    "code_next": (10, 20, 36, 50),
+    "code_first": (150, 300, 600, 750, 900, 1050),
+    "code_next": (3, 10, 20, 36, 50),
     "evict_latency": (0, 100, 200, 300, 450),
     "dram_latency": (560, 610, 650, 700),
     "dram_spread": (0, 40, 80, 130),
@@ -52,8 +52,7 @@ TRIED: Mapping[str, tuple[float, ...]] = {
     "write_back": (0.5, 0.8, 1),
     "write_ahead": (500, 1500, 4000),
     "write_conflict": (0.8, 1.2, 1.55),
-    "mio_entries": (6, 8, 10, 12),
-    "lg_entries": (6, 8, 12),
+    "l1_fill": (0, 0.25, 0.5, 1),
     "l1_in_flight": (512, 1024, 2048),
     "block_turnaround": (100, 300, 500),
     "branch": (3, 6, 9),

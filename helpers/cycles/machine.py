@@ -24,7 +24,8 @@ SUITE = "cycles"
 ASSUMED: dict[str, float] = {
     "fma_interval": 2, "heavy_interval": 2, "alu_interval": 2, "fp64_interval": 2, "uniform_interval": 2,
     "read_slack": 1, "write_conflict": 1.55, "branch": 6, "special_latency": 24, "operand_latency": 12,
-    "mio_interval": 4, "mio_entries": 8, "lg_entries": 8, "l1_in_flight": 1024, "l2_spread": 45, "dram_spread": 130,
+    "mio_interval": 4, "mio_entries": 16, "lg_entries": 16, "l1_fill": 0.5, "l1_in_flight": 1024,
+    "l2_spread": 45, "dram_spread": 130,
     "dram_scatter": 1.2, "dram_fetch": 2, "partial_store": 1.25, "store_ahead": 400, "write_back": 1,
     "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
     "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850, "shared_atomic_latency": 85,

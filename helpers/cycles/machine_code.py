@@ -102,7 +102,8 @@ class _Form:
             self.bytes = 4 * int(modifiers[-1]) if modifiers[-1].isdigit() else 4
         found = _PENDING.search(operands)
         self.pending = int(found[1], 0) if found and base == "DEPBAR" and "LE" in modifiers else -1
-        self.past_l1 = int("STRONG" in modifiers or "BYPASS" in modifiers)
+        far = "STRONG" in modifiers and "SM" not in modifiers  # L1 is what an SM's own threads agree on
+        self.past_l1 = int(far or "BYPASS" in modifiers)
         self.reads_constant = int("c[0x0][" in operands and "c[0x0][0x28]" not in operands)  # 0x28: the stack's top
         # A tensor instruction of half the depth takes half the time; a TF32 one as long as one of twice the depth.
         self.interval = {"1688": 1 if "TF32" not in modifiers else 2, "16816": 2}.get(

@@ -30,8 +30,9 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
 )
 def test_a_load_of_many_lines_takes_l1_as_long_as_its_banks_or_its_tags_do(K, why):
     launch = replace(get("naive").launch(64, 64, K), grid=(1, 1, 1))
-    known = cycles.machine(devices.DEFAULT.name).constants
-    found = cycles.predict(launch)
+    machine = cycles.machine(devices.DEFAULT.name)
+    known = machine.constants
+    found = prediction.predict(cycles.traced(launch), replace(machine, constants={**known, "l1_fill": 0}))
     base = next(start for name, start, _ in found.trace.arrays if name == "A") // 4
     lines = (base + np.arange(32) * K + np.arange(K)[:, None]) // 32
     tag = tags.lookups(lines, tags.changes([int(known[f"tag_bank_{bit}"]) for bit in (0, 1)]))
@@ -39,6 +40,49 @@ def test_a_load_of_many_lines_takes_l1_as_long_as_its_banks_or_its_tags_do(K, wh
     assert K == 64 or 8 * K <= of_A < 11 * K
     warps, of_B, store = 32, K, 32
     assert found.simulated.result.lsu_cycles == warps * (of_A + of_B + store), why
+
+
+def test_what_arrives_of_a_line_takes_l1_half_a_cycle():
+    trace = cycles.traced(replace(get("naive").launch(64, 64, 64), grid=(1, 1, 1)))
+    machine = cycles.machine(devices.DEFAULT.name)
+
+    def busy(fill):
+        found = prediction.predict(trace, replace(machine, constants={**machine.constants, "l1_fill": fill}))
+        result = found.simulated.result
+        return result.lsu_cycles, result.l1_sectors - result.l1_hits
+
+    (without, sectors), (with_fill, _) = busy(0), busy(0.5)
+    assert sectors / 4 * 0.5 - 1 <= with_fill - without <= sectors * 0.5
+
+
+ORDER = """
+#define LOAD(v, from) asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(v) : "l"(from) : "memory")
+extern "C" __global__ void order(const int *hit, const int *miss, int *to) {
+    int first, late, soon;
+    LOAD(first, hit + threadIdx.x);
+    to[threadIdx.x] = first;
+    LOAD(late, miss + threadIdx.x);
+    __syncthreads();  // else the compiler lets loads, and stores, change places
+    LOAD(soon, hit + threadIdx.x);
+    to[threadIdx.x + 32] = soon;
+    __syncthreads();
+    to[threadIdx.x + 64] = late;
+}
+"""
+
+
+def test_a_load_that_hits_l1_does_not_wait_for_the_one_before_it_that_misses():
+    """An H200 has the value of the second load 37 cycles after the first one was issued, whose own takes 282."""
+    hit, miss, to = (np.zeros(128, np.int32) for _ in range(3))
+    with simulator.capture() as caught:
+        run.simulated(ORDER, "order")((1,), (32,), (hit, miss, to))
+    found = cycles.predict(caught[0])
+    code = [instruction.text for instruction in found.trace.program.instructions]
+    events = found.timeline()
+    stores = [event["issued"] for event in events if "STG" in code[event["pc"]]]
+    loads = [event["issued"] for event in events if "LDG" in code[event["pc"]]]
+    assert stores[1] - loads[1] < 100
+    assert stores[2] - loads[1] > 250
 
 
 def test_stalls_and_selection_account_for_every_cycle_of_every_warp():

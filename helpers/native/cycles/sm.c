@@ -37,6 +37,7 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(operand_latency)   /* issue until a memory instruction has read its registers */ \
   F(tag_bank_0) F(tag_bank_1) /* bits of a line's number whose parity chooses the bank of its tag in L1, as numbers */ \
   F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
+  F(l1_fill)           /* cycles of L1 that it takes to write what arrives of a line */ \
   F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
   F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
   F(dram_scatter)      /* factor for fetches of less than a whole line */ \
@@ -571,7 +572,7 @@ typedef struct {
   const Machine *m; const Job *job; const Trace *t;
   Warp *warp; int warps;
   int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
-  double lg, returned, l2, dram, store, barrier, constant, code_refill;
+  double lg, fill, l2, dram, store, barrier, constant, code_refill;
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
   double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
@@ -694,6 +695,7 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
     for (int v = 0; v < WAYS; ++v) { if (set[v].key == key) { line = &set[v]; break; } if (set[v].used < line->used) line = &set[v]; }
     if (line->key != key) { line->key = key; line->valid = 0; }
     line->used = ++s->use;
+    double came = 0; int missed = 0;
     for (int sector = 0; sector < 4; ++sector) {
       if (!(p->mask[k] >> sector & 1)) continue;
       s->r->l1_sectors += 1;
@@ -701,13 +703,15 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
       else {
         line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), array, sharing, first_wave,
                                          p->mask[k] & 3 && p->mask[k] & 12);
-        line->valid |= 1u << sector;
+        line->valid |= 1u << sector; came = line->arrives[sector]; ++missed;
       }
       done = larger(done, line->arrives[sector]);
     }
+    if (missed && (s->fill += m->l1_fill) >= 1) {  // in whole cycles, as L1 is reserved
+      served(s, came, (int)s->fill); s->fill -= (int)s->fill;
+    }
   }
-  s->returned = done = larger(done, s->returned);  // loads come back in order
-  return done;
+  return done;  // loads that hit do not wait for those before them that missed
 }
 
 static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern *p, double start) {
