@@ -22,6 +22,7 @@ from helpers.simulator.frontends.ptx import (
     lanes,
     matrix,
     memory,
+    video,
     wmma,
 )
 from helpers.simulator.frontends.ptx import integer as integers
@@ -123,6 +124,13 @@ OPCODES = {
         Op("tanh", FLOATING, (2,)),
         Op("copysign", FLOATING, (3,)),
         Op("testp", floating.test, (2,)),
+        # halves and bytes of a register
+        *(Op(f"{name}{count}", video.parts(count, function), (4,)) for count in (2, 4) for name, function in (
+            ("vadd", np.add), ("vsub", np.subtract), ("vabsdiff", lambda a, b: np.abs(a - b)), ("vavrg", video.average),
+            ("vmin", np.minimum), ("vmax", np.maximum),
+        )),
+        Op("vset2", video.compare_parts(2), (4,)),
+        Op("vset4", video.compare_parts(4), (4,)),
         # logic, shifts and fields of bits
         Op("and", by_type(integer=integers.logic(lambda a, b: a & b),
                           predicate=integers.of_predicates(lambda a, b: a & b)), (3,)),
