@@ -29,11 +29,13 @@ State = dict[str, Any]
 @dataclass(frozen=True)
 class Frame:
     """What a stage shows.  picture: what the stage made of a picture, None for a sentence.  words: the note under the
-    picture, or the sentence.  controls: the state, by its number, of each control that drawing has changed."""
+    picture, or the sentence.  controls: the state, by its number, of each control that drawing has changed.
+    whole: whether the words hold what takes longer than a picture."""
 
     picture: Any
     words: str
     controls: Mapping[int, State]
+    whole: bool = False
 
 
 class Frames:

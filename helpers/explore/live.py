@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import ipywidgets
@@ -38,6 +39,8 @@ class LiveExplorer(Explorer):
     The browser sends a control's newest value when the one before has been drawn, so that a drag never queues. What was
     drawn is kept, and while the learner looks at it the neighbouring settings are drawn.
 
+    What takes longer than a picture may, such as a predicted time, is `later`'s: the note has it when nothing happens.
+
     An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
     """
 
@@ -62,6 +65,7 @@ class LiveExplorer(Explorer):
         self._ready: set[Hashable] = set()  # what has been compiled and run
         self._idle = Idle()
         self._ahead: LiveExplorer | None = None
+        self._setting: Hashable = None  # what is on the stage
         self._still: set[ipywidgets.Widget] = set()  # sliders that have but one place
         for control in self.controls:
             control.observe(self._moved, names="value")
@@ -78,6 +82,10 @@ class LiveExplorer(Explorer):
         """The picture of what the controls say, and the line of text under it. Raises one of SENTENCES instead."""
         raise NotImplementedError
 
+    def later(self) -> str:
+        """The note that takes the place of `draw`'s once there is time; "" to leave that. It may take a second."""
+        return ""
+
     def update(self, moved: ipywidgets.Widget | None = None) -> None:
         """Settle, then draw once, or show what was drawn before."""
         with self.quiet():
@@ -86,7 +94,7 @@ class LiveExplorer(Explorer):
             return  # the one that draws ahead is told what to draw
         self._idle.stop()
         try:
-            setting = frames.setting_of(self.controls)
+            self._setting = setting = frames.setting_of(self.controls)
             if self._is_slow():
                 self.stage.wait(WORKING)
             elif setting not in self._frames:
@@ -97,9 +105,24 @@ class LiveExplorer(Explorer):
             self.stage.say(INTERRUPTED)
         finally:
             self.stage.busy.value = ""
-        if moved is not None:
-            todo = self._neighbours(moved)
-            self._idle.begin(lambda: self._draw_ahead(todo))
+        todo = self._neighbours(moved) if moved is not None else iter(())
+        self._idle.begin(lambda: self.complete() or self._draw_ahead(todo))
+
+    def complete(self) -> bool:
+        """Replace the note by what `later` says; False if it says nothing, or has said it."""
+        frame = self._frames.get(self._setting)
+        if frame is None or frame.picture is None or frame.whole:
+            return False
+        try:
+            words = self.later()
+        except SENTENCES as error:
+            words = str(error)
+        except KeyboardInterrupt:
+            words = ""
+        frame = replace(frame, words=words or frame.words, whole=True)
+        self._frames.keep(self._setting, frame)
+        self._show(frame)
+        return bool(words)
 
     @contextmanager
     def quiet(self) -> Iterator[None]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import ipywidgets
@@ -19,11 +18,9 @@ from helpers.draw.occupancy import FIGURE_HEIGHT, filling, occupancy_figure, occ
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, taken
-from helpers.explore.speeds import predicted
-from helpers.measure import recordings
+from helpers.explore.speeds import speed_of
 
 MOST_REGISTERS, WARP = 255, 32
-RECORDED_SIZE, PREDICTED_SIZE = 4096, 2048  # M = N = K of the speed below the picture
 BY_HAND = "these numbers"
 
 
@@ -78,22 +75,15 @@ class OccupancyExplorer(LiveExplorer):
     def draw(self) -> tuple[theme.Figure, str]:
         if self.kernel.value is not None:
             self._take_the_kernels_numbers()
-        return picture_of(self.choice), self._speed()
+        return picture_of(self.choice), ""
 
-    def _speed(self) -> str:
+    def later(self) -> str:
         """How fast the chosen kernel is on the GPU that is recorded, or else would be; "" for numbers of no kernel."""
         kernel = self.kernel.value
         if kernel is None or self.device.value != devices.DEFAULT or getattr(kernel, "args", None) is not None:
             return ""
-        if isinstance(kernel, Kernel):
-            with suppress(recordings.NoRecording):
-                measured = recordings.find(kernel, *(RECORDED_SIZE,) * 3)
-                return (
-                    f"{theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(RECORDED_SIZE)}³, {measured.label}."
-                )
-        size = getattr(kernel, "shape", None) or (PREDICTED_SIZE,) * 3
-        found = predicted(kernel.launch(*size))
-        return found and f"{' × '.join(map(theme.thousands, size))}: {found}."
+        found = speed_of(kernel)
+        return found and f"{found}."
 
     def _take_the_kernels_numbers(self) -> None:
         """Set the sliders to what the kernel takes on this GPU."""

@@ -11,13 +11,23 @@ from dataclasses import replace
 import ipywidgets
 
 from gemm_kernels import Kernel, OwnKernel, get
+from gemm_kernels.refused import Refused
 from helpers.analysis.loop import Loop, loop_of
 from helpers.devices import DEFAULT as GPU
 from helpers.draw import theme
-from helpers.draw.pipeline import FIGURE_HEIGHT, MOST_WARPS, NAMES, comparison, pipeline_figure, pipelines_figure
+from helpers.draw.pipeline import (
+    ARTICLES,
+    FIGURE_HEIGHT,
+    MOST_WARPS,
+    NAMES,
+    comparison,
+    pipeline_figure,
+    pipelines_figure,
+)
 from helpers.explore.controls import choice_list, range_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, multiplication, of_kind
+from helpers.explore.speeds import speed_of
 from helpers.explore.widgets import choice_slider
 from helpers.models.pipeline import Pipeline, Work, timeline
 
@@ -74,6 +84,24 @@ class PipelineExplorer(LiveExplorer):
         name = kernel.name if kernel else ""
         note = f" Work: instructions of {name} for {GPU.arch}; warps: of a scheduler of an {GPU.name}." if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
+
+    def later(self) -> str:
+        """How fast the chosen kernel is with so many stages, or why it cannot have them; "" for numbers of no kernel.
+
+        Latency and warps are the GPU's then, and not the sliders'.
+        """
+        kernel, stages = self.kernel.value, self.stages.value
+        if kernel is None:
+            return ""
+        if stages != min(loop_of(kernel).stages, max(NAMES)):
+            if not isinstance(kernel, Kernel) or "STAGES" not in kernel.params:
+                return ""
+            try:
+                kernel = kernel.replace(STAGES=stages)
+            except Refused as refused:
+                return str(refused)
+        found = speed_of(kernel)
+        return found and f"Bars: a model. {kernel.name} with {ARTICLES[stages]} at {found}."
 
     def _take_the_numbers(self, loop: Loop) -> None:
         """Set the sliders to a kernel's work, stages and warps."""

@@ -30,6 +30,8 @@ from helpers.draw import theme
 from helpers.draw.tuning import FIGURE_HEIGHT, landscape_figure, landscapes_figure
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
+from helpers.explore.speeds import predicted
+from helpers.measure.measurement import recorded_on
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,20 @@ class TuningExplorer(LiveExplorer):
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
         return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
+
+    def later(self) -> str:
+        """How fast the best configuration of the map would be, if the search did not measure it; "" if it did."""
+        choice = self.choice
+        best = landscape_of(choice.device, choice.size).best(choice.measure)
+        if best is None or choice.device != devices.DEFAULT or choice.measure == "gflops":
+            return ""
+        best_at = f"The best {MEASURES[choice.measure][0]} at {theme.thousands(choice.size)}³"
+        if best.gflops is not None:
+            return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
+        if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute
+            return f"{best_at}: its sums do not fit into registers, so no speed is predicted."
+        found = predicted(get(KERNEL).replace(**best.params).launch(*(choice.size,) * 3))
+        return found and f"{best_at}: {found}."
 
 
 def explore(*, device: str = devices.DEFAULT.name, measure: Measure | None = None) -> TuningExplorer:

@@ -70,3 +70,21 @@ def test_the_note_says_that_nothing_was_measured():
 
 def test_the_static_twin_compares_the_stages():
     assert "double\u00a0buffer" in pipeline.small_multiples((1, 2)).caption
+
+
+def test_stages_that_were_recorded_show_that_speed_others_a_predicted_one_and_too_few_the_rule():
+    explorer = pipeline.explore()
+    assert not explorer.complete()
+    explorer.kernel.value = named(explorer, "async_copy")
+    assert "instructions of async_copy" in explorer.stage.note.value
+    assert explorer.complete() and "with 3 stages at 4\u202f096³" in explorer.stage.note.value
+    assert "recorded on NVIDIA H200" in explorer.stage.note.value
+    explorer.stages.value = 4
+    assert explorer.complete() and "with 4 stages at 2\u202f048³" in explorer.stage.note.value
+    assert "GFLOPS, predicted for NVIDIA H200 (" in explorer.stage.note.value
+    assert not explorer.complete()
+    explorer.stages.value = 1
+    assert explorer.complete() and "STAGES must be at least 2" in explorer.stage.note.value
+    explorer.kernel.value = named(explorer, "ping_pong")
+    explorer.stages.value = 4
+    assert not explorer.complete()

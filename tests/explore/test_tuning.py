@@ -77,3 +77,20 @@ def test_only_gpus_that_can_run_the_kernel_are_offered():
     assert "NVIDIA RTX A6000" in names and "Tesla T4" not in names
     with pytest.raises(CannotRun, match="autotuned does not run on sm_75, because it uses cp.async"):
         tuning.explore(device="Tesla T4")
+
+
+def test_a_best_configuration_that_nobody_measured_is_told_a_predicted_speed_and_a_measured_one_that(searched):
+    explorer = tuning.explore(measure="occupancy")
+    explorer.size.value = 4096
+    best = landscape.landscape_of(H200, 4096).best("occupancy")
+    assert best.gflops is None and explorer.complete()
+    assert "GFLOPS, predicted for NVIDIA H200 (" in explorer.stage.note.value
+    explorer.measure.value = "floats_a_fma"
+    assert explorer.complete() and "do not fit into registers" in explorer.stage.note.value
+    explorer.measure.value = "gflops"
+    assert not explorer.complete()
+
+
+def test_on_a_gpu_without_constants_no_speed_is_told():
+    explorer = tuning.explore(device="NVIDIA RTX A6000", measure="occupancy")
+    assert not explorer.complete()
