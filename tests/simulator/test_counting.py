@@ -1,5 +1,8 @@
 """Sectors, tags and wavefronts against plain Python sets, and against the textbook cases."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -287,3 +290,36 @@ def test_an_asynchronous_copy_takes_as_long_as_reading_its_source(row_bytes, exp
     assert counting.copy_wavefronts(to, origin, everyone, 4).tolist() == [expected]
     assert counting.copy_wavefronts(origin, to, everyone, 4).tolist() == [expected]
     assert counting.copy_wavefronts(to, origin, lane < 8, 4).tolist() == [1]
+
+
+COPIES = json.loads((Path(__file__).parent / "goldens" / "copies_sm_90.json").read_text(encoding="utf-8"))
+WRITTEN = {
+    "free": LANE,
+    "four": LANE % 8 * 4 + LANE // 8 * 32,  # four lanes for each of eight banks
+    "real": 4 * (LANE // 4 * 4 + (LANE % 4 ^ LANE // 8 % 4)),  # a swizzled tile, an element in four at a time
+}
+
+
+def copies_of_a_warp(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """The words that 32 lanes read and write, by the name of what was recorded."""
+    written, kind, *more = name.split()
+    if kind.startswith("pitch"):
+        read = int(more[0].removeprefix("base")) + LANE // 4 * int(kind.removeprefix("pitch")) + LANE % 4 * 4
+    else:
+        read = LANE * int(kind.removeprefix("n")) // 32 * int(more[0].removeprefix("stride")) * 32 + LANE
+    return read, WRITTEN[written]
+
+
+@pytest.mark.parametrize("name", COPIES["wavefronts"])
+def test_copies_of_a_word_take_the_recorded_wavefronts_whatever_banks_they_read_and_write(name):
+    read, written = copies_of_a_warp(name)
+    found = counting.copy_wavefronts(4 * written.reshape(1, 32), 4 * read.reshape(1, 32), ALL, 4)
+    assert found.tolist() == [COPIES["wavefronts"][name]]
+
+
+def test_a_lane_of_a_copy_that_reads_nothing_waits_on_the_side_of_the_writes_alone():
+    read, written = copies_of_a_warp("real pitch16 base0")
+    to, origin = 4 * written.reshape(1, 32), 4 * read.reshape(1, 32)
+    assert counting.copy_wavefronts(to, origin, ALL, 4).tolist() == [7]
+    assert counting.copy_wavefronts(to, origin, ALL, 4, ~ALL).tolist() == [4]
+    assert counting.copy_wavefronts(to, origin, ALL, 4, LANE.reshape(1, 32) < 8).tolist() == [4]

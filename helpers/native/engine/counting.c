@@ -129,10 +129,47 @@ void count_banks(const Request *request, int width, int stores, int64_t *sums) {
     if (!stores) sums[UNCERTAIN] += !is_certain(address, active, width);
 }
 
+/* Whether two words are different ones in the same bank. */
+static int meet(uint64_t one, uint64_t other) {
+    return one != other && one % BANKS == other % BANKS;
+}
+
+/* For how many earlier words the unluckiest lane waits that copies one: words in the bank that it writes, and words in the
+ * bank that it reads of lanes that it has not waited for (`_longest_wait` in counting.py). */
+static int longest_wait(const Request *to, const Request *origin) {
+    uint64_t into[WARP], out_of[WARP];
+    uint32_t reads[WARP];
+    int lanes = 0, most = 0;
+    for (uint32_t rest = to->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        into[lanes] = to->address[lane] / WORD_BYTES;
+        out_of[lanes] = origin->address[lane] / WORD_BYTES;
+        reads[lanes++] = origin->active >> lane & 1;
+    }
+    for (int lane = 1; lane < lanes; lane++) {
+        uint64_t written[WARP], read[WARP];
+        int writes = 0, others = 0;
+        for (int earlier = 0; earlier < lane; earlier++) {
+            int known = 0;
+            if (meet(into[lane], into[earlier])) {
+                for (int n = 0; n < writes; n++) known |= written[n] == into[earlier];
+                if (!known) written[writes++] = into[earlier];
+            } else if (reads[lane] && reads[earlier] && meet(out_of[lane], out_of[earlier])) {
+                for (int n = 0; n < others; n++) known |= read[n] == out_of[earlier];
+                if (!known) read[others++] = out_of[earlier];
+            }
+        }
+        if (writes + others > most) most = writes + others;
+    }
+    return most;
+}
+
 void count_copy(const Request *to, const Request *origin, int width, int64_t *sums) {
-    int read = in_phases(origin->address, to->active, width), written = in_phases(to->address, to->active, width);
+    int read = in_phases(origin->address, to->active & origin->active, width);
+    int written = in_phases(to->address, to->active, width);
     count_banks(to, width, 1, sums);
-    sums[COPY_WAVEFRONTS] += read > written ? read : written;
+    if (width == WORD_BYTES && read > 1 && written > 1) sums[COPY_WAVEFRONTS] += 1 + longest_wait(to, origin);
+    else sums[COPY_WAVEFRONTS] += read > written ? read : written;
 }
 
 /* The sums over many requests. kind: 0 global, 1 global by asynchronous copies, 2 shared loads, 3 other shared accesses,

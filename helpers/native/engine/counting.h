@@ -24,7 +24,8 @@ void count_lines(const Request *request, int width, int copies, int64_t *sums);
 /* Wavefronts of shared memory. `stores`: stores, atomics and LDSM, whose phases never merge. */
 void count_banks(const Request *request, int width, int stores, int64_t *sums);
 
-/* Wavefronts of an asynchronous copy: its shared addresses, and where in global memory it reads. */
+/* Wavefronts of an asynchronous copy: its shared addresses, and where in global memory it reads; `origin`'s active lanes
+ * are those that read anything. */
 void count_copy(const Request *to, const Request *origin, int width, int64_t *sums);
 
 #endif

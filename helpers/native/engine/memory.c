@@ -565,10 +565,7 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
     if (slot < 0) slot = 0;
     if (warp->launch->counting) {
         if (reads) count_lines(&origin, size, 1, sums_of(warp, i, slot));
-        Request source = origin; /* lanes that read nothing get the place of one that does */
-        for (int lane = 0; lane < WARP; lane++)
-            if (!(reads >> lane & 1)) source.address[lane] = reads ? origin.address[__builtin_ctz(reads)] : 0;
-        count_copy(&to, &source, size, sums_of(warp, i, shared_slot));
+        count_copy(&to, &origin, size, sums_of(warp, i, shared_slot));
     }
     if (warp->block->traced) {
         if (reads) trace(warp, i, GLOBAL, slot, &origin);

@@ -69,14 +69,25 @@ def wavefronts(addresses: np.ndarray, active: np.ndarray, width: int, stores: bo
     return np.where(uniform & (lanes > 0), np.where(lanes <= WARP // 2, 1, 2), pairs)
 
 
-def copy_wavefronts(to: np.ndarray, origin: np.ndarray, active: np.ndarray, width: int) -> np.ndarray:
+def copy_wavefronts(
+    to: np.ndarray, origin: np.ndarray, active: np.ndarray, width: int, reads: np.ndarray | None = None
+) -> np.ndarray:
     """Wavefronts of asynchronous copies of `width` bytes a lane, from `origin` in global memory `to` shared memory.
+
+    reads: (W, 32) bool, the lanes that read anything; the others write zeros. None: all active ones.
 
     The L1 cache, which they come through, lies in the same banks as shared memory: a line's word w in bank w. So
     reading four lines at the same place in each takes four wavefronts, however well they are written. The slower side
-    counts.
+    counts; but a lane that copies one word is served in the same wavefront on both sides, and so it waits for every
+    earlier lane's word that lies in the bank that it reads or in the one that it writes.
     """
-    return np.maximum(wavefronts(origin, active, width, stores=True), wavefronts(to, active, width, stores=True))
+    reads = active if reads is None else active & reads
+    read, written = wavefronts(origin, reads, width, stores=True), wavefronts(to, active, width, stores=True)
+    counts = np.maximum(read, written)
+    if width == WORD_BYTES:
+        both = (read > 1) & (written > 1)
+        counts[both] = 1 + _longest_wait(to[both], origin[both], active[both], reads[both])
+    return counts
 
 
 def ideal_wavefronts(active: np.ndarray, width: int) -> np.ndarray:
@@ -169,6 +180,29 @@ def _neighbours_share(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
         return (same | ~taking_part[:, :, 0] | ~taking_part[:, :, 1]).all(axis=(1, 2))
 
     return agree(1) | agree(2)
+
+
+def _longest_wait(to: np.ndarray, origin: np.ndarray, active: np.ndarray, reads: np.ndarray) -> np.ndarray:
+    """For how many earlier words the unluckiest lane of each request waits; one in both of its banks counts once."""
+    earlier = np.tri(WARP, k=-1, dtype=bool)
+    into = _meets(to, active) & earlier
+    out_of = _meets(origin, reads) & earlier & ~into
+    return (_words(into, to) + _words(out_of, origin)).max(axis=1, initial=0)
+
+
+def _meets(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """(W, lane, lane): whether both are active and their words are different ones in the same bank."""
+    words = addresses // WORD_BYTES
+    one, other = words[:, :, None], words[:, None, :]
+    return (one != other) & (one % BANKS == other % BANKS) & active[:, :, None] & active[:, None, :]
+
+
+def _words(chosen: np.ndarray, addresses: np.ndarray) -> np.ndarray:
+    """(W, lane): how many different words those lanes have that are chosen, (W, lane, lane), for a lane."""
+    words = addresses // WORD_BYTES
+    again = (words[:, :, None] == words[:, None, :]) & np.tri(WARP, k=-1, dtype=bool)  # (W, lane, an earlier one)
+    known = chosen.astype(np.int8) @ again.transpose(0, 2, 1).astype(np.int8) > 0
+    return (chosen & ~known).sum(axis=2)
 
 
 def _check(addresses: np.ndarray, active: np.ndarray, width: int) -> None:

@@ -166,20 +166,19 @@ def local_addresses(wave, addresses) -> np.ndarray:
 
 
 _SIDE = 32  # bits of an address in shared memory; above them lies the place of the source
-_PLACES = (1 << 30) - 1
+_PLACES = (1 << 29) - 1
+NOWHERE = 1 << 30  # beyond what any two places are apart
 
 
 def _both_sides(wave, to, origin, read) -> np.ndarray:
     """The addresses that a copy writes and reads as one number each, so that a pattern is known by it.
 
-    Of the source its place relative to others is enough. Lanes that read nothing get the place of one that does.
+    Of the source its place relative to others is enough. Lanes that read nothing get NOWHERE.
     """
+    place = np.asarray(origin) & _PLACES
     if read is not None:
-        source, reading = (as_warps(np.broadcast_to(values, wave.shape)) for values in (origin, read))
-        first = np.take_along_axis(source, reading.argmax(axis=1)[:, None], axis=1)
-        source = np.where(reading, source, np.where(reading.any(axis=1)[:, None], first, 0))
-        origin = source.reshape(wave.shape[0], -1)[:, : wave.threads]
-    return ((np.asarray(origin) & _PLACES) << _SIDE) + to
+        place = np.where(np.broadcast_to(read, wave.shape), np.broadcast_to(place, wave.shape), NOWHERE)
+    return (place << _SIDE) + to
 
 
 def pattern(kind: tuple[str, str, int], row: np.ndarray, active: np.ndarray | None) -> Counts:
@@ -237,7 +236,8 @@ def _count_requests(kind: tuple[str, str, int], addresses: np.ndarray, lanes: np
         to = addresses.astype(np.int32).astype(np.int64)
         origin = (addresses - to) >> _SIDE
         to -= int(to.min(initial=0)) & ~127  # a pattern's are relative to those of the lane with the first source
-        counts.copy_wavefronts = int(counting.copy_wavefronts(to, origin, lanes, width).sum())
+        reads = origin < NOWHERE - _PLACES
+        counts.copy_wavefronts = int(counting.copy_wavefronts(to, origin, lanes, width, reads).sum())
         addresses = to
     if space == "shared":
         counts.wavefronts = int(counting.wavefronts(addresses, lanes, width, stores=op != "ld").sum())
