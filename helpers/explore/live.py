@@ -106,7 +106,7 @@ class LiveExplorer(Explorer):
         finally:
             self.stage.busy.value = ""
         todo = self._neighbours(moved) if moved is not None else iter(())
-        self._idle.begin(lambda: self.complete() or self._draw_ahead(todo))
+        self._idle.begin(lambda: self._draw_ahead(todo) or self.complete())  # what takes longest comes last
 
     def complete(self) -> bool:
         """Replace the note by what `later` says; False if it says nothing, or has said it."""
