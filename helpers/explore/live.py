@@ -193,8 +193,8 @@ class LiveExplorer(Explorer):
 
     def _draw_ahead(self, todo: Iterator[tuple[int, frames.State]]) -> bool:
         """Draw one setting that is near; False if there is none left."""
-        ahead = self._ahead or self._make_ahead()
         for number, state in todo:
+            ahead = self._ahead or self._make_ahead()
             with ahead.quiet():
                 for control, now in zip(ahead.controls, self._states(), strict=True):
                     frames.put(control, now)
