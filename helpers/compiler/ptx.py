@@ -5,6 +5,7 @@ Reference: PTX ISA, chapters 4 (syntax), 5 (state spaces and types) and 10 (dire
 
 import re
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
@@ -117,7 +118,8 @@ class Statement:
 class Variable:
     """A variable of a state space: `bytes_` long (0: sized by the launch), with its initial contents if it has any.
 
-    `addresses`: its contents are addresses of functions or variables, which are not known before the module is loaded.
+    `addresses`: its contents are addresses of functions or variables, which are not known before the module is loaded;
+    `items` are then its elements as the text has them.
     """
 
     name: str
@@ -126,14 +128,21 @@ class Variable:
     bytes_: int
     data: bytes | None = None
     addresses: bool = False
+    items: tuple[Operand, ...] = ()
 
 
 @dataclass(slots=True)
 class Function:
-    """A kernel (`.entry`): parameters in order as (name, type, bytes), registers by name, statements and labels."""
+    """A kernel (`.entry`), or a function that kernels call (`.func`): registers by name, statements and labels.
+
+    `parameters` are in order, as (name, type, bytes). `passed` holds what a called function returns and after it what it
+    is given, and `arguments`, by name, what a text that calls others declares for that, all variables of the space param.
+    """
 
     name: str
     parameters: list[tuple[str, str, int]] = field(default_factory=list)
+    passed: list[Variable] = field(default_factory=list)
+    arguments: dict[str, Variable] = field(default_factory=dict)
     registers: dict[str, str] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
@@ -145,10 +154,11 @@ class Function:
 
 @dataclass(slots=True)
 class Module:
-    """All kernels of one PTX text and the variables that they share."""
+    """All kernels of one PTX text, the functions that they call and the variables that they share."""
 
     target: str = ""
     functions: dict[str, Function] = field(default_factory=dict)
+    called: dict[str, Function] = field(default_factory=dict)
     variables: list[Variable] = field(default_factory=list)
     files: dict[int, str] = field(default_factory=dict)
 
@@ -220,18 +230,13 @@ def parse_operand(text: str) -> Operand:
     return Symbol(text) if re.fullmatch(r"[\w$.]+", text) else Other(text)
 
 
-def _parse_initial(text: str | None, type_: str, bytes_: int) -> bytes | None:
-    """The bytes of `{1, 2, 3}` or of a single constant; None if the variable has none, or if one is an address."""
-    if text is None:
-        return None
-    items = split_operands(text.strip().removeprefix("{").removesuffix("}"))
-    width = TYPE_BYTES[type_]
+def initial_bytes(items: Iterable[Operand], width: int, bytes_: int) -> bytes | None:
+    """The contents of a variable of `bytes_` bytes whose elements have `width`; None if one is not a constant."""
     data = bytearray()
     for item in items:
-        operand = parse_operand(item)
-        if not isinstance(operand, Immediate):
+        if not isinstance(item, Immediate):
             return None
-        data += (operand.bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+        data += (item.bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
     return bytes(data).ljust(bytes_, b"\0")
 
 
@@ -244,8 +249,11 @@ def _parse_variable(text: str) -> Variable | None:
         return None
     width = TYPE_BYTES[type_]
     bytes_ = width if count is None else width * int(count or 0)
-    data = _parse_initial(initial, type_, bytes_)
-    return Variable(name, space, int(align or width), bytes_, data, initial is not None and data is None)
+    if initial is None:
+        return Variable(name, space, int(align or width), bytes_)
+    items = [parse_operand(item) for item in split_operands(initial.strip().removeprefix("{").removesuffix("}"))]
+    data = initial_bytes(items, width, bytes_)
+    return Variable(name, space, int(align or width), bytes_, data, data is None, tuple(items) if data is None else ())
 
 
 def _statements(text: str):
@@ -294,54 +302,62 @@ def _statements(text: str):
 
 
 _ENTRY = re.compile(r"[.\w\s]*\.entry\s+([\w$]+)")
-_DEVICE_FUNCTION = re.compile(r"[.\w\s]*\.func\b")
-_FUNCTION_HEAD = re.compile(r"[.\w\s]*\.func\b|[\w$]+\s*$")  # `.func` before what it returns, its name after that
+_DEVICE_FUNCTION = re.compile(r"[.\w\s]*\.func\b\s*([\w$]+)?")
+_FUNCTION_HEAD = re.compile(r"[.\w\s]*\.func\b|(?!call\b)[\w$]+\s*$")  # `.func` before what it returns, then its name
+_PROTOTYPE = re.compile(r"(?:[\w$]+\s*:\s*)?\.call(?:prototype|targets)\b")  # of a call through a pointer
 
 
 @lru_cache(maxsize=8)
 def parse(text: str) -> Module:
     """Parse a whole PTX module. The result is shared by all callers with the same text: do not change it."""
     module = Module()
-    body: _Body | None = None  # the kernel being read
-    skipped = 0  # depth of braces in a device function that was not inlined, which is left out
+    body: _Body | None = None  # what is being read
     for statement in _statements(text):
-        if skipped:
-            skipped += (statement == "{") - (statement == "}")
-        elif match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
+        if match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
             module.files[int(match[1])] = match[2]
         elif match := _ENTRY.match(statement):
-            body = _Body(Function(match[1]))
+            body = _Body(Function(match[1]), module.functions)
         elif body is not None and body.scopes:
             if statement == "{":
                 body.open_scope()
             elif statement != "}":
                 body.add(statement)
             elif body.close_scope():
-                module.functions[body.function.name] = body.function
+                body.found[body.function.name] = body.function
                 body = None
-        elif statement == "{":
-            if body is not None:
-                body.open_scope()
-            else:
-                skipped = 1
-        elif body is not None:
-            body.add_header(statement)
+        elif match := _DEVICE_FUNCTION.match(statement):
+            body = _Body(Function(match[1] or ""), module.called)
+        elif body is not None and statement == "{":
+            body.open_scope()
+        elif body is not None and body.add_header(statement):
+            pass
         elif statement.startswith(".target"):
             module.target = statement.split()[1].rstrip(",")
-        elif not _DEVICE_FUNCTION.match(statement) and (variable := _parse_variable(statement)):
+        elif variable := _parse_variable(statement):
             module.variables.append(variable)
     return module
 
 
+_BEGINNINGS = (".global", ".const", ".shared", ".local", ".visible", ".weak", ".extern", ".common", ".target")
+
+
+def _passed(match: re.Match) -> Variable:
+    """A parameter that _PARAMETER has found."""
+    align, type_, name, count = match.groups()
+    width = TYPE_BYTES.get(type_, 0)
+    return Variable(name, "param", int(align or width or 1), width * int(count or 1))
+
+
 class _Body:
-    """The statements of one kernel, read one after the other.
+    """The statements of one kernel or function, read one after the other; it belongs to those that were `found`.
 
     Braces open a scope, as inline PTX does for registers and labels of its own. Their names are made unique as
     `name@scope`, because every use of such a piece declares the same names again.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, found: dict[str, Function]) -> None:
         self.function = function
+        self.found = found
         self.line = 0
         self.called_from: tuple[int, ...] = ()
         self.calls: dict[int, tuple[int, ...]] = {}  # by line, where its function was called from the last time
@@ -353,7 +369,7 @@ class _Body:
         self.scopes.append(_Scope(self.count, len(self.function.statements)))
 
     def close_scope(self) -> bool:
-        """True at the end of the kernel. Labels may be used before they are defined: they are renamed here."""
+        """True at the end of the body. Labels may be used before they are defined: they are renamed here."""
         scope = self.scopes.pop()
         if scope.labels:
             statements = self.function.statements
@@ -362,15 +378,22 @@ class _Body:
                 statements[index] = replace(statements[index], operands=operands)
         return not self.scopes
 
-    def add_header(self, statement: str) -> None:
-        """Parameters and launch bounds, between the kernel's name and its body."""
+    def add_header(self, statement: str) -> bool:
+        """What stands between `.entry` or `.func` and the body; False for what does not belong to it any more."""
         if statement.startswith((".maxntid", ".reqntid")):
             self.function.max_threads = prod(int(size) for size in re.findall(r"\d+", statement))
-            return
-        for piece in split_operands(statement):
-            if match := _PARAMETER.match(piece):
-                _, type_, name, count = match.groups()
-                self.function.parameters.append((name, type_, TYPE_BYTES.get(type_, 0) * int(count or 1)))
+        elif statement.startswith(".param"):
+            for piece in split_operands(statement):
+                if match := _PARAMETER.match(piece):
+                    passed = _passed(match)
+                    self.function.parameters.append((passed.name, match[2], passed.bytes_))
+                    self.function.passed.append(passed)
+        elif not self.function.name and re.fullmatch(r"[\w$]+", statement):
+            self.function.name = statement
+            self.function.parameters.clear()  # that was what it returns
+        else:
+            return not statement.startswith(_BEGINNINGS)
+        return True
 
     def add(self, statement: str) -> None:
         """One statement."""
@@ -385,7 +408,9 @@ class _Body:
         elif match := _REGISTER.match(statement):
             for piece in split_operands(match[2]):
                 self._declare(piece, match[1])
-        elif statement.startswith((".pragma", ".param", ".maxntid")) or statement in "()":
+        elif match := _PARAMETER.match(statement):
+            self._declare_argument(_passed(match))
+        elif statement.startswith((".pragma", ".maxntid")) or statement in "()" or _PROTOTYPE.match(statement):
             pass
         elif variable := _parse_variable(statement):
             function.variables.append(variable)
@@ -421,16 +446,26 @@ class _Body:
                 self.scopes[-1].registers[name] = name
             self.function.registers[unique] = type_
 
+    def _declare_argument(self, argument: Variable) -> None:
+        """What a call passes. Every call has a scope of its own, and in it the same names."""
+        scope = self.scopes[-1]
+        scope.arguments[argument.name] = unique = f"{argument.name}@{scope.number}"
+        self.function.arguments[unique] = replace(argument, name=unique)
+
     def _instruction(self, text: str) -> None:
         names: dict[str, str] = {}
+        arguments: dict[str, str] = {}
         for scope in self.scopes:
             names |= scope.registers
+            arguments |= scope.arguments
         guard, body = None, text
         if match := re.match(r"@(!?)([%\w$]+)\s+(.*)$", text):
             register = Register(names.get(match[2], match[2]))
             guard, body = (Not(register) if match[1] else register), match[3]
         opcode, _, operands = body.partition(" ")
-        parsed = (_renamed(parse_operand(item), names, Register) for item in split_operands(operands))
+        parsed = (
+            _renamed(_renamed(parse_operand(item), names, Register), arguments) for item in split_operands(operands)
+        )
         statement = Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text, self.called_from)
         self.function.statements.append(statement)
 
@@ -443,6 +478,7 @@ class _Scope:
     start: int
     registers: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, str] = field(default_factory=dict)
 
 
 def _renamed(operand: Operand, names: dict[str, str], kind: type = Symbol) -> Operand:

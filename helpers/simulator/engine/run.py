@@ -85,7 +85,8 @@ class Wave:
         self.special = self._special_registers()
         self.observers = launch.observers
         self.parameters = launch.parameters
-        self.call_parameters: dict = {}  # the arguments of a call that is being made
+        self.call_parameters: dict = {}  # the arguments of a call of the system that is being made
+        self.call_result: np.ndarray | np.generic = np.int32(0)  # and what the last one gave back
         self.constant_banks: dict[int, bytes] = {}
         for slot, address in launch.variables:
             self.registers[slot] = np.int64(address)
@@ -597,28 +598,24 @@ def _condition(wave: Wave, last: Instruction):
 
 def _branch(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     targets, following = prepared.targets[pc], prepared.next[pc]
+    taken: bool | np.ndarray = True
+    if last.select is None or last.guard is not None:
+        taken = _condition(wave, last)
+    destination = np.int32(targets[0])
     if last.select is not None:
-        choice = last.select(wave.registers)
-        destination = np.asarray(targets, np.int32)[choice]
-        if destination.ndim == 0:
-            taken: bool | np.ndarray = True
-            target = int(destination)
-        else:
-            wave.diverge(pc)
-            active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
-            _go(wave, destination, active)
-            return _schedule(wave)
-    else:
-        taken, target = _condition(wave, last), targets[0]
-    if isinstance(taken, bool):
-        destination = target if taken else following
+        destination = np.asarray(targets, np.int32)[last.select(wave.registers)]
+    if last.execute is not None and taken is not False:
+        wave.instruction = last
+        last.execute(wave, wave.registers, wave.mask if taken is True else taken)
+    if taken is False or (taken is True and destination.ndim == 0):
+        one = int(destination) if taken else following
         if wave.pcs is None:
-            return destination
-        wave.pcs[wave.mask] = destination
+            return one
+        wave.pcs[wave.mask] = one
         return _schedule(wave)
     wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
-    _go(wave, np.where(taken, np.int32(target), np.int32(following)), active)
+    _go(wave, np.where(taken, destination, np.int32(following)), active)
     return _schedule(wave)
 
 

@@ -56,12 +56,14 @@ class Effect:
 class Branch:
     """Goes to one of the statements `targets`: the only one, or the one whose place in it `select(registers)` gives.
 
-    It is taken where `condition(wave, registers)` is true if there is one, else where the guard is.
+    It is taken where `condition(wave, registers)` is true if there is one, else where the guard is. `leave(wave,
+    registers, mask)` is carried out by those that take it, after they have selected where they go.
     """
 
     targets: tuple[int, ...]
     select: Reader | None = None
     condition: Condition | None = None
+    leave: Execute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
                 (instruction.target,) = outcome.targets
             else:
                 instruction.targets, instruction.select = outcome.targets, outcome.select
-            instruction.condition = outcome.condition
+            instruction.condition, instruction.execute = outcome.condition, outcome.leave
         case Exit():
             instruction.kind, instruction.condition = Kind.EXIT, outcome.condition
         case Barrier():

@@ -14,7 +14,7 @@ from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, Reader
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
@@ -62,9 +62,10 @@ def load(t: Operands, s: Statement) -> Outcome:
 def _load_parameter(t: Operands, address: Address, dtype: np.dtype, count: int) -> Callable:
     if not isinstance(address.base, Symbol):
         raise Unknown("a parameter at a computed address")
+    if address.base.name in t.text.places:
+        return _load_passed(t.address(address), dtype, count)
     if address.base.name not in t.parameters:
-        # The result of a call to printf: the number of its arguments, which nobody needs.
-        return lambda wave, registers, mask: (dtype.type(0),)
+        return lambda wave, registers, mask: (wave.call_result.astype(dtype),)
     offset = t.parameters[address.base.name].offset + address.offset
 
     def execute(wave, registers, mask):
@@ -73,6 +74,26 @@ def _load_parameter(t: Operands, address: Address, dtype: np.dtype, count: int) 
             for value in values:
                 registers.note(value)
         return values
+
+    return execute
+
+
+def _load_passed(place: Reader, dtype: np.dtype, count: int) -> Callable:
+    """What a function is given or gives back. In machine code that is in registers: nobody watches."""
+
+    def execute(wave, registers, mask):
+        values = wave.local.load(wave, place(registers), mask, dtype, count)
+        if dtype == np.dtype(np.float32):
+            for value in values:
+                registers.note(value)
+        return values
+
+    return execute
+
+
+def _pass(place: Reader, values: list[Reader]) -> Callable:
+    def execute(wave, registers, mask):
+        wave.local.store(wave, place(registers), mask, [value(registers) for value in values])
 
     return execute
 
@@ -86,6 +107,8 @@ def store(t: Operands, s: Statement) -> Outcome:
         return Effect((), _before(s, accesses.store(space, t.address(address), values)), strong=is_strong(s))
     if not isinstance(address.base, Symbol):
         raise Unknown("a parameter at a computed address")
+    if address.base.name in t.text.places:
+        return Effect((), _pass(t.address(address), values))
     place, (value,) = (address.base.name, address.offset), values
 
     def keep(wave, registers, mask):

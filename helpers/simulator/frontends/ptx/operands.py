@@ -7,15 +7,17 @@
 Reference: PTX ISA, chapters 'Instruction Operands' and 'Operand Size Exceeding Instruction-Type Size'.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from helpers.compiler import CompiledKernel, ptx
+from helpers.compiler import CompiledKernel, cubin, ptx
 from helpers.compiler.ptx import Address, Immediate, Not, Register, Special, Symbol, Vector
 from helpers.simulator.arithmetic import float32
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.layout import local_layout, shared_layout
+from helpers.simulator.frontends.ptx.linking import STACK, Linked
 from helpers.simulator.frontends.rules import Compute, Outcome, Reader
 
 DTYPES = {
@@ -31,6 +33,7 @@ PREDICATE = DTYPES["pred"]
 # A register's own dtype: loads and address arithmetic are cheapest on these.
 STORAGE = {"pred": PREDICATE, "f32": DTYPES["f32"], "f64": DTYPES["f64"]}
 STORAGE_BY_BYTES = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+FUNCTION_BYTES = 16  # between the addresses of functions that the machine code has none for
 CARRY = "the carry"  # the slot of CC.CF, which add.cc writes and addc reads
 
 
@@ -41,6 +44,29 @@ def dtype_of(type_: str) -> np.dtype:
     return DTYPES[type_]
 
 
+def _addresses(kernel: CompiledKernel, functions: Sequence[str]) -> dict[str, int]:
+    """The addresses of functions. Those of the machine code, so that a table of them holds the same at both levels."""
+    if not functions:
+        return {}
+    placed = {symbol.name: symbol.offset for symbol in cubin.read(kernel.cubin).symbols}
+    beyond = 1 << 32
+    return {
+        name: placed.get(f"${kernel.lowered_name}${name}", beyond + FUNCTION_BYTES * number)
+        for number, name in enumerate(functions)
+    }
+
+
+def _with_addresses(variable: ptx.Variable, addresses: Mapping[str, int]) -> ptx.Variable:
+    """A variable that holds addresses of functions with these as its contents."""
+    if not variable.addresses or variable.bytes_ % len(variable.items):
+        return variable
+    known = (addresses.get(item.name) if isinstance(item, Symbol) else None for item in variable.items)
+    items = [
+        item if value is None else Immediate(value, value) for item, value in zip(variable.items, known, strict=True)
+    ]
+    return replace(variable, data=ptx.initial_bytes(items, variable.bytes_ // len(items), variable.bytes_))
+
+
 def items_of(operand) -> tuple:
     """The parts of a vector, or the operand alone."""
     return operand.items if isinstance(operand, Vector) else (operand,)
@@ -49,12 +75,15 @@ def items_of(operand) -> tuple:
 class Operands:
     """The registers, variables and parameters of one kernel, and how an operand becomes a function of the registers.
 
-    `initial` and `types` hold by slot the first value and PTX's type; `read_now` collects the slots that the current
-    instruction reads; `subnormal` says whether float32 values may be subnormal without having been loaded so.
+    `initial` and `types` hold by slot the first value and PTX's type; `at` is the place of the current instruction in
+    the text, and `read_now` collects the slots that it reads; `subnormal` says whether float32 values may be subnormal
+    without having been loaded so.
     """
 
-    def __init__(self, kernel: CompiledKernel, module: ptx.Module, function: ptx.Function) -> None:
-        self.function = function
+    def __init__(self, kernel: CompiledKernel, module: ptx.Module, text: Linked) -> None:
+        self.text = text
+        self.function = function = text.function
+        self.at = 0
         self.arch = kernel.arch
         self.slots: dict[str, int] = {}
         self.types: list[str] = []
@@ -66,8 +95,12 @@ class Operands:
         self.read_now: set[int] = set()
         self.subnormal = False
         self.shared_offsets, self.shared_bytes = shared_layout(module, function)
-        self.local_offsets, self.local_bytes = local_layout(module, function)
-        self.global_variables = {v.name: v for v in module.variables if v.space in ("global", "const")}
+        self.local_offsets, own_bytes = local_layout(module, module.functions[kernel.lowered_name])
+        self.local_bytes = text.stack_bytes or own_bytes
+        self.function_addresses = _addresses(kernel, text.pointed_at)
+        self.global_variables = {
+            v.name: _with_addresses(v, self.function_addresses) for v in module.variables if v.space in ("global", "const")
+        }
         self.parameters = {
             name: where for (name, _, _), where in zip(function.parameters, kernel.parameters, strict=True)
         }
@@ -132,6 +165,8 @@ class Operands:
         if isinstance(operand, Immediate):
             constant = self._constant(operand, dtype)
             return lambda registers: constant
+        if isinstance(operand, Symbol) and operand.name in self.text.places:
+            return self.on_stack(operand.name, 0)
         if isinstance(operand, Symbol):
             constant = dtype.type(self.symbol_address(operand.name))
             return lambda registers: constant
@@ -190,8 +225,8 @@ class Operands:
     # ---- addresses
 
     def symbol_address(self, name: str) -> int:
-        """The address of a shared or local variable in its own space."""
-        for offsets in (self.shared_offsets, self.local_offsets):
+        """The address of a shared or local variable in its own space, or of a function."""
+        for offsets in (self.shared_offsets, self.local_offsets, self.function_addresses):
             if name in offsets:
                 return offsets[name]
         raise Unknown(f"the address of {name}")
@@ -201,6 +236,8 @@ class Operands:
         if not isinstance(operand, Address) or operand.coordinates:
             raise Unknown(f"the address {operand}")
         offset = np.int64(operand.offset)
+        if isinstance(operand.base, Symbol) and operand.base.name in self.text.places:
+            return self.on_stack(operand.base.name, operand.offset)
         if isinstance(operand.base, Symbol) and operand.base.name not in self.global_variables:
             constant = np.int64(self.symbol_address(operand.base.name)) + offset
             return lambda registers: constant
@@ -216,12 +253,19 @@ class Operands:
             return base
         return lambda registers: base(registers) + offset
 
+    def on_stack(self, name: str, offset: int) -> Reader:
+        """Where a parameter or a local variable of a function that is called lies, by bytes from its beginning."""
+        stack = self._slot(STACK)
+        self.read_now.add(stack)
+        offset = np.int64(self.text.places[name] + offset)
+        return lambda registers: registers[stack] + offset
+
     def pointer(self, operand) -> Reader:
         """A 64-bit address in a register, or that of a module's variable, which is known only at the launch."""
         if not isinstance(operand, Symbol) or operand.name not in self.global_variables:
             return self.read(operand, "s64")
-        if self.global_variables[operand.name].addresses:
-            raise Unknown(f"{operand.name}, a variable that holds addresses of functions or variables")
+        if self.global_variables[operand.name].data is None and self.global_variables[operand.name].addresses:
+            raise Unknown(f"{operand.name}, a variable that holds addresses of variables")
         key = f"&{operand.name}"
         slot = self.slots[key] if key in self.slots else self._new_slot(key, "b64", np.int64(0))
         return lambda registers: registers[slot]

@@ -9,16 +9,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from helpers.compiler import CompiledKernel, ptx
-from helpers.compiler.ptx import Address, Register, Statement, Symbol, Vector
+from helpers.compiler.ptx import Address, Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.instead import instead_of, refuse_clusters
+from helpers.simulator.frontends.ptx.flow import registers_of, written
+from helpers.simulator.frontends.ptx.linking import Linked, called, link
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import complete
 
 ENDS_OF_BLOCKS = ("bra", "brx", "ret", "exit", "bar", "barrier")
-READ_ONLY = ("st", "red", "bra", "brx", "ret", "exit", "bar", "barrier", "membar", "fence", "call", "cp", "prefetch")
 
 
 @uncollected
@@ -32,8 +33,11 @@ def translate(kernel: CompiledKernel) -> Program:
     refuse_clusters(kernel)
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
-    operands = Operands(kernel, module, function)
-    instructions = [_instruction(operands, statement, index) for index, statement in enumerate(function.statements)]
+    text = link(module, function)
+    operands = Operands(kernel, module, text)
+    instructions = [
+        _instruction(operands, statement, index) for index, statement in enumerate(text.function.statements)
+    ]
     return Program(
         name=kernel.entry,
         level="ptx",
@@ -64,7 +68,7 @@ def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:
     """
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
-    operands, accesses = Operands(kernel, module, function), frozenset(accesses)
+    operands, accesses = Operands(kernel, module, Linked(function)), frozenset(accesses)
     needed = _needed_for_addresses(function, accesses) | accesses
     instructions = []
     for index, statement in enumerate(function.statements):
@@ -74,7 +78,7 @@ def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:
                 instruction = _instruction(operands, statement, index)
         if not instruction.writes:
             instruction.writes = tuple(
-                operands.slots[name] for name in _written(statement) if index in needed and name in operands.slots
+                operands.slots[name] for name in written(statement) if index in needed and name in operands.slots
             )
         instructions.append(instruction)
     return Program(
@@ -87,7 +91,7 @@ def _needed_for_addresses(function: ptx.Function, accesses: frozenset[int]) -> s
     """The statements from which values may flow into the addresses of some others."""
     writers: dict[str, list[int]] = {}
     for index, statement in enumerate(function.statements):
-        for name in _written(statement):
+        for name in written(statement):
             writers.setdefault(name, []).append(index)
     needed: set[int] = set()
     names = {
@@ -95,7 +99,7 @@ def _needed_for_addresses(function: ptx.Function, accesses: frozenset[int]) -> s
         for index in accesses
         for operand in function.statements[index].operands
         if isinstance(operand, Address)
-        for name in _registers_of(operand)
+        for name in registers_of(operand)
     }
     done: set[str] = set()
     while names - done:
@@ -105,28 +109,13 @@ def _needed_for_addresses(function: ptx.Function, accesses: frozenset[int]) -> s
             needed.add(index)
             statement = function.statements[index]
             operands = (*statement.operands[1:], *(() if statement.guard is None else (statement.guard,)))
-            names |= {read for operand in operands for read in _registers_of(operand)}
+            names |= {read for operand in operands for read in registers_of(operand)}
     return needed
-
-
-def _written(statement: Statement) -> list[str]:
-    """The registers that a statement may write."""
-    return _registers_of(statement.operands[0]) if statement.operands and statement.name not in READ_ONLY else []
-
-
-def _registers_of(operand) -> list[str]:
-    if isinstance(operand, Register):
-        return [operand.name]
-    if isinstance(operand, Vector):
-        return [name for item in operand.items for name in _registers_of(item)]
-    if isinstance(operand, Address):
-        return _registers_of(operand.base)
-    return [operand.register.name] if isinstance(operand, ptx.Not) else []
 
 
 def _instruction(t: Operands, s: Statement, index: int) -> Instruction:
     instruction = Instruction(index, s.text, ".".join(s.opcode), s.line, Kind.ALU, called_from=s.called_from)
-    t.read_now = set()
+    t.at, t.read_now = index, set()
     try:
         if s.name not in OPCODES:
             raise Unknown(f"the opcode {s.name}")
@@ -142,11 +131,7 @@ def _refusal(s: Statement, reason: Unknown) -> UnsupportedInstruction:
     """The error for an instruction that is not modelled, as a sentence to a learner."""
     if s.name == "call":
         where = f"line {s.line} of your source calls" if s.line else "the kernel calls"
-        return UnsupportedInstruction(
-            f"At PTX level the simulator runs what is inlined, and {where} {_called_function(s)}, which is not: it is "
-            "__noinline__, calls itself, or is called through a pointer. Remove __noinline__, or write the recursion "
-            "as a loop."
-        )
+        return UnsupportedInstruction(f"At PTX level {where} {_called_function(s)}, {reason}.")
     where = f" (line {s.line} of your source)" if s.line else ""
     return UnsupportedInstruction(
         f"The PTX instruction `{s.text}`{where} is not modelled by the simulator: {reason}. "
@@ -156,7 +141,8 @@ def _refusal(s: Statement, reason: Unknown) -> UnsupportedInstruction:
 
 def _called_function(s: Statement) -> str:
     """The name that a called function has in the source; "a function" for one called through a pointer."""
-    mangled = next((operand.name for operand in s.operands if isinstance(operand, Symbol)), "")
+    function = called(s)
+    mangled = function.name if isinstance(function, Symbol) else ""
     if found := re.match(r"_Z(\d+)", mangled):
         return mangled[found.end() : found.end() + int(found[1])]
     return mangled or "a function"
