@@ -135,8 +135,8 @@ class Variable:
 class Function:
     """A kernel (`.entry`), or a function that kernels call (`.func`): registers by name, statements and labels.
 
-    `parameters` are in order, as (name, type, bytes). `passed` holds what a called function returns and after it what it
-    is given, and `arguments`, by name, what a text that calls others declares for that, all variables of the space param.
+    `parameters` are in order, as (name, type, bytes). `passed` holds what a called function returns and after it what
+    it is given; `arguments`, by name, what a text that calls others declares for that: variables of the space param.
     """
 
     name: str

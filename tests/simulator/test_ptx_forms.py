@@ -125,17 +125,6 @@ def test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line(body, what)
     assert message.endswith("Write it with ordinary arithmetic and loads.")
 
 
-def test_the_address_of_a_function_is_refused():
-    source = """__device__ float f(float x) { return x * 2; }
-    __device__ float g(float x) { return x + 2; }
-    extern "C" __global__ void kernel(float *x, int which) {
-        float (*chosen)(float) = which ? f : g;
-        x[threadIdx.x] = chosen(x[threadIdx.x]);
-    }"""
-    with pytest.raises(simulator.UnsupportedInstruction, match=r"not modelled|not inlined|which is not"):
-        translated(source)
-
-
 def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch):
     def mistaken(t, s):
         return {}["nothing"]

@@ -84,10 +84,10 @@ def trap(t: Operands, s: Statement) -> Outcome:
 def call(t: Operands, s: Statement) -> Outcome:
     """call (results), function, (arguments) {, prototype}; the function is named, or its address is in a register."""
     function = called(s)
-    if t.at not in t.text.calls or not t.text.calls[t.at].callees:
+    if t.at not in t.text.calls:
         if isinstance(function, Symbol) and function.name in SYSTEM_FUNCTIONS:
             return Effect((), _of_the_system(SYSTEM_FUNCTIONS[function.name]))
-        raise Unknown(_why_not(function))
+        raise Unknown("and no text that the simulator has defines such a function")
     this = t.text.calls[t.at]
     select = None if isinstance(function, Symbol) else _by_address(t, function, this.callees)
     return Branch(tuple(t.text.starts[name] for name in this.callees), select, leave=_enter(t, this, function, select))
@@ -99,14 +99,6 @@ def _of_the_system(function: Callable) -> Execute:
         wave.call_result = np.int32(0) if result is None else result
 
     return execute
-
-
-def _why_not(function) -> str:
-    if not isinstance(function, Symbol):
-        return "through a pointer, and no function of the module has such parameters"
-    if function.name.startswith("cuda"):
-        return "a function of CUDA's runtime for kernels that launch kernels: launch them from Python"
-    return "which is in no text that the simulator has: define it in the source of the kernel"
 
 
 def _by_address(t: Operands, function: Register, callees: Sequence[str]) -> Reader:
@@ -136,7 +128,7 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
 
     def execute(wave, registers, mask):
         base = registers[stack]
-        _check_stack(wave, base + size + deepest, mask)
+        _check_stack(wave, base + size + deepest, t.text.stack_bytes, mask)
         for slot, place, dtype in saved:
             wave.local.store(wave, base + place, mask, [registers[slot].view(dtype)])
         registers[stack] = _put(mask, base + size, base)
@@ -160,7 +152,7 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
 
 
 def _return(t: Operands, function: str) -> Branch:
-    """Back behind the call that return_register(function) says, with the caller's registers and its part of the stack."""
+    """Back behind the call that return_register(function) says, with the caller's registers and frame."""
     calls = t.text.returns_to(function)
     stack, point = t.target(Register(STACK)), t.target(Register(return_register(function)))
     t.read_now |= {stack, point}
@@ -198,9 +190,9 @@ def _put(mask, new, old):
     return new if mask is None else merge(mask, new, old)
 
 
-def _check_stack(wave, end, mask) -> None:
+def _check_stack(wave, end, bytes_: int, mask) -> None:
     """OutOfBounds for a thread whose next frame would not fit on its stack."""
-    too_deep = np.broadcast_to(end > wave.local.size, wave.shape)
+    too_deep = np.broadcast_to(end > bytes_, wave.shape)
     too_deep = too_deep if mask is None else too_deep & mask
     if too_deep.any():
         block, thread = (int(i) for i in np.argwhere(too_deep)[0])

@@ -17,7 +17,9 @@ from helpers.simulator.frontends.ptx.flow import live_after
 from helpers.simulator.frontends.ptx.layout import local_layout
 
 STACK = "%stack"
-RECURSION_BYTES = 4096  # of the stack, for functions that are active more than once; a GPU gives 1024 to them by default
+# What functions that are active more than once get of the stack. A GPU gives 1024 bytes by default, to frames that are
+# smaller, since most of what is passed is in registers there.
+RECURSION_BYTES = 4096
 FRAME_ALIGNMENT = 16
 
 
@@ -73,7 +75,7 @@ def link(module: Module, kernel: Function) -> Linked:
     if not functions:
         return Linked(kernel)
     callees = {
-        name: {index: _callees(module, text, index, pointed_at) for index in _calls(text)}
+        name: {index: names for index in _calls(text) if (names := _callees(module, text, index, pointed_at))}
         for name, text in (("", kernel), *functions.items())
     }
     reaches = {name: _closure(name, callees) for name in functions}
@@ -110,7 +112,7 @@ def called(statement: Statement):
 
 
 def _callees(module: Module, text: Function, index: int, pointed_at: Iterable[str]) -> tuple[str, ...]:
-    """The functions of the module that a call may reach; none of one that the system provides.
+    """The functions of the module that a call may reach; none where the system provides the function.
 
     Through a pointer that are all whose parameters lie as those of the call do.
     """
@@ -205,14 +207,15 @@ class _Layout:
         for variable, (start, bytes_) in zip((*text.passed, *local), _places((*text.passed, *local)), strict=True):
             self.places[_own(variable.name, name)] = start
             end = start + bytes_
-        again = [
-            index for index, names in callees.items() if any(one == name or name in reaches[one] for one in names)
-        ]
+        again = [index for index, names in callees.items() if any(one == name or name in reaches[one] for one in names)]
         self.saved: dict[int, tuple[tuple[str, int], ...]] = {}
         after = live_after(text, again) if again else {}
         self.size = end = _aligned(end, 8)
         for index in again:
-            kept = [(return_register(name), "b32"), *((_own(one, name), text.registers[one]) for one in after[index] if one in text.registers)]
+            kept = [
+                (return_register(name), "b32"),
+                *((_own(one, name), text.registers[one]) for one in after[index] if one in text.registers),
+            ]
             kept.sort(key=lambda register: -ptx.TYPE_BYTES[register[1]])  # so that each lies where it may
             starts, place = [], end
             for _, type_ in kept:
@@ -246,7 +249,14 @@ def _append(text: Function, function: Function, name: str) -> None:
     passed = [variable.name for variable in function.passed]
     names = {
         one: _own(one, name)
-        for one in (*function.registers, *function.labels, *function.branch_tables, *function.arguments, *passed, *local)
+        for one in (
+            *function.registers,
+            *function.labels,
+            *function.branch_tables,
+            *function.arguments,
+            *passed,
+            *local,
+        )
     }
     text.registers |= {names[register]: type_ for register, type_ in function.registers.items()}
     text.registers[return_register(name)] = "b32"

@@ -96,10 +96,13 @@ class Operands:
         self.subnormal = False
         self.shared_offsets, self.shared_bytes = shared_layout(module, function)
         self.local_offsets, own_bytes = local_layout(module, module.functions[kernel.lowered_name])
-        self.local_bytes = text.stack_bytes or own_bytes
+        # What a function is given is there before the call, and so before it is seen that the stack is too small.
+        self.local_bytes = text.stack_bytes + max(text.frames.values()) if text.calls else own_bytes
         self.function_addresses = _addresses(kernel, text.pointed_at)
         self.global_variables = {
-            v.name: _with_addresses(v, self.function_addresses) for v in module.variables if v.space in ("global", "const")
+            v.name: _with_addresses(v, self.function_addresses)
+            for v in module.variables
+            if v.space in ("global", "const")
         }
         self.parameters = {
             name: where for (name, _, _), where in zip(function.parameters, kernel.parameters, strict=True)
