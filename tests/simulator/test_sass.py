@@ -16,8 +16,6 @@ from tests.simulator import kernel_launches, sass_goldens
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
 # What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
 SINCE_AMPERE = frozenset(("products", "reduction"))
-# What only the SASS level knows: tensor cores, MATCH, calls of functions.
-SASS_ONLY = frozenset(("calls",))
 # The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
 APPROXIMATE = frozenset(("softmax", "fast_math"))
 
@@ -108,22 +106,26 @@ def is_one_of_many(launch: kernel_launches.Launch) -> bool:
         pytest.param(launch, arch, id=f"{launch.name}-{arch}")
         for arch in ("sm_75", "sm_80", "sm_90")
         for launch in kernel_launches.ordinary()
-        if runs_on(launch, arch) and launch.entry not in SASS_ONLY | APPROXIMATE and not is_one_of_many(launch)
+        if runs_on(launch, arch) and launch.entry not in APPROXIMATE and not is_one_of_many(launch)
     ],
 )
 def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
     assert_levels_agree(launch, arch)
 
 
-@pytest.mark.parametrize("name", sorted(SASS_ONLY))
-def test_what_only_machine_code_knows_says_so_at_the_ptx_level(name):
-    launch = next(launch for launch in kernel_launches.ordinary() if launch.entry == name)
-    with pytest.raises(simulator.UnsupportedInstruction, match='leave out level="ptx"'):
-        results(launch, "sm_90", "ptx")
-    recorded, plain = results(launch, "sm_90", "sass"), launch.make_arguments()
-    kernel = module(launch.file, "sm_90").get_function(launch.entry)
-    kernel(launch.grid, launch.block, tuple(plain))  # takes the machine code of its own accord
-    assert [np.asarray(x).tobytes() for x in plain] == [np.asarray(x).tobytes() for x in recorded]
+def test_what_only_machine_code_knows_says_so_at_the_ptx_level():
+    source = """extern "C" __global__ void kernel(double *x) {
+        asm("div.rz.f64 %0, %1, %2;" : "=d"(x[0]) : "d"(x[0]), "d"(x[1]));
+    }"""
+    kernel, x = simulator.RawModule(code=source).get_function("kernel"), np.array([1.0, 10.0])
+    with (
+        pytest.raises(simulator.UnsupportedInstruction, match='line 2.*leave out level="ptx"') as caught,
+        simulator.record(level="ptx"),
+    ):
+        kernel((1,), (1,), (x,))
+    assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
+    kernel((1,), (1,), (x,))  # takes the machine code of its own accord
+    assert x[0] == np.nextafter(0.1, 0)
 
 
 def test_softmax_agrees_within_the_ulps_of_the_special_functions():
@@ -232,25 +234,6 @@ CALLS = {
 def test_functions_are_called(source, arch):
     out = np.zeros(12, np.int32)
     run(source, out, block=12, arch=arch)
-    np.testing.assert_array_equal(out, 2 * np.arange(12))
-
-
-def test_a_call_at_ptx_level_names_the_function_the_line_and_the_way_out():
-    kernel = simulator.RawModule(code=CALLS["itself"]).get_function("kernel")
-    with (
-        pytest.raises(
-            simulator.UnsupportedInstruction, match="line 4 of your source calls count, which is not"
-        ) as caught,
-        simulator.record(level="ptx"),
-    ):
-        kernel((1,), (12,), (np.zeros(12, np.int32),))
-    assert 'leave out level="ptx"' in str(caught.value)
-    assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
-
-
-def test_outside_a_recording_a_call_takes_the_machine_code():
-    out = np.zeros(12, np.int32)
-    simulator.RawModule(code=CALLS["itself"]).get_function("kernel")((1,), (12,), (out,))
     np.testing.assert_array_equal(out, 2 * np.arange(12))
 
 
