@@ -502,6 +502,11 @@ class LocalMemory:
         self._words = np.zeros((max(1, -(-size // 4)), *shape), np.int32)
         self._written: np.ndarray | None = None  # by byte, while it is watched
 
+    @property
+    def contents(self) -> np.ndarray:
+        """All words, (size / 4, B, T)."""
+        return self._words
+
     def limits(self, wave) -> tuple[int, int]:
         """As SharedMemory.limits."""
         return 0, self.size

@@ -18,6 +18,7 @@ import numpy as np
 
 from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, unravel
 from helpers.simulator.engine.batching import batch_steps, gather
+from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
@@ -517,7 +518,7 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
     """Execute one wave to its end."""
     program, registers, observers = wave.program, wave.registers, wave.observers
     blocks: list[BasicBlock] = program.blocks
-    budget = wave.launch.max_instructions
+    budget, circles = wave.launch.max_instructions, Circles()
     pc = 0
     while pc != DONE and pc < prepared.end:
         block = blocks[pc]
@@ -525,6 +526,8 @@ def _run_wave(wave: Wave, prepared: Prepared) -> None:
         budget -= block.stop - block.start
         if budget < 0:
             _too_many_steps(wave, block)
+        if circles.closes(wave, pc):
+            _endless(wave, block)
         if observers is not None:
             observers.tell(Executed(wave, pc))
         for step in _steps(wave, prepared)[pc]:
@@ -975,15 +978,32 @@ def _too_many_steps(wave: Wave, block: BasicBlock) -> None:
     too_many_steps(wave, block, where, thread)
 
 
+def _endless(wave: Wave, block: BasicBlock) -> None:
+    """A loop that changes nothing."""
+    running = wave.alive() if wave.mask is None else wave.mask
+    where, thread = (int(i) for i in np.argwhere(running)[0])
+    _stop(
+        wave, block, where, thread,
+        "goes round a loop for ever: nothing changes any more, neither in registers nor in memory",
+        "What is the loop to end by? Is there a path on which a lock is not given back, or a flag not set?",
+    )  # fmt: skip
+
+
 def too_many_steps(wave: Wave, block: BasicBlock, where: int, thread: int) -> None:
     """Raise StepLimitExceeded for a thread of the wave's block `where` that is at a basic block."""
+    _stop(
+        wave, block, where, thread, f"is still running after {wave.launch.max_instructions:,} instructions",
+        "Does the loop end? If the work is really that long, use a smaller problem, or "
+        "simulator.record(max_instructions=…).",
+    )  # fmt: skip
+
+
+def _stop(wave: Wave, block: BasicBlock, where: int, thread: int, what: str, advice: str) -> None:
     lines = sorted({i.line for i in wave.program.instructions[block.start : block.stop] if i.line})
     line = lines[0] if lines else 0
     raise StepLimitExceeded(
-        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} is still running "
-        f"after {wave.launch.max_instructions:,} instructions.\n{wave.launch.quote(line)}"
-        "Does the loop end? If the work is really that long, use a smaller problem, or "
-        "simulator.record(max_instructions=…).",
+        f"{wave.program.name}: {lane_name(wave.block_index(where), wave.thread_index(thread))} {what}.\n"
+        f"{wave.launch.quote(line)}{advice}",
         kernel=wave.program.name,
         line=line,
         block=wave.block_index(where),
