@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from helpers.simulator.cuda.raw_module import Kernel
 
 
+A_MOMENT = 4096  # instructions
 GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
 
 
@@ -173,9 +174,13 @@ def _compiled(
     """
     if checker is not None and has_partial_barriers(run.program):
         return None
-    result = compiled.execute(
-        run, counting, traced, kernel.pointers.written, _held_together(kernel, run), checker is not None
-    )
+    written, at_once = kernel.pointers.written, _held_together(kernel, run)
+    result = compiled.execute(run, counting, traced, written, at_once, checker is not None)
+    if result is None and checker is not None and (endless := compiled.never_ends(run, written, at_once)):
+        # The engine in NumPy would take minutes to its limit; what it finds in a moment is most likely the cause.
+        with suppress(KernelError):
+            replace(run, observers=together(checker), max_instructions=A_MOMENT).run()
+        raise endless
     if result is not None and checker is not None:
         checker.counts = result.accesses | {"barriers": result.barriers, "copies": result.copies}
     return result

@@ -11,7 +11,9 @@ import numpy as np
 from helpers.simulator.engine.convergence import WARPSYNC
 
 LOOKS_AFTER = 512  # basic blocks: what ends before is not looked at
-ROUNDS_APART = 8  # in which threads that are at different places come back: whose turn it is differs from round to round
+ROUNDS_APART = (
+    8  # in which threads that are at different places come back: whose turn it is differs from round to round
+)
 
 
 class Circles:
@@ -57,10 +59,11 @@ class Circles:
         return self._rounds >= (1 if wave.pcs is None else ROUNDS_APART)
 
     def _same_registers(self, registers) -> bool:
-        if not _same(self._registers[self._differed], registers[self._differed]):
+        last = self._differed
+        if registers and not _same(self._registers[last], registers[last]):
             return False
         for slot, (old, new) in enumerate(zip(self._registers, registers, strict=True)):
-            if old is not new and not _same(old, new):
+            if not _same(old, new):
                 self._differed = slot
                 return False
         return True
@@ -74,7 +77,8 @@ def _same(old, new) -> bool:
 
 
 def _equal(old: tuple, new: tuple) -> bool:
-    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in zip(old, new, strict=True))
+    pairs = zip(old, new, strict=True)
+    return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
 
 
 def _threads(wave) -> tuple:

@@ -313,18 +313,39 @@ def execute(
     unwritten = [(one, one.unwritten.copy()) for one in watches if one.unwritten is not None]
     runs, first_faulty = _run(launch, machine, counting, traced, together, checking)
     if first_faulty is not None or (checking and _meet(runs)):
-        if first_faulty is not None and first_faulty.c.fault == TOO_MANY_STEPS:
-            block = int(np.flatnonzero(launch.block_ids == first_faulty.c.fault_block)[0])
-            at = next(one for one in launch.program.blocks if one.start == first_faulty.c.fault_instruction)
-            too_many_steps(Wave(launch, block, 1), at, 0, first_faulty.c.fault_thread)
-        if first_faulty is not None and first_faulty.c.fault == DEADLOCK:
-            _name_who_waits(launch, first_faulty.waiters[: first_faulty.c.waiter_count])
+        _refuse_endless(launch, first_faulty)
         for one, before in kept:
             one.bytes_[...] = before
         for one, before in unwritten:
             one.unwritten[...] = before
         return None
     return _gathered(launch, machine, runs)
+
+
+def never_ends(launch: Launch, written: frozenset[str] | None, together: int) -> StepLimitExceeded | None:
+    """The error for a launch that does not come to an end, found without looking for anything else; its arrays stay."""
+    machine = launch.prepared.machine if library() is not None else None
+    if machine is None:
+        return None
+    kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
+    _, faulty = _run(launch, machine, False, frozenset(), together, False)
+    for one, before in kept:
+        one.bytes_[...] = before
+    try:
+        _refuse_endless(launch, faulty)
+    except StepLimitExceeded as error:
+        return error
+    return None
+
+
+def _refuse_endless(launch: Launch, run: Run | None) -> None:
+    """Raise StepLimitExceeded if that is what is wrong with a run."""
+    if run is not None and run.c.fault == TOO_MANY_STEPS:
+        block = int(np.flatnonzero(launch.block_ids == run.c.fault_block)[0])
+        at = next(one for one in launch.program.blocks if one.start == run.c.fault_instruction)
+        too_many_steps(Wave(launch, block, 1), at, 0, run.c.fault_thread)
+    if run is not None and run.c.fault == DEADLOCK:
+        _name_who_waits(launch, run.waiters[: run.c.waiter_count])
 
 
 def _name_who_waits(launch: Launch, waiters: np.ndarray) -> None:

@@ -1,0 +1,93 @@
+"""Loops that never end are named in a second, whichever engine executes them; and those that do end are not."""
+
+import time
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator.engine import compiled
+
+ENGINES = ("compiled", "machine code in NumPy", "ptx")
+# A kernel(int *x) that no thread, or not every thread, comes to the end of.
+ENDLESS = {
+    "an empty loop": "while (true) { }",
+    "a flag that nobody sets": "volatile int *flag = x; while (*flag >= 0) { }",
+    "an atomic sum that adds nothing": "while (atomicAdd(x, 0) >= 0) { }",
+    "an exchange of equal values": "while (atomicExch(x, 0) == 0) { }",
+    "a comparison that fails": "while (atomicCAS(x, 5, 6) != 5) { }",
+    "a lock that nobody gives back": "while (atomicCAS(x, 0, 1) != 0) { } x[1] += 1;",
+    "one thread of many": "if (threadIdx.x == 37) while (atomicAdd(x, 0) >= 0) { }",
+    "stores of what is there": "volatile int *y = x + threadIdx.x; while (true) *y = 0;",
+    "an atomic sum in shared memory": "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 0) >= 0) { }",
+    "a circle of several places": """volatile int *y = x;
+        while (true) { if (*y) break; if (y[1]) continue; if (y[2]) return; }""",
+    "a local array": """int own[8] = {};
+        for (int i = 0; *(volatile int *)x == 0; i = (i + 1) % 8) own[(i + *x) & 7] = i;""",
+}
+# These come to an end after many rounds in which most of what there is does not change; x[0] is 1200 then.
+LONG = {
+    "a counter in memory": "if (threadIdx.x == 0) for (volatile int *n = x; *n < 1200; ) atomicAdd(x, 1);",
+    "a warp that waits for another": """volatile int *n = x;
+        if (threadIdx.x == 0) { while (*n < 1200) *n = *n + 1; } else if (threadIdx.x >= 32) { while (*n < 1200) { } }""",
+    "lanes that wait for a lane": """volatile int *n = x;
+        if (threadIdx.x == 5) { while (*n < 1200) *n = *n + 1; } else { while (*n < 1200) { } }""",
+    "bits that go round in memory": """if (threadIdx.x == 0) {
+        volatile int *n = x;
+        do { atomicXor(x + 1, 1); if (!n[1]) *n = *n + 1; } while (*n < 1200); }""",
+}
+
+
+def prepared(body: str, engine: str, monkeypatch) -> tuple[simulator.Kernel, str]:
+    """A kernel that is compiled, so that only its execution takes time; and the level of the engine."""
+    if engine == "machine code in NumPy":
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    elif engine == "compiled" and compiled.library() is None:
+        pytest.skip("there is no compiled engine here")
+    source = f'extern "C" __global__ void kernel(int *x) {{\n{body}\n}}'
+    kernel = simulator.RawModule(code=source).get_function("kernel")
+    level = "ptx" if engine == "ptx" else "sass"
+    assert engine != "compiled" or kernel.prepared(level).machine is not None
+    kernel.prepared(level)
+    return kernel, level
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("body", ENDLESS.values(), ids=ENDLESS)
+def test_an_endless_loop_is_named_in_a_second(body, engine, monkeypatch):
+    kernel, level = prepared(body, engine, monkeypatch)
+    started = time.process_time()
+    with pytest.raises(simulator.StepLimitExceeded) as caught, simulator.record(level=level):
+        kernel((2,), (40,), (np.zeros(64, np.int32),))
+    assert time.process_time() - started < (1 if engine != "machine code in NumPy" else 4)
+    assert caught.value.line in (2, 3)
+    if engine != "compiled":  # which has its own sentences (test_schedule), and a limit that it is soon at
+        assert "goes round a loop for ever: nothing changes any more" in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("body", LONG.values(), ids=LONG)
+def test_a_loop_that_ends_after_many_rounds_is_not_taken_for_endless(body, engine, monkeypatch):
+    kernel, level = prepared(body, engine, monkeypatch)
+    x = np.zeros(64, np.int32)
+    with simulator.record(level=level, checks="off"):
+        kernel((1,), (64,), (x,))
+    assert x[0] == 1200
+
+
+def test_a_race_is_told_with_the_endless_loop_that_it_may_have_caused():
+    source = """extern "C" __global__ void kernel(int *x) {
+        __shared__ int s[64];
+        s[threadIdx.x] = x[threadIdx.x];
+        int n = s[63 - threadIdx.x];
+        __syncthreads();
+        for (int i = 1; i != n; i += 2) x[threadIdx.x] += i;
+    }"""
+    kernel = simulator.RawModule(code=source).get_function("kernel")
+    kernel.prepared("sass")
+    started = time.process_time()
+    with pytest.raises(simulator.StepLimitExceeded, match="still running after 1,000,000") as caught:
+        kernel((1,), (64,), (np.zeros(64, np.int32),))
+    assert time.process_time() - started < 1
+    (note,) = caught.value.__notes__
+    assert note.startswith("Before that: kernel: race in shared memory, lines 3 and 4")
