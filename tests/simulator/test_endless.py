@@ -19,7 +19,8 @@ ENDLESS = {
     "a lock that nobody gives back": "while (atomicCAS(x, 0, 1) != 0) { } x[1] += 1;",
     "one thread of many": "if (threadIdx.x == 37) while (atomicAdd(x, 0) >= 0) { }",
     "stores of what is there": "volatile int *y = x + threadIdx.x; while (true) *y = 0;",
-    "an atomic sum in shared memory": "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 0) >= 0) { }",
+    "an atomic sum in shared memory": """__shared__ int s; s = 0; __syncthreads();
+        while (atomicAdd(&s, 0) >= 0) { }""",
     "a circle of several places": """volatile int *y = x;
         while (true) { if (*y) break; if (y[1]) continue; if (y[2]) return; }""",
     "a local array": """int own[8] = {};
@@ -29,7 +30,8 @@ ENDLESS = {
 LONG = {
     "a counter in memory": "if (threadIdx.x == 0) for (volatile int *n = x; *n < 1200; ) atomicAdd(x, 1);",
     "a warp that waits for another": """volatile int *n = x;
-        if (threadIdx.x == 0) { while (*n < 1200) *n = *n + 1; } else if (threadIdx.x >= 32) { while (*n < 1200) { } }""",
+        if (threadIdx.x == 0) { while (*n < 1200) *n = *n + 1; }
+        else if (threadIdx.x >= 32) { while (*n < 1200) { } }""",
     "lanes that wait for a lane": """volatile int *n = x;
         if (threadIdx.x == 5) { while (*n < 1200) *n = *n + 1; } else { while (*n < 1200) { } }""",
     "bits that go round in memory": """if (threadIdx.x == 0) {

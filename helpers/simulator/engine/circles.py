@@ -96,7 +96,7 @@ def _threads(wave) -> tuple:
 
 
 def _stopped(wave) -> np.ndarray:
-    """The threads that have exited or wait, bool (blocks, threads); not those at a BSYNC, who go on alone in the end."""
+    """The threads that have exited or wait, bool (blocks, threads); not those at a BSYNC, who go on alone in time."""
     stopped = ~wave.alive()
     if wave.waiting is not None:
         stopped = stopped | wave.waiting
