@@ -1101,3 +1101,25 @@ def test_numbers_of_128_bits_are_divided(level):
     for row, result in zip(x.tolist(), y.tolist(), strict=True):
         quotient, rest = divmod(row[0] << 64 | row[1], row[2] << 64 | row[3])
         assert result == [quotient >> 64, quotient % 2**64, rest >> 64, rest % 2**64]
+
+
+def test_the_reciprocal_root_of_a_double_has_the_bits_of_the_machine_code():
+    source = """extern "C" __global__ void k(double *x) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        asm("rsqrt.approx.f64 %0, %1;" : "=d"(x[i]) : "d"(x[i]));
+    }"""
+    rng = np.random.default_rng(15)
+    x = rng.integers(0, 1 << 64, 4096, np.uint64).view(np.float64)
+    x[1024:3072] = np.abs(x[1024:3072])
+    x[:512] = rng.integers(0, 1 << 53, 512, np.uint64).view(np.float64)  # subnormal, and the smallest normal numbers
+    bits = (0x7FF0000000000001, 0xFFF8000000000123, 0x7FEFFFFFFFFFFFFF, 0x0010000000000000, 0x000FFFFFFFFFFFFF, 1)
+    x[-14:] = [0.0, -0.0, np.inf, -np.inf, -1e-310, 1.0, 4.0, 0.5, *np.array(bits, np.uint64).view(np.float64)]
+    kernel, results = simulator.RawModule(code=source).get_function("k"), {}
+    for level in ("ptx", "sass"):
+        results[level] = x.copy()
+        with simulator.record(level=level):
+            kernel((32,), (128,), (results[level],))
+    np.testing.assert_array_equal(results["ptx"].view(np.uint64), results["sass"].view(np.uint64))
+    positive = (x > 0) & np.isfinite(x)
+    assert positive.sum() > 2000
+    np.testing.assert_allclose(results["ptx"][positive], 1 / np.sqrt(x[positive]), rtol=2.0**-52)

@@ -14,6 +14,7 @@ import numpy as np
 from helpers.simulator.arithmetic import float32
 
 SMALLEST_NORMAL = 2.0**-1022
+NO_ROOT = np.uint64(0xFFF8000000000000).view(np.float64)  # what a negative number's is
 
 
 def add(a, b, rounding: str = "rn"):
@@ -139,6 +140,26 @@ def rcp_approx_ftz(a):
 def rsqrt_approx_ftz(a):
     """`rsqrt.approx.ftz.f64`: 1 / sqrt(a), as `rcp_approx_ftz`."""
     return _flushed_upper_half(1 / np.sqrt(_flushed_upper_half(a)))
+
+
+def rsqrt_approx(a):
+    """1 / sqrt(a) (`rsqrt.approx.f64`, and so `rsqrt` of a double), by the steps that ptxas makes of it.
+
+    One step of Householder's method from `rsqrt_approx_ftz`; subnormal numbers are multiplied by 2^54 before.
+    """
+    a = np.asarray(a, np.float64)
+    small = (a > 0) & (a < SMALLEST_NORMAL)
+    result = _rsqrt_refined(np.where(small, a * 2.0**54, a)) * np.where(small, 2.0**27, 1.0)
+    result = np.where(a == 0, np.copysign(np.inf, a), result)
+    result = np.where(a == np.inf, 0.0, result)
+    result = np.where(a < 0, NO_ROOT, result)
+    return np.where(np.isnan(a), quiet(a), result)[()]
+
+
+def _rsqrt_refined(a):
+    first = rsqrt_approx_ftz(a)
+    error = fma(a, -(first * first), 1.0)
+    return fma(fma(error, 0.375, 0.5), first * error, first)
 
 
 def _flushed_upper_half(a):

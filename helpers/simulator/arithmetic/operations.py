@@ -123,6 +123,8 @@ def _float64(name: str, modifiers: tuple[str, ...]) -> Callable:
     if "approx" in modifiers or "ftz" in modifiers:
         if modifiers == ("approx", "ftz"):
             return _found(APPROXIMATE64, name, "approx.ftz.f64")
+        if (name, modifiers) == ("rsqrt", ("approx",)):
+            return float64.rsqrt_approx
         raise Unknown(f"{'.'.join((name, *modifiers))}.f64")
     rounding = next((m for m in modifiers if m in ROUNDINGS), "rn")
     if rounding == "rn":
