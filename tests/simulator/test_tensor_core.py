@@ -113,17 +113,120 @@ def test_ptx_loads_multiplies_and_stores_tiles_of_wmma_as_the_machine_code_does(
     assert found["ptx"] == found["sass"]
 
 
-def test_a_shape_or_type_that_wmma_does_not_have_here_is_named():
-    source = """#include <mma.h>
-    extern "C" __global__ void kernel(const void *A, int *C) {
-        using namespace nvcuda::wmma;
-        fragment<matrix_a, 8, 8, 32, experimental::precision::s4, row_major> a;
-        load_matrix_sync(a, A, 32);
-        C[threadIdx.x] = a.x[0];
+# ---- integers of a few bits: what lies in memory, eight of 4 bits or 32 of 1 in a word, is multiplied exactly
+
+TILES_OF_BITS = """#include <mma.h>
+using namespace nvcuda::wmma;
+namespace ex = nvcuda::wmma::experimental;
+extern "C" __global__ void kernel(const unsigned *A, const unsigned *B, int *C, int *held) {
+    fragment<matrix_a, 8, 8, K, ex::precision::TYPE, row_major> a;
+    fragment<matrix_b, 8, 8, K, ex::precision::TYPE, col_major> b;
+    fragment<accumulator, 8, 8, K, int> c;
+    load_matrix_sync(a, A, 2 * K);
+    load_matrix_sync(b, B, 3 * K);
+    load_matrix_sync(c, C, 24, ORDER);
+    held[threadIdx.x] = a.x[0];
+    held[32 + threadIdx.x] = b.x[0];
+    held[64 + threadIdx.x] = c.x[0] ^ 3 * c.x[1];
+    PRODUCT;
+    store_matrix_sync(C, c, 24, ORDER);
+}"""
+PRODUCTS_OF_BITS = {
+    "s4": ("s4", "mma_sync(c, a, b, c)"),
+    "u4": ("u4", "mma_sync(c, a, b, c)"),
+    "s4 limited": ("s4", "mma_sync(c, a, b, c, true)"),
+    "u4 limited": ("u4", "mma_sync(c, a, b, c, true)"),
+    "b1 and": ("b1", "bmma_sync(c, a, b, c, ex::bmmaBitOpAND)"),
+    "b1 xor": ("b1", "bmma_sync(c, a, b, c, ex::bmmaBitOpXOR)"),
+}
+
+
+def elements_of(words, type_):
+    """The numbers that lie in words, as int64 with a last axis for them."""
+    bits = 1 if type_ == "b1" else 4
+    parts = words[..., None] >> np.arange(0, 32, bits, dtype=np.uint32) & np.uint32((1 << bits) - 1)
+    parts = parts.reshape(*words.shape[:-1], -1).astype(np.int64)
+    return np.where(parts > 7, parts - 16, parts) if type_ == "s4" else parts
+
+
+@pytest.mark.parametrize("by_row", ORDERS, ids=str)
+@pytest.mark.parametrize(("type_", "product"), PRODUCTS_OF_BITS.values(), ids=PRODUCTS_OF_BITS)
+def test_wmma_multiplies_integers_of_a_few_bits_exactly_at_both_levels(type_, product, by_row):
+    order = "mem_row_major" if by_row else "mem_col_major"
+    depth = 128 if type_ == "b1" else 32
+    options = (f"-DK={depth}", f"-DTYPE={type_}", f"-DORDER={order}", f"-DPRODUCT={product}")
+    kernel = simulator.RawModule(code=TILES_OF_BITS, options=options, arch="sm_90").get_function("kernel")
+    rng = np.random.default_rng(4)
+    A, B = (rng.integers(0, 1 << 32, (8, 4 * strides), np.uint32) for strides in (2, 3))
+    C = rng.integers(-(2**31), 2**31, (8, 24)).astype(np.int32)
+    C[:, ::3], C[:, 1::3] = 2**31 - 1 - C[:, ::3] % 99, -(2**31) + C[:, 1::3] % 99
+    found = {}
+    for level in ("sass", "ptx"):
+        result, held = C.copy(), np.zeros(96, np.int32)
+        with simulator.record(level=level):
+            kernel((1,), (32,), (A, B, result, held))
+        found[level] = result, held
+    np.testing.assert_array_equal(found["ptx"][1], found["sass"][1])
+    a, b = (elements_of(words[:, :4], type_) for words in (A, B))
+    sums = (a[:, None] != b[None]).sum(axis=2) if "XOR" in product else (a[:, None] * b[None]).sum(axis=2)
+    sums = (sums if by_row else sums.T) + C[:, :8].astype(np.int64)
+    if "true" in product:
+        assert ((sums > 2**31 - 1) | (sums < -(2**31))).any()
+        sums = np.clip(sums, -(2**31), 2**31 - 1)
+    expected = C.copy()
+    expected[:, :8] = sums.astype(np.uint64).astype(np.uint32).view(np.int32)
+    for result, _ in found.values():
+        np.testing.assert_array_equal(result, expected)
+
+
+# By the words of mma.sync: the registers of A, B and C.
+FRAGMENTS_OF_BITS = {
+    "m16n8k256 s32 b1 b1 xor": (4, 2, 4), "m16n8k128 s32 b1 b1 xor": (2, 1, 4), "m16n8k128 s32 b1 b1 and": (2, 1, 4),
+    "m8n8k128 s32 b1 b1 and": (1, 1, 2), "m8n8k128 s32 b1 b1 xor": (1, 1, 2), "m16n8k64 s32 s4 u4 satfinite": (4, 2, 4),
+    "m16n8k32 s32 u4 s4 satfinite": (2, 1, 4), "m16n8k32 s32 s4 s4": (2, 1, 4),
+    "m8n8k32 s32 u4 u4 satfinite": (1, 1, 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "counts"), FRAGMENTS_OF_BITS.items(), ids=FRAGMENTS_OF_BITS)
+def test_ptx_multiplies_fragments_of_a_few_bits_as_the_machine_code_does(words, counts):
+    shape, result, a, b, *more = words.split()
+    limit, bits = (".satfinite" if "satfinite" in more else "", f".{more[0]}.popc" if a == "b1" else "")
+    opcode = f"mma.sync.aligned.{shape}.row.col{limit}.{result}.{a}.{b}.{result}{bits}"
+    places = iter(range(99))
+    d, *factors = ("{" + ",".join(f"%{next(places)}" for _ in range(n)) + "}" for n in (counts[2], *counts))
+    first = np.cumsum([0, *counts]).tolist()
+    inputs = ",".join(f'"r"(x[32 * {n} + i])' for n in range(first[-1]))
+    outputs = ",".join(f'"=r"(d[{n}])' for n in range(counts[2]))
+    source = f"""extern "C" __global__ void kernel(const unsigned *x, unsigned *o) {{
+        int i = threadIdx.x;
+        unsigned d[4] = {{}};
+        asm volatile("{opcode} {d}, {", ".join(factors)};" : {outputs} : {inputs});
+        for (int j = 0; j < 4; ++j) o[32 * j + i] = d[j];
+    }}"""
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 1 << 32, (first[-1], 32), np.uint32)
+    x[first[2] :, ::2] = np.where(x[first[2] :, ::2] & 1, 2**31 - 5, 2**31 + 5)  # sums that must be limited
+    found = {}
+    for level in ("sass", "ptx"):
+        found[level] = np.zeros((4, 32), np.uint32)
+        with simulator.record(level=level):
+            simulator.RawModule(code=source, arch="sm_90").get_function("kernel")((1,), (32,), (x, found[level]))
+    np.testing.assert_array_equal(found["ptx"], found["sass"])
+    assert found["ptx"].any()
+
+
+def test_a_limited_product_that_nobody_has_looked_at_names_the_one_that_runs():
+    source = """extern "C" __global__ void kernel(unsigned *x) {
+        asm volatile("mma.sync.aligned.m8n8k32.row.col.satfinite.s32.s4.s4.s32 {%0, %1}, {%2}, {%2}, {%0, %1};"
+                     : "+r"(x[0]), "+r"(x[1]) : "r"(x[2]));
     }"""
-    kernel = simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
-    with pytest.raises(UnsupportedInstruction, match="wmma"), simulator.record(level="ptx"):
-        kernel((1,), (32,), (np.zeros(256, np.uint8), np.zeros(32, np.int32)))
+    kernel = simulator.RawModule(code=source, arch="sm_80").get_function("kernel")
+    with (
+        pytest.raises(UnsupportedInstruction, match=r"sm_80 multiply \.s4 and \.s4; without \.satfinite it runs"),
+        simulator.record(level="ptx"),
+    ):
+        kernel((1,), (32,), (np.zeros(8, np.uint32),))
 
 
 # .relu of PTX's conversions to 16 bits and TF32 is not modelled; the machine code's is.

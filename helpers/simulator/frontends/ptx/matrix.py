@@ -3,6 +3,8 @@ Instructions'.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -48,35 +50,54 @@ def transpose_matrix(t: Operands, s: Statement) -> Outcome:
 
 
 # What a tensor core that lacks a narrow format multiplies in its place: ptxas unpacks one half of each register, then
-# the other, and adds C to the sum of the two products. So it is on sm_90; on others it has not been looked at.
+# the other, and adds C to the sum of the two products. So it is on sm_90; on others it has not been looked at, but
+# integers that are not limited come to the same whichever way they are added.
 _UNPACKED = {"e4m3": "f16", "e5m2": "f16", "s4": "s8", "u4": "u8"}
 
 
 def multiply_matrices(t: Operands, s: Statement) -> Outcome:
-    """mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c d, a, b, c, of the types that the tensor cores have."""
+    """mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c{.op.popc} d, a, b, c, of the types that tensor cores have."""
     words = [word for word in s.opcode[1:] if word not in ("sync", "aligned", "row", "col", "satfinite")]
     shape = re.fullmatch(r"m(\d+)n8k(\d+)", words[0])
-    types = [word for word in words[1:] if word not in ("and", "popc")]
-    if shape is None or len(types) != 4 or "xor" in types or types[0] != types[3]:
+    types = [word for word in words[1:] if word not in ("and", "xor", "popc")]
+    if shape is None or len(types) != 4 or types[0] != types[3]:
         raise Unknown(f"the product {'.'.join(words)}")
-    result, a, b, _ = types
-    narrow = a in _UNPACKED and b in _UNPACKED
-    if narrow and (t.arch.removesuffix("a") != "sm_90" or "satfinite" in s.opcode):
-        raise Unknown(f"how the tensor cores of {t.arch} multiply .{a} and .{b}")
-    form = tensor_core.form(
-        int(shape[1]), int(shape[2]) // (2 if narrow else 1), _UNPACKED.get(a, a), _UNPACKED.get(b, b), result,
-        "satfinite" in s.opcode,
-    )  # fmt: skip
+    form, product = product_of(t.arch, int(shape[1]), int(shape[2]), types, s.opcode)
     destination, *operands = s.operands
     wide = form.a == "f64"
     sources = [[t.read(item, "b64" if wide else "b32") for item in items_of(operand)] for operand in operands]
     counts = [form.a_registers, form.b_registers, form.c_registers]
     if [len(part) * (2 if wide else 1) for part in sources] != counts:
         raise Unknown("a product with other fragments")
-    product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(t.arch, form))
-    if narrow:
-        product = partial(_multiply_halves, product, form, a, b)
     return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
+
+
+def product_of(
+    arch: str, m: int, k: int, types: Sequence[str], words: Sequence[str]
+) -> tuple[tensor_core.Form, Callable]:
+    """The form whose fragments a product of (m, k) and (k, 8) has, and the function of these fragments.
+
+    types: of D, A, B and C.  words: of the opcode, of which satfinite and xor count.
+    """
+    result, a, b, _ = types
+    narrow, saturates = a in _UNPACKED and b in _UNPACKED, "satfinite" in words
+    if narrow and (saturates or a in ("e4m3", "e5m2")) and arch.removesuffix("a") != "sm_90":
+        others = "; without .satfinite it runs" if a in ("s4", "u4") else ""
+        raise Unknown(f"how the tensor cores of {arch} multiply .{a} and .{b}{others}")
+    form = tensor_core.form(
+        m, k // (2 if narrow else 1), _UNPACKED.get(a, a), _UNPACKED.get(b, b), result, saturates
+    )  # fmt: skip
+    plain = replace(form, saturates=False) if narrow else form
+    product = partial(tensor_core.multiply, plain, addition=tensor_core.terms_at_once(arch, form))
+    if narrow:
+        return form, partial(_multiply_halves, product, form, a, b)
+    return form, partial(_multiply_where_bits_differ, product) if "xor" in words else product
+
+
+def _multiply_where_bits_differ(product, a: list, b: list, c: list) -> list:
+    """Of bits the sum of a ^ b, as ptxas makes it of products: those where only b is set, and those where only a is."""
+    once = product([~word for word in a], b, c)
+    return product(a, [~word for word in b], [register.view(np.uint32) for register in once])
 
 
 def _multiply_halves(product, form: tensor_core.Form, a_type: str, b_type: str, a: list, b: list, c: list) -> list:
@@ -92,6 +113,10 @@ def _multiply_halves(product, form: tensor_core.Form, a_type: str, b_type: str, 
             add = operation("add", (), "f16")
             halves = ([np.ascontiguousarray(register).view(np.float16) for register in part] for part in (c, total))
             return [add(old, new).view(np.int32) for old, new in zip(*halves, strict=True)]
+    if form.saturates:
+        limits = np.iinfo(np.int32)
+        sums = (old.view(np.int32).astype(np.int64) + new.view(np.int32) for old, new in zip(c, total, strict=True))
+        return [np.clip(one, limits.min, limits.max).astype(np.int32) for one in sums]
     return [(old + new).view(np.int32) for old, new in zip(c, total, strict=True)]
 
 

@@ -3,7 +3,8 @@
 PTX leaves open which lane holds what. Here it is as in the machine code that ptxas makes for sm_90, by which tests hold
 it: a tile is one or two products of `mma.sync` side by side, and its fragments are theirs, one after the other. m8n32
 is multiplied as its transpose, and TF32 by four k at a time. Fragments of float16 have eight registers, filled by
-repetition. Reference: PTX ISA, 'Warp-level Matrix Load Instruction: wmma.load' and its neighbours.
+repetition. Those of 4 bits and of 1 have one register, whose 32 bits are neighbours in memory. Reference: PTX ISA,
+'Warp-level Matrix Load Instruction: wmma.load' and its neighbours.
 """
 
 import re
@@ -16,6 +17,7 @@ from helpers.compiler.ptx import Statement
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.engine import accesses, matrices
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx.matrix import product_of
 from helpers.simulator.frontends.ptx.memory import space_of
 from helpers.simulator.frontends.ptx.operands import Operands, items_of
 from helpers.simulator.frontends.rules import Effect, Outcome
@@ -24,8 +26,10 @@ LANE = np.arange(32)
 GROUP, PLACE = LANE // tensor_core.PLACES, LANE % tensor_core.PLACES
 # The products that a tile is made of, by its shape: how many there are, and whether they are those of the transpose.
 _TILES = {(16, 16): (2, False), (32, 8): (2, False), (8, 32): (2, True), (8, 8): (1, False)}
-_DTYPES = {"f16": "u2", "bf16": "u2", "tf32": "f4", "f32": "f4", "f64": "f8", "s8": "u1", "u8": "u1", "s32": "i4"}
-_DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "f64": 4, "s8": 16, "u8": 16}
+_DTYPES = {"f16": "u2", "bf16": "u2", "tf32": "f4", "f32": "f4", "f64": "f8", "s8": "u1", "u8": "u1", "s32": "i4",
+           "s4": "i4", "u4": "i4", "b1": "i4"}  # fmt: skip
+_DEPTHS = {"f16": 16, "bf16": 16, "tf32": 8, "f64": 4, "s8": 16, "u8": 16, "s4": 32, "u4": 32, "b1": 128}
+_BITS = {"s4": 4, "u4": 4, "b1": 1}  # of the types of which a register holds neighbours, and that is loaded whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class _Tile:
             raise Unknown(f"wmma of {self.k} k of the type .{type_}")
         k = 4 if type_ == "tf32" else self.k
         return tensor_core.form(8 if type_ == "f64" else 16, k, type_, type_, result, saturates)
+
+    def is_small(self, type_: str) -> bool:
+        """Whether a product has 8 rows: of float64, and in the deep tiles of integers of a few bits."""
+        return type_ == "f64" or self.k in (32, 128)
 
     def products_of(self, matrix: str) -> int:
         """How many products bring fragments of their own of "a" or "b"; the others share them."""
@@ -77,7 +85,7 @@ def _places(tile: _Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray,
     """For each register the (row, column) of each of its elements in the matrix "a", "b" or "c", by lane."""
     parts = max(4 // np.dtype(_DTYPES[type_]).itemsize, 1)
     if matrix == "c":
-        height = 8 if type_ == "f64" else 16
+        height = 8 if tile.is_small(type_) else 16
         down, along = (16, 0) if tile.turned or tile.m == 32 else (0, 8)
         found = [
             [
@@ -90,6 +98,9 @@ def _places(tile: _Tile, matrix: str, type_: str) -> list[list[tuple[np.ndarray,
         return [[place[::-1] for place in register] for register in found] if tile.turned else found
     if _DEPTHS.get(type_) != tile.k:
         raise Unknown(f"wmma of {tile.k} k of the type .{type_}")
+    if type_ in _BITS:
+        place = GROUP, PLACE * (32 // _BITS[type_])
+        return [[place if matrix == "a" else place[::-1]]]
     left = (matrix == "a") != tile.turned  # the products' A, whose rows are the lanes' groups; or B, by its columns
     rows = (1 if type_ == "f64" else 2) if left else 1
     count = rows * tile.k // (parts * tensor_core.PLACES)
@@ -129,7 +140,7 @@ def load(t: Operands, s: Statement) -> Outcome:
                 held.append(np.bitwise_or.reduce(list(words)).view(np.int32))
             else:
                 value = np.asarray(values[0])
-                held.append(value.view(np.int32) if s.type == "tf32" else value)
+                held.append(value.view(np.int32) if s.type == "tf32" or s.type in _BITS else value)
         return tuple(held[number % len(held)] for number in range(len(targets)))
 
     return Effect(targets, execute, loads_shared=space_of(s) in ("shared", "generic"))
@@ -162,7 +173,7 @@ def store(t: Operands, s: Statement) -> Outcome:
 
 def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
     """A function of (wave, registers, row, column), the last two by lane, that gives the addresses of elements."""
-    tile, by_row = _tile_of(s), "row" in s.opcode
+    tile, by_row, bits = _tile_of(s), "row" in s.opcode, _BITS.get(s.type, 8 * width)
     first = t.address(where[0])
     sizes = {"a": (tile.m, tile.k), "b": (tile.k, tile.n)}.get(matrix, (tile.m, tile.n))
     constant = np.int64(sizes[1] if by_row else sizes[0])
@@ -172,21 +183,27 @@ def _locate(t: Operands, s: Statement, matrix: str, where: list, width: int):
         base = accesses.by_warp(wave, first(registers))
         step = accesses.by_warp(wave, np.asarray(stride(registers)).astype(np.int64))
         outer, inner = (row, column) if by_row else (column, row)
-        return accesses.by_thread(wave, base + (outer * step + inner) * width)
+        return accesses.by_thread(wave, base + (outer * step + inner) * bits // 8)
 
     return locate
 
 
 def multiply(t: Operands, s: Statement) -> Outcome:
-    """wmma.mma.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
+    """wmma.mma{.op.popc}.sync.aligned.{row,col}.{row,col}.shape{.types}{.satfinite} d, a, b, c."""
     tile = _tile_of(s)
     types = [word for word in s.opcode if word in _DTYPES]
     if len(types) == 2:  # of D and C; A and B are float16
         types = [types[0], "f16", "f16", types[1]]
-    if len(types) != 4 or types[0] != types[3] or types[1] != types[2]:
+    if len(types) != 4 or types[0] != types[3] or (types[1] != types[2] and types[1] not in _BITS):
         raise Unknown(f"the product {'.'.join(s.opcode)}")
-    form = tile.form(types[1], types[0], "satfinite" in s.opcode)
     destination, *operands = s.operands
+    if types[1] in _BITS and types[2] in _BITS:
+        if (_DEPTHS[types[1]], tile.m) != (tile.k, 8):
+            raise Unknown(f"wmma of {tile.k} k of the type .{types[1]}")
+        _, product = product_of(t.arch, tile.m, tile.k, types, s.opcode)
+        sources = [[t.read(item, "b32") for item in items_of(operand)] for operand in operands]
+        return Effect(tuple(t.target(item) for item in items_of(destination)), matrices.multiply(product, sources))
+    form = tile.form(types[1], types[0], "satfinite" in s.opcode)
     type_ = "b64" if form.a == "f64" else "b32"
     sources = [[t.read(item, type_) for item in items_of(operand)] for operand in operands]
     shares = [tile.products_of("a"), tile.products_of("b"), tile.count]

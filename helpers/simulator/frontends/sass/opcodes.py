@@ -190,8 +190,8 @@ ROWS: tuple[Op, ...] = (
         tensor_op="imma"),
     _op("DMMA", matrix.multiply_matrices, "8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor",
         tensor_op="dmma", since=80),
-    _op("BMMA", matrix.multiply_matrices, "168256 AND POPC", counted="bit", pipe="tensor", tensor_op="imma",
-        since=80),
+    _op("BMMA", matrix.multiply_matrices, "88128 168128 168256 AND POPC", counted="bit", pipe="tensor",
+        tensor_op="imma", since=80),
     # ---- lanes of a warp
     _op("SHFL", lanes.shuffle, "IDX UP DOWN BFLY", counted="inter_thread_communication"),
     _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
