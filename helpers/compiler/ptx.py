@@ -22,7 +22,10 @@ TYPE_BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class Register:
+    """A register; of video instructions maybe some `part` of it, "b0" of `%r1.b0`."""
+
     name: str
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +78,20 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
+class Minus:
+    """`-%r1`, the negated factor or addend of a video instruction."""
+
+    register: Register
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
     """An operand whose syntax is not read here, as it stands in the text."""
 
     text: str
 
 
-Operand = Register | Special | Immediate | Symbol | Vector | Address | Not | Other
+Operand = Register | Special | Immediate | Symbol | Vector | Address | Not | Minus | Other
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +225,10 @@ def parse_operand(text: str) -> Operand:
     if _SPECIAL.match(text):
         return Special(text)
     if text.startswith("%") or text == "_":
-        return Register(text)
+        name, _, part = text.partition(".")
+        return Register(name, part)
+    if text.startswith("-%"):
+        return Minus(parse_operand(text[1:]))
     if re.fullmatch(r"0[fF][0-9a-fA-F]{8}", text):
         bits = int(text[2:], 16)
         return Immediate(struct.unpack("<f", struct.pack("<I", bits))[0], bits)
@@ -485,6 +498,10 @@ def _renamed(operand: Operand, names: dict[str, str], kind: type = Symbol) -> Op
     """The operand with the names of a scope in place of those in the text, as operands of `kind`."""
     if not names:
         return operand
+    if isinstance(operand, Register) and operand.part:
+        return replace(operand, name=names.get(operand.name, operand.name))
+    if isinstance(operand, Minus):
+        return Minus(_renamed(operand.register, names, Register))
     if isinstance(operand, Symbol | Register):
         return kind(names[operand.name]) if operand.name in names else operand
     if isinstance(operand, Not):

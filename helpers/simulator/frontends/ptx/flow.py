@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from helpers.compiler.ptx import Address, Function, Not, Register, Statement, Vector
+from helpers.compiler.ptx import Address, Function, Minus, Not, Register, Statement, Vector
 
 READ_ONLY = ("st", "red", "bra", "brx", "ret", "exit", "bar", "barrier", "membar", "fence", "call", "cp", "prefetch")
 
@@ -20,7 +20,7 @@ def registers_of(operand) -> list[str]:
         return [name for item in operand.items for name in registers_of(item)]
     if isinstance(operand, Address):
         return registers_of(operand.base)
-    return [operand.register.name] if isinstance(operand, Not) else []
+    return [operand.register.name] if isinstance(operand, Not | Minus) else []
 
 
 def live_after(function: Function, calls: Sequence[int]) -> dict[int, list[str]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from helpers.compiler import ptx
-from helpers.compiler.ptx import Address, Function, Module, Not, Register, Statement, Symbol, Variable, Vector
+from helpers.compiler.ptx import Address, Function, Minus, Module, Not, Register, Statement, Symbol, Variable, Vector
 from helpers.simulator.frontends.ptx.flow import live_after
 from helpers.simulator.frontends.ptx.layout import local_layout
 
@@ -279,8 +279,8 @@ def _renamed(operand, names: dict[str, str]):
     match operand:
         case Register() | Symbol():
             return replace(operand, name=names.get(operand.name, operand.name))
-        case Not():
-            return Not(_renamed(operand.register, names))
+        case Not() | Minus():
+            return replace(operand, register=_renamed(operand.register, names))
         case Vector():
             return replace(operand, items=tuple(_renamed(item, names) for item in operand.items))
         case Address():
