@@ -14,10 +14,6 @@ TYPES = ("u32.u32.u32", "s32.s32.s32", "s32.u32.s32", "s32.s32.u32", "u32.s32.s3
 NAMES = ("vadd", "vsub", "vabsdiff", "vavrg", "vmin", "vmax")
 
 
-# ptxas makes one instruction of each, which takes c; what that does with c only a GPU can say.
-IN_ONE_INSTRUCTION = ("vabsdiff4.u32.u32.u32", "vabsdiff4.u32.s32.s32")
-
-
 def operands() -> np.ndarray:
     """a, b and c for all threads: random words, then words of extreme parts."""
     rng = np.random.default_rng(15)
@@ -46,7 +42,6 @@ def run(instructions: Sequence[str], level: str) -> np.ndarray:
 def test_parts_of_a_register_are_at_the_level_of_ptx_what_the_machine_code_computes(name):
     endings = ("", ".sat", ".add")
     instructions = [f"{name}.{types}{ending}" for types in TYPES for ending in endings]
-    instructions = [text for text in instructions if text not in IN_ONE_INSTRUCTION]
     for text, ptx, sass in zip(instructions, run(instructions, "ptx"), run(instructions, "sass"), strict=True):
         assert np.array_equal(ptx, sass), text
 
@@ -58,13 +53,6 @@ def test_parts_of_a_register_are_compared_at_the_level_of_ptx_as_by_the_machine_
     texts = [f"vset{count}.{types}.{how}{add}" for types in pairs for how in comparisons for add in ("", ".add")]
     for text, ptx, sass in zip(texts, run(texts, "ptx"), run(texts, "sass"), strict=True):
         assert np.array_equal(ptx, sass), text
-
-
-def test_differences_of_bytes_are_those_of_the_bytes_with_or_without_signs():
-    found = run(IN_ONE_INSTRUCTION, "ptx").view(np.uint8)
-    for of_bytes, dtype in zip(found, (np.uint8, np.int8), strict=True):
-        a, b, _ = operands().view(dtype).astype(int)
-        assert np.array_equal(of_bytes, np.abs(a - b))
 
 
 @pytest.mark.parametrize("name", [f"{name}{count}" for name in (*NAMES, "vset") for count in PARTS])

@@ -696,14 +696,12 @@ def absolute_difference(t: Operands, s: sass.Statement) -> Compute:
 
 
 def absolute_differences(t: Operands, s: sass.Statement) -> Compute:
-    """VABSDIFF4{.U8} d, a, b, c: |a - b| of each byte; with .ACC their sum, added to c."""
+    """VABSDIFF4{.U8} d, a, b, c: |a - b| of each byte, whatever c is; with .ACC their sum, added to c."""
     destination, a, b, c = exactly(s, 4)
     x, y, z, signed = t.read(a, U4), t.read(b, U4), t.read(c, U4), not s.has("U8")
     if s.has("ACC"):
         sums = lambda r: integer.absolute_differences(x(r), y(r), z(r), signed).view(I4)  # noqa: E731
         return Compute((t.target(destination),), sums)
-    if c != sass.Register("R", None):
-        raise Unknown("bytes of a third operand")
     return Compute(
         (t.target(destination),), lambda r: integer.absolute_difference_of_bytes(x(r), y(r), signed).view(I4)
     )

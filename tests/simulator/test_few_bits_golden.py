@@ -1,0 +1,21 @@
+"""Products of integers of 4 bits and of 1, and differences of bytes, with the bits of an NVIDIA H200 at both levels."""
+
+import json
+
+import pytest
+
+from helpers import simulator
+from tests.simulator.goldens import few_bits
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+@pytest.mark.parametrize("form", few_bits.FORMS)
+def test_integers_of_a_few_bits_are_multiplied_and_bytes_subtracted_as_on_an_h200(form, level):
+    def launch(source, words, results):
+        with simulator.record(level=level, checks="off"):
+            module = simulator.RawModule(code=source, arch="sm_90")
+            module.get_function("k")((few_bits.BLOCKS,), (32,), (words, results))
+        return results
+
+    recorded = json.loads(few_bits.RECORDING.read_text(encoding="utf-8"))["digests"]
+    assert few_bits.digest(form, launch) == recorded[form]
