@@ -64,6 +64,10 @@ class OutOfBounds(KernelError, IndexError):
     """A thread read or wrote outside every array that the kernel was given."""
 
 
+class TextureError(KernelError):
+    """A thread read or wrote through a number that is no texture or surface object."""
+
+
 class Misaligned(KernelError):
     """An access of 2, 4, 8 or 16 bytes at an address that is not a multiple of its width."""
 

@@ -5,10 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from helpers.compiler import Parameter
+from helpers.simulator.cuda.textures import SurfaceObject, TextureObject
 from helpers.simulator.engine.memory import GlobalMemory
 from helpers.simulator.errors import ArgumentError
 
+OBJECTS = {"cudaTextureObject_t": "TextureObject", "cudaSurfaceObject_t": "SurfaceObject"}
 SCALARS = {
+    **dict.fromkeys(OBJECTS, np.uint64),
     "bool": np.bool_, "char": np.int8, "signed char": np.int8, "unsigned char": np.uint8, "short": np.int16,
     "unsigned short": np.uint16, "int": np.int32, "unsigned int": np.uint32, "unsigned": np.uint32, "long": np.int64,
     "unsigned long": np.uint64, "long long": np.int64, "unsigned long long": np.uint64, "size_t": np.uint64,
@@ -68,6 +71,8 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
         if isinstance(argument, int | np.integer) and memory.is_inside(int(argument)):
             return int(argument).to_bytes(8, "little")
         raise ArgumentError(f"{place} is a pointer: pass an array, not {_describe(argument)}.")
+    if isinstance(argument, TextureObject | SurfaceObject):
+        return _handle(place, parameter, argument)
     expected = SCALARS.get(parameter.type.replace("const", "").strip())
     value = argument[()] if isinstance(argument, np.ndarray) else argument
     if expected is None:
@@ -95,6 +100,15 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
     if dtype.kind in "iu" and not np.iinfo(dtype).min <= int(value) <= np.iinfo(dtype).max:
         raise ArgumentError(f"{place} got {int(value)}, which does not fit into {dtype.name}.")
     return dtype.type(value).tobytes()
+
+
+def _handle(place: str, parameter: Parameter, argument: TextureObject | SurfaceObject) -> bytes:
+    """The number that a kernel knows a texture or a surface by."""
+    kind = type(argument).__name__
+    wanted = OBJECTS.get(parameter.type.replace("const", "").strip())
+    if parameter.size != 8 or (wanted is not None and wanted != kind):
+        raise ArgumentError(f"{place} got a {kind}; a kernel takes it as a cuda{kind}_t.")
+    return int(argument.ptr).to_bytes(8, "little")
 
 
 def _describe(argument) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from helpers.simulator.cuda import arrays
+from helpers.simulator.cuda import arrays, textures
 from helpers.simulator.cuda.arrays import DeviceArray
 from helpers.simulator.cuda.raw_module import RawModule
 from helpers.simulator.errors import ArgumentError, SimulatorError
@@ -299,7 +299,8 @@ def names() -> dict[str, Any]:
     found["random"] = SimpleNamespace(**random, seed=np.random.seed)
     found["cuda"] = SimpleNamespace(
         Stream=Stream, Event=Event, get_elapsed_time=get_elapsed_time, get_current_stream=lambda: Stream(null=True),
-        Device=lambda _=0: SimpleNamespace(synchronize=lambda: None, use=lambda: None, id=0),
+        Device=lambda _=0: SimpleNamespace(synchronize=lambda: None, use=lambda: None, id=0), texture=textures.NAMES,
+        runtime=textures.RUNTIME,
     )  # fmt: skip
     return found | {
         "RawModule": RawModule, "RawKernel": RawKernel, "ElementwiseKernel": ElementwiseKernel,

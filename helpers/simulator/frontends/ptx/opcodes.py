@@ -22,6 +22,7 @@ from helpers.simulator.frontends.ptx import (
     lanes,
     matrix,
     memory,
+    textures,
     video,
     wmma,
 )
@@ -183,6 +184,11 @@ OPCODES = {
         Op("cp", memory.copy_async, (0, 1, 3, 4, 5)),
         Op("membar", memory.fence, (0, 1)),
         Op("fence", memory.fence, (0, 1, 2)),
+        # textures and surfaces
+        Op("tex", textures.sample, (2, 3, 4), _words("base level grad v2 v4 f32 s32 u32", *textures.GEOMETRIES)),
+        Op("tld4", textures.gather, (2,), _words("r g b a 2d v4 f32 s32 u32")),
+        Op("suld", textures.load_surface, (2,), _words("b v2 v4 b8 b16 b32 b64", *textures.GEOMETRIES)),
+        Op("sust", textures.store_surface, (2,), _words("b v2 v4 b8 b16 b32 b64", *textures.GEOMETRIES)),
         # lanes of a warp
         Op("shfl", lanes.shuffle, (4, 5), _words("sync up down bfly idx")),
         Op("vote", lanes.vote, (2, 3), _words("sync all any uni ballot")),

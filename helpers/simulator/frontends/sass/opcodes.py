@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Outcome
-from helpers.simulator.frontends.sass import control, floating, lanes, matrix, memory, system
+from helpers.simulator.frontends.sass import control, floating, lanes, matrix, memory, system, textures
 from helpers.simulator.frontends.sass import integer as integers
 from helpers.simulator.frontends.sass.operands import Operands
 
@@ -75,6 +75,7 @@ _BYTES = "B0 B1 B2 B3"
 # Which caches keep a line, and for whom an access must be visible: nothing here depends on it.
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
+_SURFACE = "1D 2D 3D 1D_ARRAY 2D_ARRAY U8 S8 U16 S16 64 128 TRAP IGN STRONG WEAK CTA SM GPU SYS"
 _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC ARRIVE 32 64 U32 S32 "
            "U64 S64 F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
 
@@ -180,6 +181,13 @@ ROWS: tuple[Op, ...] = (
     _op("CCTL", system.nothing, ANY, counted="memory"),
     _op("CCTLL", system.nothing, ANY),
     _op("CCTLT", system.nothing, ANY),
+    # ---- textures and surfaces
+    _op("TEX", textures.sample, "LL LZ"),
+    _op("TXD", textures.sample),
+    _op("TLD", textures.fetch, "LZ"),
+    _op("TLD4", textures.gather, "R G B A"),
+    _op("SULD", textures.load_surface, f"D BA {_SURFACE}"),
+    _op("SUST", textures.store_surface, f"D BA {_SURFACE}"),
     # ---- tensor cores
     _op("LDSM", matrix.load_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="ld ldsm"),
     _op("MOVM", matrix.transpose_matrix, "16 MT88", counted="misc"),

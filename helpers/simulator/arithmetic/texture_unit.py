@@ -1,0 +1,95 @@
+"""What a texture unit computes: which elements a coordinate names, with what weights, and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+WRAP, CLAMP, MIRROR, BORDER = range(4)  # cudaAddressMode…
+FRACTION = 8  # bits of a weight
+
+
+def sample(texture, coordinates, layer):
+    image = texture.image
+    axes = image.dims
+    places = [*coordinates, *(np.zeros_like(coordinates[0]) for _ in range(3 - len(coordinates)))][:axes]
+    n = len(coordinates[0])
+    fixed = []
+    for x, size in zip(places, image.size, strict=False):
+        with np.errstate(all="ignore"):
+            u = x.astype(np.float64) * (size if texture.normalized else 1)
+        u = np.nan_to_num(u, nan=0.0, posinf=2.0**40, neginf=-2.0**40)
+        fixed.append(np.clip(u, -2.0**40, 2.0**40))
+    z0 = None
+    if image.layered:
+        last = image.size[axes] - 1
+        z0 = np.clip(layer.astype(np.int64), 0, last) if layer is not None else np.zeros(n, np.int64)
+    if not texture.linear:
+        index = [np.floor(u).astype(np.int64) for u in fixed]
+        values = element(texture, index, z0)
+        return bits(values)
+    scaled = [np.floor(u * 256 + 0.5).astype(np.int64) - 128 for u in fixed]
+    low = [s >> 8 for s in scaled]
+    weight = [(s & 255) / 256 for s in scaled]
+    total = 0
+    for corner in range(1 << axes):
+        index = [i + (corner >> k & 1) for k, i in enumerate(low)]
+        w = np.ones(n)
+        for k in range(axes):
+            w = w * (weight[k] if corner >> k & 1 else 1 - weight[k])
+        total = total + element(texture, index, z0).astype(np.float64) * w[:, None]
+    return bits(total.astype(np.float32))
+
+
+def element(texture, index, layer):
+    image = texture.image
+    n = len(index[0])
+    inside = np.ones(n, bool)
+    at = []
+    for i, size, mode in zip(index, image.size, texture.modes, strict=False):
+        if not texture.normalized and mode in (WRAP, MIRROR):
+            mode = CLAMP
+        if mode == WRAP:
+            i = i % size
+        elif mode == MIRROR:
+            i = i % (2 * size)
+            i = np.where(i >= size, 2 * size - 1 - i, i)
+        elif mode == BORDER:
+            inside &= (i >= 0) & (i < size)
+        at.append(np.clip(i, 0, size - 1))
+    x, y, z = (*at, *(np.zeros(n, np.int64) for _ in range(3 - len(at))))
+    if layer is not None:
+        z = layer
+    values = converted(texture, image.at(x, y, z))
+    border = np.array(texture.border[: image.channels], values.dtype)
+    return np.where(inside[:, None], values, border)
+
+
+def converted(texture, values):
+    if texture.fractions:
+        top = np.float32(np.iinfo(values.dtype).max)
+        return np.maximum(values.astype(np.float32) / top, np.float32(-1))
+    if values.dtype.kind == "f":
+        return values.astype(np.float32)
+    return values.astype(np.int32) if values.dtype.kind == "i" else values.astype(np.uint32)
+
+
+def bits(values):
+    out = np.zeros((4, len(values)), np.uint32)
+    out[: values.shape[1]] = np.ascontiguousarray(values).view(np.uint32).T
+    return out
+
+
+def fetch(texture, coordinates):
+    image = texture.image
+    i = coordinates[0].astype(np.int64)
+    inside = (i >= 0) & (i < image.size[0])
+    n = len(i)
+    zero = np.zeros(n, np.int64)
+    values = converted(texture, image.at(np.where(inside, i, 0), zero, zero))
+    return bits(np.where(inside[:, None], values, np.zeros((), values.dtype)))
+
+
+def gather(texture, coordinates, channel):
+    raise NotImplementedError

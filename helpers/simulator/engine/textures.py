@@ -1,0 +1,217 @@
+"""Textures and surfaces as the engine executes them, whichever front end they come from.
+
+A kernel has a number for each of them, a handle, and here the host's objects lie by their handles. What a texture unit
+computes is in `arithmetic.texture_unit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from helpers.simulator.arithmetic import texture_unit
+from helpers.simulator.arithmetic.texture_unit import BORDER, CLAMP, MIRROR, WRAP  # noqa: F401 (known by these names)
+from helpers.simulator.engine.ir import Registers
+from helpers.simulator.errors import OutOfBounds, TextureError
+
+Reader = Callable[[Registers], np.ndarray]
+I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """Elements in memory.
+
+    `channels` of `dtype` each; `dims` are the axes that are not layers; `size` is (width, height, depth or layers);
+    `pitch` are the bytes from a row to the next; `linear`: it is an ordinary array of global memory.
+    """
+
+    bytes_: np.ndarray
+    dtype: np.dtype
+    channels: int
+    dims: int
+    size: tuple[int, int, int]
+    pitch: int
+    layered: bool = False
+    linear: bool = False
+
+    @property
+    def item(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize * self.channels
+
+    def at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Elements that exist, as (n, channels)."""
+        width, height, _ = self.size
+        step = self.dtype.itemsize
+        first = (z * height + y) * (self.pitch // step) + x * self.channels
+        values = self.bytes_[: self.bytes_.size // step * step].view(self.dtype)
+        return values[first[:, None] + np.arange(self.channels)]
+
+
+@dataclass(frozen=True, eq=False)
+class Texture:
+    """An image and how it is read: see `cuda.textures.TextureDescriptor`."""
+
+    image: Image
+    modes: tuple[int, int, int]
+    linear: bool
+    normalized: bool
+    fractions: bool
+    border: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """An image that a kernel reads and writes by the numbers of its elements."""
+
+    image: Image
+
+
+class Objects:
+    """The textures and surfaces that live, by the handles that kernels get."""
+
+    def __init__(self) -> None:
+        self._living: WeakValueDictionary[int, Texture | Surface] = WeakValueDictionary()
+        self._last = 0
+
+    def add(self, one: Texture | Surface) -> int:
+        """A handle for it."""
+        self._last += 1
+        self._living[self._last] = one
+        return self._last
+
+    def find(self, handle: int) -> Texture | Surface | None:
+        """What a handle stands for; None if there is nothing any more, or never was."""
+        return self._living.get(handle)
+
+    def living(self) -> dict[int, Texture | Surface]:
+        """All by handle."""
+        return dict(self._living)
+
+
+OBJECTS = Objects()
+
+
+# ---- what instructions do
+
+
+def sample(handle: Reader, coordinates: Sequence[Reader], layer: Reader | None = None):
+    """The four channels at a place, as 32-bit words; coordinates are float32, a layer is an unsigned number."""
+    return _read(
+        Texture, handle, [*coordinates, *([layer] if layer else [])],
+        lambda texture, places: texture_unit.sample(
+            texture, places[: len(coordinates)], places[-1] if layer else None
+        ),
+    )  # fmt: skip
+
+
+def fetch(handle: Reader, coordinates: Sequence[Reader]):
+    """The four channels of an element by its number, int32."""
+    return _read(Texture, handle, coordinates, texture_unit.fetch)
+
+
+def gather(handle: Reader, coordinates: Sequence[Reader], channel: int):
+    """One channel of the four elements that a linear filter would weigh."""
+    return _read(Texture, handle, coordinates, lambda texture, places: texture_unit.gather(texture, places, channel))
+
+
+def _read(kind: type, handle: Reader, coordinates: Sequence[Reader], look: Callable):
+    """An instruction whose answer in all active lanes is `look(object, coordinates)`, uint32 (4, lanes)."""
+
+    def execute(wave, registers, mask):
+        lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+        places = [np.broadcast_to(one(registers), wave.shape)[lanes] for one in coordinates]
+        found = np.zeros((4, len(places[0])), U4)
+        for one, which in _objects(wave, kind, handle(registers), lanes):
+            found[:, which] = look(one, [place[which] for place in places])
+        results = np.zeros((4, *wave.shape), U4)
+        results[:, lanes] = found
+        return tuple(results.view(I4))
+
+    return execute
+
+
+def _objects(wave, kind: type, handles, lanes: np.ndarray) -> Iterator[tuple[Texture | Surface, np.ndarray]]:
+    """(object, which of the active lanes have it). TextureError, with the line, for a number that is no handle."""
+    handles = np.broadcast_to(handles, wave.shape)[lanes]
+    for handle in np.unique(handles):
+        one, which = OBJECTS.find(int(handle)), handles == handle
+        if not isinstance(one, kind):
+            block, thread = (int(place) for place in np.argwhere(lanes)[np.flatnonzero(which)[0]])
+            called = kind.__name__.lower()
+            what = f"read through {int(handle)}, which is no {called} object" + (
+                f" but a {type(one).__name__.lower()} object" if one else ""
+            )
+            wave.fail(
+                TextureError, what,
+                f"Pass a {kind.__name__}Object, and keep it in a variable as long as kernels use it.", block, thread,
+            )  # fmt: skip
+        yield one, which
+
+
+# ---- surfaces
+
+
+def load_surface(dtype: np.dtype, count: int, mode: str, handle: Reader, coordinates: Sequence[Reader]):
+    """`count` values of `dtype`, one after the other in a row; the first coordinate counts bytes.
+
+    mode: "trap", "clamp" or "zero", what is done outside.
+    """
+    dtype = np.dtype(dtype)
+    width = dtype.itemsize * count
+
+    def execute(wave, registers, mask):
+        lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+        found = np.zeros((int(lanes.sum()), width), np.uint8)
+        for image, which, first, inside in _places(wave, mode, handle, coordinates, registers, lanes, width, "read"):
+            values = image.bytes_[first[:, None] + np.arange(width)]
+            found[which] = np.where(inside[:, None], values, np.uint8(0))
+        results = np.zeros((count, *wave.shape), dtype)
+        results[:, lanes] = found.view(dtype).T
+        return tuple(results)
+
+    return execute
+
+
+def store_surface(mode: str, handle: Reader, coordinates: Sequence[Reader], values: Sequence[Reader]):
+    """As `load_surface`, for values of one dtype."""
+
+    def execute(wave, registers, mask):
+        lanes = np.ones(wave.shape, bool) if mask is None else np.broadcast_to(mask, wave.shape)
+        given = np.stack([np.broadcast_to(value(registers), wave.shape)[lanes] for value in values], axis=-1)
+        given = np.ascontiguousarray(given).view(np.uint8)
+        for image, which, first, inside in _places(
+            wave, mode, handle, coordinates, registers, lanes, given.shape[1], "wrote"
+        ):
+            image.bytes_[first[inside, None] + np.arange(given.shape[1])] = given[which][inside]
+
+    return execute
+
+
+def _places(wave, mode: str, handle: Reader, coordinates, registers, lanes: np.ndarray, width: int, verb: str):
+    """(image, which active lanes look into it, their first bytes, which of them lie inside)."""
+    places = [np.broadcast_to(one(registers).view(I4), wave.shape)[lanes].astype(np.int64) for one in coordinates]
+    for surface, which in _objects(wave, Surface, handle(registers), lanes):
+        image = surface.image
+        byte, *others = (place[which] for place in places)
+        last = image.size[0] * image.item - width
+        inside = (byte >= 0) & (byte <= last)
+        clamped = [np.clip(byte, 0, last)]
+        for place, size in zip(others, image.size[1:], strict=False):
+            inside &= (place >= 0) & (place < size)
+            clamped.append(np.clip(place, 0, size - 1))
+        if mode == "trap" and not inside.all():
+            block, thread = (int(k) for k in np.argwhere(lanes)[np.flatnonzero(which)[np.flatnonzero(~inside)[0]]])
+            at = ", ".join(str(int(place[which][~inside][0])) for place in places)
+            size = " × ".join(map(str, image.size[: len(places)]))
+            wave.fail(
+                OutOfBounds, f"{verb} {width} bytes outside of a surface of {size} elements, at ({at})",
+                f"The first coordinate counts bytes: an element here has {image.item}. Compare the coordinates with the "
+                "sizes, or say what is to happen outside: cudaBoundaryModeZero, cudaBoundaryModeClamp.", block, thread,
+            )  # fmt: skip
+        x, y, z = (*clamped, *(np.zeros_like(byte) for _ in range(3 - len(clamped))))
+        yield image, which, (z * image.size[1] + y) * image.pitch + x, inside if mode != "clamp" else inside | True
