@@ -17,10 +17,11 @@ def sample(texture, coordinates, layer):
     n = len(coordinates[0])
     fixed = []
     for x, size in zip(places, image.size, strict=False):
-        with np.errstate(all="ignore"):
-            u = x.astype(np.float64) * (size if texture.normalized else 1)
-        u = np.nan_to_num(u, nan=0.0, posinf=2.0**40, neginf=-2.0**40)
-        fixed.append(np.clip(u, -2.0**40, 2.0**40))
+        u = np.clip(np.nan_to_num(x.astype(np.float64), nan=0.0), -2.0**40, 2.0**40)
+        u = np.where(np.abs(u) < 2.0**-126, 0, u)
+        if texture.normalized:
+            u = np.floor(u * 2.0**21) / 2.0**21 * size
+        fixed.append(u)
     z0 = None
     if image.layered:
         last = image.size[axes] - 1
@@ -31,15 +32,39 @@ def sample(texture, coordinates, layer):
         return bits(values)
     scaled = [np.floor(u * 256 + 0.5).astype(np.int64) - 128 for u in fixed]
     low = [s >> 8 for s in scaled]
-    weight = [(s & 255) / 256 for s in scaled]
+    weight = [(s & 255) for s in scaled]
     total = 0
-    for corner in range(1 << axes):
-        index = [i + (corner >> k & 1) for k, i in enumerate(low)]
-        w = np.ones(n)
-        for k in range(axes):
-            w = w * (weight[k] if corner >> k & 1 else 1 - weight[k])
+    for corner, w in weights(weight):
+        index = [i + c for c, i in zip(corner, low)]
         total = total + element(texture, index, z0).astype(np.float64) * w[:, None]
-    return bits(total.astype(np.float32))
+    return bits(half_away(total / 256))
+
+
+def half_away(x):
+    near = x.astype(np.float32)
+    other = np.nextafter(near, np.where(x > near, np.inf, -np.inf).astype(np.float32))
+    mid = (near.astype(np.float64) + other) / 2
+    return np.where((mid == x) & (np.abs(other) > np.abs(near)), other, near)
+
+
+def part(total, fraction):
+    return (total * fraction + 128) >> 8
+
+
+def weights(fractions):
+    x, *rest = fractions
+    if not rest:
+        return [((0,), 256 - x), ((1,), x)]
+    y, *z = rest
+    out = []
+    for k, whole in ((0, 256 - z[0]), (1, z[0])) if z else ((None, np.full(len(x), 256)),):
+        right = part(whole, x)
+        left = whole - right
+        top = part(left, 256 - y)
+        bottom = part(right, y)
+        tail = () if k is None else (k,)
+        out += [((0, 0, *tail), top), ((0, 1, *tail), left - top), ((1, 0, *tail), right - bottom), ((1, 1, *tail), bottom)]
+    return out
 
 
 def element(texture, index, layer):
