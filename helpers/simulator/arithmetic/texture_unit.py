@@ -31,20 +31,29 @@ def sample(texture, coordinates, layer):
         values = element(texture, index, z0)
         return bits(values)
     scaled = [np.floor(u * 256 + 0.5).astype(np.int64) - 128 for u in fixed]
+    scaled = [np.clip(q, 0, 256*(size-1)) if m == CLAMP or (not texture.normalized and m in (WRAP, MIRROR)) else q for q, size, m in zip(scaled, image.size, texture.modes)]
     low = [s >> 8 for s in scaled]
     weight = [(s & 255) for s in scaled]
-    total = 0
+    V, W = [], []
     for corner, w in weights(weight):
         index = [i + c for c, i in zip(corner, low)]
-        total = total + element(texture, index, z0).astype(np.float64) * w[:, None]
-    return bits(half_away(total / 256))
+        V.append(element(texture, index, z0)); W.append(w)
+    return bits(mean(np.array(V), np.array(W)[..., None], image.dtype))
 
 
-def half_away(x):
-    near = x.astype(np.float32)
-    other = np.nextafter(near, np.where(x > near, np.inf, -np.inf).astype(np.float32))
-    mid = (near.astype(np.float64) + other) / 2
-    return np.where((mid == x) & (np.abs(other) > np.abs(near)), other, near)
+def mean(V, W, dtype):
+    V = np.where(np.abs(V) < np.float32(2.0**-126), V * 0, V).astype(np.float32)
+    used = W > 0
+    exponent = np.where(used, V.view(np.uint32) >> 23 & 255, 0).astype(np.int64).max(0) - 127
+    q = np.ldexp(1.0, exponent - 27)
+    with np.errstate(all="ignore"):
+        total = (np.trunc(np.where(used, V, 0) / q) * W).sum(0) * q / 256
+    digits = 11 if dtype == np.float16 else 24
+    _, e = np.frexp(total)
+    unit = np.ldexp(1.0, e - digits)
+    r = (np.sign(total) * np.floor(np.abs(total) / unit + 0.5) * unit).astype(np.float32)
+    r = np.where(np.abs(r) < np.float32(2.0**-126), np.float32(0), r)
+    return r
 
 
 def part(total, fraction):
