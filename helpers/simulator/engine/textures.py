@@ -26,7 +26,8 @@ class Image:
     """Elements in memory.
 
     `channels` of `dtype` each; `dims` are the axes that are not layers; `size` is (width, height, depth or layers);
-    `pitch` are the bytes from a row to the next; `linear`: it is an ordinary array of global memory.
+    `pitch` are the bytes from a row to the next; `linear_memory`: it is an
+    ordinary array, in rows or not.
     """
 
     bytes_: np.ndarray
@@ -36,12 +37,17 @@ class Image:
     size: tuple[int, int, int]
     pitch: int
     layered: bool = False
-    linear: bool = False
+    linear_memory: bool = False
 
     @property
     def item(self) -> int:
         """Bytes of an element."""
         return self.dtype.itemsize * self.channels
+
+    @property
+    def is_buffer(self) -> bool:
+        """Whether its elements are fetched by their number alone."""
+        return self.linear_memory and self.dims == 1
 
     def at(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Elements that exist, as (n, channels)."""
@@ -54,7 +60,10 @@ class Image:
 
 @dataclass(frozen=True, eq=False)
 class Texture:
-    """An image and how it is read: see `cuda.textures.TextureDescriptor`."""
+    """An image and how it is read: see `cuda.textures.TextureDescriptor`.
+
+    `fractions`: its integers are read as fractions of the largest.
+    """
 
     image: Image
     modes: tuple[int, int, int]
@@ -62,6 +71,36 @@ class Texture:
     normalized: bool
     fractions: bool
     border: tuple[float, float, float, float]
+
+    @property
+    def effective_modes(self) -> tuple[int, ...]:
+        """The address modes: only where the whole width is 1.0, it can be repeated."""
+        return tuple(CLAMP if mode in (WRAP, MIRROR) and not self.normalized else mode for mode in self.modes)
+
+    def elements(self, index: Sequence[np.ndarray], layer: np.ndarray | None) -> np.ndarray:
+        """The elements of (column, row, depth), or what stands for them outside, (lanes, channels)."""
+        image, inside = self.image, np.ones(len(index[0]), bool)
+        places = []
+        for one, size, mode in zip(index, image.size, self.effective_modes, strict=False):
+            place, there = texture_unit.addressed(one, size, mode)
+            places.append(place)
+            inside &= there
+        nothing = np.zeros(len(inside), np.int64)
+        x, y, z = (*places, *(nothing for _ in range(3 - len(places))))
+        if layer is not None:
+            y, z = (y, layer) if image.dims == 2 else (nothing, layer)
+        values = image.at(x, y, z)
+        if inside.all():
+            return values
+        outside = texture_unit.border(self.border, image.dtype, self.fractions)[: image.channels]
+        return np.where(inside[:, None], values, outside)
+
+    def words(self, values: np.ndarray) -> np.ndarray:
+        """Elements (lanes, channels) as the instructions answer them, uint32 (4, lanes)."""
+        if self.fractions:
+            return _filled(texture_unit.fractions(values, np.iinfo(self.image.dtype).max))
+        wide = values.astype(F4) if values.dtype.kind == "f" else values.astype(np.int64).astype(U4)
+        return _filled(wide.view(U4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +135,98 @@ class Objects:
 OBJECTS = Objects()
 
 
+# ---- what textures answer
+
+
+def _sampled(texture: Texture, axes: int, places: Sequence[np.ndarray], layer: np.ndarray | None) -> np.ndarray:
+    """The four channels at a place, uint32 (4, lanes). An image of another shape than asked for answers zeros."""
+    image, lanes = texture.image, len(places[0])
+    if image.is_buffer or image.layered != (layer is not None) or (image.dims == 3) != (axes == 3):
+        return np.zeros((4, lanes), U4)
+    where = _positions(texture, places)
+    number = None if layer is None else np.clip(layer.view(I4), 0, image.size[image.dims] - 1)
+    if not texture.linear:
+        return texture.words(texture.elements([texture_unit.nearest(place) for place in where], number))
+    modes = texture.effective_modes
+    sizes = image.size[: image.dims]
+    pairs = [texture_unit.between(*one) for one in zip(where, sizes, modes, strict=False)]
+    corners = texture_unit.weights([fraction for _, fraction in pairs])
+    values = np.array([
+        texture.elements([first + step for (first, _), step in zip(pairs, corner, strict=True)], number)
+        for corner, _ in corners
+    ])  # fmt: skip
+    weights = np.array([weight for _, weight in corners])[..., None]
+    if texture.fractions:
+        return _filled(texture_unit.mean_of_fractions(values, weights))
+    counts = np.array([
+        np.all([(fraction > 0) | (step == 0) for (_, fraction), step in zip(pairs, corner, strict=True)], axis=0)
+        for corner, _ in corners
+    ])[..., None]  # fmt: skip
+    digits = 11 if image.dtype.itemsize == 2 else 24
+    return _filled(texture_unit.mean_of_floats(values.astype(F4), weights, counts, digits))
+
+
+def _positions(texture: Texture, places: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The coordinates as numbers of elements, by the axes that the image has: what is not asked for is 0."""
+    image = texture.image
+    given = [*places, *(np.zeros_like(places[0]) for _ in range(image.dims - len(places)))]
+    return [
+        texture_unit.position(place, size, texture.normalized)
+        for place, size in zip(given[: image.dims], image.size, strict=False)
+    ]
+
+
+def _fetched(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
+    """The four channels of an element of linear memory; zeros outside, and for what is no linear memory."""
+    (index,) = places
+    image = texture.image
+    if not image.is_buffer:
+        return np.zeros((4, len(index)), U4)
+    inside = (index >= 0) & (index < image.size[0])
+    nothing = np.zeros(len(index), np.int64)
+    return texture.words(image.at(np.where(inside, index, 0), nothing, nothing)) * inside.astype(U4)
+
+
+def _gathered(texture: Texture, places: Sequence[np.ndarray], channel: int) -> np.ndarray:
+    """A channel of the four elements around a place, against the clock from the lower left one."""
+    where = _positions(texture, places)
+    if texture.image.dims != 2 or texture.image.layered:
+        return np.zeros((4, len(places[0])), U4)
+    pairs = [texture_unit.between(place, size, BORDER) for place, size in zip(where, texture.image.size, strict=False)]
+    (x, _), (y, _) = pairs
+    steps = ((0, 1), (1, 1), (1, 0), (0, 0))
+    return np.stack([texture.words(texture.elements([x + right, y + up], None))[channel] for right, up in steps])
+
+
+def _filled(words: np.ndarray) -> np.ndarray:
+    """uint32 (lanes, channels) as (4, lanes); the channels that are not there are 0."""
+    found = np.zeros((4, len(words)), U4)
+    found[: words.shape[1]] = words.T
+    return found
+
+
 # ---- what instructions do
 
 
 def sample(handle: Reader, coordinates: Sequence[Reader], layer: Reader | None = None):
     """The four channels at a place, as 32-bit words; coordinates are float32, a layer is an unsigned number."""
-    return _read(
-        Texture, handle, [*coordinates, *([layer] if layer else [])],
-        lambda texture, places: texture_unit.sample(
-            texture, places[: len(coordinates)], places[-1] if layer else None
-        ),
-    )  # fmt: skip
+    axes = len(coordinates)
+    readers = [*coordinates, layer] if layer else [*coordinates]
+
+    def look(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
+        return _sampled(texture, axes, places[:axes], places[axes] if layer else None)
+
+    return _read(Texture, handle, readers, look)
 
 
-def fetch(handle: Reader, coordinates: Sequence[Reader]):
-    """The four channels of an element by its number, int32."""
-    return _read(Texture, handle, coordinates, texture_unit.fetch)
+def fetch(handle: Reader, coordinate: Reader):
+    """The four channels of an element of linear memory by its number, int32."""
+    return _read(Texture, handle, [coordinate], _fetched)
 
 
 def gather(handle: Reader, coordinates: Sequence[Reader], channel: int):
     """One channel of the four elements that a linear filter would weigh."""
-    return _read(Texture, handle, coordinates, lambda texture, places: texture_unit.gather(texture, places, channel))
+    return _read(Texture, handle, coordinates, lambda texture, places: _gathered(texture, places, channel))
 
 
 def _read(kind: type, handle: Reader, coordinates: Sequence[Reader], look: Callable):

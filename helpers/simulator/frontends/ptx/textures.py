@@ -45,9 +45,9 @@ def sample(t: Operands, s: Statement) -> Outcome:
     destination, place, *_ = s.operands
     if s.opcode[-1] == "s32":
         handle, coordinates, layer = _place(t, s, place, "s32")
-        if layer is not None:
-            raise Unknown("an element of a layer by its number")
-        return _channels(t, destination, textures.fetch(handle, coordinates))
+        if layer is not None or len(coordinates) > 1:
+            raise Unknown("an element by its numbers in several axes")
+        return _channels(t, destination, textures.fetch(handle, coordinates[0]))
     return _channels(t, destination, textures.sample(*_place(t, s, place, "f32")))
 
 

@@ -46,9 +46,9 @@ def fetch(t: Operands, s: sass.Statement) -> Effect:
     """TLD.LZ d2, d1, coordinates, handle, offset, shape {, mask}: an element by its number."""
     *_, where, handle = s.operands[:4]
     places, layer, mask = _form(t, s, where, s.operands[4:], I4)
-    if layer is not None:
-        raise Unknown("an element of a layer by its number")
-    return _effect(t, s, mask, textures.fetch(t.read(handle, U4), places))
+    if layer is not None or len(places) > 1:
+        raise Unknown("an element by its numbers in several axes")
+    return _effect(t, s, mask, textures.fetch(t.read(handle, U4), places[0]))
 
 
 def gather(t: Operands, s: sass.Statement) -> Effect:
