@@ -23,6 +23,7 @@ WEIGHT = 256  # the sum of all weights
 STEPS = 2.0**21  # of a normalised coordinate
 FAR = 2.0**40  # whatever lies further away lies here
 GUARD_BITS = 4
+HALF_STEP = -24  # the smallest half is 2**-24
 SMALLEST = np.float32(2.0**-126)  # what is smaller than this normal number counts as zero
 NAN = {24: np.uint32(0x7FFFFFFF), 11: np.uint32(0x7FFFE000)}  # by the digits of the format
 
@@ -100,6 +101,8 @@ def mean_of_floats(values: np.ndarray, weights: np.ndarray, counts: np.ndarray, 
         total = total + np.floor(np.ldexp(whole, own - last))
     _, length = np.frexp(total)
     unit = np.ldexp(1.0, length - digits)
+    if digits == 11:
+        unit = np.maximum(unit, np.ldexp(1.0, HALF_STEP + 8 - last))
     rounded = np.sign(total) * np.floor(np.abs(total) / unit + 0.5) * unit
     result = np.ldexp(rounded, last - 8)
     result = np.where(np.abs(result) < SMALLEST, 0.0, result).astype(np.float32)
