@@ -15,7 +15,7 @@ import numpy as np
 from helpers.simulator.arithmetic import texture_unit
 from helpers.simulator.arithmetic.texture_unit import BORDER, CLAMP, MIRROR, WRAP  # noqa: F401 (known by these names)
 from helpers.simulator.engine.ir import Registers
-from helpers.simulator.errors import OutOfBounds, TextureError
+from helpers.simulator.errors import Misaligned, OutOfBounds, TextureError
 
 Reader = Callable[[Registers], np.ndarray]
 I4, U4, F4 = np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32)
@@ -144,7 +144,7 @@ def _sampled(texture: Texture, axes: int, places: Sequence[np.ndarray], layer: n
     if image.is_buffer or image.layered != (layer is not None) or (image.dims == 3) != (axes == 3):
         return np.zeros((4, lanes), U4)
     where = _positions(texture, places)
-    number = None if layer is None else np.clip(layer.view(I4), 0, image.size[image.dims] - 1)
+    number = None if layer is None else np.minimum(layer.view(U4), image.size[image.dims] - 1)
     if not texture.linear:
         return texture.words(texture.elements([texture_unit.nearest(place) for place in where], number))
     modes = texture.effective_modes
@@ -309,10 +309,19 @@ def _places(wave, mode: str, handle: Reader, coordinates, registers, lanes: np.n
         image = surface.image
         byte, *others = (place[which] for place in places)
         last = image.size[0] * image.item - width
+        if (byte % width).any():
+            first = np.flatnonzero(which)[np.flatnonzero(byte % width)[0]]
+            wave.fail(
+                Misaligned, f"{verb} {width} bytes of a surface at byte {places[0][first]} of a row",
+                f"The first coordinate counts bytes: multiply the column by sizeof, here by {width}.",
+                *(int(k) for k in np.argwhere(lanes)[first]),
+            )  # fmt: skip
         inside = (byte >= 0) & (byte <= last)
         clamped = [np.clip(byte, 0, last)]
-        for place, size in zip(others, image.size[1:], strict=False):
+        for axis, (place, size) in enumerate(zip(others, image.size[1:], strict=False), 1):
             inside &= (place >= 0) & (place < size)
+            if axis == image.dims:  # a layer has no sign: what is below 0 lies beyond the last one
+                place = place & 0xFFFFFFFF
             clamped.append(np.clip(place, 0, size - 1))
         if mode == "trap" and not inside.all():
             block, thread = (int(k) for k in np.argwhere(lanes)[np.flatnonzero(which)[np.flatnonzero(~inside)[0]]])
