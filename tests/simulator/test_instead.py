@@ -9,8 +9,14 @@ from helpers import simulator
 from helpers.simulator.frontends import instead
 
 REFUSED = {
-    "textures": ("float v = tex2D<float>(p[0], 0.5f, 0.5f); p[1] = v;", instead.TEXTURES),
-    "surfaces": ("float v; surf2Dread(&v, p[0], 4, 1); p[1] = v;", instead.TEXTURES),
+    "cube maps": ("float v = texCubemap<float>(p[0], 0.5f, 0.5f, 1); p[1] = v;", instead.TEXTURES),
+    "sizes": ('int v; asm("txq.width.b32 %0, [%1];" : "=r"(v) : "l"(p[0])); p[1] = v;', instead.TEXTURES),
+    "offsets": (
+        'float v; asm("{.reg .f32 a; tex.2d.v4.f32.f32 {%0, a, a, a}, [%1, {%2, %2}], {1, 1};}" : "=f"(v) : "l"(p[0]),'
+        ' "f"(.5f)); p[1] = v;',
+        instead.TEXTURES,
+    ),
+    "surfaces' sums": ('asm("sured.b.add.1d.u32.trap [%0, {%1}], %1;" :: "l"(p[0]), "r"(4));', instead.TEXTURES),
     "clusters": ('asm volatile("barrier.cluster.arrive; barrier.cluster.wait;");', instead.CLUSTERS),
     "bulk": ('asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(p));', instead.BULK),
     "bytes": ('asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(16));', instead.BULK),

@@ -127,7 +127,9 @@ class ResourceDescriptor:
                 raise ArgumentError("A resource of the type cudaResourceTypeArray needs a CUDAarray: cuArr=….")
             return self.cuArr.image
         if self.arr is None or self.chDesc is None:
-            raise ArgumentError("A resource in linear memory needs the array and what its elements are: arr=…, chDesc=….")
+            raise ArgumentError(
+                "A resource in linear memory needs the array and what its elements are: arr=…, chDesc=…."
+            )
         dtype, channels = self.chDesc.element()
         item = dtype.itemsize * channels
         flat = self.arr.view(np.ndarray).reshape(-1).view(np.uint8)

@@ -138,7 +138,7 @@ OBJECTS = Objects()
 # ---- what textures answer
 
 
-def _sampled(texture: Texture, axes: int, places: Sequence[np.ndarray], layer: np.ndarray | None) -> np.ndarray:
+def sampled(texture: Texture, axes: int, places: Sequence[np.ndarray], layer: np.ndarray | None) -> np.ndarray:
     """The four channels at a place, uint32 (4, lanes). An image of another shape than asked for answers zeros."""
     image, lanes = texture.image, len(places[0])
     if image.is_buffer or image.layered != (layer is not None) or (image.dims == 3) != (axes == 3):
@@ -176,7 +176,7 @@ def _positions(texture: Texture, places: Sequence[np.ndarray]) -> list[np.ndarra
     ]
 
 
-def _fetched(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
+def fetched(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
     """The four channels of an element of linear memory; zeros outside, and for what is no linear memory."""
     (index,) = places
     image = texture.image
@@ -187,7 +187,7 @@ def _fetched(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
     return texture.words(image.at(np.where(inside, index, 0), nothing, nothing)) * inside.astype(U4)
 
 
-def _gathered(texture: Texture, places: Sequence[np.ndarray], channel: int) -> np.ndarray:
+def gathered(texture: Texture, places: Sequence[np.ndarray], channel: int) -> np.ndarray:
     """A channel of the four elements around a place, against the clock from the lower left one."""
     where = _positions(texture, places)
     if texture.image.dims != 2 or texture.image.layered:
@@ -214,19 +214,19 @@ def sample(handle: Reader, coordinates: Sequence[Reader], layer: Reader | None =
     readers = [*coordinates, layer] if layer else [*coordinates]
 
     def look(texture: Texture, places: Sequence[np.ndarray]) -> np.ndarray:
-        return _sampled(texture, axes, places[:axes], places[axes] if layer else None)
+        return sampled(texture, axes, places[:axes], places[axes] if layer else None)
 
     return _read(Texture, handle, readers, look)
 
 
 def fetch(handle: Reader, coordinate: Reader):
     """The four channels of an element of linear memory by its number, int32."""
-    return _read(Texture, handle, [coordinate], _fetched)
+    return _read(Texture, handle, [coordinate], fetched)
 
 
 def gather(handle: Reader, coordinates: Sequence[Reader], channel: int):
     """One channel of the four elements that a linear filter would weigh."""
-    return _read(Texture, handle, coordinates, lambda texture, places: _gathered(texture, places, channel))
+    return _read(Texture, handle, coordinates, lambda texture, places: gathered(texture, places, channel))
 
 
 def _read(kind: type, handle: Reader, coordinates: Sequence[Reader], look: Callable):

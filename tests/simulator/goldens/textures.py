@@ -209,7 +209,9 @@ def channels(gpu: ModuleType, dtype: str, count: int) -> Any:
     type_, runtime = np.dtype(dtype), gpu.cuda.runtime
     kinds = {"f": runtime.cudaChannelFormatKindFloat, "i": runtime.cudaChannelFormatKindSigned,
              "u": runtime.cudaChannelFormatKindUnsigned}  # fmt: skip
-    return gpu.cuda.texture.ChannelFormatDescriptor(*[8 * type_.itemsize] * count, *[0] * (4 - count), kinds[type_.kind])
+    return gpu.cuda.texture.ChannelFormatDescriptor(
+        *[8 * type_.itemsize] * count, *[0] * (4 - count), kinds[type_.kind]
+    )
 
 
 def texture_of(
@@ -260,7 +262,9 @@ def surface_source(dims: int, mode: str, element: str, writes: bool) -> str:
     if writes:
         return _kernel(element, kinds, "cudaSurfaceObject_t t", "const {T} *out",
                        f"surf{name}write(out[i], t, {where}, {bounds})")  # fmt: skip
-    return _kernel(element, kinds, "cudaSurfaceObject_t t", "{T} *out", f"out[i] = surf{name}read<{{T}}>(t, {where}, {bounds})")
+    return _kernel(
+        element, kinds, "cudaSurfaceObject_t t", "{T} *out", f"out[i] = surf{name}read<{{T}}>(t, {where}, {bounds})"
+    )
 
 
 def _kernel(element: str, kinds: str, handle: str, out: str, statement: str) -> str:
@@ -466,7 +470,9 @@ def write(found: Iterator[tuple[str, np.ndarray]], provenance: dict[str, str], p
     """The golden of some answers."""
     rows = {name: base64.b64encode(b"".join(digests(one))).decode() for name, one in found}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
-    path.write_text(f'{{"provenance": {json.dumps(provenance, indent=1)},\n"cases": {{\n{lines}\n}}}}\n', encoding="utf-8")
+    path.write_text(
+        f'{{"provenance": {json.dumps(provenance, indent=1)},\n"cases": {{\n{lines}\n}}}}\n', encoding="utf-8"
+    )
 
 
 def record(folder: Path) -> None:

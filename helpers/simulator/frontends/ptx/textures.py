@@ -42,7 +42,9 @@ def sample(t: Operands, s: Statement) -> Outcome:
 
     An element is named by a number where the last type is s32. Arrays of one level of detail have nothing else to ask.
     """
-    destination, place, *_ = s.operands
+    destination, place, *more = s.operands
+    if len(more) != (1 if "level" in s.opcode else 2 if "grad" in s.opcode else 0):
+        raise Unknown("an offset from the coordinates")
     if s.opcode[-1] == "s32":
         handle, coordinates, layer = _place(t, s, place, "s32")
         if layer is not None or len(coordinates) > 1:
