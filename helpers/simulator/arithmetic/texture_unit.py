@@ -4,8 +4,8 @@ CUDA's programming guide ('Texture Fetching') gives the formulas and says that w
 was found from an H200's answers, which `tests/simulator/goldens/textures.py` holds:
 
 - A normalised coordinate counts in steps of 2**-21, rounded down, before it is multiplied by the size.
-- A place between elements is rounded to the nearest 256th, and weights of two and three axes are numbers of 256ths, too:
-  the depth is divided first, then each share by the width, then by the height; what is rounded is the outer part.
+- A place between elements is rounded to the nearest 256th, and weights of two and three axes are numbers of 256ths,
+  too: the depth is divided first, then each share by the width, then by the height, where the outer part is rounded.
 - Of floats the mean is made in fixed point: elements are cut off 4 bits below the last bit of the largest that counts,
   nothing else is lost (but, of two slices, what is below the larger one's), and the result is rounded, ties away from
   zero.
@@ -132,7 +132,7 @@ def fractions(values: np.ndarray, largest: int) -> np.ndarray:
 
 
 def border(colors: Sequence[float], dtype: np.dtype, is_fraction: bool) -> np.ndarray:
-    """What lies outside of a texture of `dtype`: elements as they would lie in it; int32 where it holds bits of floats."""
+    """What lies outside of a texture of `dtype`, as its elements are; of plain integers it is the bits of floats."""
     bits = np.array(colors, np.float32).view(np.uint32)
     if dtype == np.float32 or (dtype.kind in "iu" and not is_fraction):
         return bits.view(np.float32 if dtype.kind == "f" else np.int32)

@@ -17,6 +17,7 @@ from helpers.simulator.errors import ArgumentError
 SIGNED, UNSIGNED, FLOAT, NONE = range(4)  # cudaChannelFormatKind…
 ARRAY, MIPMAPPED, LINEAR, PITCHED = range(4)  # cudaResourceType…
 LAYERED, SURFACE, CUBEMAP, GATHER = 1, 2, 4, 8  # flags of an array
+PITCH_ALIGNMENT = 32
 KINDS = {SIGNED: "i", UNSIGNED: "u", FLOAT: "f"}
 
 # The names of `cupy.cuda.runtime` that textures are made with.
@@ -106,8 +107,8 @@ class CUDAarray:
 class ResourceDescriptor:
     """`cupy.cuda.texture.ResourceDescriptor`: what a texture or a surface looks into.
 
-    A CUDA array `cuArr`, or the array `arr` in linear memory, seen as elements `chDesc`: `sizeInBytes` of them one after
-    the other, or `height` rows of `width` elements, each `pitchInBytes` behind the one before.
+    A CUDA array `cuArr`, or the array `arr` in linear memory, seen as elements `chDesc`: `sizeInBytes` of them one
+    after the other, or `height` rows of `width` elements, each `pitchInBytes` behind the one before.
     """
 
     def __init__(
@@ -132,6 +133,8 @@ class ResourceDescriptor:
             )
         dtype, channels = self.chDesc.element()
         item = dtype.itemsize * channels
+        if not self.arr.flags.c_contiguous:
+            raise ArgumentError("A texture needs an array whose rows follow each other: gpu.array(x) copies one.")
         flat = self.arr.view(np.ndarray).reshape(-1).view(np.uint8)
         if self.restype == LINEAR:
             needed, size, pitch = self.sizeInBytes, (self.sizeInBytes // item, 1, 1), self.sizeInBytes
@@ -139,23 +142,20 @@ class ResourceDescriptor:
             needed, size, pitch = self.pitchInBytes * self.height, (self.width, self.height, 1), self.pitchInBytes
             if pitch % PITCH_ALIGNMENT or pitch < self.width * item:
                 raise ArgumentError(
-                    f"The rows of this texture are {pitch} bytes apart: expected a multiple of {PITCH_ALIGNMENT} that is "
-                    f"not below {self.width * item}, the bytes of a row. Make the array wider, or take a CUDAarray."
+                    f"The rows of this texture are {pitch} bytes apart: expected a multiple of {PITCH_ALIGNMENT} that "
+                    f"is not below {self.width * item}, the bytes of a row. Make the array wider, or take a CUDAarray."
                 )
         if not 0 < needed <= flat.size:
             raise ArgumentError(f"This texture has {needed} bytes, and its array {flat.size}.")
         return Image(flat, dtype, channels, 1 if self.restype == LINEAR else 2, size, pitch, False, True)
 
 
-PITCH_ALIGNMENT = 32
-
-
 class TextureDescriptor:
     """`cupy.cuda.texture.TextureDescriptor`: how a texture is read.
 
-    Args: `addressModes`, by axis what is read outside; `filterMode`, the nearest element or a weighted mean; `readMode`,
-    whether integers are returned as fractions of the largest; `normalizedCoords`, whether 1.0 is the whole width;
-    `borderColors`, what lies outside with cudaAddressModeBorder.
+    Args: `addressModes`, by axis what is read outside; `filterMode`, the nearest element or a weighted mean;
+    `readMode`, whether integers are returned as fractions of the largest; `normalizedCoords`, whether 1.0 is the whole
+    width; `borderColors`, what lies outside with cudaAddressModeBorder.
     """
 
     def __init__(

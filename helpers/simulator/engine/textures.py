@@ -88,7 +88,7 @@ class Texture:
         nothing = np.zeros(len(inside), np.int64)
         x, y, z = (*places, *(nothing for _ in range(3 - len(places))))
         if layer is not None:
-            y, z = (y, layer) if image.dims == 2 else (nothing, layer)
+            z = layer
         values = image.at(x, y, z)
         if inside.all():
             return values
@@ -329,8 +329,9 @@ def _places(wave, mode: str, handle: Reader, coordinates, registers, lanes: np.n
             size = " × ".join(map(str, image.size[: len(places)]))
             wave.fail(
                 OutOfBounds, f"{verb} {width} bytes outside of a surface of {size} elements, at ({at})",
-                f"The first coordinate counts bytes: an element here has {image.item}. Compare the coordinates with the "
-                "sizes, or say what is to happen outside: cudaBoundaryModeZero, cudaBoundaryModeClamp.", block, thread,
+                f"The first coordinate counts bytes: an element here has {image.item}. Compare the coordinates with "
+                "the sizes, or say what is to happen outside: cudaBoundaryModeZero, cudaBoundaryModeClamp.",
+                block, thread,
             )  # fmt: skip
         x, y, z = (*clamped, *(np.zeros_like(byte) for _ in range(3 - len(clamped))))
         yield image, which, (z * image.size[1] + y) * image.pitch + x, inside if mode != "clamp" else inside | True

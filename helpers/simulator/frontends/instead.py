@@ -6,8 +6,8 @@ from helpers.compiler import CompiledKernel
 from helpers.simulator.errors import UnsupportedInstruction
 
 TEXTURES = (
-    "Of textures and surfaces, cube maps, offsets, elements by several numbers, queries of sizes and atomic operations are "
-    "not modelled: pass the size as an argument, and read by coordinates; or pass the array itself."
+    "Of textures and surfaces, cube maps, offsets, elements by several numbers, queries of sizes and atomic operations "
+    "are not modelled: pass the size as an argument, and read by coordinates; or pass the array itself."
 )
 CLUSTERS = (
     "Clusters of blocks are not modelled: leave __cluster_dims__ away, and let blocks exchange values through global "

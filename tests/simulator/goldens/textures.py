@@ -112,11 +112,11 @@ def cases() -> Iterator[Case]:
         for element, dtype, read in (
             *(("float4", dtype, dtype[0] != "f") for dtype in ("f4", "u1", "i1", "u2", "i2", "f2")),
             ("float", "f4", 0), ("float2", "f4", 0), ("float", "u1", 1),
-            *((element, ELEMENTS[element][0], 0) for element in ("int4", "uchar4", "char4", "uint4", "short4", "ushort4")),
+            *((name, ELEMENTS[name][0], 0) for name in ("int4", "uchar4", "char4", "uint4", "short4", "ushort4")),
         ):  # fmt: skip
             for linear in (0, 1) if element.startswith("float") else (0,):
-                yield Case(f"border/{border[0]}/{element}/{dtype}/{int(read)}/{linear}", "tex2", element, dtype, "random",
-                           (5, 7), ("border",) * 2, 256,
+                name = f"border/{border[0]}/{element}/{dtype}/{int(read)}/{linear}"
+                yield Case(name, "tex2", element, dtype, "random", (5, 7), ("border",) * 2, 256,
                            options={"border": border, "read": int(read), "linear": linear})  # fmt: skip
     for element, (dtype, _) in ELEMENTS.items():
         yield Case(f"types/2/{element}", "tex2", element, dtype, "random", (16, 16), ("clamp",) * 2, 256, 0.6)
@@ -125,8 +125,8 @@ def cases() -> Iterator[Case]:
     for mode in MODES:
         for linear in (0, 1):
             for normalized in (0, 1):
-                yield Case(f"layered/{mode}/{linear}/{normalized}", "lay2", "float", "f4", "random", (5, 7), (mode,) * 2,
-                           512, layers=3,
+                yield Case(f"layered/{mode}/{linear}/{normalized}", "lay2", "float", "f4", "random", (5, 7),
+                           (mode,) * 2, 512, layers=3,
                            options={"flags": LAYERED, "linear": linear, "normalized": normalized})  # fmt: skip
     for element, dtype, linear in (("float4", "f4", 1), ("uchar4", "u1", 0)):
         yield Case(f"layered/{element}", "lay2", element, dtype, "random", (5, 7), ("clamp",) * 2, 256, layers=3,
@@ -335,7 +335,8 @@ def others() -> Iterator[Read]:
         for element in ("float", "float4"):
             count = ELEMENTS[element][1]
             values = held(generator("fetchn" + element + dtype), "random", (64 * count,), dtype)
-            yield Read(f"fetchn/{element}/{dtype}", "fetch", element, values, [np.arange(-8, 72).astype("i4")], ("clamp",),
+            index = np.arange(-8, 72).astype("i4")
+            yield Read(f"fetchn/{element}/{dtype}", "fetch", element, values, [index], ("clamp",),
                        {"linear_bytes": values.nbytes, "read": int(dtype != "f2")})  # fmt: skip
     for element, dtype, read in (("float", "f4", 0), ("float4", "f4", 0), ("uchar4", "u1", 0), ("float", "u1", 1),
                                  ("short", "i2", 0)):  # fmt: skip
@@ -346,8 +347,8 @@ def others() -> Iterator[Read]:
                     r = generator(name)
                     values = held(r, "random", (6, 64 * max(1, 4 // np.dtype(dtype).itemsize)), dtype)
                     places = [coordinates(r, 256, size, bool(normalized), 3.0) for size in (11, 6)]
-                    yield Read(name, "tex2", element, values, places, (mode,) * 2,
-                               {"linear": linear, "normalized": normalized, "read": read, "pitch_width": 11})  # fmt: skip
+                    options = {"linear": linear, "normalized": normalized, "read": read, "pitch_width": 11}
+                    yield Read(name, "tex2", element, values, places, (mode,) * 2, options)
     for k in range(4):
         for element, dtype, count in (("float4", "f4", 1), ("float4", "f4", 4), ("uchar4", "u1", 4), ("int4", "i4", 2),
                                       ("uint4", "u4", 1)):  # fmt: skip
@@ -369,8 +370,10 @@ def others() -> Iterator[Read]:
         values = held(r, "random", (16, 16), dtype)
         places = [(r.random(128) * 16).astype("f4") for _ in range(2)]
         yield Read(f"odd/{name}", "tex2", element, values, places, ("clamp",) * 2, channels=1)
-    for name, call, shape, count in (("1as2", "tex2", (64,), 2), ("2as1", "tex1", (8, 8), 1), ("2as3", "tex3", (8, 8), 3),
-                                     ("3as2", "tex2", (4, 4, 4), 2)):  # fmt: skip
+    for name, call, shape, count in (
+        ("1as2", "tex2", (64,), 2), ("2as1", "tex1", (8, 8), 1), ("2as3", "tex3", (8, 8), 3),
+        ("3as2", "tex2", (4, 4, 4), 2),
+    ):  # fmt: skip
         r = generator(f"odd/{name}")
         values = held(r, "random", shape, "f4")
         places = [coordinates(r, 128, 8, False, 1.0) for _ in range(count)]
