@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 from helpers import cycles, devices, run, simulator
 from helpers.profile import Profile, compared, page, profile, text
 from helpers.simulator.cuda.arguments import SCALARS
+
+_MEANING = " ".join(__doc__.split("\n\n")[1].split())  # what each of --args stands for
 
 
 class BadArgument(ValueError):
@@ -29,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         first = _profiled(options.file, options)
         second = _profiled(options.compare, options) if options.compare else None
+        if options.html:
+            options.html.write_text(f"<!doctype html><meta charset=utf-8>{page(first)}", encoding="utf-8")
     except (*cycles.CANNOT, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
-    if options.html:
-        options.html.write_text(f"<!doctype html><meta charset=utf-8>{page(first)}", encoding="utf-8")
     if options.json:
         found = [one.as_json() for one in (first, second) if one is not None]
         print(json.dumps(found if second else found[0], indent=1))
@@ -75,19 +78,28 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
 
 
 def _argument(parameter, given: str):
-    """A scalar, or an array of random numbers."""
+    """A scalar, or an array of random numbers. BadArgument where it is neither, or does not fit into memory."""
     name = parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip()
     dtype = np.dtype(SCALARS.get(name, np.uint8 if parameter.is_pointer else np.int32))
     try:
         if not parameter.is_pointer:
             return dtype.type(float(given) if dtype.kind == "f" else int(given, 0))
-        size = int(np.prod([int(part) for part in given.lower().replace("×", "x").split("x")]))
-    except ValueError:
+        sides = [int(part) for part in given.lower().replace("×", "x").split("x")]
+        if min(sides) < 1:
+            raise ValueError
+        return _random_array(name, dtype, math.prod(sides))
+    except MemoryError:
         raise BadArgument(
-            f"{given!r} is no value for {parameter.type} {parameter.name}: {__doc__.splitlines()[2]}"
+            f"{given} elements for {parameter.type} {parameter.name} do not fit into this machine's memory."
         ) from None
+    except (OverflowError, ValueError):
+        raise BadArgument(f"{given!r} is no value for {parameter.type} {parameter.name}: {_MEANING}") from None
+
+
+def _random_array(name: str, dtype: np.dtype, size: int) -> np.ndarray:
+    """That many random elements of a type of CUDA; bytes for one that NumPy does not know."""
     random = np.random.default_rng(size)
-    if name not in SCALARS and parameter.is_pointer:
+    if name not in SCALARS:
         lanes = {"float2": 8, "float4": 16, "int2": 8, "int4": 16, "double2": 16}.get(name, 4)
         return random.integers(0, 60, size * lanes, np.uint8)
     if dtype.kind == "f":

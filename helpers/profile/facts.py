@@ -27,7 +27,10 @@ REGION = {"global": "sectors", "shared": "wavefronts"}  # what a request costs t
 
 @dataclass(frozen=True)
 class Access:
-    """What the first block asks one space for: warp requests, what they cost, what they would cost at best."""
+    """What the first block asks one space for: warp requests, what they cost, what they would cost at best.
+
+    ideal: if no two lanes shared a word; where they do and the cost is less, that is the best.
+    """
 
     space: str
     op: str
@@ -139,7 +142,7 @@ def _accesses(recording: Recording) -> tuple[Access, ...]:
             requests = recording.total("requests", space, op)
             if requests:
                 cost, ideal = (recording.total(f"{kind}{unit}", space, op) for kind in ("", "ideal_"))
-                found.append(Access(space, op, requests, unit, cost, ideal))
+                found.append(Access(space, op, requests, unit, cost, min(cost, ideal)))
     return tuple(found)
 
 

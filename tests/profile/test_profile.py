@@ -2,10 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import course, profile, run
+from helpers import course, profile, run, simulator
 from helpers.profile.__main__ import main
 
 TRANSPOSE = """
@@ -84,9 +85,33 @@ def test_the_command_writes_a_page_that_fetches_nothing(files, tmp_path, capsys)
     ("args", "sentence"),
     [
         (("1024", "1024"), "has 4 parameters"),
-        (("1024x", "1", "1", "1"), "is no value for"),
+        (("1024x", "1", "1", "1"), "1048576 or 1024x1024, which is filled with random numbers."),
+        (("1024", "-5", "1", "1"), "'-5' is no value for float * to"),
+        (("1024", "99999999999999", "1", "1"), "do not fit into this machine's memory"),
+        (("1024", "1", "99999999999", "1"), "'99999999999' is no value for int rows"),
     ],
 )
 def test_wrong_arguments_are_answered_with_a_sentence(files, capsys, args, sentence):
     assert main([files[0], "transpose", "--grid", "1", "--block", "32", "--args", *args]) == 1
     assert sentence in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_written_is_answered_with_a_sentence(files, tmp_path, capsys):
+    assert main([files[0], "transpose", *LAUNCH, "--html", str(tmp_path / "nowhere" / "page.html")]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+def test_requests_whose_lanes_share_words_never_cost_less_than_at_best():
+    source = """
+    __global__ void sums(float *to) {
+        __shared__ float4 all[8];
+        if (threadIdx.x < 8) all[threadIdx.x] = make_float4(1, 2, 3, 4);
+        __syncthreads();
+        float sum = 0;
+        for (int i = 0; i < 8; ++i) sum += all[i].x + all[i].y + all[i].z + all[i].w;
+        to[threadIdx.x] = sum;
+    }"""
+    with simulator.capture() as caught:
+        run.call(run.simulated(source, "sums"), (1,), (32,), [np.zeros(32, np.float32)])
+    (loads,) = (one for one in profile.profile(caught[0]).accesses if (one.space, one.op) == ("shared", "ld"))
+    assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
