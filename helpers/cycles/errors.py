@@ -30,7 +30,6 @@ from helpers.measure.workloads import CALIBRATION, HELD_BACK, Workload, workload
 LADDER_SIZES = (128, 256, 512, 1024)  # that constants are fitted to
 STATES = "states"
 SETS = ("ladder, fitted sizes", "ladder, other sizes", "other shapes", "tiles", "block shapes", CALIBRATION, HELD_BACK)
-FEWEST = 8  # launches of a kind that a range is made from
 EACH = 24  # launches of the larger suites that are compared, drawn from a fixed seed
 
 # What is fitted, and the values that are tried: all are physical quantities that no microbenchmark gives alone.
@@ -217,36 +216,25 @@ def keep(constants: Mapping[str, float], gpu: str = devices.DEFAULT.name, folder
     file = recordings.path(gpu, SUITE, folder)
     fitted_to = [SETS[0], CALIBRATION]
     recordings.write(
-        file, {"gpu": gpu, "fitted_to": fitted_to, "constants": dict(constants), "ranges": {}, "errors": []}
+        file, {"gpu": gpu, "fitted_to": fitted_to, "constants": dict(constants), "launches": [], "errors": []}
     )
     machine.cache_clear()
     return file
 
 
 def record(gpu: str = devices.DEFAULT.name, folder: Path = recordings.FOLDER, report=print) -> Path:
-    """Compare all sets, and keep the errors and the ranges that follow from them.
-
-    A range holds 80 % of the launches with such a limiter, fitted or not, whichever set they are of.
-    """
+    """Compare all sets, and keep the errors; the ranges of predictions follow from them (`helpers.cycles.ranges`)."""
     rows, launches, order = [], [], [0, 0]
-    factors: dict[str, list[float]] = {}
     for name, pairs in compare(SETS, gpu):
         measured, predicted = (np.array(values) for values in zip(*((c.ms, p.ms) for c, p in pairs), strict=True))
         rows.append(asdict(row_of(name, measured, predicted)))
         report(rows[-1])
         for case, prediction in pairs:
             launches.append([name, case.name, round(case.ms, 6), round(prediction.ms, 6), prediction.kind])
-            for kind in (prediction.kind, "all"):
-                factors.setdefault(kind, []).append(case.ms / prediction.ms)
         if name not in (CALIBRATION, HELD_BACK):
             order = [sum(pair) for pair in zip(order, choices(pairs), strict=True)]
-    ranges = {
-        kind: [round(float(np.percentile(values, part)), 3) for part in (10, 90)]
-        for kind, values in sorted(factors.items())
-        if len(values) >= FEWEST
-    }
     file = recordings.path(gpu, SUITE, folder)
-    kept = {**recordings.read(file), "ranges": ranges, "order": order, "errors": rows, "launches": launches}
+    kept = {**recordings.read(file), "order": order, "errors": rows, "launches": launches}
     recordings.write(file, kept)
     machine.cache_clear()
     return file

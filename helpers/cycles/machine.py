@@ -1,7 +1,8 @@
 """The constants of the SM model for a GPU: what microbenchmarks measured on it, and what was fitted to launches.
 
 recordings/<gpu>/machine.json holds the microbenchmarks (`python -m helpers.measure calibrate`), cycles.json what
-`python -m helpers.cycles fit` fitted to one half of the workloads and to the ladder, and the range of its errors.
+`python -m helpers.cycles fit` fitted to one half of the workloads and to the ladder, and the launches that `… record`
+compared.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from gemm_kernels import get
 from helpers import devices
+from helpers.cycles.ranges import Compared, Range, compared, range_for
 from helpers.devices import Device
 from helpers.measure import recordings
 from helpers.measure.calibrate import SUITE as MEASURED
@@ -42,18 +45,18 @@ class NoConstants(Sentence, Exception):
 class Machine:
     """A GPU as the model knows it.
 
-    constants: cycles, bytes per cycle and counts, by name.  ranges: by kind of limiter, the factors that measured
-    times lie between, 80 % of them.  source: a sentence about where they come from.
+    constants: cycles, bytes per cycle and counts, by name.  compared: launches whose times were measured and predicted.
+    source: a sentence about where they come from.
     """
 
     device: Device
     constants: Mapping[str, float]
-    ranges: Mapping[str, tuple[float, float]]
+    compared: tuple[Compared, ...]
     source: str
 
-    def range_of(self, kind: str) -> tuple[float, float]:
-        """The factors for a kind of limiter; those of all launches for a kind that was seldom seen."""
-        return self.ranges.get(kind) or self.ranges.get("all") or (0.7, 1.4)
+    def range_of(self, kind: str, code: str) -> Range:
+        """How far a prediction may be off, by its kind of limiter and the kernel's CUDA source."""
+        return range_for(self.compared, kind, code in _seen(self.compared))
 
 
 @cache
@@ -70,12 +73,17 @@ def machine(name: str) -> Machine:
     try:
         fitted: Mapping[str, Any] = recordings.raw(name, SUITE)
     except recordings.NoRecording:
-        fitted = {"constants": {}, "ranges": {}}
+        fitted = {"constants": {}, "launches": []}
     constants = {**ASSUMED, **from_microbenchmarks(measured["measured"]), **fitted["constants"]}
     constants["clock_mhz"] = devices.get(name).clock_mhz
-    ranges = {kind: (low, high) for kind, (low, high) in fitted["ranges"].items()}
     source = f"measured on {measured['provenance']['gpu']} on {measured['provenance']['date'][:10]}"
-    return Machine(devices.get(name), constants, ranges, source)
+    return Machine(devices.get(name), constants, compared(fitted["launches"]), source)
+
+
+@cache
+def _seen(launches: tuple[Compared, ...]) -> frozenset[str]:
+    """The sources of the course's kernels among them."""
+    return frozenset(get(name).source for name in {one.kernel for one in launches if one.seen})
 
 
 def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980) -> dict[str, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from helpers.cycles import binding
 from helpers.cycles.machine import Machine
 from helpers.cycles.machine_code import UNITS
+from helpers.cycles.ranges import Range
 from helpers.cycles.trace import Trace
 from helpers.devices import SCHEDULERS
 from helpers.simulator.engine.memory import product
@@ -87,9 +88,10 @@ class Simulated:
 class Prediction:
     """What a launch would take.
 
-    cycles: of the SM clock, without what every launch costs.  ms: with it.  range_ms: what measured times lay between,
-    80 % of them, for launches with such a limiter.  cold: whether L2 holds nothing of the launch at first, and dirty
-    lines of another program, as where the course measures.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
+    cycles: of the SM clock, without what every launch costs.  ms: with it.  range: how far it may be off, from the
+    errors for launches with such a limiter; of kernels that the model had not seen, unless this is one of the course's.
+    cold: whether L2 holds nothing of the launch at first, and dirty lines of another program, as where the course
+    measures.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
     stalls: warps that wait, by reason, for each instruction that is issued.
     """
 
@@ -108,10 +110,13 @@ class Prediction:
     def _ms(self, cycles: float) -> float:
         return (self.machine.constants["floor_us"] + cycles / self.machine.constants["clock_mhz"]) / 1e3
 
+    @cached_property
+    def range(self) -> Range:
+        return self.machine.range_of(self.kind, self.trace.compiled.source)
+
     @property
     def range_ms(self) -> tuple[float, float]:
-        low, high = self.machine.range_of(self.kind)
-        return self.ms * low, self.ms * high
+        return self.ms / self.range.factor, self.ms * self.range.factor
 
     @property
     def gpu(self) -> str:
@@ -209,7 +214,7 @@ class Prediction:
         low, high = self.range_ms
         return (
             f"{self.trace.program.name}: {self.ms:.4g} ms ({low:.4g} to {high:.4g}), {self.label} {self.cache}. "
-            f"{self.limiter}"
+            f"{self.limiter} {self.range.reason}"
         )
 
 
