@@ -26,7 +26,6 @@ from helpers.devices import SCHEDULERS, WARP, Device
 from helpers.measure import profiled, recordings
 from helpers.measure.measurement import recorded_on
 from helpers.measure.states import REASONS, STALL, SUITE, states
-from helpers.simulator.engine.memory import product
 
 SIDE = 128  # a k-step is one k of a tile of SIDE x SIDE sums
 K_STEP = SIDE * SIDE // WARP // SCHEDULERS  # cycles that its FMAs take at least
@@ -161,26 +160,16 @@ def predicted(found: Prediction, name: str, shape: tuple[int, int, int] | None =
     shape: (M, N, K) of a multiplication, whose FMAs are then counted as such, and for one k-step of which the cycles
     are; None for another kernel, for whose whole launch they are, with all instructions of the FP32 pipe as FMAs.
     """
-    trace, device, k = found.trace, found.machine.device, found.machine.constants
-    blocks = product(trace.grid)
-    on_one = min(trace.blocks, -(-blocks // device.sms)) * trace.occupancy.warps_per_block
-    at_work = min(device.sms, blocks) / device.sms * min(1.0, on_one / SCHEDULERS)
-    result = found.simulated.result
-    active = found.cycles * at_work
-    issued = min(trace.warp_instructions / trace.blocks * blocks / device.sms / SCHEDULERS, active)
+    device, result = found.machine.device, found.simulated.result
+    total = found.ms * 1e3 * found.machine.constants["clock_mhz"]
+    issued = found.time["selected"] * total
     fma = issued * result.unit[UNITS.index("fma")] / max(result.instructions, 1)
     if shape is not None:
         fma = _fmas(float(np.prod(np.array(shape, float))), device)
-    empty = k["floor_us"] * k["clock_mhz"] + found.cycles - active
-    waits = {reason: (active - issued) * share for reason, share in _shares(found.lost).items()}
+    waits = {name: found.time[name] * total for name in TITLES if found.time[name] > 0}
+    empty = found.time["empty"] * total
     whole = Budget(name, fma, issued - fma, waits, empty, "cycles for the launch", found.label)
     return whole if shape is None else _for_a_k_step(whole)
-
-
-def _shares(parts: Mapping[str, float]) -> dict[str, float]:
-    """Parts that are not 0, one in sum."""
-    whole = sum(parts.values())
-    return {name: value / whole for name, value in parts.items() if value > 0}
 
 
 def _closed(issued: float, stalls: Mapping[str, float]) -> float:

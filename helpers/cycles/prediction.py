@@ -59,6 +59,7 @@ TITLES: Mapping[str, str] = {
     "no_instruction": "No Instruction",
     "branch_resolving": "Branch Resolving",
 }
+LAUNCH = "the launch begins or ends"
 WAITS = {
     "long_scoreboard": "data from global memory",
     "short_scoreboard": "data from shared memory, or a special function",
@@ -141,16 +142,50 @@ class Prediction:
 
     @property
     def limiter(self) -> str:
-        """What the time is limited by, a sentence with its number."""
-        sentence = f"The limit is {WHAT[self.kind].format(self.busy)}"
+        """What the time is limited by, with its number; and in which part of the time nothing is issued, and why, where
+        no unit is the limit or most schedulers have no warp."""
+        sentence = f"The limit is {WHAT[self.kind].format(self.busy)}."
+        most = max(TITLES, key=self.time.__getitem__)
+        cause = max(self.empty, key=self.empty.__getitem__)
+        if self.empty[cause] > self.time[most] and cause != LAUNCH:
+            return f"{sentence} In {self.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
         if self.kind in ("latency", "launch"):
-            lost = self.lost
-            most = max(lost, key=lost.__getitem__)
             sentence += (
-                f". In {lost[most]:.0%} of the cycles of an SM with warps nothing is issued because they wait for "
-                f"{WAITS[most]} ({TITLES[most]})"
+                f" In {self.time[most]:.0%} of the time nothing is issued because the warps wait for {WAITS[most]} "
+                f"({TITLES[most]})."
             )
-        return f"{sentence}."
+        return sentence
+
+    @cached_property
+    def time(self) -> Mapping[str, float]:
+        """Where the time of the launch goes, one in sum, the mean over all schedulers of the GPU: "selected", in which
+        an instruction is issued; by reason, in which none is; "empty", in which there is no warp."""
+        active = 1 - sum(self.empty.values())
+        instructions = self.trace.warp_instructions / self.trace.blocks * product(self.trace.grid)
+        issued = min(instructions / self.machine.device.sms / SCHEDULERS / self._whole, active)
+        lost = sum(self.lost.values()) or 1.0
+        waits = {name: (active - issued) * share / lost for name, share in self.lost.items()}
+        return {"selected": issued, **waits, "empty": 1 - active}
+
+    @cached_property
+    def empty(self) -> Mapping[str, float]:
+        """Parts of the time in which a scheduler has no warp, by their cause, a sentence's part."""
+        blocks, sms = product(self.trace.grid), self.machine.device.sms
+        warps = min(self.trace.blocks, -(-blocks // sms)) * self.trace.occupancy.warps_per_block
+        kernel = self.cycles / self._whole
+        with_block, with_warp = min(1.0, blocks / sms), min(1.0, warps / SCHEDULERS)
+        causes = {
+            LAUNCH: 1 - kernel,
+            f"the grid has only {_counted(blocks, 'block')} for {sms} SMs": kernel * (1 - with_block),
+            f"an SM holds only {_counted(warps, 'warp')} for {SCHEDULERS} schedulers":
+                kernel * with_block * (1 - with_warp),
+        }  # fmt: skip
+        return {cause: part for cause, part in causes.items() if part > 0}
+
+    @property
+    def _whole(self) -> float:
+        """Cycles of the launch, with what every launch costs."""
+        return self.machine.constants["floor_us"] * self.machine.constants["clock_mhz"] + self.cycles
 
     @cached_property
     def lost(self) -> Mapping[str, float]:
@@ -216,6 +251,10 @@ class Prediction:
             f"{self.trace.program.name}: {self.ms:.4g} ms ({low:.4g} to {high:.4g}), {self.label} {self.cache}. "
             f"{self.limiter} {self.range.reason}"
         )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:

@@ -20,9 +20,19 @@ from helpers.simulator.engine.observers import together
 from helpers.simulator.recording.recorded import LaunchFacts
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.sampling import Untouched
+from helpers.simulator.sanitizer.checks import Checker, Report
 
 HOT = 8  # lines that are shown
 REGION = {"global": "sectors", "shared": "wavefronts"}  # what a request costs there
+OPERATIONS = {
+    "ld": "loading from", "st": "storing to", "atom": "an atomic in", "red": "an atomic in", "ldsm": "loading from",
+}  # fmt: skip
+WHY = {
+    "global": "the lanes of a warp ask for words that lie apart",
+    "shared": "the lanes of a warp meet in the same bank",
+}
+WASTE = 1.5  # times the cost at best, from which on the page says so
+WASTES = 3  # that are shown
 
 
 @dataclass(frozen=True)
@@ -41,9 +51,25 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Waste:
+    """The requests of one line of the first block that cost more than they would at best."""
+
+    line: int
+    access: Access
+
+    def __str__(self) -> str:
+        one = self.access
+        each, best = (f"{total / one.requests:.3g}" for total in (one.cost, one.ideal))
+        return (
+            f"Line {self.line}: {OPERATIONS[one.op]} {one.space} memory takes {each} {one.unit} per request, and "
+            f"{best} at best: {WHY[one.space]}."
+        )
+
+
+@dataclass(frozen=True)
 class HotLine:
-    """A source line: its share of the cycles, issued or lost; the reason for which most are lost before its
-    instructions, in Nsight Compute's words, "" if none are; its machine code."""
+    """A source line: its share of the time, in which its instructions are issued or waited for while nothing is; what
+    most of that time is lost for, in Nsight Compute's words, "" if none is; its machine code."""
 
     line: int
     text: str
@@ -63,13 +89,18 @@ class Roof:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time."""
+    """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time.
+
+    hazards: what the sanitizer finds in the first block, races between blocks and in global memory left out.
+    """
 
     name: str
     prediction: Prediction
     cycles: Budget
     occupancy: str
     accesses: tuple[Access, ...]
+    wastes: tuple[Waste, ...]
+    hazards: tuple[str, ...]
     hot: tuple[HotLine, ...]
     roof: Roof | None
 
@@ -87,7 +118,8 @@ class Profile:
             "kernel": self.name, "label": p.label, "cache": "cold" if p.cold else "warm", "ms": p.ms,
             "range_ms": list(p.range_ms), "cycles": p.cycles, "limiter": p.limiter, "limited_by": p.kind,
             "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
-            "memory": [asdict(one) for one in self.accesses],
+            "memory": [asdict(one) for one in self.accesses], "wastes": list(map(str, self.wastes)),
+            "hazards": list(self.hazards),
             "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
         }  # fmt: skip
 
@@ -96,15 +128,16 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
     """The page of a launch. Raises what `cycles.predict` does."""
     prediction = cycles.predict(launch, device, cold=cold)
     captured = cycles.captured(launch)
-    counted = _first_block(captured)
+    counted, report = _first_block(captured)
     return Profile(
         captured.run.program.name, prediction, budget.predicted(prediction, captured.run.program.name),
-        _occupancy(prediction), _accesses(counted), _hot(prediction), _roof(prediction, counted),
+        _occupancy(prediction), _accesses(counted), _wastes(counted), tuple(one.message for one in report.findings),
+        _hot(prediction), _roof(prediction, counted),
     )  # fmt: skip
 
 
-def _first_block(captured: Captured) -> Recording:
-    """What block 0 does, counted; nothing is stored."""
+def _first_block(captured: Captured) -> tuple[Recording, Report]:
+    """What block 0 does, counted, and what is wrong with it; nothing is stored."""
     run, compiled = captured.run, captured.compiled
     facts = LaunchFacts(
         run.program.name, run.grid, run.block, compiled.shared_bytes + captured.shared_mem, compiled.registers, 1,
@@ -113,10 +146,14 @@ def _first_block(captured: Captured) -> Recording:
     recorder = LaunchRecorder(run.program, facts, frozenset())
     block = np.zeros(1, np.int64)
     memory = Untouched(run.global_memory)
-    replace(run, observers=together(recorder), only_blocks=block, global_memory=memory, max_instructions=1 << 26).run()
+    checker = Checker(
+        run.program, run.grid, run.block, memory, frozenset(), run.shared_names, named_lanes=run.named_lanes
+    )
+    watched = together(recorder, checker)
+    replace(run, observers=watched, only_blocks=block, global_memory=memory, max_instructions=1 << 26).run()
     recording = Recording("sass")
     recording.launches.append(recorder.finish(compiled, None))
-    return recording
+    return recording, checker.finish()
 
 
 def _occupancy(prediction: Prediction) -> str:
@@ -146,9 +183,21 @@ def _accesses(recording: Recording) -> tuple[Access, ...]:
     return tuple(found)
 
 
+def _wastes(recording: Recording) -> tuple[Waste, ...]:
+    found = []
+    for line in recording.by_line():
+        for (space, op), counts in line.accesses.items():
+            if op in OPERATIONS and (unit := REGION.get(space)):
+                cost, ideal = (getattr(counts, f"{kind}{unit}") for kind in ("", "ideal_"))
+                if cost >= WASTE * ideal:
+                    found.append(Waste(line.line, Access(space, op, counts.requests, unit, cost, ideal)))
+    return tuple(sorted(found, key=lambda one: one.access.ideal - one.access.cost)[:WASTES])
+
+
 def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
     program = prediction.trace.program
     shares: Mapping[int, Mapping[str, float]] = prediction.by_line()
+    at_work = 1 - prediction.time["empty"]
     found = []
     for line in sorted(shares, key=lambda one: -sum(shares[one].values()))[:HOT]:
         reasons = shares[line]
@@ -156,7 +205,7 @@ def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
         waits = TITLES[most] if reasons[most] > 0 else ""
         text = program.source_lines[line - 1].strip() if 1 <= line <= len(program.source_lines) else "(no source line)"
         sass = tuple(one.text for one in program.instructions if one.line == line)
-        found.append(HotLine(line, text, sum(reasons.values()), waits, sass))
+        found.append(HotLine(line, text, sum(reasons.values()) * at_work, waits, sass))
     return tuple(found)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from helpers.cycles import TITLES, WAITS
-from helpers.profile.facts import Profile
+from helpers.cycles import TITLES, WAITS, Prediction
+from helpers.draw.budget import COLOURS, OTHER_WAITS
+from helpers.profile.facts import HotLine, Profile, Roof
 
 BAR = 40  # characters of the longest bar
 LEAST = 0.005  # of the time, below which a part is left out
-ISSUED = {"fma": "an FMA is issued", "other": "another instruction is issued", "empty": "no warp is there"}
+ISSUED = {"fma": "an FP32 instruction is issued", "other": "another instruction is issued", "empty": "no warp is there"}
 ISSUES = "issues"
+HAZARD = "Hazard: "
 HEADING = "Where the time goes: what is issued, and what is waited for while nothing is"
-HOT = "Hot lines, with their share of an SM's cycles, and what most of them are lost for"
+HOT = "The lines that take most of the time, and what their warps mostly wait for"
+MEMORY = "Memory requests of the first block"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,29 +32,21 @@ class Page:
 def text(profile: Profile) -> str:
     """The page for a terminal."""
     p = profile.prediction
-    low, high = p.range_ms
-    lines = [
-        profile.name,
-        p.limiter,
-        f"Time: {p.ms:.4g} ms, {p.label}; measured times of such launches lie between {low:.4g} and {high:.4g} ms.",
-        f"That is {p.cache}.",
-        f"Occupancy: {profile.occupancy}",
-    ]
-    if (roof := profile.roof) is not None:
-        lines.append(
-            f"Roofline: {roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
-            f"{roof.roof_gflops:,.0f}."
-        )
+    lines = [profile.name, p.limiter]
+    lines += [f"{HAZARD}{one}" for one in profile.hazards] + list(map(str, profile.wastes))
+    lines += [f"Time: {_likely(p)}, {p.label} {p.cache}.", p.range.reason, f"Occupancy: {profile.occupancy}"]
+    if profile.roof is not None:
+        lines.append(f"Roofline: {_under(profile.roof)}")
     lines += ["", f"{HEADING}:"]
     longest = max(profile.shares.values())
     for name, share in profile.shares.items():
         if share >= LEAST:
-            title, meaning = _words(name)
+            title, meaning = _words(name, p)
             lines.append(
                 f"  {title:30}{share:6.1%} {'█' * max(1, round(share / longest * BAR)):{BAR}}  {meaning}".rstrip()
             )
     if profile.accesses:
-        lines += ["", "Memory requests of the first block:"]
+        lines += ["", f"{MEMORY}:"]
         for one in profile.accesses:
             factor = one.cost / one.ideal if one.ideal else 1
             lines.append(
@@ -59,20 +54,46 @@ def text(profile: Profile) -> str:
                 f"({factor:.2f} ×)"
             )
     lines += ["", f"{HOT}:"]
-    for one in profile.hot:
+    for one in _hot(profile):
         lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or ISSUES}]")
     return "\n".join(lines)
 
 
-def _words(name: str) -> tuple[str, str]:
+def _hot(profile: Profile) -> list[HotLine]:
+    return [one for one in profile.hot if one.share >= LEAST]
+
+
+def _likely(found: Prediction) -> str:
+    """'10.4 µs (9.1 to 12)', or in milliseconds from one on."""
+    factor, unit = (1, "ms") if found.ms >= 1 else (1e3, "µs")
+    likely, low, high = (factor * ms for ms in (found.ms, *found.range_ms))
+    return f"{likely:#.3g} {unit} ({low:#.3g} to {high:#.3g})"
+
+
+def _under(roof: Roof) -> str:
+    return (
+        f"{roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, "
+        f"{roof.gflops / roof.roof_gflops:.0%} of the {roof.roof_gflops:,.0f} under the roof there."
+    )
+
+
+def _words(name: str, found: Prediction) -> tuple[str, str]:
     """(Nsight Compute's title of a part of the time, what it means)."""
-    return (TITLES[name], f"waiting for {WAITS[name]}") if name in TITLES else (ISSUED[name], "")
+    if name in TITLES:
+        return TITLES[name], f"waiting for {WAITS[name]}"
+    if name == "empty":
+        causes = {cause: part for cause, part in found.empty.items() if part >= LEAST}
+        return ISSUED[name], "; ".join(
+            f"{cause} ({part:.1%})" if len(causes) > 1 else cause for cause, part in causes.items()
+        )
+    return ISSUED[name], ""
 
 
 _STYLE = """<style>
 .profile { font-family: sans-serif; max-width: 60rem; margin: 1rem auto; }
 .profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; }
-.profile .bar { background: #46566B; height: 0.9em; display: inline-block; }
+.profile .bar { height: 0.9em; display: inline-block; }
+.profile .hazard { border-left: 4px solid #CD4022; padding-left: 10px; white-space: pre-wrap; }
 .profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; }
 </style>"""
 
@@ -80,36 +101,35 @@ _STYLE = """<style>
 def page(profile: Profile) -> str:
     """The page as HTML: no script, nothing that is fetched."""
     p = profile.prediction
-    low, high = p.range_ms
     out = [_STYLE, '<div class="profile">', f"<h2>{html.escape(profile.name)}</h2>"]
     out.append(f"<p><b>{html.escape(p.limiter)}</b></p>")
+    out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
+    out += [f"<p>{html.escape(str(one))}</p>" for one in profile.wastes]
     out.append(
-        f"<p><b>{p.ms:.4g} ms</b>, <i>{html.escape(p.label)}</i>: measured times of such launches lie between "
-        f"{low:.4g} and {high:.4g} ms, {html.escape(p.cache)}.</p><p>{html.escape(profile.occupancy)}</p>"
+        f"<p>Time: <b>{_likely(p)}</b>, <i>{html.escape(p.label)}</i> {html.escape(p.cache)}. "
+        f"{html.escape(p.range.reason)}</p><p>Occupancy: {html.escape(profile.occupancy)}</p>"
     )
-    if (roof := profile.roof) is not None:
-        out.append(
-            f"<p>{roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, under a roof of "
-            f"{roof.roof_gflops:,.0f}.</p>"
-        )
+    if profile.roof is not None:
+        out.append(f"<p>Roofline: {_under(profile.roof)}</p>")
     longest = max(profile.shares.values())
     out.append(f"<h3>{HEADING}</h3><table>")
     for name, share in profile.shares.items():
         if share >= LEAST:
-            title, meaning = _words(name)
-            bar = f'<span class="bar" style="width:{share / longest * 20:.2f}em"></span>'
-            words = f'<td class="words">{bar} {html.escape(meaning)}</td>'
-            out.append(f'<tr><td class="words">{title}</td><td>{share:.1%}</td>{words}</tr>')
+            title, meaning = _words(name, p)
+            colour = COLOURS.get(name, COLOURS[OTHER_WAITS])
+            bar = f'<span class="bar" style="width:{share / longest * 14:.2f}em; background:{colour}"></span>'
+            cells = (title, f"{share:.1%}", bar, html.escape(meaning))
+            out.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
     out.append("</table>")
     if profile.accesses:
-        out.append("<h3>Memory requests of the first block</h3><table>")
+        out.append(f"<h3>{MEMORY}</h3><table>")
         out.append("<tr><td>space</td><td>operation</td><td>requests</td><td>cost</td><td>at best</td></tr>")
         for one in profile.accesses:
             cells = (one.space, one.op, f"{one.requests:,}", f"{one.cost:,} {one.unit}", f"{one.ideal:,}")
             out.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         out.append("</table>")
     out.append(f"<h3>{HOT}</h3>")
-    for one in profile.hot:
+    for one in _hot(profile):
         code = html.escape("\n".join(one.sass[:40]))
         heat = f"background: rgba(205, 64, 34, {min(one.share, 1.0):.2f})"
         out.append(
@@ -135,5 +155,5 @@ def compared(one: Profile, other: Profile) -> str:
     names = {**first, **second}
     for name in sorted(names, key=lambda name: -abs(first.get(name, 0) - second.get(name, 0))):
         if max(first.get(name, 0), second.get(name, 0)) >= LEAST:
-            lines.append(f"  {_words(name)[0]:30}{first.get(name, 0):10.1%}{second.get(name, 0):10.1%}")
+            lines.append(f"  {_words(name, a)[0]:30}{first.get(name, 0):10.1%}{second.get(name, 0):10.1%}")
     return "\n".join(lines)
