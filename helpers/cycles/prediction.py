@@ -94,6 +94,7 @@ class Prediction:
     cold: whether L2 holds nothing of the launch at first, and dirty lines of another program, as where the course
     measures.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
     stalls: warps that wait, by reason, for each instruction that is issued.
+    simulated: the first `blocks` of the `wanted` blocks that an SM executes.
     """
 
     trace: Trace
@@ -103,6 +104,21 @@ class Prediction:
     kind: str
     busy: float
     simulated: Simulated
+    blocks: int
+    wanted: float
+
+    @cached_property
+    def all_blocks(self) -> Simulated:
+        """What all blocks of an SM come to: further waves are like the last one that was simulated. Its `block_end`
+        holds the last end alone."""
+        resident = self.trace.blocks
+        fewer = max(resident, round(self.blocks * 2 / 3 / resident) * resident)
+        if self.wanted <= self.blocks or fewer >= self.blocks:
+            return self.simulated
+        short = _first(self.trace, self.machine, fewer, self.cold, True)[0]
+        times = (self.wanted - self.blocks) / (self.blocks - fewer)
+        ends = (np.array([run.block_end.max()]) for run in (short, self.simulated))
+        return _beyond(short, self.simulated, times, _further(*ends, times))
 
     @property
     def ms(self) -> float:
@@ -137,8 +153,8 @@ class Prediction:
 
     @cached_property
     def stalls(self) -> Mapping[str, float]:
-        issued = max(self.simulated.result.instructions, 1)
-        return {name: self.simulated.result.stalls[number] / issued for number, name in enumerate(STALLS)}
+        issued = max(self.all_blocks.result.instructions, 1)
+        return {name: self.all_blocks.result.stalls[number] / issued for number, name in enumerate(STALLS)}
 
     @property
     def limiter(self) -> str:
@@ -203,16 +219,16 @@ class Prediction:
     @property
     def _cycles(self) -> float:
         """Of all schedulers, while the SM had blocks."""
-        return SCHEDULERS * max(float(self.simulated.block_end.max(initial=0)), 1.0)
+        return SCHEDULERS * max(float(self.all_blocks.block_end.max(initial=0)), 1.0)
 
     @property
     def _closed(self) -> float:
-        return self.simulated.result.closed / self._cycles
+        return self.all_blocks.result.closed / self._cycles
 
     @property
     def _idle(self) -> tuple[float, np.ndarray]:
         """(share of the cycles in which every warp waits, the share of each reason in them, one in sum)."""
-        result = self.simulated.result
+        result = self.all_blocks.result
         waiting = np.array(
             [result.lost[n] if name in TITLES and name != CLOSED else 0 for n, name in enumerate(STALLS)]
         )
@@ -222,8 +238,8 @@ class Prediction:
     def by_line(self) -> dict[int, dict[str, float]]:
         """By source line, the share of the schedulers' cycles that it takes: "selected", in which its instructions are
         issued, and by reason, in which nothing is issued because warps wait before them (see `lost`)."""
-        spent, idle = self.simulated.by_instruction[:, 0], self.simulated.by_instruction[:, 1]
-        result = self.simulated.result
+        spent, idle = self.all_blocks.by_instruction[:, 0], self.all_blocks.by_instruction[:, 1]
+        result = self.all_blocks.result
         cost = np.zeros_like(spent)
         for number, name in enumerate(STALLS):
             if name == "selected":
@@ -263,26 +279,30 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     blocks_in_all = product(trace.grid)
     on_one = -(-blocks_in_all // device.sms)
     resident = trace.blocks
-    per_block = trace.warp_instructions / resident
     most = max(WAVES, -(-FEWEST_BLOCKS // resident)) * resident
-    if per_block * most > 8 * BUDGET:
+    if trace.warp_instructions / resident * most > 8 * BUDGET:
         most = 2 * resident  # long blocks: what the first wave costs beside the others hardly counts
     blocks = min(on_one, most)
-    instructions = per_block * blocks
-    fraction = BUDGET / max(instructions, 1) if trace.longest_loop else 1.0
-    if fraction < 1:
-        fraction = min(1.0, max(fraction, FEWEST_REPETITIONS / trace.longest_loop))
-    is_part = blocks < on_one or fraction < 1
-    fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
-    runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]
-    whole = runs[0] if len(runs) == 1 else _extended(runs[0], runs[1], instructions)
+    whole, is_part = _first(trace, machine, blocks, cold, blocks < on_one)
     # When there are many, SMs that are done take blocks that others would have had: the mean counts.
     wanted = blocks_in_all / device.sms if on_one > 4 * resident else on_one
     cycles = whole.result.cycles + _per_block(whole, resident) * (wanted - blocks)
     if is_part and cold:
         cycles += _evictions(whole, machine, on_one / blocks, trace)
     kind, busy = _limiter(whole.result, machine, cycles)
-    return Prediction(trace, machine, cycles, cold, kind, busy, whole)
+    return Prediction(trace, machine, cycles, cold, kind, busy, whole, blocks, wanted)
+
+
+def _first(trace: Trace, machine: Machine, blocks: int, cold: bool, is_part: bool) -> tuple[Simulated, bool]:
+    """The first blocks of an SM. is_part: there are more; returned as True too if loops are left out in part."""
+    instructions = trace.warp_instructions / trace.blocks * blocks
+    fraction = BUDGET / max(instructions, 1) if trace.longest_loop else 1.0
+    if fraction < 1:
+        fraction = min(1.0, max(fraction, FEWEST_REPETITIONS / trace.longest_loop))
+    is_part = is_part or fraction < 1
+    fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
+    runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]
+    return (runs[0] if len(runs) == 1 else _extended(runs[0], runs[1], instructions)), is_part
 
 
 def _extended(short: Simulated, longer: Simulated, instructions: float) -> Simulated:
@@ -294,17 +314,20 @@ def _extended(short: Simulated, longer: Simulated, instructions: float) -> Simul
     if steps <= 0:
         return longer
     times = (instructions - longer.result.instructions) / steps
+    return _beyond(short, longer, times, _further(short.block_end, longer.block_end, times))
 
-    def extended(one, other):
-        return np.maximum(other + times * (other - one), 0)
 
+def _beyond(short: Simulated, longer: Simulated, times: float, block_end: np.ndarray) -> Simulated:
+    """What `longer` comes to with so many times more of what it has beyond `short`."""
     result = binding.Result()
     for name, kind in binding.Result._fields_:
-        value = extended(*(np.array(getattr(run.result, name)) for run in (short, longer)))
+        value = _further(*(np.array(getattr(run.result, name)) for run in (short, longer)), times)
         setattr(result, name, float(value) if kind is c_double else kind(*value))
-    return Simulated(
-        result, extended(short.block_end, longer.block_end), extended(short.by_instruction, longer.by_instruction)
-    )
+    return Simulated(result, block_end, _further(short.by_instruction, longer.by_instruction, times))
+
+
+def _further(one: np.ndarray, other: np.ndarray, times: float) -> np.ndarray:
+    return np.maximum(other + times * (other - one), 0)
 
 
 def _per_block(run: Simulated, resident: int) -> float:

@@ -32,9 +32,9 @@ class Page:
 def text(profile: Profile) -> str:
     """The page for a terminal."""
     p = profile.prediction
-    lines = [profile.name, p.limiter]
+    lines = [profile.name, p.limiter, f"Time: {_likely(p)}, {p.label} {p.cache}.", p.range.reason]
     lines += [f"{HAZARD}{one}" for one in profile.hazards] + list(map(str, profile.wastes))
-    lines += [f"Time: {_likely(p)}, {p.label} {p.cache}.", p.range.reason, f"Occupancy: {profile.occupancy}"]
+    lines += [f"Occupancy: {profile.occupancy}"]
     if profile.roof is not None:
         lines.append(f"Roofline: {_under(profile.roof)}")
     lines += ["", f"{HEADING}:"]
@@ -91,7 +91,7 @@ def _words(name: str, found: Prediction) -> tuple[str, str]:
 
 _STYLE = """<style>
 .profile { font-family: sans-serif; max-width: 60rem; margin: 1rem auto; }
-.profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; }
+.profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; } .profile .part td:first-child { white-space: nowrap; }
 .profile .bar { height: 0.9em; display: inline-block; }
 .profile .hazard { border-left: 4px solid #CD4022; padding-left: 10px; white-space: pre-wrap; }
 .profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; }
@@ -103,12 +103,13 @@ def page(profile: Profile) -> str:
     p = profile.prediction
     out = [_STYLE, '<div class="profile">', f"<h2>{html.escape(profile.name)}</h2>"]
     out.append(f"<p><b>{html.escape(p.limiter)}</b></p>")
-    out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
-    out += [f"<p>{html.escape(str(one))}</p>" for one in profile.wastes]
     out.append(
         f"<p>Time: <b>{_likely(p)}</b>, <i>{html.escape(p.label)}</i> {html.escape(p.cache)}. "
-        f"{html.escape(p.range.reason)}</p><p>Occupancy: {html.escape(profile.occupancy)}</p>"
+        f"{html.escape(p.range.reason)}</p>"
     )
+    out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
+    out += [f"<p>{html.escape(str(one))}</p>" for one in profile.wastes]
+    out.append(f"<p>Occupancy: {html.escape(profile.occupancy)}</p>")
     if profile.roof is not None:
         out.append(f"<p>Roofline: {_under(profile.roof)}</p>")
     longest = max(profile.shares.values())
@@ -119,7 +120,7 @@ def page(profile: Profile) -> str:
             colour = COLOURS.get(name, COLOURS[OTHER_WAITS])
             bar = f'<span class="bar" style="width:{share / longest * 14:.2f}em; background:{colour}"></span>'
             cells = (title, f"{share:.1%}", bar, html.escape(meaning))
-            out.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
+            out.append('<tr class="part">' + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
     out.append("</table>")
     if profile.accesses:
         out.append(f"<h3>{MEMORY}</h3><table>")
