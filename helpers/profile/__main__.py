@@ -30,18 +30,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     options = _parser().parse_args(arguments)
     try:
+        options.gpu = devices.get(options.gpu).name
         first = _profiled(options.file, options)
         second = _profiled(options.compare, options) if options.compare else None
         if options.html:
             options.html.write_text(f"<!doctype html><meta charset=utf-8>{page(first)}", encoding="utf-8")
-    except (*cycles.CANNOT, OSError, ValueError) as error:
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        return 1
+    except (*cycles.CANNOT, devices.UnknownDevice, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     if options.json:
         found = [one.as_json() for one in (first, second) if one is not None]
         print(json.dumps(found if second else found[0], indent=1))
     else:
-        print(text(first) if second is None else compared(first, second))
+        print(text(first) if second is None else compared(first, second, (options.file.name, options.compare.name)))
     return 0
 
 
@@ -80,6 +84,11 @@ def _profiled(file: Path, options: argparse.Namespace) -> Profile:
 def _argument(parameter, given: str):
     """A scalar, or an array of random numbers. BadArgument where it is neither, or does not fit into memory."""
     name = parameter.type.replace("const", "").replace("volatile", "").replace("*", "").strip()
+    if not parameter.is_pointer and name not in SCALARS:
+        raise BadArgument(
+            f"{parameter.type} {parameter.name} is a struct, which a command line cannot fill. In Python: launch the "
+            "kernel inside `with simulator.capture() as caught:`, and then `profile.profile(caught[0])`."
+        )
     dtype = np.dtype(SCALARS.get(name, np.uint8 if parameter.is_pointer else np.int32))
     try:
         if not parameter.is_pointer:

@@ -10,7 +10,7 @@ from helpers.draw.budget import COLOURS, OTHER_WAITS
 from helpers.profile.facts import HotLine, Profile, Roof
 
 BAR = 40  # characters of the longest bar
-LEAST = 0.005  # of the time, below which a part is left out
+LEAST = 0.005  # of the time, or of the hottest line, below which a part is left out
 ISSUED = {"fma": "an FP32 instruction is issued", "other": "another instruction is issued", "empty": "no warp is there"}
 ISSUES = "issues"
 HAZARD = "Hazard: "
@@ -60,7 +60,7 @@ def text(profile: Profile) -> str:
 
 
 def _hot(profile: Profile) -> list[HotLine]:
-    return [one for one in profile.hot if one.share >= LEAST]
+    return [one for one in profile.hot if one.share >= LEAST * profile.hot[0].share]
 
 
 def _likely(found: Prediction) -> str:
@@ -91,7 +91,8 @@ def _words(name: str, found: Prediction) -> tuple[str, str]:
 
 _STYLE = """<style>
 .profile { font-family: sans-serif; max-width: 60rem; margin: 1rem auto; }
-.profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; } .profile .part td:first-child { white-space: nowrap; }
+.profile td { padding: 2px 8px; text-align: right; } .profile td.words { text-align: left; }
+.profile .part td:first-child { white-space: nowrap; }
 .profile .bar { height: 0.9em; display: inline-block; }
 .profile .hazard { border-left: 4px solid #CD4022; padding-left: 10px; white-space: pre-wrap; }
 .profile .heat { padding: 0 6px; } .profile pre { margin: 0 0 0 2em; font-size: 85%; }
@@ -140,21 +141,21 @@ def page(profile: Profile) -> str:
     return "\n".join([*out, "</div>"])
 
 
-def compared(one: Profile, other: Profile) -> str:
-    """Two launches side by side, for a terminal."""
+def compared(one: Profile, other: Profile, names: tuple[str, str] = ("the first", "the second")) -> str:
+    """Two launches side by side, for a terminal. names: of what they are of, such as files."""
     a, b = one.prediction, other.prediction
-    faster, slower = (one, other) if a.ms <= b.ms else (other, one)
-    ratio = slower.prediction.ms / faster.prediction.ms
+    (fast, faster), (slow, slower) = sorted(zip((a, b), names, strict=True), key=lambda pair: pair[0].ms)
     lines = [
-        f"{faster.name} takes {faster.prediction.ms:.4g} ms and {slower.name} {slower.prediction.ms:.4g} ms: "
-        f"{ratio:.2f} times as long, {a.label}.",
-        f"  {one.name}: {a.limiter}",
-        f"  {other.name}: {b.limiter}",
-        f"{'share of the time':32}{'first':>10}{'second':>10}",
+        f"{faster} takes {_likely(fast)} and {slower} {_likely(slow)}: {slow.ms / fast.ms:.2f} times as long, "
+        f"{a.label}."
     ]
+    for profile, name in zip((one, other), names, strict=True):
+        lines += ["", f"{name}: {profile.prediction.limiter}"]
+        lines += [f"{HAZARD}{hazard}" for hazard in profile.hazards] + list(map(str, profile.wastes))
+    width = max(12, *(len(name) + 2 for name in names))
+    lines += ["", f"{'share of the time':32}" + "".join(f"{name:>{width}}" for name in names)]
     first, second = one.shares, other.shares
-    names = {**first, **second}
-    for name in sorted(names, key=lambda name: -abs(first.get(name, 0) - second.get(name, 0))):
+    for name in sorted({**first, **second}, key=lambda name: -abs(first.get(name, 0) - second.get(name, 0))):
         if max(first.get(name, 0), second.get(name, 0)) >= LEAST:
-            lines.append(f"  {_words(name, a)[0]:30}{first.get(name, 0):10.1%}{second.get(name, 0):10.1%}")
+            lines.append(f"  {_words(name, a)[0]:30}{first.get(name, 0):{width}.1%}{second.get(name, 0):{width}.1%}")
     return "\n".join(lines)

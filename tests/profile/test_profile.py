@@ -34,15 +34,19 @@ def test_the_page_opens_with_the_limiter_and_labels_the_time_as_predicted():
     found = profile.profile(get("coalesced").launch(128, 128, 128))
     lines = profile.text(found).splitlines()
     assert lines[1] == found.prediction.limiter
-    assert "predicted for NVIDIA H200" in lines[2]
-    assert f"{found.prediction.ms:.4g} ms" in profile.page(found)
+    likely = f"{1e3 * found.prediction.ms:#.3g} µs ("
+    assert likely in lines[2] and "predicted for NVIDIA H200" in lines[2]
+    assert lines[3] == found.prediction.range.reason
+    assert likely in profile.page(found)
 
 
 def test_a_notebook_shows_the_same_page():
     launch = get("naive").launch(64, 64, 64)
     shown = course.profile(launch)._repr_mimebundle_()
     assert shown["text/plain"] == profile.text(profile.profile(launch))
-    assert shown["text/html"].count("<details>") == len(profile.profile(launch).hot)
+    assert (
+        shown["text/html"].count("<details>") == sum("% line " in line for line in shown["text/plain"].splitlines()) > 3
+    )
 
 
 def test_memory_requests_are_those_that_the_simulator_counts():
@@ -63,10 +67,12 @@ def test_hot_lines_are_sorted_and_carry_their_machine_code():
 def test_the_command_says_that_a_padded_transposition_is_faster_and_why(files, capsys):
     conflicting, padded = files
     assert main([conflicting, "transpose", *LAUNCH, "--compare", padded]) == 0
-    assert "times as long" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "times as long" in told and told.startswith("pitch_33.cu takes")
+    assert "Line 8: loading from shared memory takes 32 wavefronts per request, and 1 at best" in told
     assert main([conflicting, "transpose", *LAUNCH, "--compare", padded, "--json"]) == 0
     slow, fast = json.loads(capsys.readouterr().out)
-    assert fast["ms"] < slow["ms"]
+    assert fast["ms"] < slow["ms"] and slow["wastes"] and not fast["wastes"]
     (bad,), (good,) = (
         [row for row in one["memory"] if (row["space"], row["op"]) == ("shared", "ld")] for one in (slow, fast)
     )
@@ -89,6 +95,8 @@ def test_the_command_writes_a_page_that_fetches_nothing(files, tmp_path, capsys)
         (("1024", "-5", "1", "1"), "'-5' is no value for float * to"),
         (("1024", "99999999999999", "1", "1"), "do not fit into this machine's memory"),
         (("1024", "1", "99999999999", "1"), "'99999999999' is no value for int rows"),
+        (("1024", "1", "1", "1", "--gpu", "GTX 1"), "GTX 1"),
+        (("1024", "1", "1", "1", "--gpu", "RTX A6000"), "Measured so far: NVIDIA H200"),
     ],
 )
 def test_wrong_arguments_are_answered_with_a_sentence(files, capsys, args, sentence):
@@ -115,3 +123,67 @@ def test_requests_whose_lanes_share_words_never_cost_less_than_at_best():
         run.call(run.simulated(source, "sums"), (1,), (32,), [np.zeros(32, np.float32)])
     (loads,) = (one for one in profile.profile(caught[0]).accesses if (one.space, one.op) == ("shared", "ld"))
     assert loads.cost == loads.ideal < 4 * loads.requests  # LDS.128: four wavefronts each if no lanes shared words
+
+
+def test_the_sentence_and_the_bars_give_a_stall_as_a_part_of_the_same_time():
+    found = profile.profile(get("block_tile_2d").launch(512, 512, 2048))
+    assert sum(found.shares.values()) == pytest.approx(1)
+    assert found.shares["empty"] > max(found.shares[name] for name in found.cycles.waits)
+    cause = "the grid has only 16 blocks for 132 SMs"
+    assert found.prediction.limiter.endswith(
+        f"In {found.prediction.empty[cause]:.0%} of the time a scheduler has no warp, because {cause}."
+    )
+    full = profile.profile(get("shared_memory").launch(512, 512, 512))
+    most = max(full.cycles.waits, key=full.shares.__getitem__)
+    assert f" {full.shares[most]:.0%} of the time" in full.prediction.limiter or full.prediction.kind != "latency"
+    assert sum(one.share for one in found.hot) <= 1 - found.shares["empty"]
+
+
+def test_where_no_warp_is_there_the_page_says_why():
+    row = next(
+        line for line in profile.text(profile.profile(get("block_tile_2d").launch(512, 512, 2048))).splitlines()
+        if "no warp is there" in line
+    )  # fmt: skip
+    assert "the launch begins or ends (" in row and "the grid has only 16 blocks for 132 SMs (" in row
+
+
+def test_a_grid_of_many_waves_is_not_said_to_wait_for_what_only_the_first_wave_waits_for(tmp_path):
+    source = """
+    __global__ void stencil(const float *from, float *to, int rows, int columns) {
+        const int column = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
+        if (row < 1 || column < 1 || row >= rows - 1 || column >= columns - 1) return;
+        const float *at = from + row * columns + column;
+        to[row * columns + column] = 0.2f * (at[0] + at[-1] + at[1] + at[-columns] + at[columns]);
+    }"""
+    shares = {}
+    for rows in (512, 4096):
+        arrays = [np.ones(rows * 2048, np.float32) for _ in range(2)]
+        with simulator.capture() as caught:
+            run.call(run.simulated(source, "stencil"), (64, rows // 8), (32, 8), [*arrays, rows, 2048])
+        found = profile.profile(caught[0]).prediction
+        shares[rows] = found.time["no_instruction"] / (1 - found.time["empty"])
+        assert sum(found.time.values()) == pytest.approx(1)
+    assert shares[4096] < shares[512] / 3
+
+
+def test_a_race_in_the_first_block_stands_on_the_page(tmp_path, capsys):
+    (file := tmp_path / "race.cu").write_text(f"#define PITCH 33\n{TRANSPOSE.replace('__syncthreads();', '')}")
+    assert main([str(file), "transpose", *LAUNCH, "--html", str(tmp_path / "page.html")]) == 0
+    assert "Hazard: transpose: race in shared memory, lines 6 and 8" in capsys.readouterr().out
+    assert '<p class="hazard">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_path, capsys):
+    file = tmp_path / "fill.cu"
+    size = "struct Size { int rows; };"
+    file.write_text(f"{size} __global__ void fill(float *to, Size size) {{ to[threadIdx.x] = size.rows; }}")
+    call = ["fill", "--grid", "1", "--block", "32", "--args", "32", "1"]
+    assert main([str(file), *call]) == 1
+    assert "Size size is a struct, which a command line cannot fill" in capsys.readouterr().err
+    assert main([str(tmp_path / "no.cu"), *call]) == 1
+    assert "no.cu: No such file or directory." in capsys.readouterr().err
+
+
+def test_a_gpu_may_be_named_in_short(files, capsys):
+    assert main([files[0], "transpose", *LAUNCH, "--gpu", "h200"]) == 0
+    assert "predicted for NVIDIA H200" in capsys.readouterr().out
