@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import dataclass
 
 from helpers.cycles import TITLES, WAITS, Prediction
@@ -67,7 +68,12 @@ def _likely(found: Prediction) -> str:
     """'10.4 µs (9.1 to 12)', or in milliseconds from one on."""
     factor, unit = (1, "ms") if found.ms >= 1 else (1e3, "µs")
     likely, low, high = (factor * ms for ms in (found.ms, *found.range_ms))
-    return f"{likely:#.3g} {unit} ({low:#.3g} to {high:#.3g})"
+    return f"{_three_digits(likely)} {unit} ({_three_digits(low)} to {_three_digits(high)})"
+
+
+def _three_digits(value: float) -> str:
+    """'7.80', '12.0', '532', '1,234'."""
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
 def _under(roof: Roof) -> str:

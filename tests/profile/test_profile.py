@@ -8,6 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers import course, profile, run, simulator
 from helpers.profile.__main__ import main
+from helpers.profile.page import _three_digits
 
 TRANSPOSE = """
 __global__ void transpose(const float *from, float *to, int rows, int columns) {
@@ -187,3 +188,10 @@ def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_
 def test_a_gpu_may_be_named_in_short(files, capsys):
     assert main([files[0], "transpose", *LAUNCH, "--gpu", "h200"]) == 0
     assert "predicted for NVIDIA H200" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"), [(0.0078, "7.80"), (0.0123, "12.3"), (0.532, "532"), (12.3, "12.3"), (1234, "1,234")]
+)
+def test_times_have_three_digits(ms, text):
+    assert text == _three_digits(ms if ms >= 1 else 1e3 * ms)
