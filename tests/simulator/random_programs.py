@@ -6,13 +6,15 @@ sanitizer must find nothing. The tests try some; as many others as you like:
 
     python tests/simulator/random_programs.py FIRST_SEED COUNT
 
-tries the programs of these seeds and names those on which the levels disagree.
+tries the programs of these seeds and names those on which the levels disagree; with `calls` behind that, those whose
+functions are called.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -210,7 +212,10 @@ class _Writer:
 
 def program(seed: int) -> str:
     """The CUDA source of `kernel(const unsigned *a, const float *b, unsigned *out_i, float *out_f, int n)`."""
-    writer = _Writer(random.Random(seed))
+    return _program(seed, _Writer(random.Random(seed)), "")
+
+
+def _program(seed: int, writer: _Writer, functions: str) -> str:
     for _ in range(writer.random.randint(3, 6)):
         for _ in range(writer.random.randint(1, 3)):
             writer.statement(2, False)
@@ -220,7 +225,7 @@ def program(seed: int) -> str:
 // The sign and the other bits of a NaN are left open.
 __device__ unsigned bits_of(float value) {{ return value == value ? __float_as_uint(value) : 5u; }}
 __device__ float with_sign(float value, float sign) {{ return sign == sign ? copysignf(value, sign) : value; }}
-
+{functions}
 extern "C" __global__ void kernel(const unsigned *a, const float *b, unsigned *out_i, float *out_f, int n) {{
     __shared__ unsigned tile[{THREADS}], bins[8];
     __shared__ float ftile[{THREADS}];
@@ -232,6 +237,52 @@ extern "C" __global__ void kernel(const unsigned *a, const float *b, unsigned *o
     out_f[at] = p * 0.5f + q;
 }}
 """
+
+
+CALLED = 3  # functions of a program with calls
+SIGNATURE = "unsigned x, float p, unsigned t, unsigned depth, unsigned *out_i, unsigned at"
+
+
+class _Caller(_Writer):
+    """Writes what calls functions, which call others and themselves: by name, or through a table of them."""
+
+    depth = "2u"  # of the calls in a call that it writes
+
+    def assignment(self) -> None:
+        if self.loops or self.random.random() < 0.7:
+            super().assignment()
+            return
+        function = self.random.choice((f"called{self.random.randrange(CALLED)}", f"table[{self.integer(0)} % {CALLED}u]"))
+        call = f"{function}({self.integer(1)}, {self.number(1)}, t, {self.depth}, out_i, at)"
+        self.line(f"{self.random.choice(self.integers)} ^= {call};")
+
+
+class _Called(_Caller):
+    """Writes what is called: deeper than it may go it calls nobody."""
+
+    depth = "depth - 1u"
+
+    def line(self, text: str) -> None:
+        super().line(f"if (depth) {text}" if "depth - 1u" in text else text)
+
+
+def program_with_calls(seed: int) -> str:
+    """The program of a seed with functions beside the kernel that are not inlined."""
+    chance = random.Random(seed)
+    declared = [f"__device__ __noinline__ unsigned called{number}({SIGNATURE})" for number in range(CALLED)]
+    functions = []
+    for head in declared:
+        writer = _Called(chance)
+        for _ in range(chance.randint(2, 5)):
+            writer.statement(2, False)
+        body = "\n".join(writer.lines)
+        functions.append(
+            f"{head} {{\n    unsigned y = x * 5u + t, lane = t % 32u;\n    float q = p * 0.5f;\n{body}\n"
+            "    return x + 7u * y ^ bits_of(p) ^ bits_of(q);\n}"
+        )
+    table = ", ".join(f"called{number}" for number in range(CALLED))
+    before = [*(f"{head};" for head in declared), f"__device__ unsigned (*table[])({SIGNATURE}) = {{{table}}};", *functions]
+    return _program(seed, _Caller(chance), "\n".join(before))
 
 
 def arguments(seed: int) -> list:
@@ -249,12 +300,12 @@ def architecture(seed: int) -> str:
     return ARCHITECTURES[seed % len(ARCHITECTURES)]
 
 
-def disagreement(seed: int) -> str:
+def disagreement(seed: int, source: Callable[[int], str] = program) -> str:
     """Run the program of a seed at both levels; what they disagree on, "" if they agree."""
     from helpers import simulator
 
     arch = architecture(seed)
-    kernel = simulator.RawModule(code=program(seed), options=OPTIONS, arch=arch).get_function("kernel")
+    kernel = simulator.RawModule(code=source(seed), options=OPTIONS, arch=arch).get_function("kernel")
     results = {}
     for level in ("ptx", "sass"):
         results[level] = arguments(seed)
@@ -276,12 +327,12 @@ def bits(values: np.ndarray) -> np.ndarray:
     return values.view(np.uint32)
 
 
-def main(first: int, count: int) -> None:
+def main(first: str, count: str, *calls: str) -> None:
     """Try `count` seeds from `first` on."""
-    failed = 0
+    failed, first, count = 0, int(first), int(count)
     for seed in range(first, first + count):
         try:
-            text = disagreement(seed)
+            text = disagreement(seed, program_with_calls if calls else program)
         except Exception as error:
             text = f"random program {seed}: {type(error).__name__}: {error}"
         if text:
@@ -291,4 +342,4 @@ def main(first: int, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

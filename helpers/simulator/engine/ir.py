@@ -6,10 +6,11 @@ slot is fixed, its dtype is not: whoever reads a slot views its bits as the type
 """
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import wraps
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -159,6 +160,7 @@ class Program:
     blocks: list[BasicBlock] = field(default_factory=list)
     shared_base: int = 0
     start: Callable[[Any], None] | None = None
+    order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
     decode: Callable[[Any], Any] | None = None  # makes what the compiled engine executes, of a Prepared
 
@@ -182,10 +184,15 @@ def is_used(program: Program, index: int, slot: int) -> bool:
     return False
 
 
-def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = False) -> list[BasicBlock]:
+def basic_blocks(
+    instructions: Sequence[Instruction],
+    in_meeting_order: bool = False,
+    returning: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
+) -> list[BasicBlock]:
     """Cut the instructions into basic blocks and find the registers that are live at the end of each.
 
-    Their order is that of the text, or one in which diverged threads meet again (`block_order`).
+    Their order is that of the text, or one in which diverged threads meet again (`block_order`). For that it counts of
+    calls and returns, by their index, what comes after them in the same function: `returning`.
     """
     ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
     leaders = {0}
@@ -207,7 +214,13 @@ def basic_blocks(instructions: Sequence[Instruction], in_meeting_order: bool = F
             successors.append(block_of[stop])
         blocks.append(BasicBlock(number, start, stop, tuple(successors)))
     if in_meeting_order:
-        order = meeting_order([block.successors for block in blocks])
+        same = [
+            tuple(block_of[index] for index in returning[block.stop - 1] if index in block_of)
+            if block.stop - 1 in returning
+            else block.successors
+            for block in blocks
+        ]
+        order = meeting_order(same)
         number_of = {old: new for new, old in enumerate(order)}
         blocks = [
             BasicBlock(number_of[old], blocks[old].start, blocks[old].stop,

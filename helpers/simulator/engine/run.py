@@ -677,7 +677,7 @@ def _schedule(wave: Wave) -> int:
     pcs, waiting = wave.pcs, wave.waiting
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
-    pc, mask = wave.turns.choose(runnable)
+    pc, mask = wave.turns.choose(runnable, None if wave.program.order is None else wave.program.order(wave))
     if _goes_in_circles(wave, pc, runnable, mask) and _let_go_on(wave, runnable, mask):
         return _schedule(wave)
     if pc == DONE:

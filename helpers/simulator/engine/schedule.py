@@ -15,6 +15,8 @@ import numpy as np
 from helpers.devices import WARP
 
 DONE = np.int32(2**31 - 1)  # the program counter of a thread that has exited, or that waits
+NOBODY = np.int64(2**63 - 1)
+BELOW = 42  # bits of an order in which threads that run together may differ
 PATIENCE = 256  # steps in which it is not looked for who waits for a turn, and then in which it is watched who runs
 TURN = 64  # steps that the others get before it is looked again who has had none
 LEAST = 16  # what PATIENCE becomes where somebody waits again and again
@@ -35,16 +37,16 @@ class Turns:
         self._ran: np.ndarray | None = None  # who has run while it is watched
         self._favoured: np.ndarray | None = None  # whose turn it is, None for everyone's
 
-    def choose(self, pcs: np.ndarray) -> tuple[int, np.ndarray]:
+    def choose(self, pcs: np.ndarray, order: np.ndarray | None = None) -> tuple[int, np.ndarray]:
         """(program counter, the threads that execute it), DONE if there is none to execute; `pcs` are those of the
-        threads that can run, DONE for others."""
+        threads that can run, DONE for others. order: the smallest goes first, if it is not the program counter."""
         self._left -= 1
         if self._left < 0:
             self._decide(pcs)
-        pc, mask = self._lowest(pcs)
+        pc, mask = self._lowest(pcs, order)
         if pc == DONE and self._favoured is not None:
             self._decide(pcs)
-            pc, mask = self._lowest(pcs)
+            pc, mask = self._lowest(pcs, order)
         if self._ran is not None:
             self._ran |= mask
         return pc, mask
@@ -54,11 +56,17 @@ class Turns:
         self._favoured, self._ran, self._left = threads, np.zeros(threads.shape, bool), TURN
         self.in_order = False
 
-    def _lowest(self, pcs: np.ndarray) -> tuple[int, np.ndarray]:
+    def _lowest(self, pcs: np.ndarray, order: np.ndarray | None) -> tuple[int, np.ndarray]:
         if self._favoured is not None:
             pcs = np.where(self._favoured, pcs, DONE)
-        pc = int(pcs.min())
-        return pc, pcs == pc
+        if order is None:
+            pc = int(pcs.min())
+            return pc, pcs == pc
+        self.in_order = False
+        order = np.where(pcs == DONE, NOBODY, order)
+        first = order.argmin()
+        pc = int(pcs.reshape(-1)[first])
+        return pc, (pcs == pc) & (order >> BELOW == order.reshape(-1)[first] >> BELOW)
 
     def _decide(self, pcs: np.ndarray) -> None:
         """Begin to watch who runs; then favour who can run and has not, until there is nobody."""

@@ -9,7 +9,7 @@ from helpers.simulator.engine import heap, printf
 from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.engine.run import merge
 from helpers.simulator.errors import OutOfBounds, Unknown
-from helpers.simulator.frontends.ptx.linking import RECURSION_BYTES, STACK, Call, called, return_register
+from helpers.simulator.frontends.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, Call, called, return_register
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import Barrier, Branch, Effect, Execute, Exit, Outcome, Reader, WarpBarrier
 
@@ -120,6 +120,7 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
     t.read_now |= {stack, *(slot for slot, _, _ in saved)}
     size, deepest = np.int64(t.text.frames[this.caller]), max(t.text.frames[name] for name in this.callees)
     address = None if select is None else t.read(function, "s64")
+    origin, index = None if this.caller else t.target(Register(ORIGIN)), np.int32(this.index)
     back = [
         (t.target(Register(return_register(name))), np.int32(t.text.returns_to(name).index(this)), address and
          np.int64(t.function_addresses[name]))
@@ -132,6 +133,8 @@ def _enter(t: Operands, this: Call, function, select: Reader | None) -> Execute:
         for slot, place, dtype in saved:
             wave.local.store(wave, base + place, mask, [registers[slot].view(dtype)])
         registers[stack] = _put(mask, base + size, base)
+        if origin is not None:
+            registers[origin] = _put(mask, index, registers[origin])
         if address is None:
             ((slot, number, _),) = back
             registers[slot] = _put(mask, number, registers[slot])

@@ -2,7 +2,7 @@
 
 Every function has registers of its own, whose names are made unique as `name@function`. What a function is given and
 returns, its variables and what it saves lie in a frame on the thread's stack, which grows upwards in local memory; the
-register STACK holds where the frame of the function that runs begins. A function from which the same one may be called
+register STACK holds where the frame of the function that runs begins, and ORIGIN the kernel's call that led there. A function from which the same one may be called
 again saves the registers that it still needs before the call. Where it returns to is in a register, too.
 
 Reference: PTX ISA, 'Function Declarations and Definitions' and 'call'.
@@ -16,7 +16,7 @@ from helpers.compiler.ptx import Address, Function, Minus, Module, Not, Register
 from helpers.simulator.frontends.ptx.flow import live_after
 from helpers.simulator.frontends.ptx.layout import local_layout
 
-STACK = "%stack"
+STACK, ORIGIN = "%stack", "%origin"
 # What functions that are active more than once get of the stack. A GPU gives 1024 bytes by default, to frames that are
 # smaller, since most of what is passed is in registers there.
 RECURSION_BYTES = 4096
@@ -80,8 +80,8 @@ def link(module: Module, kernel: Function) -> Linked:
     }
     reaches = {name: _closure(name, callees) for name in functions}
     linked = Linked(_beginning(kernel), pointed_at=tuple(name for name in pointed_at if name in functions))
-    linked.function.registers[STACK] = "b64"
-    linked.frames[""] = _aligned(local_layout(module, kernel)[1])
+    linked.function.registers |= {STACK: "b64", ORIGIN: "b32"}
+    linked.frames[""] = max(FRAME_ALIGNMENT, _aligned(local_layout(module, kernel)[1]))  # who is called is above 0
     layouts = {name: _Layout(name, text, callees[name], reaches) for name, text in functions.items()}
     linked.frames |= {name: layout.size for name, layout in layouts.items()}
     for name, text in (("", kernel), *functions.items()):

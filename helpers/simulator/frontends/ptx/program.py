@@ -5,16 +5,19 @@ subjects, and `operands` says what an operand is. Here they are put together.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+
+import numpy as np
 
 from helpers.compiler import CompiledKernel, ptx
 from helpers.compiler.ptx import Address, Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
+from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends.instead import instead_of, refuse_clusters
 from helpers.simulator.frontends.ptx.flow import registers_of, written
-from helpers.simulator.frontends.ptx.linking import Linked, called, link
+from helpers.simulator.frontends.ptx.linking import ORIGIN, STACK, Linked, called, link
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import complete
@@ -38,7 +41,7 @@ def translate(kernel: CompiledKernel) -> Program:
     instructions = [
         _instruction(operands, statement, index) for index, statement in enumerate(text.function.statements)
     ]
-    return Program(
+    program = Program(
         name=kernel.entry,
         level="ptx",
         arch=kernel.arch,
@@ -56,8 +59,40 @@ def translate(kernel: CompiledKernel) -> Program:
         global_variables={
             name: (variable, operands.slots.get(f"&{name}")) for name, variable in operands.global_variables.items()
         },
-        blocks=basic_blocks(instructions, in_meeting_order=True),
+        blocks=basic_blocks(instructions, in_meeting_order=True, returning=_returning(text)),
     )
+    if text.calls:
+        program.order = _order(program, operands)
+    return program
+
+
+def _returning(text: Linked) -> dict[int, tuple[int, ...]]:
+    """What comes after calls and returns in the same function, by their index."""
+    returns = (
+        index for index, s in enumerate(text.function.statements) if s.name == "ret" and text.calls and text.owner(index)
+    )
+    return {index: (index + 1,) for index in text.calls} | dict.fromkeys(returns, ())
+
+
+def _order(program: Program, operands: Operands) -> Callable:
+    """Who goes first among diverged threads of a kernel that calls functions, as if these were inlined.
+
+    That is who is at the lowest place of the kernel, where those in a function are at the call. Of these it is first
+    who has yet to call, then who is deepest, so that all return before one goes on.
+    """
+    stack, origin = operands.slots[STACK], operands.slots[ORIGIN]
+    block_of = np.zeros(len(program.instructions), np.int64)
+    for block in program.blocks:
+        block_of[block.start : block.stop] = block.index
+
+    def order(wave):
+        depth = wave.registers[stack]
+        called = np.broadcast_to(depth > 0, wave.shape)
+        place = np.where(called, block_of[wave.registers[origin]], wave.pcs)
+        above = np.where(called, (1 << BELOW - 21) - 1 - depth, 0)
+        return place << BELOW | above << 21 | np.minimum(wave.pcs, (1 << 21) - 1)
+
+    return order
 
 
 def addresses_alone(kernel: CompiledKernel, accesses: Iterable[int]) -> Program:

@@ -59,6 +59,9 @@ def translate(kernel: CompiledKernel) -> Program:
     _reachable_only(instructions)
     # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
     reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
+    local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0
+    if any(s.base == "CALL" for s in function.statements):
+        local_bytes = -(-local_bytes // 16) * 16  # functions expect their part of the stack to begin so
     program = Program(
         name=kernel.entry,
         level="sass",
@@ -68,7 +71,7 @@ def translate(kernel: CompiledKernel) -> Program:
         parameters=kernel.parameters,
         shared_bytes=kernel.shared_bytes,
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
-        local_bytes=kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0,
+        local_bytes=local_bytes,
         stack_reserve=reserve,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
