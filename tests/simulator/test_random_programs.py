@@ -19,6 +19,11 @@ def test_both_levels_give_the_same_bits(seed):
     assert random_programs.disagreement(seed) == ""
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_both_levels_give_the_same_bits_where_functions_call_each_other(seed):
+    assert random_programs.disagreement(seed, random_programs.program_with_calls) == ""
+
+
 # The others were compared when they were recorded: python -m tests.simulator.goldens.programs compare
 @pytest.mark.parametrize("seed", [seed for seed in range(24) if random_programs.architecture(seed) == programs.ARCH])
 def test_the_machine_code_answers_what_an_h200_answered(seed):

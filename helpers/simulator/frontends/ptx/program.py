@@ -69,7 +69,9 @@ def translate(kernel: CompiledKernel) -> Program:
 def _returning(text: Linked) -> dict[int, tuple[int, ...]]:
     """What comes after calls and returns in the same function, by their index."""
     returns = (
-        index for index, s in enumerate(text.function.statements) if s.name == "ret" and text.calls and text.owner(index)
+        index
+        for index, s in enumerate(text.function.statements)
+        if s.name == "ret" and text.calls and text.owner(index)
     )
     return {index: (index + 1,) for index in text.calls} | dict.fromkeys(returns, ())
 
