@@ -61,7 +61,8 @@ def test_an_endless_loop_is_named_in_a_second(body, engine, monkeypatch):
     started = time.process_time()
     with pytest.raises(simulator.StepLimitExceeded) as caught, simulator.record(level=level):
         kernel((2,), (40,), (np.zeros(64, np.int32),))
-    assert time.process_time() - started < (1 if engine != "machine code in NumPy" else 4)
+    # At most 0.5 s on a machine that nobody else uses; in NumPy the machine code of threads that part takes longest.
+    assert time.process_time() - started < {"compiled": 1, "ptx": 1.5, "machine code in NumPy": 5}[engine]
     assert caught.value.line in (2, 3)
     if engine != "compiled":  # which has its own sentences (test_schedule), and a limit that it is soon at
         assert "goes round a loop for ever: nothing changes any more" in str(caught.value)

@@ -11,9 +11,8 @@ import numpy as np
 from helpers.simulator.engine.convergence import WARPSYNC
 
 LOOKS_AFTER = 512  # basic blocks: what ends before is not looked at
-ROUNDS_APART = (
-    8  # in which threads that are at different places come back: whose turn it is differs from round to round
-)
+# In which threads that are at different places come back: whose turn it is differs from round to round.
+ROUNDS_APART = 4
 
 
 class Circles:

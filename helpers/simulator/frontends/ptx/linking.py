@@ -2,8 +2,9 @@
 
 Every function has registers of its own, whose names are made unique as `name@function`. What a function is given and
 returns, its variables and what it saves lie in a frame on the thread's stack, which grows upwards in local memory; the
-register STACK holds where the frame of the function that runs begins, and ORIGIN the kernel's call that led there. A function from which the same one may be called
-again saves the registers that it still needs before the call. Where it returns to is in a register, too.
+register STACK holds where the frame of the function that runs begins, and ORIGIN the kernel's call that led there. A
+function from which the same one may be called again saves the registers that it still needs before the call. Where it
+returns to is in a register, too.
 
 Reference: PTX ISA, 'Function Declarations and Definitions' and 'call'.
 """
