@@ -143,15 +143,25 @@ __device__ __forceinline__ unsigned parts_of_a_group(unsigned parts, unsigned fe
     return parts <= few ? parts : 1u << (33 - __clz(parts - 1)) / 2;
 }
 
-// How many k of a tile there are to copy: all of them, which the compiler then knows, or some
+// Which k of a tile are to be copied, and how many of the rows or columns that are left: all k, which the compiler then
+// knows; the first few; or all, if there are more tiles
 template <int BK>
 struct All {
     static constexpr bool every = true;
     static constexpr unsigned count = BK;
+    __device__ __forceinline__ int of(int left) const { return left; }
 };
 struct Some {
     static constexpr bool every = false;
     unsigned count;
+    __device__ __forceinline__ int of(int left) const { return left; }
+};
+template <int BK>
+struct AllIf {
+    static constexpr bool every = true;
+    static constexpr unsigned count = BK;
+    bool more;
+    __device__ __forceinline__ int of(int left) const { return more ? left : 0; }
 };
 
 // The work of a block. WIDTH: floats of B that one copy moves, and of C that one instruction writes: 4 or 2 if every row
@@ -164,7 +174,11 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int THREADS = 32 * WARPS * SLICES;
     constexpr int SLICE_K = BK / SLICES;          // k of a tile that are a slice's
     constexpr int AHEAD = STAGES - 2;             // tiles that the copies run ahead
-    constexpr bool ASKS = WIDTH == 1;             // Does every round ask whether there is more to copy?
+    // Are the copies of a round spread over the first half of its k? Narrow ones are many. Measured: worth it with few sums
+    // for each thread, or with few copies of B; otherwise the compiler gathers loads and copies, and the FMAs wait for both
+    constexpr bool SPREAD = WIDTH < 4 && (TM * TN <= 96 || (SLICES <= 2 && BM >= BN));
+    constexpr int COPY_PARTS = SPREAD ? SLICE_K / 2 : 1;
+    constexpr bool ASKS = WIDTH == 1 || SPREAD;   // Does every round ask whether there is more to copy?
     constexpr int PAD = 4;                        // floats
     constexpr int LANES_Y = WM / TM;              // lanes of a warp down its tile
     constexpr int LANES_X = WN / TN;              // lanes of a warp along its tile
@@ -177,6 +191,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int A_ROWS = THREADS / 8 / TEAMS;   // rows of the A tile that the block loads in one pass
     constexpr int B_LANES = power_in(BN / WIDTH, 32);   // lanes along a row of the B tile
     constexpr int B_ROWS = THREADS / B_LANES;     // rows of the B tile that the block loads in one pass
+    constexpr int A_COPIES = ((BM - 1) / A_ROWS + 1) * (BK / 8 / TEAMS);   // that a thread starts, of a tile of A,
+    constexpr int COPIES = A_COPIES + ((BK - 1) / B_ROWS + 1) * (BN / WIDTH / B_LANES);   // and of both tiles
     constexpr int STRIP_PAD = LANES_Y > 1 ? 16 : 0;   // floats: half of the banks from one lane's row to the next one's
     constexpr int LANE_ROW = SLICES * WARPS * LANES_Y * (WN + STRIP_PAD);   // floats, if each thread stages a row
     constexpr int STRIP = rows_of(TM, STAGES * BK * (BM + PAD + BN) / LANE_ROW);   // rows that it does stage at a time
@@ -185,8 +201,10 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int PIECES = WN / WIDTH / STRIP_LANES;        // of WIDTH floats, of such a row for each lane
     constexpr int ROWS_NOW = 32 / STRIP_LANES;              // rows that a warp takes at a time
     constexpr int PASSES = (STRIP_ROWS - 1) / (ROWS_NOW * SLICES) + 1;
-    constexpr int MOST = TM * TN > 128 ? 4 : 8;   // pieces loaded at a time: more do not fit into the
-    constexpr int BATCH = clamped(MOST / PIECES, PASSES);   // registers beside the sums. So many passes at a time
+    constexpr int ROOM = clamped(65536 / (BLOCKS * THREADS), 255) - TM * TN;   // registers beside the sums. So many
+    constexpr int NARROW = ROOM >= 150 ? 4 / WIDTH : ROOM >= 90 && WIDTH == 1 ? 2 : 1;   // narrow pieces fit for a wide one
+    constexpr int MOST = (TM * TN > 128 ? 4 : 8) * NARROW;  // pieces loaded at a time
+    constexpr int BATCH = clamped(MOST / PIECES, PASSES);   // passes at a time
     constexpr int PART_PIECES = (BM * BN / 4 - 1) / THREADS + 1;   // of four floats, of a tile for each thread
     constexpr int AT_ONCE = clamped(PART_PIECES, 4);               // of which it adds so many at a time, of so many parts
     constexpr int PARTS = (BLOCKS * THREADS > 512 ? 8 : 16) / AT_ONCE;
@@ -228,21 +246,28 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         const unsigned k_first = mine.first == 0 ? 0 : K - (rounds - mine.first) * BK;   // a tile's short round is its first
         const float *a = A + size_t(tile_row + a_row) * K + k_first + a_k;   // size_t: there may be more than 2^31
         const float *b = B + size_t(k_first + b_k) * N + tile_col + b_col;
-        auto copy_tiles = [&](Stage &to, auto depth) {
+        auto copy_tiles = [&](Stage &to, auto depth, int part = 0, int parts = 1) {   // or one of so many parts of them
+            const int rows_left = depth.of(M - tile_row - a_row), cols_left = depth.of(N - tile_col - b_col);   // from mine on
+            int copies = 0;
             #pragma unroll
             for (int y = 0; y < BM; y += A_ROWS)
+                #pragma unroll
                 for (int k = 0; k < BK; k += 8 * TEAMS) {
+                    if (copies++ * parts / COPIES != part) continue;
                     if (BM % A_ROWS != 0 && a_row + y >= BM) continue;   // there are more threads than elements
                     copy_async<1>(to.As[a_k + k][a_row + y], &a[size_t(y) * K + k],
-                                  tile_row + a_row + y < M && (decltype(depth)::every || a_k + k < depth.count));
+                                  y < rows_left && (decltype(depth)::every || a_k + k < depth.count));
                 }
             #pragma unroll
             for (int k = 0; k < BK; k += B_ROWS)
+                #pragma unroll
                 for (int x = 0; x < BN; x += B_LANES * WIDTH) {
+                    if (copies++ * parts / COPIES != part) continue;
                     if (BK % B_ROWS != 0 && b_k + k >= BK) continue;
                     copy_async<WIDTH>(to.Bs[b_k + k][b_col + x], &b[size_t(k) * N + x],
-                                      tile_col + b_col + x < N && (decltype(depth)::every || b_k + k < depth.count));
+                                      x < cols_left && (decltype(depth)::every || b_k + k < depth.count));
                 }
+            if (part + 1 < parts) return;
             a += depth.count;
             b += size_t(depth.count) * N;
         };
@@ -264,12 +289,15 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         };
         unsigned stage = 0, vacant = AHEAD;   // the stage to multiply, and the one to copy into
         int to_next = 0;                      // bytes from that stage to the next one
-        auto round = [&](unsigned depth) {    // of the tiles to copy, 0 if there are no more
-            if constexpr (ASKS) copy_tiles(stages[vacant], Some{depth});
-            else if (depth > 0) copy_tiles(stages[vacant], All<BK>());
-            asm volatile("cp.async.commit_group;");
+        auto round = [&](bool more) {         // Are there more tiles to copy?
+            auto copy = [&](int part) {
+                if constexpr (ASKS) copy_tiles(stages[vacant], AllIf<BK>{more}, part, COPY_PARTS);
+                else if (more) copy_tiles(stages[vacant], All<BK>());
+            };
+            if (!SPREAD) copy(0);
             #pragma unroll
             for (int k = 0; k < SLICE_K; ++k) {
+                if (k == (SPREAD ? SLICE_K / 2 : 0)) asm volatile("cp.async.commit_group;");
                 if (k == SLICE_K / 2) {
                     // The next tiles are whole, and every thread has read those before these: they may be overwritten
                     asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
@@ -280,6 +308,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
                 }
                 if (k + 1 == SLICE_K) a_now += to_next, b_now += to_next;
                 load_fragments((k + 1) % SLICE_K);   // of the last tiles the last loads serve nobody
+                if (SPREAD && k < COPY_PARTS) copy(k);   // after the loads: the compiler lets none of them pass a copy
                 multiply_fragments(k);
             }
         };
@@ -298,10 +327,10 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
         unsigned done = 0;   // rounds
         if (!ASKS) {   // a loop that need not ask, and a short one without copies, whose code must be fetched, too
             #pragma unroll 1
-            for (; done + AHEAD < mine.count; ++done) round(BK);
+            for (; done + AHEAD < mine.count; ++done) round(true);
         }
         #pragma unroll 1
-        for (; done < mine.count; ++done) round(ASKS && done + AHEAD < mine.count ? BK : 0);
+        for (; done < mine.count; ++done) round(ASKS && done + AHEAD < mine.count);
 
         // 5. Stage: the sums pass, strip by strip, through the place where the tiles were, and come back row by row, on
         // their way to C or, of a part, to the workspace

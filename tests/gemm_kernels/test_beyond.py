@@ -87,12 +87,11 @@ def test_a_kernel_without_a_workspace_is_given_none():
     [
         {},
         {"BM": 192, "WM": 48, "TM": 24},
-        {"BM": 96, "WM": 48, "TM": 24, "BLOCKS": 2, "WORKERS": 264},
         {"BM": 96, "BN": 512, "WM": 96, "WN": 64, "TM": 24},
         {"BM": 128, "BN": 384, "WM": 32, "WN": 192, "TM": 16, "TN": 12},
         {"BM": 64, "BN": 512, "WM": 64, "WN": 64, "TM": 16, "WORKERS": 0},
     ],
-    ids=["16 x 8", "24 x 8", "24 x 8, two blocks", "24 x 8, wide", "16 x 12, wide", "16 x 8, wide"],
+    ids=["16 x 8", "24 x 8", "24 x 8, wide", "16 x 12, wide", "16 x 8, wide"],
 )
 def test_the_large_tiles_spill_nothing(params):
     """Eight bytes in the loop cost a tenth of the speed: the log."""
@@ -151,16 +150,16 @@ def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_o
 def test_other_shapes_are_faster_than_cublas_on_average_and_the_log_names_those_that_are_not():
     others = [one for one in recordings.fastest() if one.group == OTHERS]
     assert len(others) >= 60
-    assert geometric_mean([one.of_cublas for one in others]) > 1.15
+    assert geometric_mean([one.of_cublas for one in others]) > 1.17
     assert geometric_mean([one.of_best for one in others]) > 1.10
-    assert sum(one.of_cublas < 1 for one in others) <= 19 and min(one.of_cublas for one in others) > 0.85
+    assert sum(one.of_cublas < 1 for one in others) <= 16 and min(one.of_cublas for one in others) > 0.88
 
 
 def test_the_estimate_holds_at_shapes_that_nothing_was_chosen_by():
     unseen = [one for one in recordings.fastest() if one.group == UNSEEN]
-    assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.1
+    assert len(unseen) >= 40 and geometric_mean([one.of_cublas for one in unseen]) > 1.15
     assert geometric_mean([one.of_best for one in unseen]) > 1.05
-    assert sum(one.of_cublas < 1 for one in unseen) <= 12 and min(one.of_cublas for one in unseen) > 0.80
+    assert sum(one.of_cublas < 1 for one in unseen) <= 8 and min(one.of_cublas for one in unseen) > 0.75
 
 
 def test_the_logs_table_says_what_was_recorded():
