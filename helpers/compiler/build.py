@@ -74,6 +74,16 @@ class CompiledKernel:
     compiler_version: tuple[int, int]
     log: str
 
+    @property
+    def cluster(self) -> tuple[int, int, int] | None:
+        """What ``__cluster_dims__`` asks for: the blocks of a cluster (x, y, z)."""
+        head = re.search(rf"\.entry\s+{re.escape(self.lowered_name)}\b[^{{]*", self.ptx)
+        sizes = re.search(r"\.reqnctapercluster\s+([\d, ]+)", head[0]) if head else None
+        if sizes is None:
+            return None
+        x, y, z = ([int(size) for size in sizes[1].split(",")] + [1, 1])[:3]
+        return x, y, z
+
     def __repr__(self) -> str:
         return (
             f"<{self.entry} for {self.arch}: {self.registers} registers, {self.shared_bytes} B shared, "

@@ -544,6 +544,46 @@ def tensor() -> tuple[Launch, ...]:
     return tuple(launches)
 
 
+@cache
+def clusters() -> tuple[Launch, ...]:
+    """The kernels whose blocks form clusters."""
+    file, words = "clusters", lambda *shape: zeros(*shape, dtype=np.uint32)
+    rows = [
+        _launch(entry := f"cluster_shape<{', '.join(map(str, size))}>", file, entry, grid, block, words(blocks, 32))
+        for size, grid, block, blocks in (
+            ((2, 1, 1), 6, 64, 6), ((2, 2, 1), (4, 6), (16, 4), 24), ((2, 1, 3), (4, 3, 6), (8, 2, 4), 72),
+            ((3, 1, 1), 21, 40, 21), ((1, 5, 1), (2, 35), 64, 70), ((7, 1, 1), 49, 34, 49), ((8, 1, 1), 16, 1024, 16),
+        )
+    ]  # fmt: skip
+    rows.append(_launch("shape_without_clusters", file, "shape_without_clusters", 3, 32, words(3, 64)))
+    rows.append(
+        _launch(
+            "neighbours", file, "neighbours", 12, 96, integers(12, 96, low=-99, high=99), zeros(12, 96, dtype=np.int32)
+        )
+    )
+    for blocks in (2, 4):
+        entry = f"cluster_histogram<{blocks}>"
+        numbers = integers(3000, low=0, high=50 * blocks)
+        data = together(numbers, zeros(50 * blocks, dtype=np.int32), i32(3000, 50))
+        rows.append(Launch(entry, file, entry, (2 * blocks, 1, 1), (128, 1, 1), data, shared_bytes=200))
+    rows.append(_launch("cluster_sum", file, "cluster_sum", (5, 4), 64, floats(5, 700), zeros(5, 2), i32(700)))
+    M, N, K = 50, 37, 45
+    matrices = (floats(M, K), floats(K, N), zeros(M, N), i32(M, N, K))
+    rows.append(_launch("cluster_gemm", file, "cluster_gemm", (3, 4), (16, 16), *matrices))
+    numbers = integers(6, 64, low=-(2**20), high=2**20), zeros(6, 64, dtype=np.int32)
+    rows.append(_launch("arrive_and_wait", file, "arrive_and_wait", 6, 64, *numbers, i32(7)))
+    rows.append(_launch("ring", file, "ring", 16, 64, integers(640, low=-99, high=99), zeros(640, dtype=np.int32)))
+    for type_, dtype, wide in (("int", np.int32, 1), ("float4", np.uint32, 4), ("unsigned char", np.uint8, 1),
+                               ("double", np.uint64, 1)):  # fmt: skip
+        for stride, by in ((1, 0), (2, 3), (32, 1)):
+            data = integers(4, 256, wide, low=0, high=255, dtype=dtype), zeros(4, 64, wide, dtype=dtype)
+            name = f"far_accesses<{type_}>"
+            rows.append(_launch(f"{name}, {stride} by {by}", file, name, 4, 64, *data, i32(stride, by)))
+    words = integers(8, 32, low=0, high=900, dtype=np.uint32), zeros(8, 64, dtype=np.uint32)
+    rows.append(_launch("far_words", file, "far_words", 8, 32, *words))
+    return tuple(rows)
+
+
 def _operands(product: tensor_core.Product) -> Arguments:
     def make(rng):
         a, b, c = (np.ascontiguousarray(words[:12]) for words in tensor_core.operands(product, "near", 100))

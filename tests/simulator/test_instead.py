@@ -17,7 +17,6 @@ REFUSED = {
         instead.TEXTURES,
     ),
     "surfaces' sums": ('asm("sured.b.add.1d.u32.trap [%0, {%1}], %1;" :: "l"(p[0]), "r"(4));', instead.TEXTURES),
-    "clusters": ('asm volatile("barrier.cluster.arrive; barrier.cluster.wait;");', instead.CLUSTERS),
     "bulk": ('asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(p));', instead.BULK),
     "bytes": ('asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(16));', instead.BULK),
     "warp groups": ('asm volatile("wgmma.fence.sync.aligned;"); p[1] = 1;', instead.WARP_GROUPS),
@@ -50,30 +49,6 @@ def test_what_gives_registers_back_changes_no_value():
     with simulator.record(level="sass"):
         simulator.RawModule(code=source, arch="sm_90a").get_function("kernel")((1,), (128,), (out,))
     np.testing.assert_array_equal(out, np.arange(128))
-
-
-@pytest.mark.parametrize("opcode", ["ld.shared::cluster.f32", "mapa.u64", "UCGABAR_WAIT"])
-def test_the_shared_memory_of_other_blocks_belongs_to_clusters(opcode):
-    assert instead.instead_of(opcode) == instead.CLUSTERS
-
-
-@pytest.mark.parametrize("level", ["auto", "sass", "ptx"])
-@pytest.mark.parametrize("value", ["block_rank()", "num_blocks()", "block_index().x", "query_shared_rank(shared)"])
-def test_a_kernel_of_clusters_is_refused_before_it_finds_itself_alone(value, level):
-    with pytest.raises(simulator.UnsupportedInstruction) as caught:
-        launched(f"cooperative_groups::this_cluster().{value}", level, "__cluster_dims__(1, 2, 1)")
-    assert "kernel asks for clusters of (1, 2, 1) blocks" in str(caught.value)
-    assert str(caught.value).count(instead.CLUSTERS) == 1 and "choose level" not in str(caught.value)
-
-
-@pytest.mark.parametrize("level", ["sass", "ptx"])
-@pytest.mark.parametrize("name", [f"{name}.{axis}" for name in ("cluster_nctaid", "nclusterid") for axis in "xyz"]
-    + ["cluster_nctarank", "cluster_ctaid.x", "clusterid.z"])  # fmt: skip
-def test_the_size_of_a_cluster_is_not_read_as_zero(name, level):
-    value = f'([] {{ int v; asm volatile("mov.u32 %0, %%{name};" : "=r"(v)); return v; }})()'
-    with pytest.raises(simulator.UnsupportedInstruction) as caught:
-        launched(value, level)
-    assert instead.CLUSTERS in str(caught.value) and "choose level" not in str(caught.value)
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])

@@ -10,7 +10,7 @@ static size_t words_of(const Launch *launch) {
     return ((size_t)launch->shared_bytes >> launch->shared_granule) + 1;
 }
 
-static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place) {
+static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place, Cluster *cluster, int rank) {
     int64_t id = launch->block_ids[place], rest = id;
     size_t row = sizeof(Lanes);
     block->id = id;
@@ -22,7 +22,14 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->traced = launch->traced && launch->traced[place];
     block->votes = block->voters = 0;
     memset(block->arrived, 0, sizeof block->arrived);
-    block->epoch = 1;
+    block->epoch = 2; /* 1 stands for any time before the last barrier of the cluster */
+    block->rank = rank;
+    block->cluster = cluster;
+    block->touched = 0;
+    if (!rank) memset(cluster, 0, sizeof *cluster), cluster->phase = 1;
+    cluster->block[rank] = block;
+    cluster->living++;
+    if (block->between) memset(block->between, 0, words_of(launch) * sizeof *block->between);
     block->barrier = block->met_others = block->fenced = 0;
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
@@ -67,6 +74,7 @@ static void free_place(Place *place) {
     free(place->block.warp);
     free(place->block.shared);
     free(place->block.words);
+    free(place->block.between);
     free(place->block.local);
     free(place->block.local_written);
 }
@@ -81,7 +89,9 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.local_written = malloc((launch->checking ? (size_t)launch->local_bytes * warps * WARP : 0) + 16);
     place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
     place->block.words = malloc((launch->checking ? words_of(launch) : 1) * sizeof(Word));
-    if (place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local &&
+    int has_others = launch->checking && launch->cluster_blocks > 1;
+    if (has_others) place->block.between = malloc(words_of(launch) * sizeof(Between));
+    if ((place->block.between || !has_others) && place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local &&
         place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
             place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
@@ -225,24 +235,28 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
             return 1;
         }
         if (!can_run && !alone) return 0;
-        if (!alone && (saw & SEES_GRID)) return 0;
+        if (!alone && (saw & SEES_GRID || (saw && block->cluster->living > 1))) return 0;
     }
 }
 
 /* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other,
  * and when all that have begun look at what others do, one more is, up to what the device holds. */
 EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
-    int most = launch->together < 1 ? 1 : launch->together, made = 0, resident = 0;
+    int size = launch->cluster_blocks, most = launch->together < size ? size : launch->together, made = 0, resident = 0;
+    Cluster *clusters = calloc((size_t)most, sizeof *clusters), *cluster = clusters;
     Place *places = calloc((size_t)most, sizeof *places);
     Place **order = calloc((size_t)most, sizeof *order); /* those with resident blocks first */
-    if (!places || !order) {
+    if (!places || !order || !clusters) {
         results->fault = NO_MEMORY;
         most = 0;
     }
     int64_t next = first;
     int wanted = 1;
     while ((resident || next < stop) && !results->fault) {
-        while (resident < wanted && next < stop) {
+        /* A cluster is begun as a whole. */
+        while (next < stop && ((next - first) % size || (resident < wanted && resident + size <= most))) {
+            int rank = (int)((next - first) % size);
+            if (!rank) for (cluster = clusters; cluster->living; cluster++) {}
             if (resident == made) {
                 if (!make_place(&places[made], launch)) {
                     results->fault = NO_MEMORY;
@@ -251,9 +265,9 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
                 order[made] = &places[made];
                 made++;
             }
-            begin_block(&order[resident++]->block, launch, results, next++);
+            begin_block(&order[resident++]->block, launch, results, next++, cluster, rank);
         }
-        int ended = 0, all_are_begun = next == stop || resident == most;
+        int ended = 0, all_are_begun = next == stop || resident + size > most;
         for (int r = 0; r < resident && !results->fault; r++) {
             if (!run_block(&order[r]->block, results, all_are_begun && resident == 1, resident) || results->fault) continue;
             Place *ended_place = order[r]; /* the last one takes its turn */
@@ -277,6 +291,7 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
     for (int p = 0; p < made; p++) free_place(&places[p]);
     free(order);
     free(places);
+    free(clusters);
 }
 
 EXPORT void free_traces(Results *results) {
@@ -296,6 +311,9 @@ EXPORT void execute_one(const Launch *launch, Results *results, Lanes *rows, uin
     Block block = {.warps = 1, .living_warps = 1};
     Warp warp;
     memset(&warp, 0, sizeof warp);
+    Cluster cluster = {.living = 1, .phase = 1};
+    cluster.block[0] = &block;
+    block.cluster = &cluster;
     block.warp = &warp;
     warp.block = &block;
     warp.launch = launch;

@@ -124,11 +124,32 @@ static uint32_t first_two(uint32_t lanes) {
     return lanes & ~(others & (others - 1));
 }
 
-static void check_shared(Warp *warp, const Instruction *i, const Request *request, int width, int touch,
+/* A word that several blocks of a cluster use. Between two barriers of the cluster only one may, unless all read, or all
+ * update it by atomic operations. What lies between arriving at a barrier and waiting there is for those who know more. */
+static int check_between(Warp *warp, Between *between, Word *word, int touch) {
+    Cluster *cluster = warp->block->cluster;
+    uint16_t own = (uint16_t)(1u << warp->block->rank);
+    if (between->phase != cluster->phase) {
+        memset(between, 0, sizeof *between);
+        between->phase = cluster->phase;
+        if (!word->group) word->written = word->written != 0, word->read = 0;
+    }
+    uint16_t wrong = between->writers;
+    if (touch != UPDATES) wrong |= between->updaters;
+    if (touch != READS) wrong |= between->readers;
+    if (wrong & ~own) return 0;
+    if (touch == READS) between->readers |= own;
+    else if (touch == UPDATES) between->updaters |= own;
+    else between->writers |= own;
+    return 1;
+}
+
+static void check_shared(Warp *warp, const Instruction *i, int space, const Request *request, int width, int touch,
                          const Pattern *known) {
     int shift = warp->launch->shared_granule;
     Word *words = warp->block->words;
-    if (warp->sync >= 0xfffe || warp->groups_closed >= 0xfff0) {
+    Between *between = warp->block->between;
+    if ((between && warp->owes) || warp->sync >= 0xfffe || warp->groups_closed >= 0xfff0) {
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
         return;
     }
@@ -139,12 +160,24 @@ static void check_shared(Warp *warp, const Instruction *i, const Request *reques
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
-        if (request->address[lane] + (uint64_t)width > end) { /* a row of LDSM that no active lane reads */
+        uint64_t byte = request->address[lane];
+        if (space == CLUSTER) {
+            Block *target = warp->block->cluster->block[byte >> RANK_SHIFT];
+            target->touched = target->cluster->phase;
+            words = target->words;
+            between = target->between;
+            byte = byte_of(byte);
+        }
+        if (byte + (uint64_t)width > end) { /* a row of LDSM that no active lane reads */
             fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
             return;
         }
-        uint64_t first = request->address[lane] >> shift, last = (request->address[lane] + (uint64_t)width - 1) >> shift;
+        uint64_t first = byte >> shift, last = (byte + (uint64_t)width - 1) >> shift;
         for (uint64_t word = first; word <= last; word++) {
+            if (between && !check_between(warp, &between[word], &words[word], touch)) {
+                fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
+                return;
+            }
             if (touch == READS && surely_read(warp, &words[word], thread, epoch)) continue;
             if (touch == WRITES && surely_written(warp, &words[word], thread, epoch)) continue;
             int verdict = verdict_on(warp, &words[word], thread, touch);
@@ -171,6 +204,15 @@ void note_fence(Warp *warp, uint32_t mask) {
     uint32_t now = tick(warp->results);
     warp->block->fenced = now;
     if (mask == warp->living) warp->fenced = now;
+}
+
+/* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
+static void meet_others(Warp *warp);
+
+void note_passed(Warp *warp) {
+    if (!warp->results->told) return;
+    note_fence(warp, warp->living);
+    meet_others(warp);
 }
 
 void note_barrier(Block *block, Results *results) {
@@ -320,7 +362,7 @@ static void check_local(Warp *warp, const Instruction *i, const Request *request
 
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
                   const Pattern *known) {
-    if (space == SHARED) check_shared(warp, i, request, width, touch, known);
+    if (space == SHARED || space == CLUSTER) check_shared(warp, i, space, request, width, touch, known);
     else if (space == GLOBAL) {
         check_global(warp, i, slot, request, width, touch, known);
         if (warp->results->told && is_strong(i, touch)) meet_others(warp);

@@ -15,6 +15,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
 /* The threads of `mask` make a fence, of the device or of the system. */
 void note_fence(Warp *warp, uint32_t mask);
 
+/* The threads of a warp have passed the barrier of their cluster. */
+void note_passed(Warp *warp);
+
 /* The threads of a block have passed a barrier. */
 void note_barrier(Block *block, Results *results);
 

@@ -93,7 +93,7 @@ static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ---- S2R d, SR_... number[0]: which */
 
 enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
-       NWARPID, EQMASK, LTMASK, LEMASK, GTMASK, GEMASK };
+       NWARPID, EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK };
 
 static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
     const Launch *launch = warp->launch;
@@ -114,6 +114,7 @@ static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
             case LEMASK: value[lane] = bit | (bit - 1); break;
             case GTMASK: value[lane] = ~(bit | (bit - 1)); break;
             case GEMASK: value[lane] = ~(bit - 1); break;
+            case RANK: value[lane] = (uint32_t)warp->block->rank; break;
             default:
                 value[lane] = (uint32_t)(which >= NCTAID_X ? launch->grid[which - NCTAID_X]
                                          : which >= NTID_X ? launch->size[which - NTID_X]

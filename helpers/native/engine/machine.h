@@ -22,7 +22,9 @@ enum Mode {
 };
 
 /* How the loop of a warp treats an instruction. */
-enum Kind { COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES };
+enum Kind {
+    COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER
+};
 
 /* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants. */
 typedef struct {
@@ -128,7 +130,10 @@ enum Fault {
     NO_FAULT, OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK, NOT_MODELLED, NO_MEMORY, HAZARD
 };
 
-enum Space { GLOBAL, SHARED, LOCAL, SPACES };
+/* CLUSTER: shared memory of other blocks of the cluster; an address is rank << RANK_SHIFT | byte. */
+enum Space { GLOBAL, SHARED, LOCAL, CLUSTER, SPACES };
+
+enum { MOST_OF_CLUSTER = 16, RANK_SHIFT = 24 };
 
 /* A launch: read only, all but what its blocks write into arrays. */
 typedef struct {
@@ -150,7 +155,7 @@ typedef struct {
     int32_t checking;           /* whether hazards are looked for */
     int32_t together;           /* blocks that may wait for each other and are on the device together */
     int32_t shared_granule, global_granule; /* bytes of the smallest access, as a power of two */
-    int32_t spare;
+    int32_t cluster_blocks;     /* blocks of a cluster, which follow one another in block_ids, by rank */
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */
@@ -182,7 +187,7 @@ typedef struct {
     uint32_t wanted;
 } Group;
 
-enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, BARRIERS = 16 };
+enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, AT_CLUSTER = 140, BARRIERS = 16 };
 
 struct Block;
 
@@ -203,6 +208,7 @@ typedef struct {
     int64_t steps;
     int32_t *times;      /* by memory instruction, while traced */
     uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
+    uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
@@ -219,9 +225,26 @@ typedef struct {
     uint32_t held_by[REGISTERS];
 } Warp;
 
+/* Blocks that are on the device together. A block that has ended is NULL. */
+typedef struct {
+    struct Block *block[MOST_OF_CLUSTER];
+    int32_t living;
+    uint32_t phase; /* barriers passed, from 1 */
+} Cluster;
+
+/* Which blocks of the cluster, a bit for each, have used a word of shared memory since the last barrier of the cluster. */
+typedef struct {
+    uint32_t phase;
+    uint16_t readers, writers, updaters, spare;
+} Between;
+
 typedef struct Block {
     int64_t id;      /* its linear number in the grid */
     int32_t index[3];
+    int32_t rank;    /* in its cluster */
+    Cluster *cluster;
+    uint32_t touched; /* the last phase of the cluster in which another block used its shared memory */
+    Between *between; /* by word of shared memory, while it is watched and there are others */
     int32_t warps, living_warps;
     int32_t traced;
     uint32_t epoch;        /* barriers passed, from 1 */
@@ -271,6 +294,9 @@ static inline void write_row(Warp *warp, int32_t row, Lanes value, uint32_t mask
     Lanes *target = warp->rows + row;
     *target = mask == 0xffffffffu ? value : choose(spread(mask), value, *target);
 }
+
+/* Of an address in the shared memory of another block of the cluster. */
+static inline uint64_t byte_of(uint64_t address) { return address & (((uint64_t)1 << RANK_SHIFT) - 1); }
 
 /* The lanes that there were at the beginning. */
 static inline uint32_t lanes_of(const Warp *warp) {

@@ -46,6 +46,7 @@ static void addresses_of(const Warp *warp, const Instruction *i, int first, int 
         return;
     }
     Lanes sum = broadcast((uint32_t)offset);
+    if ((i->flags & SPACE) != LOCAL) sum -= broadcast((uint32_t)warp->block->rank << RANK_SHIFT);
     for (int k = 0; k < 2; k++)
         if (i->width[first + k]) sum += *row_of(warp, i->source[first + k]) * (uint32_t)scale[k];
     where->low = sum;
@@ -117,6 +118,23 @@ static int locate_pieces(Warp *warp, const Instruction *i, const Request *reques
     return 1;
 }
 
+/* The same in the shared memory of other blocks of the cluster, which must be there still. */
+static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *request, int width, uint8_t *at[WARP], int *slot) {
+    const Launch *launch = warp->launch;
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint64_t rank = request->address[lane] >> RANK_SHIFT, byte = byte_of(request->address[lane]);
+        Block *block = rank < (uint64_t)launch->cluster_blocks ? warp->block->cluster->block[rank] : 0;
+        if (!block || byte + (uint64_t)width > (uint64_t)launch->shared_bytes) {
+            fail(warp, i, OUT_OF_BOUNDS, lane, (int64_t)request->address[lane]);
+            return 0;
+        }
+        at[lane] = block->shared + byte;
+    }
+    *slot = launch->allocation_count + CLUSTER - SHARED;
+    return 1;
+}
+
 /* Where in the memory of the host each active lane's bytes are, and in which array (`slot`; of the first active lane).
  * 0 after a fault. */
 static int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes,
@@ -139,6 +157,7 @@ static int locate(Warp *warp, const Instruction *i, int space, const Request *re
         for (int lane = 0; lane < WARP; lane++) at[lane] = one->bytes + (request->address[lane] - one->base);
         return 1;
     }
+    if (space == CLUSTER) return locate_in_cluster(warp, i, request, width, at, slot);
     int64_t start = space == SHARED ? launch->limits[2 * i->index] : 0;
     int64_t stop = space == SHARED ? launch->limits[2 * i->index + 1] : launch->local_bytes;
     if ((int64_t)extent.low < start || (int64_t)extent.high + width > stop) {
@@ -225,6 +244,23 @@ static void note(Warp *warp, const Instruction *i, int space, int slot, const Re
 
 typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
 
+/* Carry out an access to shared memory: of the own block, and of others of the cluster. */
+static void in_its_block(Warp *warp, const Instruction *i, const Request *request, Access *access) {
+    uint64_t rank = (uint64_t)warp->block->rank << RANK_SHIFT, base = (uint64_t)warp->launch->shared_base;
+    Request own = {.active = 0}, others;
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (request->address[lane] >> RANK_SHIFT == rank >> RANK_SHIFT) own.active |= 1u << lane;
+    }
+    others.active = request->active & ~own.active;
+    for (int lane = 0; lane < WARP; lane++) {
+        own.address[lane] = request->address[lane] - rank - base;
+        others.address[lane] = request->address[lane] - base;
+    }
+    if (own.active) access(warp, i, SHARED, &own);
+    if (others.active && !warp->results->fault) access(warp, i, CLUSTER, &others);
+}
+
 /* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
 static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, Access *access) {
     Request request, part;
@@ -234,8 +270,8 @@ static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const 
         access(warp, i, space, &request);
         return;
     }
-    const uint64_t first[SPACES] = {0, SHARED_WINDOW + (uint64_t)warp->launch->shared_base, LOCAL_WINDOW};
-    for (space = GLOBAL; space < SPACES; space++) {
+    const uint64_t first[] = {0, SHARED_WINDOW, LOCAL_WINDOW};
+    for (space = GLOBAL; space <= LOCAL; space++) {
         part.active = 0;
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
@@ -245,7 +281,8 @@ static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const 
             if (lies_in == space) part.active |= 1u << lane;
         }
         for (int lane = 0; lane < WARP; lane++) part.address[lane] = request.address[lane] - first[space];
-        if (part.active) access(warp, i, space, &part);
+        if (part.active && space == SHARED) in_its_block(warp, i, &part, access);
+        else if (part.active) access(warp, i, space, &part);
     }
 }
 

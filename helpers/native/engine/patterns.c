@@ -34,7 +34,7 @@ Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int st
 /* ---- counting */
 
 static int64_t *sums_at(const Launch *launch, const Results *results, int64_t memory, int slot) {
-    return results->requests + (memory * (launch->allocation_count + 2) + slot) * QUANTITIES;
+    return results->requests + (memory * (launch->allocation_count + SPACES - 1) + slot) * QUANTITIES;
 }
 
 int64_t *sums_of(const Warp *warp, const Instruction *i, int slot) {

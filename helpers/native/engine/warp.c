@@ -218,6 +218,62 @@ static void jump(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     else add_group(warp, others, next);
 }
 
+/* ---- the barrier of a cluster, in two halves */
+
+/* Let the cluster go on if all its threads have arrived that have not exited. */
+static void release_cluster(Warp *warp) {
+    Cluster *cluster = warp->block->cluster;
+    int some = 0;
+    for (int rank = 0; rank < warp->launch->cluster_blocks; rank++) {
+        const Block *block = cluster->block[rank];
+        for (int w = 0; block && w < block->warps; w++) {
+            if (block->warp[w].living & ~block->warp[w].arrived) return;
+            some |= block->warp[w].living != 0;
+        }
+    }
+    if (!some) return;
+    cluster->phase++;
+    for (int rank = 0; rank < warp->launch->cluster_blocks; rank++) {
+        Block *block = cluster->block[rank];
+        for (int w = 0; block && w < block->warps; w++) {
+            Warp *one = &block->warp[w];
+            one->arrived = 0;
+            for (int g = 0; g < one->groups; g++)
+                if (one->group[g].waits == AT_CLUSTER) one->group[g].waits = 0;
+        }
+        if (!block) continue;
+        pass_barrier(&block->warp[0]);
+        for (int w = 0; warp->launch->checking && w < block->warps; w++) note_passed(&block->warp[w]);
+    }
+}
+
+/* Arriving twice, or waiting without having arrived, is undefined. */
+static void arrive_in_cluster(Warp *warp, const Instruction *i, uint32_t active) {
+    if (active & warp->owes) fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active & warp->owes), 0);
+    warp->arrived |= active;
+    warp->owes |= active;
+    release_cluster(warp);
+}
+
+static void wait_for_cluster(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    if (active && active != g->mask) {
+        go(warp, g, active, g->pc, g->pc + 1);
+        return;
+    }
+    g->pc++;
+    if (active & ~warp->owes) fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active & ~warp->owes), 0);
+    warp->owes &= ~active;
+    if (active & warp->arrived) g->waits = AT_CLUSTER;
+}
+
+/* The last thread of a block ends. Nobody may need its shared memory any more. */
+static void leave_cluster(Warp *warp, const Instruction *i) {
+    Block *block = warp->block;
+    if (warp->launch->checking && block->touched == block->cluster->phase) fail(warp, i, HAZARD, 0, 0);
+    block->cluster->block[block->rank] = 0;
+    block->cluster->living--;
+}
+
 static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
     g->pc++;
     if (!gone) return;
@@ -231,10 +287,12 @@ static void leave(Warp *warp, Group *g, const Instruction *i, uint32_t gone) {
         if (warp->launch->checking) check_end(warp, i);
         warp->block->living_warps--;
         warp->results->changes++;
+        if (!warp->block->living_warps) leave_cluster(warp, i);
     }
     for (int n = 0; n < MEETINGS && warp->groups; n++) release_meeting(warp, n);
     if (warp->groups) release_warpsync(warp);
     release_block(warp, i);
+    if (warp->launch->cluster_blocks > 1) release_cluster(warp);
 }
 
 enum { ONLY_ARRIVES = 1 };
@@ -413,6 +471,11 @@ int run_turn(Warp *warp) {
                 case MEETS: meet(warp, g, i); break;
                 case WAITS_FOR_LANES: wait_for_lanes(warp, g, i, active); break;
                 case PARTS: part(warp, g, i); break;
+                case ARRIVES:
+                    g->pc++;
+                    if (active) arrive_in_cluster(warp, i, active);
+                    break;
+                case WAITS_FOR_CLUSTER: wait_for_cluster(warp, g, i, active); break;
                 default:
                     g->pc++;
                     if (active) execute[i->operation](warp, i, active);

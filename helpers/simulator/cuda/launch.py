@@ -14,7 +14,7 @@ from helpers import devices
 from helpers.occupancy import occupancy
 from helpers.simulator.cuda.arguments import pack_arguments
 from helpers.simulator.cuda.settings import Settings
-from helpers.simulator.engine import compiled
+from helpers.simulator.engine import clusters, compiled
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 A_MOMENT = 4096  # instructions
+MOST_BLOCKS_OF_CLUSTER = 8  # of any kernel; some GPUs take more of one that was allowed to (cudaFuncAttribute…)
 GRID_BARRIER_WORDS = 2  # cooperative_groups' grid_workspace: its size, and the barrier that `grid.sync()` counts in
 
 
@@ -86,7 +87,23 @@ def checked(kernel: Kernel, grid: int | Sequence[int], block: int | Sequence[int
     if problem is not None:
         raise LaunchError(f"{kernel.name} was not launched: {problem}.")
     grid, block = ((*(int(size) for size in sizes), 1, 1)[:3] for sizes in (grid, block))
+    if compiled.cluster is not None:
+        _check_cluster(kernel.name, grid, compiled.cluster)
     return Geometry(grid, block, shared_mem)
+
+
+def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, int, int]) -> None:
+    """LaunchError if the blocks of a grid cannot form such clusters."""
+    if product(cluster) > MOST_BLOCKS_OF_CLUSTER:
+        raise LaunchError(
+            f"{name} was not launched: its clusters of {cluster} have {product(cluster)} blocks, and a GPU takes at "
+            f"most {MOST_BLOCKS_OF_CLUSTER}. Give __cluster_dims__ smaller numbers."
+        )
+    if any(blocks % size for blocks, size in zip(grid, cluster, strict=True)):
+        raise LaunchError(
+            f"{name} was not launched: a grid of {grid} blocks cannot be divided into clusters of {cluster}. Launch a "
+            "multiple in each direction, and let blocks that have nothing to do go along to cluster.sync()."
+        )
 
 
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
@@ -148,6 +165,8 @@ def _recorded(
     if settings.blocks is not None:
         traced = frozenset(_block_number(block, run.grid, kernel.name) for block in settings.blocks)
         executed = np.array(sorted(traced), np.int64) if settings.only_traced else None
+        if executed is not None and run.blocks_of_cluster > 1:  # none goes on without the others
+            executed = clusters.whole(run.grid, run.cluster, executed)
     facts = LaunchFacts(
         kernel.name, run.grid, run.block, code.shared_bytes + geometry.shared_mem, code.registers,
         product(run.grid) if executed is None else len(executed), geometry.shared_mem, code.arch,
@@ -182,7 +201,8 @@ def _compiled(
             replace(run, observers=together(checker), max_instructions=A_MOMENT).run()
         raise endless
     if result is not None and checker is not None:
-        checker.counts = result.accesses | {"barriers": result.barriers, "copies": result.copies}
+        shared = result.accesses["shared"] + result.accesses["cluster"]
+        checker.counts = result.accesses | {"shared": shared} | {"barriers": result.barriers, "copies": result.copies}
     return result
 
 
@@ -208,9 +228,15 @@ def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:
 def _check_that_blocks_do_not_meet(kernel: Kernel) -> None:
     """SimulatorError if blocks meet at variables of the module or at an array, as those that share the work for a tile.
 
-    Who comes last does more than the others, and what is there to do depends on all of them. (An array that is updated
-    and not asked is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it is incomplete.)
+    So they do in a cluster. Who comes last does more than the others, and what is there to do depends on all. (An
+    array that is updated and not asked is rather a result, such as a histogram: `RecordedLaunch.sampling` says that it
+    is incomplete.)
     """
+    if product(kernel.compiled.cluster or ()) > 1:
+        raise SimulatorError(
+            f"{kernel.name} cannot be sampled: its blocks work together in clusters. Record a smaller problem, whole: "
+            'leave out blocks="sampled".'
+        )
     if updated := " and ".join(kernel.pointers.updated):
         raise SimulatorError(
             f"{kernel.name} cannot be sampled: its blocks meet at {updated}, which they update atomically, so that "

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from helpers.simulator.arithmetic import mbarrier
+from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_addresses
 from helpers.simulator.engine.observers import (
@@ -30,6 +31,8 @@ def space_memory(wave, space: str):
         return wave.shared
     if space == "local":
         return wave.local
+    if space == "cluster":
+        return wave.cluster_memory
     return wave.global_memory
 
 
@@ -38,16 +41,45 @@ def _by_space(wave, addresses, mask):
     active = active_addresses(addresses, mask)
     low, high = int(active.min()), int(active.max())
     windows = (("global", 0, SHARED_WINDOW), ("shared", SHARED_WINDOW, LOCAL_WINDOW), ("local", LOCAL_WINDOW, 1 << 62))
-    first_byte = {"global": 0, "shared": SHARED_WINDOW + wave.program.shared_base, "local": LOCAL_WINDOW}
+    first_byte = {"global": 0, "local": LOCAL_WINDOW}
     for space, start, stop in windows:
         if start <= low and high < stop:
-            yield space, addresses - first_byte[space], mask
+            if space == "shared":
+                yield from _by_block(wave, addresses - SHARED_WINDOW, mask)
+            else:
+                yield space, addresses - first_byte[space], mask
             return
     for space, start, stop in windows:
         lanes = np.broadcast_to((addresses >= start) & (addresses < stop), wave.shape)
         lanes = lanes if mask is None else lanes & mask
-        if lanes.any():
+        if lanes.any() and space == "shared":
+            yield from _by_block(wave, addresses - SHARED_WINDOW, lanes)
+        elif lanes.any():
             yield space, addresses - first_byte[space], lanes
+
+
+def _by_block(wave, places, mask):
+    """Split addresses in the window of shared memory into those in the thread's own block and in others of its cluster.
+
+    Above the byte stands the rank of the block. At PTX level a block's own addresses have none, and others have theirs
+    plus one.
+    """
+    own, base = wave.special["cluster_ctarank"], wave.program.shared_base
+    if int(active_addresses(places, mask).max()) < 1 << RANK_SHIFT and own.ndim == 0:
+        yield "shared", places - base, mask
+        return
+    rank, byte = places >> RANK_SHIFT, (places & (1 << RANK_SHIFT) - 1) - base
+    if wave.program.level == "ptx":
+        rank = np.where(rank == 0, own, rank - 1)
+    elsewhere = np.broadcast_to(rank != own, wave.shape)
+    elsewhere = elsewhere if mask is None else elsewhere & mask
+    if not elsewhere.any():
+        yield "shared", byte, mask
+        return
+    here = ~elsewhere if mask is None else mask & ~elsewhere
+    if here.any():
+        yield "shared", byte, here
+    yield "cluster", np.where(elsewhere, (rank << RANK_SHIFT) | (byte & (1 << RANK_SHIFT) - 1), 0), elsewhere
 
 
 def load(space: str, dtype: np.dtype, count: int, address: Reader):
@@ -129,8 +161,8 @@ def atomic(
             items = [np.broadcast_to(operand, wave.shape)[lanes] for operand in operands]
             for part, result in enumerate(results):
                 at = active + part * dtype.itemsize
-                if where == "shared":
-                    cells = wave.shared.cells(at, dtype, block_of)
+                if where in ("shared", "cluster"):
+                    cells = space_memory(wave, where).cells(at, dtype, block_of)
                 else:
                     cells = wave.global_memory.cells(at, dtype)
                 own = items if count == 1 else items[part : part + 1]

@@ -27,7 +27,7 @@ from helpers.simulator.recording.recorded import QUANTITIES, Counts
 from helpers.simulator.recording.trace import Traces
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
-SPACES = ("global", "shared", "local")
+SPACES = ("global", "shared", "local", "cluster")
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 INTERRUPTED = 99
 NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
@@ -86,7 +86,7 @@ class CLaunch(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("threads", "shared_bytes", "shared_base", "local_bytes",
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
-                                              "global_granule", "spare")),
+                                              "global_granule", "cluster_blocks")),
     ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ class CResults(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
-        ("accesses", ctypes.c_int64 * 3), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
+        ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("patterns", "watched", "times", "told", "traces")),
         ("trace_count", ctypes.c_int64),
         ("trace_room", ctypes.c_int64), ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
@@ -415,6 +415,7 @@ def _run(
 ) -> tuple[list[Run], Run | None]:
     """(what each thread of the host found, the first with a fault)."""
     program, allocations = launch.program, launch.global_memory.allocations
+    size = launch.blocks_of_cluster
     wave = Wave(launch, 0, 1)  # knows the constant banks
     banks = wave.constant_banks
     constants = aligned((len(machine.words), WARP), np.uint32)
@@ -450,6 +451,7 @@ def _run(
         threads=launch.threads, shared_bytes=launch.shared_bytes, shared_base=program.shared_base,
         local_bytes=-(-program.local_bytes // 16) * 16 if program.local_bytes else 0, counting=counting,
         dynamic_shared_bytes=launch.shared_bytes - program.dynamic_shared_offset,
+        cluster_blocks=size,
         together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
         global_granule=machine.granules[1],
     )  # fmt: skip
@@ -462,14 +464,17 @@ def _run(
     c.traced = None if wanted is None else wanted.ctypes.data
     uses = machine.uses(program) if checking else ()
     c.uses = uses.ctypes.data if len(uses) else None
-    cores = 1 if machine.sees_grid or len(ids) * launch.threads <= SMALL else min(os.cpu_count() or 1, len(ids))
+    units = len(ids) // size
+    cores = 1 if machine.sees_grid or len(ids) * launch.threads <= SMALL else min(os.cpu_count() or 1, units)
     watched = [
         (one.bytes_.size >> machine.granules[1]) + 1 if checking and one.watch is not None and one.watch.written else 0
         for one in allocations
     ]
-    meeting = product(launch.grid) * -(-launch.threads // WARP) if checking and machine.sees_grid else 0
-    runs = [Run(machine, program, len(allocations) + 2, watched, meeting) for _ in range(cores)]
-    _on_threads(c, runs, _shares(len(ids), cores))
+    blocks_meet = machine.sees_grid or launch.blocks_of_cluster > 1
+    meeting = product(launch.grid) * -(-launch.threads // WARP) if checking and blocks_meet else 0
+    runs = [Run(machine, program, len(allocations) + len(SPACES) - 1, watched, meeting) for _ in range(cores)]
+    shares = _shares(units, cores)
+    _on_threads(c, runs, [(first * size, stop * size) for first, stop in shares])
     return runs, next((run for run in runs if run.c.fault), None)
 
 
@@ -509,7 +514,7 @@ def _gathered(launch: Launch, machine: Machine, runs: list[Run]) -> Result:
         for name in ("block_warps", "block_lanes", "guarded", "requests"):
             getattr(first, name)[...] += getattr(run, name)
     allocations = launch.global_memory.allocations
-    names = [*(one.name for one in allocations), "", ""]
+    names = [*(one.name for one in allocations), "", "", ""]
     counts: dict[tuple[int, str, str, str], Counts] = {}
     for row, slot in np.argwhere(first.requests[:-1, :, 0]).tolist():
         index, _, op = machine.requests[row]

@@ -71,6 +71,7 @@ class Kind(Enum):
     EFFECT = "effect"  # touches memory or other lanes: `execute(wave, registers, mask)`
     BRANCH = "branch"  # goes to `target`, or to `select(registers)`-th of `targets`
     BARRIER = "barrier"  # waits for all threads of the block
+    CLUSTER_BARRIER = "cluster barrier"  # waits for those of the cluster that have not arrived yet
     WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
     MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
     EXIT = "exit"
@@ -139,7 +140,8 @@ class Program:
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
     dynamic shared memory starts at `dynamic_shared_offset`. Of `local_bytes` the first `stack_reserve` are beyond what
     the compiler states: for functions that call themselves. `shared_base` is the address that the code gives to the
-    first byte of shared memory; `start(wave)`, if there is one, prepares the registers of a wave.
+    first byte of shared memory; `cluster` is what `__cluster_dims__` asks for; `start(wave)`, if there is one, prepares
+    the registers of a wave.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Program:
     global_variables: dict[str, tuple[Any, int | None]] = field(default_factory=dict)
     blocks: list[BasicBlock] = field(default_factory=list)
     shared_base: int = 0
+    cluster: tuple[int, int, int] | None = None
     start: Callable[[Any], None] | None = None
     order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
@@ -194,7 +197,7 @@ def basic_blocks(
     Their order is that of the text, or one in which diverged threads meet again (`block_order`). For that it counts of
     calls and returns, by their index, what comes after them in the same function: `returning`.
     """
-    ends = (Kind.BRANCH, Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
+    ends = (Kind.BRANCH, Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
     leaders = {0}
     for instruction in instructions:
         if instruction.kind in ends:
@@ -265,7 +268,7 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
                 live_in[block.index] = now
                 changed = True
     # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
-    waits = (Kind.BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
+    waits = (Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
     kept = 0
     behind = {block.start: block.index for block in blocks}
     for block in blocks:

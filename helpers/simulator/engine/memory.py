@@ -409,7 +409,8 @@ class SharedMemory:
         """All bytes, (B, size or a little more)."""
         return self._bytes
 
-    def _view(self, dtype: np.dtype) -> np.ndarray:
+    def view(self, dtype: np.dtype) -> np.ndarray:
+        """All bytes as elements of a type, a row for each block."""
         view = self._views.get(dtype)
         if view is None:
             view = self._views[dtype] = self._bytes.view(dtype)
@@ -448,7 +449,7 @@ class SharedMemory:
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         """As GlobalMemory.load; addresses are byte offsets in the block's shared memory."""
         safe = private_addresses(wave, addresses, mask, dtype.itemsize * count, self, "read")
-        view = self._view(dtype)
+        view = self.view(dtype)
         index = safe // dtype.itemsize
         if np.ndim(index) == 0:
             return tuple(view[:, index + part : index + part + 1].copy() for part in range(count))
@@ -462,7 +463,7 @@ class SharedMemory:
         """As GlobalMemory.store."""
         dtype = np.dtype(values[0].dtype)
         private_addresses(wave, addresses, mask, dtype.itemsize * len(values), self, "wrote")
-        view = self._view(dtype)
+        view = self.view(dtype)
         index = np.asarray(addresses // dtype.itemsize)
         if mask is None and index.ndim == 2 and index.shape[0] == 1:
             for part, value in enumerate(values):
@@ -484,7 +485,7 @@ class SharedMemory:
 
     def cells(self, addresses, dtype: np.dtype, block_of):
         """As GlobalMemory.cells; `block_of` is each address's block."""
-        view = self._view(dtype)
+        view = self.view(dtype)
         yield view.reshape(-1), addresses // dtype.itemsize + block_of * view.shape[1], slice(None)
 
 

@@ -74,6 +74,14 @@ class NamedBarrierReached:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterBarrierPassed:
+    """The blocks set in `blocks`, bool (B,), have arrived at the barrier of their clusters as a whole."""
+
+    wave: Any
+    blocks: Any
+
+
+@dataclass(frozen=True, slots=True)
 class WarpBarrierReached:
     """`__syncwarp()` of the threads of `mask`, each of which names lanes by the bits of `named` (None: those there)."""
 
@@ -122,8 +130,9 @@ class Fence:
 class Access:
     """One memory instruction.
 
-    space: "global", "shared" or "local"; op: "ld", "ldsm", "st", "stsm", "atom" or "red"; width: bytes per lane;
-    values: what a store writes to consecutive elements.
+    space: "global", "shared", "local", or "cluster" for the shared memory of other blocks (an address is the rank << 24
+    and the byte); op: "ld", "ldsm", "st", "stsm", "atom" or "red"; width: bytes per lane; values: what a store writes
+    to consecutive elements.
     """
 
     wave: Any

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, unravel
+from helpers.simulator.engine import clusters
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.convergence import WARPSYNC, Convergence
@@ -46,6 +47,8 @@ CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "glob
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
 SPECIAL_REGISTERS = frozenset(
     [f"{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + [f"{name}.{axis}" for name in ("cluster_ctaid", "cluster_nctaid", "clusterid", "nclusterid") for axis in "xyz"]
+    + ["cluster_ctarank", "cluster_nctarank", "is_explicit_cluster"]
     + ["laneid", "warpid", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "envreg1", "envreg2"]
     + [f"lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")]
     + [*CLOCKS, *UPPER_CLOCKS]
@@ -80,6 +83,8 @@ class Wave:
         self.clock = (0, 0)  # instructions before the current basic block, the number of its first instruction
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
+        self.cluster: clusters.ClusterBarrier | None = None  # from the first arrival at the barrier of a cluster on
+        self.cluster_memory = clusters.ClusterMemory(self.shared, launch.blocks_of_cluster)
         self.local = (
             LocalMemory(self.shape, program.local_bytes, program.stack_reserve) if program.local_bytes else None
         )
@@ -110,6 +115,17 @@ class Wave:
             registers[f"nctaid.{axis}"] = np.int32(size)
             registers[f"ctaid.{axis}"] = np.int32(0) if size == 1 else ((block // stride) % size).astype(np.int32)
             stride *= size
+        for axis, size, blocks in zip("xyz", self.launch.cluster, grid_dim, strict=True):
+            place = registers[f"ctaid.{axis}"]
+            registers[f"cluster_nctaid.{axis}"], registers[f"nclusterid.{axis}"] = (
+                np.int32(size),
+                np.int32(blocks // size),
+            )
+            registers[f"cluster_ctaid.{axis}"], registers[f"clusterid.{axis}"] = place % size, place // size
+        rank = clusters.ranks(grid_dim, self.launch.cluster, self.block_ids)[1]
+        registers["cluster_ctarank"] = rank.astype(np.int32)[:, None] if rank.any() else np.int32(0)
+        registers["cluster_nctarank"] = np.int32(self.launch.blocks_of_cluster)
+        registers["is_explicit_cluster"] = np.bool_(self.program.cluster is not None)
         return registers
 
     def special_value(self, name: str):
@@ -475,20 +491,32 @@ class Launch:
         """Threads of a block."""
         return product(self.block)
 
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        """The blocks of a cluster (x, y, z). Without `__cluster_dims__` each block is one of its own."""
+        return self.program.cluster or clusters.ALONE
+
+    @cached_property
+    def blocks_of_cluster(self) -> int:
+        """How many blocks a cluster has."""
+        return product(self.cluster)
+
     @cached_property
     def block_ids(self) -> np.ndarray:
-        """The linear numbers of the blocks that are executed."""
-        return np.arange(product(self.grid), dtype=np.int64) if self.only_blocks is None else self.only_blocks
+        """The linear numbers of the blocks that are executed, those of a cluster one after the other, by rank."""
+        chosen = np.arange(product(self.grid), dtype=np.int64) if self.only_blocks is None else self.only_blocks
+        return chosen if self.blocks_of_cluster == 1 else clusters.together(self.grid, self.cluster, chosen)
 
     def _blocks_per_wave(self) -> int:
         """Blocks that may wait for each other run together, up to what a device holds."""
         if self.grid_barrier is not None:
             return len(self.block_ids)
-        few = max(1, LANES_PER_WAVE // self.threads)
+        size = self.blocks_of_cluster
+        few = max(1, LANES_PER_WAVE // (self.threads * size)) * size
         if any((i.strong or i.opcode.startswith("atom")) and i.writes for i in self.program.instructions):
             with suppress(UnknownDevice):
                 resident = limits_for(self.program.arch).threads_per_sm // self.threads
-                return max(few, resident * for_arch(self.program.arch).sms)
+                return max(few, resident * for_arch(self.program.arch).sms // size * size)
         return few
 
     def quote(self, line: int, *called_from: int) -> str:
@@ -547,6 +575,8 @@ def _after(wave: Wave, prepared: Prepared, pc: int) -> int:
         return _barrier(wave, prepared, last, pc)
     if kind is Kind.MEETING:
         return _meeting(wave, prepared, last, pc)
+    if kind is Kind.CLUSTER_BARRIER:
+        return _cluster_barrier(wave, prepared, last, pc)
     if wave.pcs is None:
         return prepared.next[pc]
     wave.pcs[wave.mask] = prepared.next[pc]
@@ -777,8 +807,27 @@ def _named_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -
     return _schedule(wave)
 
 
+def _cluster_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """The second half of the barrier of a cluster: who has arrived waits for those that have not."""
+    following = prepared.next[pc]
+    taken = True if last.guard is None else _condition(wave, last)
+    active = wave.alive() if wave.mask is None else np.broadcast_to(wave.mask, wave.shape)
+    here = active if taken is True else active & taken
+    wave.instruction = last
+    wave.cluster = wave.cluster or clusters.ClusterBarrier(wave)
+    held = wave.cluster.wait(wave, here)
+    if wave.pcs is None and not held.any():
+        return following
+    wave.diverge(pc)
+    wave.pcs[active] = following
+    wave.waiting |= held
+    return _schedule(wave)
+
+
 def _release(wave: Wave, prepared: Prepared) -> None:
     """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
+    if wave.cluster is not None:
+        wave.cluster.complete(wave)
     if wave.named is not None and wave.named.waiting.any():
         wave.named.release_whole(wave)
     waiting = _at_syncthreads(wave)
@@ -797,7 +846,8 @@ def _release(wave: Wave, prepared: Prepared) -> None:
 
 def _at_syncthreads(wave: Wave) -> np.ndarray:
     """The threads that wait at a barrier of the whole block without a number, bool (blocks, threads)."""
-    return wave.waiting if wave.named is None else wave.waiting & ~wave.named.waiting
+    waiting = wave.waiting if wave.named is None else wave.waiting & ~wave.named.waiting
+    return waiting if wave.cluster is None else waiting & ~wave.cluster.waiting
 
 
 def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
@@ -907,6 +957,8 @@ def _unreached_barrier(wave: Wave) -> None:
     """Nobody can run and somebody waits: at barriers, or at meetings for threads that are at barriers."""
     stuck = wave.waiting if wave.groups is None else wave.waiting | wave.groups.blocked()
     prepared = wave.launch.prepared
+    if wave.cluster is not None and wave.cluster.waiting.any():
+        _cluster_never_comes(wave, prepared)
     block = int(np.flatnonzero(stuck.any(axis=1))[0])
     where = wave.block_index(block)
     waiting = np.flatnonzero(wave.waiting[block])
@@ -930,6 +982,28 @@ def _unreached_barrier(wave: Wave) -> None:
         lines=tuple(lines),
         block=where,
         thread=wave.thread_index(int((*waiting, *others)[0])),
+    )
+
+
+def _cluster_never_comes(wave: Wave, prepared: Prepared) -> None:
+    """Threads wait at the barrier of their cluster for others that wait elsewhere."""
+    barrier = wave.cluster
+    block, thread = (int(i) for i in np.argwhere(barrier.waiting)[0])
+    first = block // barrier.size * barrier.size
+    own = slice(first, first + barrier.size)
+    absent = np.argwhere((wave.alive() & ~barrier.arrived)[own])
+    following = int(wave.pcs[block, thread])
+    wave.instruction = prepared.last[prepared.next.index(following)]
+    other, lane = (int(i) for i in absent[0])
+    who = lane_name(wave.block_index(first + other), wave.thread_index(lane))
+    more = f" and {len(absent) - 1} more threads have" if len(absent) > 1 else " has"
+    wave.fail(
+        BarrierError,
+        f"waits for ever at the barrier of its cluster, where {who}{more} not arrived",
+        "cluster.sync() must be reached by all threads of all blocks of the cluster: move it out of the `if` or the "
+        "loop.",
+        block,
+        thread,
     )
 
 

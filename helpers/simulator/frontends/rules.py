@@ -89,6 +89,11 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterBarrier:
+    """Waits for the threads of the cluster that have not arrived yet at the barrier where those here have."""
+
+
+@dataclass(frozen=True, slots=True)
 class WarpBarrier:
     """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`: they stay together.
 
@@ -111,7 +116,7 @@ def _nothing(wave, registers, mask) -> None:
 
 
 NOTHING = Effect((), _nothing)  # of hints and waits
-Outcome = Compute | Effect | Branch | Exit | Barrier | WarpBarrier | Meeting
+Outcome = Compute | Effect | Branch | Exit | Barrier | ClusterBarrier | WarpBarrier | Meeting
 
 
 def complete(instruction: Instruction, outcome: Outcome) -> None:
@@ -140,6 +145,8 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind, instruction.execute = Kind.BARRIER, outcome.arrive
             instruction.select, instruction.evaluate = outcome.named, outcome.passed
             instruction.barrier = 0 if outcome.waits else 1
+        case ClusterBarrier():
+            instruction.kind = Kind.CLUSTER_BARRIER
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
             instruction.barrier = 1 if outcome.collective else -1

@@ -84,7 +84,7 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
         total = sum(row.warps for row, op in rows if op.pipe_of(row.opcode) == name)
         counters[f"smsp__inst_executed_pipe_{name}.sum"] = total
     for name in opcodes.TENSOR_OPS:
-        total = sum(row.warps for row, op in rows if op.tensor_op == name)
+        total = sum(row.warps for row, op in rows if op.tensor_op == name and op.pipe_of(row.opcode) == "tensor")
         counters[f"smsp__inst_executed_pipe_tensor_op_{name}.sum"] = total
     return counters | _memory(launches) | of_launch(launches[-1].facts)
 
@@ -115,7 +115,28 @@ def _memory(launches: tuple) -> dict[str, int]:
     counters["smsp__sass_l1tex_tags_mem_global.sum"] = sum(
         totals("tags", "global", op) for op in ("ld", "st", "atom", "red")
     )
-    return counters | _shared(totals)
+    return counters | _shared(totals) | _of_clusters(totals)
+
+
+def _of_clusters(totals: "_Totals") -> dict[str, int]:
+    """Counters of the shared memory of other blocks of a cluster, if somebody reaches there. It is looked up by lines, as
+    global memory is."""
+    counters = {}
+    if not any(totals("requests", "cluster", op) for op in ("ld", "st", "atom", "red")):
+        return counters
+    for name, ops in (("ld", ("ld",)), ("st", ("st",)), ("atom", ("atom", "red"))):
+        counters[f"smsp__sass_inst_executed_op_dshared_{name}.sum"] = sum(
+            totals("requests", "cluster", op) for op in ops
+        )
+        for what, quantity in (("requests", "requests"), ("sectors", "sectors"), ("set_accesses", "tags")):
+            if name != "atom" or what == "requests":  # of atomics the cache makes more accesses, as in global memory
+                counters[f"l1tex__t_{what}_pipe_lsu_mem_dshared_op_{name}.sum"] = sum(
+                    totals(quantity, "cluster", op) for op in ops
+                )
+    counters["smsp__sass_inst_executed_op_dshared.sum"] = sum(
+        totals("requests", "cluster", op) for op in ("ld", "st", "atom", "red")
+    )
+    return counters
 
 
 def _shared(totals: "_Totals") -> dict[str, int]:
@@ -136,9 +157,13 @@ def _shared(totals: "_Totals") -> dict[str, int]:
     counters["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"] = served - ideal
     # Unlike op_ld it leaves out those whose guard is false for the whole warp.
     counters["smsp__sass_inst_executed_op_ldsm.sum"] = totals("requests", "shared", "ldsm")
+    # What atomic operations cost that reach into the own block and into others of the cluster is not modelled.
+    mixed = any(totals("requests", "cluster", op) for op in names["atom"])
     certain = totals("uncertain", "shared", "ld") == 0
     for name, value in wavefronts.items():
-        if name != "stsm" and (name != "ld" or certain):  # Nsight Compute has no counter of stmatrix alone
+        if (
+            name != "stsm" and (name != "ld" or certain) and (name != "atom" or not mixed)
+        ):  # Nsight Compute has no counter of stmatrix alone
             counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{name}.sum"] = value
     for suffix, way in LDGSTS_WAYS.items():
         if suffix == "_cache_access" or not totals.bypass:
@@ -146,7 +171,7 @@ def _shared(totals: "_Totals") -> dict[str, int]:
             name = "pipe_lsu_mem_shared_op_ldgsts"
             counters[f"smsp__sass_l1tex_data_bank_conflicts_{name}{suffix}.sum"] = served - ideal
             counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts{suffix}.sum"] = served
-    if certain and not totals.bypass:
+    if certain and not totals.bypass and not mixed:
         copies = totals("copy_wavefronts", "shared", "copy")
         counters["smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum"] = sum(wavefronts.values()) + copies
     return counters

@@ -16,6 +16,7 @@ import numpy as np
 
 from helpers.devices import WARP
 from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
+from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
 from helpers.simulator.engine.observers import (
@@ -24,6 +25,7 @@ from helpers.simulator.engine.observers import (
     AsyncCopy,
     BarrierPassed,
     Chosen,
+    ClusterBarrierPassed,
     CopyGroup,
     Executed,
     Fence,
@@ -37,8 +39,16 @@ from helpers.simulator.engine.observers import (
     WaveBegins,
     WaveEnds,
 )
-from helpers.simulator.errors import AsyncCopyError, HazardError, RaceError, UninitializedRead, WarpMaskError
+from helpers.simulator.errors import (
+    AsyncCopyError,
+    HazardError,
+    RaceError,
+    UninitializedRead,
+    WarpMaskError,
+    coordinates,
+)
 from helpers.simulator.sanitizer.bystanders import Bystanders, has_partial_barriers
+from helpers.simulator.sanitizer.cluster_checks import ClusterChecks, ClusterHazard
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
@@ -198,6 +208,8 @@ class Checker(Observer):
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
         self._bystanders = Bystanders(self._shared_hazard) if has_partial_barriers(program) else None
+        clusters = product(program.cluster or ()) > 1
+        self._clusters = ClusterChecks(self._cluster_hazard, self.shared.is_written) if clusters else None
         self._watch(memory.allocations)
 
     def _watch(self, allocations: Iterable[Allocation]) -> None:
@@ -239,6 +251,7 @@ class Checker(Observer):
             Chosen: self.chosen, BarrierPassed: self.barrier, WarpBarrierReached: self.warp_barrier, Fence: self.fence,
             NamedBarrierReached: self.named_barrier,
             LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
+            ClusterBarrierPassed: self.cluster_barrier,
             Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
         }  # fmt: skip
 
@@ -248,10 +261,14 @@ class Checker(Observer):
         if self._bystanders is not None:
             self._bystanders.begin(event.wave)
         self.shared.begin(event.wave)
+        if self._clusters is not None:
+            self._clusters.begin(event.wave)
         self.clock.begin(event.wave)
 
     def end(self, event: WaveEnds) -> None:
         self._missed.end(event.wave)
+        if self._clusters is not None:
+            self._clusters.end(event.wave)
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
@@ -278,6 +295,16 @@ class Checker(Observer):
         else:
             self._bystanders.passed(event.number, event.threads)
             self._bystanders.forget(event.number, blocks)
+
+    def cluster_barrier(self, event: ClusterBarrierPassed) -> None:
+        """Clusters have arrived as a whole: for a block it is a barrier, and what they did before is known to all."""
+        threads = event.blocks[:, None] & event.wave.alive()
+        self.clock.fence(event.wave, threads)
+        self.barrier(BarrierPassed(event.wave, event.blocks))
+        self.clock.atomic(event.wave, threads)
+        self.clock.barrier(event.blocks)
+        if self._clusters is not None:
+            self._clusters.barrier(event)
 
     def named_barrier(self, event: NamedBarrierReached) -> None:
         """Threads come to a barrier of a part of the block."""
@@ -346,8 +373,12 @@ class Checker(Observer):
 
     def access(self, event: Access) -> None:
         wave, mask = event.wave, event.mask
-        self.counts[event.space] += self._active(wave, mask)
-        if event.space == "shared":
+        self.counts["shared" if event.space == "cluster" else event.space] += self._active(wave, mask)
+        if self._clusters is not None and event.space in ("shared", "cluster"):
+            self._clusters.access(event)
+        if event.space == "cluster":
+            self._from_outside(event)
+        elif event.space == "shared":
             self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bystanders is not None:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
@@ -358,6 +389,17 @@ class Checker(Observer):
                 self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask)
+
+    def _from_outside(self, event: Access) -> None:
+        """An access to the shared memory of another block of the cluster."""
+        if event.op not in ("st", "atom", "red"):
+            return
+        wave = event.wave
+        lanes = np.broadcast_to(True if event.mask is None else event.mask, wave.shape)
+        addresses = np.broadcast_to(event.addresses, wave.shape)[lanes]
+        size = wave.launch.blocks_of_cluster
+        rows = np.nonzero(lanes)[0] // size * size + (addresses >> RANK_SHIFT)
+        self.shared.write_from_outside(rows, addresses & (1 << RANK_SHIFT) - 1, event.width)
 
     def _local(self, event: Access) -> None:
         wave, local = event.wave, event.wave.local
@@ -439,6 +481,28 @@ class Checker(Observer):
             return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
 
         self._keep((kind, hazard.kind, name, *lines), hazard.words * times, make)
+
+    def _cluster_hazard(self, wave, hazard: ClusterHazard) -> None:
+        """A hazard between blocks of a cluster becomes a finding."""
+        second, first = hazard.second, hazard.first
+        name, index, place = self.names.place(-1, hazard.byte)
+        lines = self.messages.lines(second.instruction)
+        if first is not None:
+            lines = tuple(dict.fromkeys((*self.messages.lines(first.instruction), *lines)))
+        kind = UNWRITTEN_SHARED if hazard.kind == "unwritten" else SHARED_RACE
+
+        def make() -> Finding:
+            owner, block = wave.block_index(hazard.row), wave.block_index(second.row)
+            other = None if first is None else (wave.block_index(first.row), self.messages.thread_index(first.thread))
+            thread = self.messages.thread_index(second.thread)
+            write = {
+                "race": self.messages.cluster_race, "unwritten": self.messages.cluster_unwritten,
+                "ended": self.messages.cluster_ended,
+            }[hazard.kind]  # fmt: skip
+            message = write(hazard, f"{place} of block {coordinates(owner)}", other, (block, thread))
+            return Finding(kind, lines, block, thread, name, index, message, *(other or (None, None)))
+
+        self._keep((kind, hazard.kind, name, *lines), hazard.bytes_, make)
 
     def _local_hazard(self, wave, hazard: LocalHazard) -> None:
         lines = self.messages.lines(hazard.instruction)

@@ -4,9 +4,11 @@ from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import lane_name, product
 from helpers.simulator.errors import coordinates
+from helpers.simulator.sanitizer.cluster_checks import ClusterHazard
 from helpers.simulator.sanitizer.global_checks import GlobalHazard
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 
+_VERBS = {"reads": "reads", "writes": "writes", "updates": "updates (atomically)"}
 CLOSE = 8  # instructions between the load and the store of a statement such as `x[i] += 1`
 Index = tuple[int, int, int]
 
@@ -144,6 +146,43 @@ class Messages:
             + self._quote(hazard.second.instruction, self._does(hazard.second, place))
             + "It may land when this shared memory belongs to another block. Wait for all copies before the end: "
             "cp.async.wait_all."
+        )
+
+    # ---- shared memory of a cluster
+    def cluster_race(
+        self, hazard: ClusterHazard, place: str, earlier: tuple[Index, Index] | None, later: tuple[Index, Index]
+    ) -> str:
+        """Two blocks of a cluster, as (block, thread), access `place` in no order."""
+        second, first = hazard.second, hazard.first
+        lines = sorted({self.lines(one.instruction)[-1] for one in (first, second) if one is not None})
+        where = f"line{'s' if len(lines) > 1 else ''} {' and '.join(map(str, lines))}"
+        text = f"{self._program.name}: race in shared memory between blocks of a cluster, {where}.\n"
+        here = f"{lane_name(*later)} {_VERBS[second.what]} {place}"
+        if first is None or earlier is None:
+            text += self._quote(second.instruction, here, "another block of the cluster uses it, too")
+        else:
+            there = f"{lane_name(*earlier)} {_VERBS[first.what]} it"
+            text += self._quote_both(first.instruction, second.instruction, there, here)
+        return text + (
+            "No barrier of the cluster lies between them, so that on a GPU either may come first; __syncthreads() "
+            "waits for one block only. Put cluster.sync() between the two accesses."
+        )
+
+    def cluster_unwritten(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
+        """`place` is read by another block before anybody has written it."""
+        return (
+            f"{self._program.name}: {lane_name(*later)} {hazard.second.what} {place}, which no thread has written.\n"
+            + self._quote(hazard.second.instruction)
+            + "Shared memory holds anything at first. Let the block store to it first, and put cluster.sync() between."
+        )
+
+    def cluster_ended(self, hazard: ClusterHazard, place: str, _, later: tuple[Index, Index]) -> str:
+        """The block of `place` may have ended before."""
+        return (
+            f"{self._program.name}: {lane_name(*later)} {_VERBS[hazard.second.what]} {place}, which may have ended.\n"
+            + self._quote(hazard.second.instruction)
+            + "A block's shared memory is gone when its last thread ends. Put cluster.sync() behind the last access, "
+            "so that every block stays until the others are done."
         )
 
     # ---- local memory

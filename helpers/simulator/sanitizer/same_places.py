@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from helpers.compiler import CompiledKernel
+from helpers.simulator.engine.clusters import ALONE
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.run import merge
 from helpers.simulator.frontends.ptx.program import addresses_alone
@@ -91,8 +92,12 @@ class _Sample:
     def __init__(self, program: Program) -> None:
         rng = np.random.default_rng(1)
         self.program = program
-        self.launch = SimpleNamespace(block=SIZES, grid=SIZES, grid_barrier=0, shared_bytes=program.shared_bytes)
+        self.launch = SimpleNamespace(
+            block=SIZES, grid=SIZES, grid_barrier=0, shared_bytes=program.shared_bytes, program=program,
+            cluster=ALONE, blocks_of_cluster=1,
+        )  # fmt: skip
         self.shared, self.global_memory, self.local = _Shared(), _Global(), None
+        self.cluster_memory = self.shared
         self.constant_banks: dict[int, bytes] = {}
         most = program.max_threads or 1024
         self.special = {
@@ -105,6 +110,7 @@ class _Sample:
             for name in ("ntid", "nctaid")
             for axis, size in zip("xyz", SIZES, strict=True)
         }
+        self.special["cluster_ctarank"] = np.int32(0)
         self.special["laneid"] = rng.integers(0, 32, (1, THREADS), np.int32)
         self.special["warpid"] = rng.integers(0, 32, (1, THREADS), np.int32)
         end = max((place.offset + place.size for place in program.parameters), default=0)

@@ -208,6 +208,19 @@ class SharedChecks:
             blocks = blocks | wave.exited.all(axis=1)
         self._close(None if blocks is None or blocks.all() else blocks)
 
+    def write_from_outside(self, rows: np.ndarray, first: np.ndarray, width: int) -> None:
+        """Another block of the cluster has stored into the shared memory of these blocks, from these bytes on."""
+        state = self.patterns.states[self._state]
+        initialised = np.broadcast_to(state.initialised, (self._wave.shape[0], state.initialised.shape[1])).copy()
+        for byte in range(width):
+            initialised[rows, (first + byte) // self.patterns.word] = True
+        self._state = self.patterns.state_number(State(initialised, state.pending))
+
+    def is_written(self, rows: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Whether something was stored at these bytes of the blocks before the last barrier."""
+        initialised = self.patterns.states[self._state].initialised
+        return initialised[rows if len(initialised) > 1 else 0, first // self.patterns.word]
+
     def once_used(self, what: tuple, load: int, lanes: np.ndarray, share: Fraction) -> None:
         """Report `what`, a hazard and how often it was found, if the value that `lanes` loaded just now is used."""
         if load in self._doubtful:

@@ -3,7 +3,7 @@
 The machine code is compiled where the simulator is, and that very CUBIN runs on the GPU:
 
     python -m tests.simulator.goldens.record prepare FOLDER  anywhere: compile, write CUBINs and a list of launches
-                                                             (with `tensor` after it: those of tensor cores alone)
+                                                             (with `tensor` or `clusters` after it: those alone)
     python -m tests.simulator.goldens.record record FOLDER   on a machine with a GPU, CuPy and ncu: write the goldens
     python -m tests.simulator.goldens.record compare         anywhere: count what the simulator and the GPU agree on
 
@@ -33,6 +33,7 @@ from tests.simulator import kernel_launches
 ARCH = "sm_90"
 GOLDENS = Path(__file__).parent / f"{ARCH}.json"
 TENSOR_GOLDENS = Path(__file__).parent / f"tensor_{ARCH}.json"
+CLUSTER_GOLDENS = Path(__file__).parent / f"clusters_{ARCH}.json"
 LIST = "launches.json"
 # What the hardware's own counters count. They come out exact only in small groups: among 250 others, sectors of stores
 # were off by a few in every sixth kernel. So these are read by themselves.
@@ -119,6 +120,15 @@ TENSOR_METRICS = tuple(
     f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum" for name in ("hmma", "imma", "dmma")
 ) + tuple(f"smsp__sass_inst_executed_op_{name}.sum" for name in ("ldsm", "stsm", "hmma", "imma", "dmma"))  # fmt: skip
 
+# Of the shared memory of other blocks of a cluster, the same.
+CLUSTER_METRICS = tuple(
+    f"smsp__sass_inst_executed_op_dshared{name}.sum" for name in ("", "_ld", "_st", "_atom")
+) + tuple(
+    f"l1tex__t_{what}_pipe_lsu_mem_dshared_op_{op}.sum"
+    for what in ("requests", "sectors", "set_accesses")
+    for op in ("ld", "st", "atom")
+)  # fmt: skip
+
 
 def all_launches() -> tuple[kernel_launches.Launch, ...]:
     """In the order in which they are recorded."""
@@ -126,8 +136,8 @@ def all_launches() -> tuple[kernel_launches.Launch, ...]:
 
 
 def every_launch() -> tuple[kernel_launches.Launch, ...]:
-    """Those of tensor cores, which are recorded by themselves, too."""
-    return all_launches() + kernel_launches.tensor()
+    """Those of tensor cores and of clusters, which are recorded by themselves, too."""
+    return all_launches() + kernel_launches.tensor() + kernel_launches.clusters()
 
 
 # ---- prepare: where the simulator is
@@ -276,7 +286,7 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
         "launches": launches,
     }
     print(f"results of {len(rows)} launches: {time.perf_counter() - started:.0f} s", flush=True)
-    for metrics in (METRICS, (*MORE_METRICS, *_known(TENSOR_METRICS))):
+    for metrics in (METRICS, (*MORE_METRICS, *_known(TENSOR_METRICS + CLUSTER_METRICS))):
         counters = profile(folder, metrics, names)
         if len(counters) != len(rows):
             raise SystemExit(f"ncu counted {len(counters)} launches of {len(rows)}")
@@ -321,11 +331,12 @@ def main() -> None:
     parser.add_argument("mode", choices=("prepare", "launch", "record", "compare"))
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument(
-        "rest", nargs="*", help="record: a file to write instead of the goldens; launch: names; prepare: `tensor`"
+        "rest", nargs="*", help="record: a file to write instead of the goldens; launch: names; prepare: a part"
     )
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
-        prepare(arguments.folder, kernel_launches.tensor() if arguments.rest == ["tensor"] else all_launches())
+        parts = {"tensor": kernel_launches.tensor, "clusters": kernel_launches.clusters}
+        prepare(arguments.folder, parts[arguments.rest[0]]() if arguments.rest else all_launches())
     elif arguments.mode == "compare":
         from tests.simulator import sass_goldens
 

@@ -4,7 +4,7 @@ from helpers.compiler.ptx import Statement, Vector
 from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.ptx.memory import is_strong, ordered, space_of
+from helpers.simulator.frontends.ptx.memory import is_strong, ordered, place_of
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of
 from helpers.simulator.frontends.rules import Effect, Outcome
 
@@ -20,11 +20,11 @@ def atomic(t: Operands, s: Statement) -> Outcome:
         raise Unknown("an atomic operation on a vector")
     if len(sources) > (2 if name == "cas" else 1):
         sources.pop()  # a cache policy
-    space, dtype = space_of(s), dtype_of(s.type)
+    (space, place), dtype = place_of(t, s, address), dtype_of(s.type)
     # Float32 sums in global memory flush subnormal numbers, those in shared memory keep them.
     function = update(name, s.type, flushes=space != "shared")
     values = [t.read(source, s.type) for source in sources]
-    execute = ordered(s, accesses.atomic(space, function, dtype, t.address(address), values, returns))
+    execute = ordered(s, accesses.atomic(space, function, dtype, place, values, returns))
     swaps, strong = name == "cas", is_strong(s)
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)

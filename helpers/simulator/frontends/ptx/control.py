@@ -9,6 +9,7 @@ from helpers.simulator.engine import heap, printf
 from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.engine.run import merge
 from helpers.simulator.errors import OutOfBounds, Unknown
+from helpers.simulator.frontends.ptx import clusters
 from helpers.simulator.frontends.ptx.linking import ORIGIN, RECURSION_BYTES, STACK, Call, called, return_register
 from helpers.simulator.frontends.ptx.operands import Operands
 from helpers.simulator.frontends.rules import Barrier, Branch, Effect, Execute, Exit, Outcome, Reader, WarpBarrier
@@ -41,7 +42,7 @@ def barrier(t: Operands, s: Statement) -> Outcome:
     if "warp" in s.modifiers or s.type == "warp":
         return WarpBarrier(t.read(s.operands[0], "u32"))  # for the sanitizer: nobody waits
     if "cluster" in s.opcode:
-        raise Unknown("a barrier of a cluster")
+        return clusters.barrier(t, s)
     if "red" in s.opcode:
         return _reduction(t, s)
     which, *threads = s.operands or (Immediate(0, 0),)

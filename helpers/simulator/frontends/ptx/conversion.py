@@ -7,6 +7,7 @@ from helpers.compiler.ptx import Immediate, Register, Special, Statement, Symbol
 from helpers.simulator.arithmetic import float8, float32, integer
 from helpers.simulator.arithmetic.conversions import INTEGERS, conversion
 from helpers.simulator.arithmetic.operations import refuse_unknown
+from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.engine.run import SPECIAL_REGISTERS
 from helpers.simulator.errors import Unknown
@@ -143,9 +144,19 @@ def convert_address(t: Operands, s: Statement) -> Outcome:
 
 def is_in_space(t: Operands, s: Statement) -> Outcome:
     """isspacep.space p, a: whether a generic address lies in a state space."""
-    space = s.opcode[1].split("::")[0]
+    space, _, window = s.opcode[1].partition("::")
     if space not in WINDOWS:
         raise Unknown(f"the state space .{space}")
     destination, source = s.operands
     a, (start, stop) = t.read(source, "s64"), WINDOWS[space]
-    return Compute((t.target(destination),), lambda r: (a(r) >= start) & (a(r) < stop))
+    slot = t.target(destination)
+    if space != "shared" or window == "cluster":
+        return Compute((slot,), lambda r: (a(r) >= start) & (a(r) < stop))
+
+    def in_own_block(wave, registers, mask):
+        address = a(registers)
+        rank = address - start >> RANK_SHIFT  # plus one, 0 for the own block (`clusters`)
+        own = (rank == 0) | (rank == wave.special["cluster_ctarank"] + 1)
+        return ((address >= start) & (address < stop) & own,)
+
+    return Effect((slot,), in_own_block)

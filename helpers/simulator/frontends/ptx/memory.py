@@ -12,11 +12,13 @@ import numpy as np
 from helpers.compiler.ptx import Address, Immediate, Statement, Symbol
 from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine import accesses
+from helpers.simulator.engine.memory import SHARED_WINDOW
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, Reader
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
+CLUSTER = "cluster"
 SCOPES = {"cta": "block", "gl": "device", "gpu": "device", "sys": "system"}
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"))
 GROUPS = ("commit_group", "wait_group", "wait_all")
@@ -27,10 +29,19 @@ def space_of(s: Statement) -> str:
     for part in s.modifiers:
         name, _, window = part.partition("::")
         if name in SPACES:
-            if window == "cluster":
-                raise Unknown("the shared memory of a cluster")
-            return SPACES[name]
+            return CLUSTER if window == "cluster" else SPACES[name]
     return "generic"
+
+
+def place_of(t: Operands, s: Statement, address) -> tuple[str, Reader]:
+    """(the state space that an instruction accesses, the address in it).
+
+    What lies in the shared memory of a cluster is reached by a generic address.
+    """
+    space, place = space_of(s), t.address(address)
+    if space != CLUSTER:
+        return space, place
+    return "generic", lambda registers: place(registers) + np.int64(SHARED_WINDOW)
 
 
 def load(t: Operands, s: Statement) -> Outcome:
@@ -46,8 +57,9 @@ def load(t: Operands, s: Statement) -> Outcome:
         slot = next((slot for slot in slots if slot is not None), None)
         own = t.initial[slot].dtype if slot is not None else dtype
         dtype = own if own.itemsize == dtype.itemsize else dtype
-        execute = accesses.load(space, dtype, len(items), t.address(address))
-    loads_shared = s.name == "ld" and space in ("shared", "generic")
+        where, place = place_of(t, s, address)
+        execute = accesses.load(where, dtype, len(items), place)
+    loads_shared = s.name == "ld" and space in ("shared", "generic", CLUSTER)
     fits = [t.fit(slot, dtype) for slot in slots]
     if not any(fits):
         return Effect(slots, _after(s, execute), loads_shared, strong=is_strong(s))
@@ -104,7 +116,7 @@ def store(t: Operands, s: Statement) -> Outcome:
     space = space_of(s)
     values = [t.read(item, s.type) for item in items_of(source)]
     if space != "param":
-        return Effect((), _before(s, accesses.store(space, t.address(address), values)), strong=is_strong(s))
+        return Effect((), _before(s, accesses.store(*place_of(t, s, address), values)), strong=is_strong(s))
     if not isinstance(address.base, Symbol):
         raise Unknown("a parameter at a computed address")
     if address.base.name in t.text.places:

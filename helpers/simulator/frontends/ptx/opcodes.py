@@ -15,6 +15,7 @@ from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import (
     atomics,
+    clusters,
     comparison,
     control,
     conversion,
@@ -86,7 +87,7 @@ def _words(*texts: str) -> frozenset[str]:
     return frozenset(word for text in texts for word in text.split())
 
 
-SPACE = "global shared const local param shared::cta param::entry param::func"
+SPACE = "global shared const local param shared::cta shared::cluster param::entry param::func"
 ORDER = "weak relaxed acquire release acq_rel volatile mmio sc cta cluster gpu sys"
 CACHE = "ca cg cs lu cv wb wt nc"
 FLOATING = floating.arithmetic
@@ -208,6 +209,8 @@ OPCODES = {
         Op("exit", control.leave, (0,)),
         Op("bar", control.barrier, (0, 1, 2, 3, 4)),
         Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
+        Op("mapa", clusters.map_address, (3,)),
+        Op("getctarank", clusters.rank_of_address, (2,)),
         Op("trap", control.trap, (0,)),
         Op("call", control.call, (1, 2, 3, 4)),
         # what changes no value here: hints, and the time that a thread sleeps

@@ -15,7 +15,7 @@ from helpers.compiler.ptx import Address, Statement, Symbol
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
 from helpers.simulator.engine.schedule import BELOW
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
-from helpers.simulator.frontends.instead import instead_of, refuse_clusters
+from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.ptx.flow import registers_of, written
 from helpers.simulator.frontends.ptx.linking import ORIGIN, STACK, Linked, called, link
 from helpers.simulator.frontends.ptx.opcodes import OPCODES
@@ -30,10 +30,8 @@ def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at PTX level.
 
     Raises:
-        UnsupportedInstruction: an instruction is not modelled, and the message names it and its source line; or the
-            kernel asks for clusters.
+        UnsupportedInstruction: an instruction is not modelled; the message names it and its source line.
     """
-    refuse_clusters(kernel)
     module = ptx.parse(kernel.ptx)
     function = module.functions[kernel.lowered_name]
     text = link(module, function)
@@ -60,6 +58,7 @@ def translate(kernel: CompiledKernel) -> Program:
             name: (variable, operands.slots.get(f"&{name}")) for name, variable in operands.global_variables.items()
         },
         blocks=basic_blocks(instructions, in_meeting_order=True, returning=_returning(text)),
+        cluster=kernel.cluster,
     )
     if text.calls:
         program.order = _order(program, operands)
@@ -172,7 +171,7 @@ def _refusal(s: Statement, reason: Unknown) -> UnsupportedInstruction:
     where = f" (line {s.line} of your source)" if s.line else ""
     return UnsupportedInstruction(
         f"The PTX instruction `{s.text}`{where} is not modelled by the simulator: {reason}. "
-        + (instead_of(".".join((*s.opcode, s.type)), str(reason)) or "Write it with ordinary arithmetic and loads.")
+        + (instead_of(".".join((*s.opcode, s.type))) or "Write it with ordinary arithmetic and loads.")
     )
 
 

@@ -5,10 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from helpers.compiler import sass
+from helpers.simulator.engine import clusters
 from helpers.simulator.engine.accesses import active_lanes, by_thread, by_warp
 from helpers.simulator.engine.named_barriers import counted
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import Barrier, Branch, Condition, Effect, Exit, Meeting, Reader, WarpBarrier
+from helpers.simulator.frontends.rules import (
+    Barrier,
+    Branch,
+    ClusterBarrier,
+    Condition,
+    Effect,
+    Exit,
+    Meeting,
+    Reader,
+    WarpBarrier,
+)
 from helpers.simulator.frontends.sass import system
 from helpers.simulator.frontends.sass.operands import (
     I4,
@@ -130,6 +141,16 @@ def _go_to(t: Operands, register: sass.Operand, base: int, targets: tuple[int, .
 def leave(t: Operands, s: sass.Statement) -> Exit:
     """EXIT {p}."""
     return Exit(_guarded(t, s, s.operands))
+
+
+def arrive_in_cluster(t: Operands, s: sass.Statement) -> Effect:
+    """UCGABAR_ARV: `barrier.cluster.arrive`."""
+    return Effect((), lambda wave, registers, mask: clusters.arrive(wave, mask))
+
+
+def wait_for_cluster(t: Operands, s: sass.Statement) -> ClusterBarrier:
+    """UCGABAR_WAIT: `barrier.cluster.wait`."""
+    return ClusterBarrier()
 
 
 _REDUCTIONS = {"POPC": "count", "AND": "all", "OR": "any"}

@@ -27,7 +27,7 @@ ALWAYS, NEVER_KEPT, NEGATED = 7, 16, 128
 UNIFORM_PREDICATES = 8
 NEGATE, INVERT, FLOAT_NEGATE, FLOAT_ABSOLUTE, HALF_NEGATE, HALF_ABSOLUTE = 1, 2, 4, 8, 16, 32
 LOW_TWICE, HIGH_TWICE, NEGATE_HIGH = 64, 128, 256
-COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES = range(9)
+COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER = range(11)
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
 SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "generic": GENERIC}
 SEES_BLOCK, SEES_GRID = 1, 2
@@ -976,6 +976,8 @@ def atomic(t: Decoder, s: sass.Statement) -> Decoded:
     if not s.has("CAST") and any(is_predicate(operand) and t.kept(operand) != NEVER_KEPT for operand in before):
         raise NotDecoded("its answer in a predicate")
     if s.has("CAST"):
+        if len(before) == 2 and before[0] == sass.Register("P", None):  # of another block of the cluster
+            before = before[1:]
         if len(before) != 1 or len(values) != 2:
             raise NotDecoded(f"its form with {len(s.operands)} operands")
         i.number[2] = ATOMICS["CAS"]
@@ -1162,6 +1164,7 @@ SPECIAL = {
             "LEMASK",
             "GTMASK",
             "GEMASK",
+            "CgaCtaId",
         ]
     )
 }
@@ -1172,7 +1175,7 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
 
     destination, source = s.operands
     name = source.name if isinstance(source, sass.Special) else ""
-    if name in SPECIAL_CONSTANTS:
+    if name in SPECIAL_CONSTANTS and not (name == "SR_CgaCtaId" and t.code.clusters):
         i = Decoded("move")
         i.source[0], i.width[0] = t.constant(Word(-1, SPECIAL_CONSTANTS[name] & 0xFFFFFFFF)), 1
     elif name in SPECIAL:
@@ -1223,6 +1226,14 @@ def branch(t: Decoder, s: sass.Statement) -> Decoded:
     if operands:
         t.read(i, 0, operands[0])
     return i
+
+
+def arrive_in_cluster(t: Decoder, s: sass.Statement) -> Decoded:
+    return Decoded(kind=ARRIVES)
+
+
+def wait_for_cluster(t: Decoder, s: sass.Statement) -> Decoded:
+    return Decoded(kind=WAITS_FOR_CLUSTER)
 
 
 def _go_to(t: Decoder, register: sass.Operand, base: int, targets: tuple[int, ...]) -> Decoded:
@@ -1371,6 +1382,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "LEPC": position, "NOP": lanes_together,
     "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch, "CALL": call,
     "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
+    "UCGABAR_ARV": arrive_in_cluster, "UCGABAR_WAIT": wait_for_cluster,
     "ENDCOLLECTIVE": end_collective, "BSSY": begin_meeting, "BSYNC": meet, "BREAK": leave_meeting,
     "BMOV": move_meeting,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from helpers.compiler import sass
 from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
+from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, Reader
@@ -54,7 +55,18 @@ def address_of(t: Operands, operand: sass.Address, space: str) -> Reader:
         total = lambda registers: first(registers) + second(registers) + displacement  # noqa: E731
     else:
         raise Unknown("an address of three registers")
+    if space == "shared" and t.code.clusters:
+        return _without_rank(t, total)
     return total if is_wide else (lambda registers: total(registers).astype(I8))
+
+
+OWN_RANK = "where the own block's shared memory begins"
+
+
+def _without_rank(t: Operands, address: Reader) -> Reader:
+    """An address in shared memory from the first byte of the thread's own block on."""
+    rank = t.slot(OWN_RANK, np.int32(0))
+    return lambda registers: (address(registers) - registers[rank]).astype(I8)
 
 
 def _term(t: Operands, register: sass.Register, is_wide: bool) -> Reader:
@@ -216,7 +228,8 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
 def _in_global_memory(execute: Execute, address: Reader) -> Execute:
     """ATOM.E.ADD.F16x2 p, RZ, [address], value: p = whether the address is one of global memory.
 
-    If not, nothing is done: the code that follows updates shared memory in a way of its own.
+    If not, nothing is done: the code that follows updates the own shared memory in a way of its own. For that of
+    another block of the cluster it has a load and a store, so that of blocks that update one place some are lost.
     """
 
     def update_global(wave, registers, mask):
@@ -234,6 +247,8 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 
     d is as wide as the values: a pair of registers for .64. It may be a predicate.
     """
+    if len(before) == 2 and before[0] == sass.Register("P", None):  # of another block of the cluster
+        before = before[1:]
     if len(before) != 1 or len(values) != 2:
         raise Unknown(f"its form with {len(s.operands)} operands")
     (destination,) = before
@@ -328,17 +343,30 @@ def wait_for_copies(t: Operands, s: sass.Statement) -> Effect:
 
 
 def query_space(t: Operands, s: sass.Statement) -> Effect:
-    """QSPC.E.{S,L,G} p, d, [address]: whether a generic address is one of shared, local or global memory."""
+    """QSPC.E.{S,D,L,G} p, d, [address]: whether a generic address is one of the block's shared memory, of that of other
+    blocks of its cluster, of local or of global memory."""
     *destinations, place = at_least(s, 2, 3)
     kept = [t.target(operand) if is_predicate(operand) else None for operand in destinations]
     if any(not is_predicate(operand) and operand != sass.Register("R", None) for operand in destinations):
         raise Unknown("its answer in a register")
-    low, high = chosen(s, {"S": (SHARED_WINDOW, LOCAL_WINDOW), "L": (LOCAL_WINDOW, 1 << 62), "G": (0, SHARED_WINDOW)})
+    low, high = chosen(
+        s,
+        {
+            "S": (SHARED_WINDOW, LOCAL_WINDOW),
+            "D": (SHARED_WINDOW, LOCAL_WINDOW),
+            "L": (LOCAL_WINDOW, 1 << 62),
+            "G": (0, SHARED_WINDOW),
+        },
+    )
     address = address_of(t, address_operand(place), "generic")
 
     def execute(wave, registers, mask):
         value = address(registers)
-        return tuple(None if slot is None else (value >= low) & (value < high) for slot in kept)
+        inside = (value >= low) & (value < high)
+        if low == SHARED_WINDOW:
+            is_own = value - low >> RANK_SHIFT == wave.special["cluster_ctarank"]
+            inside &= is_own if s.has("S") else ~is_own
+        return tuple(None if slot is None else inside for slot in kept)
 
     return Effect(tuple(kept), execute)
 

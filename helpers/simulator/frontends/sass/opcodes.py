@@ -31,7 +31,7 @@ class Op:
     issued: the same by warps, `smsp__sass_inst_executed_op_<class>`.
     pipe: the pipe whose instructions are counted, `smsp__inst_executed_pipe_<pipe>`, if it is executed by one of these;
         `pipe_with` names the pipe of forms with a modifier.
-    tensor_op: what the tensor pipe counts it as, `smsp__inst_executed_pipe_tensor_op_<tensor_op>`.
+    tensor_op: what the tensor pipe, if it executes it, counts it as, `smsp__inst_executed_pipe_tensor_op_<tensor_op>`.
     since: the first compute capability whose machine code has it, times ten.
     uniform: whether there is the same for registers that a warp shares, with a U before its name.
     reads_floats: whether its 32-bit sources are float32 numbers.
@@ -133,7 +133,8 @@ ROWS: tuple[Op, ...] = (
     # ---- float16 and bfloat16, two in a register
     _op("HADD2", floating.arithmetic16, "F32 BF16_V2 FTZ RELU SAT", counted="hadd fp16"),
     _op("HMUL2", floating.arithmetic16, "BF16_V2 FTZ RELU SAT", counted="hmul fp16"),
-    _op("HFMA2", floating.arithmetic16, "MMA BF16_V2 FTZ RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"}),
+    _op("HFMA2", floating.arithmetic16, "MMA BF16_V2 FTZ RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"},
+        tensor_op="hmma"),
     _op("HMNMX2", floating.minimum_maximum16, "BF16_V2 NAN", since=80),
     _op("HSETP2", floating.compare16, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
     _op("HSET2", floating.compare_to_register16, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
@@ -176,7 +177,7 @@ ROWS: tuple[Op, ...] = (
     _op("MEMBAR", memory.fence, "SC ALL VC CTA GPU SYS", counted="memory"),
     _op("ERRBAR", system.nothing, ANY, counted="control"),
     _op("CGAERRBAR", system.nothing, ANY, counted="control", since=90),
-    _op("QSPC", memory.query_space, "E S L G"),
+    _op("QSPC", memory.query_space, "E S D L G"),
     _op("FENCE", system.nothing, "VIEW ASYNC S T G", since=90),
     _op("CCTL", system.nothing, ANY, counted="memory"),
     _op("CCTLL", system.nothing, ANY),
@@ -229,6 +230,8 @@ ROWS: tuple[Op, ...] = (
     _op("RET", control.returns, "REL NODEC", counted="control", issued="branch"),
     _op("EXIT", control.leave, counted="control"),
     _op("BAR", control.barrier, "SYNC ARV RED POPC AND OR DEFER_BLOCKING", counted="misc"),
+    _op("UCGABAR_ARV", control.arrive_in_cluster, counted="control", since=90),
+    _op("UCGABAR_WAIT", control.wait_for_cluster, counted="control", since=90),
     _op("B2R", control.barrier_result, "RESULT"),
     _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE", counted="control"),
     _op("ENDCOLLECTIVE", control.end_collective, since=90),

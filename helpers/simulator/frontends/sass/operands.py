@@ -85,16 +85,13 @@ def leading_predicates(operands: tuple[sass.Operand, ...]) -> tuple[list[sass.Re
 
 # ---- registers and constants
 
-# Where the driver puts into bank 0 of Hopper how large a cluster is, how many there are, and how to divide by that.
-CLUSTER_SIZES = frozenset((*range(0x144, 0x168, 4), 0x188))
-
 
 @dataclass(frozen=True, slots=True)
 class Code:
     """Where things are in a kernel's code, as indices of statements unless they are called addresses.
 
     `loaded_floats` holds by the address of a load the registers that float32 arithmetic is the next to read. `binary`
-    is the machine code itself.
+    is the machine code itself. `clusters`: blocks have ranks, and addresses in shared memory hold them.
     """
 
     labels: Mapping[str, int] = field(default_factory=dict)
@@ -106,6 +103,7 @@ class Code:
     reductions: Mapping[int, sass.Statement] = field(default_factory=dict)  # address of a B2R → the BAR.RED before it
     loaded_floats: Mapping[int, frozenset[str]] = field(default_factory=dict)
     binary: bytes = b""
+    clusters: bool = False
 
     def place(self, operand: sass.Operand) -> int:
         """The statement that an operand names, which must be a label of the code."""
@@ -231,8 +229,6 @@ class Operands:
 
     def constant(self, bank: int, offset: int, dtype: np.dtype) -> int:
         """The slot of a word of a constant bank."""
-        if bank == 0 and offset in CLUSTER_SIZES and self.arch.startswith("sm_90"):
-            raise Unknown("the sizes of a cluster")
         key = (bank, offset, dtype)
         if key not in self.constants:
             self.constants[key] = self.slot(f"c[{bank:#x}][{offset:#x}] as {dtype}", dtype.type(0))

@@ -16,12 +16,14 @@ import numpy as np
 from helpers.compiler import CompiledKernel, cubin, listing, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
+from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
-from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, product
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
-from helpers.simulator.frontends.instead import instead_of, refuse_clusters
+from helpers.simulator.frontends.instead import instead_of
 from helpers.simulator.frontends.sass import decode, opcodes, system
+from helpers.simulator.frontends.sass.memory import OWN_RANK
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
 
@@ -29,6 +31,9 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
 # %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier: on Hopper, and before.
 GRID_BARRIER, GRID_BARRIER_BEFORE_HOPPER = (0x44, 0x48), (0x8C, 0x90)
+# On Hopper: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide by these, the
+# clusters of the grid, and the blocks of a cluster.
+IS_CLUSTER, CLUSTER_DIMENSIONS, INVERSES, CLUSTERS_OF_GRID, BLOCKS_OF_CLUSTER = 0x140, 0x144, 0x150, 0x15C, 0x188
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
@@ -40,8 +45,8 @@ def translate(kernel: CompiledKernel) -> Program:
     """The executable program of a compiled kernel at SASS level.
 
     Raises:
-        UnsupportedInstruction: an instruction or the architecture is not modelled, and the message names the
-            instruction and its source line; or the kernel asks for clusters.
+        UnsupportedInstruction: an instruction or the architecture is not modelled; the message names the
+            instruction and its source line.
         NvdisasmMissing, DisassemblyError: the machine code cannot be printed.
     """
     kind = family(kernel.arch)
@@ -51,10 +56,9 @@ def translate(kernel: CompiledKernel) -> Program:
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
         )
-    refuse_clusters(kernel)
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
-    translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel.lowered_name))
+    translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
     # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
@@ -78,6 +82,7 @@ def translate(kernel: CompiledKernel) -> Program:
         subnormal=_may_be_subnormal(function.statements),
         source_lines=tuple(kernel.source.splitlines()),
         shared_base=kind.shared_base,
+        cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
     program.global_variables = _variables(translator, image, kernel)
@@ -112,7 +117,7 @@ def _uses_stack(function: sass.Function) -> bool:
     return any(statement.base in ("LDL", "STL") for statement in function.statements)
 
 
-def _code(function: sass.Function, image: cubin.Cubin, kernel: str) -> Code:
+def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -> Code:
     statements = function.statements
     calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and s.has("REL")]
     ends: dict[int, int] = {}
@@ -129,10 +134,11 @@ def _code(function: sass.Function, image: cubin.Cubin, kernel: str) -> Code:
         return_points=tuple(dict.fromkeys(calls)),
         collective_ends=ends,
         functions=tuple(dict.fromkeys(at for name, at in function.labels.items() if not name.startswith("."))),
-        branch_targets=image.branch_targets(kernel),
+        branch_targets=image.branch_targets(kernel.lowered_name),
         reductions=_reductions(statements),
+        clusters=product(kernel.cluster or ()) > 1,
         loaded_floats=_loaded_floats(statements),
-        binary=image.code(kernel),
+        binary=image.code(kernel.lowered_name),
     )
 
 
@@ -187,7 +193,7 @@ def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> In
         where = f" (line {s.line} of your source)" if s.line else ""
         instruction.text = (
             f"{entry}: the {t.arch} machine instruction `{s.text}`{where} is not modelled by the simulator: {unknown}. "
-            f"{instead_of(instruction.opcode, str(unknown))}"
+            f"{instead_of(instruction.opcode)}"
         ).rstrip()
         instruction.opcode = UNKNOWN
         rules.complete(instruction, rules.Effect((), _raise_unsupported))
@@ -284,6 +290,8 @@ def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: P
                 data[symbol.offset : symbol.offset + symbol.size] = allocation.bytes_.tobytes()[: symbol.size]
             banks[3] = bytes(data)
         wave.constant_banks = banks
+        if OWN_RANK in t.slots:
+            registers[t.slots[OWN_RANK]] = wave.special["cluster_ctarank"] << np.int32(RANK_SHIFT)
         for (bank, offset, dtype), slot in slots:
             data = banks.get(bank, b"")[offset : offset + dtype.itemsize].ljust(dtype.itemsize, b"\0")
             value = np.frombuffer(data, dtype)[0]
@@ -294,16 +302,31 @@ def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: P
     return start
 
 
+def _tell_clusters(data: bytearray, launch) -> None:
+    """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
+    inverses = [
+        np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in launch.cluster
+    ]
+    clusters = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
+    struct.pack_into("<I", data, IS_CLUSTER, launch.program.cluster is not None)
+    struct.pack_into("<3I", data, CLUSTER_DIMENSIONS, *launch.cluster)
+    struct.pack_into("<3f", data, INVERSES, *inverses)
+    struct.pack_into("<3I", data, CLUSTERS_OF_GRID, *clusters)
+    struct.pack_into("<I", data, BLOCKS_OF_CLUSTER, launch.blocks_of_cluster)
+
+
 def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     """What the driver puts before the parameters, and the parameters."""
     end = kernel.parameter_base + len(wave.parameters)
     halves = GRID_BARRIER if wave.program.shared_base else GRID_BARRIER_BEFORE_HOPPER
-    data = bytearray(max(end, halves[1] + 4))  # there may be no parameters
+    data = bytearray(max(end, 0x200))  # there may be no parameters
     barrier = wave.launch.grid_barrier or 0
     for place, half in zip(halves, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
         struct.pack_into("<I", data, place, half)
     struct.pack_into("<3I", data, BLOCK_DIMENSIONS, *wave.launch.block)
     struct.pack_into("<3I", data, GRID_DIMENSIONS, *wave.launch.grid)
+    if wave.program.shared_base:
+        _tell_clusters(data, wave.launch)
     struct.pack_into("<q", data, SHARED_WINDOW_AT, SHARED_WINDOW)
     struct.pack_into("<q", data, LOCAL_WINDOW_AT, LOCAL_WINDOW)
     struct.pack_into("<I", data, STACK_TOP, wave.program.local_bytes)

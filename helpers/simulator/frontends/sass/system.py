@@ -17,9 +17,9 @@ SPECIAL = {
     "SR_LANEID": "laneid", "SR_LTMASK": "lanemask_lt", "SR_LEMASK": "lanemask_le", "SR_GTMASK": "lanemask_gt",
     "SR_GEMASK": "lanemask_ge", "SR_EQMASK": "lanemask_eq", "SR_WARPID": "warpid", "SR_NWARPID": "nwarpid",
     "SR_CLOCKLO": "clock", "SR_CLOCKHI": "clock_hi", "SR_GLOBALTIMERLO": "globaltimer_lo",
-    "SR_GLOBALTIMERHI": "globaltimer_hi", "SR_VIRTUALSMID": "smid",
+    "SR_CgaCtaId": "cluster_ctarank", "SR_GLOBALTIMERHI": "globaltimer_hi", "SR_VIRTUALSMID": "smid",
 }  # fmt: skip
-# A block is a cluster of its own; windows lie at the upper half of generic addresses.
+# Without clusters a block's rank is 0; windows lie at the upper half of generic addresses.
 SPECIAL_CONSTANTS = {"SR_CgaCtaId": 0, "SR_SWINHI": SHARED_WINDOW >> 32, "SR_LWINHI": LOCAL_WINDOW >> 32, "SRZ": 0}
 FUNCTIONS = {"vprintf": printf.vprintf, "__assertfail": printf.assert_fail, "malloc": heap.malloc, "free": heap.free}
 FUNCTION_ADDRESSES = {name: (1 << 62) + 16 * number for number, name in enumerate(FUNCTIONS, 1)}
@@ -30,7 +30,7 @@ def special_register(t: Operands, s: sass.Statement) -> Effect:
     destination, source = exactly(s, 2)
     if not isinstance(source, sass.Special):
         raise Unknown("an operand that is no special register where one is expected")
-    if source.name in SPECIAL_CONSTANTS:
+    if source.name in SPECIAL_CONSTANTS and not (source.name == "SR_CgaCtaId" and t.code.clusters):
         constant = np.int32(SPECIAL_CONSTANTS[source.name])
         return Effect((t.target(destination),), lambda wave, registers, mask: (constant,))
     if source.name not in SPECIAL:
