@@ -16,6 +16,7 @@ predictions are from what was measured. Not modelled: power and clocks, TLBs, cl
 from __future__ import annotations
 
 from functools import lru_cache
+from threading import RLock
 
 from gemm_kernels import Launch
 from helpers import devices, run, simulator
@@ -43,6 +44,8 @@ __all__ = [
     "traced",
 ]
 
+_ONE = RLock()  # a cell predicts while an explorer's thread does: traces that are kept belong to one of them at a time
+
 CANNOT = (NoConstants, NoLibrary, CompilerError, SimulatorError)
 """What `predict` raises for a launch whose time cannot be predicted."""
 
@@ -59,7 +62,8 @@ def predict(
     `helpers.native.NoLibrary` where the compiled model cannot be loaded.
     """
     known = machine(device)
-    return _predict(traced(launch, device), known, cold)
+    with _ONE:
+        return _predict(traced(launch, device), known, cold)
 
 
 def traced(launch: Launch | Recording | Captured, device: str = devices.DEFAULT.name) -> Trace:

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import ipywidgets
 
@@ -22,7 +23,7 @@ from helpers.draw.settings import Setting, settings_figure
 from helpers.explore.controls import time_slider
 from helpers.explore.live import LiveExplorer
 from helpers.explore.own import Own, sizes, taken
-from helpers.explore.speeds import predicted
+from helpers.explore.speeds import known, predicted
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled, number_slider
 from helpers.measure import WrongResult, performance
 from helpers.measure.measurement import recorded_on
@@ -85,8 +86,11 @@ def picture_of(choice: Choice) -> theme.Figure:
     return sectors_figure(gemm_accesses(recording, choice.k, warp=choice.warp), f"{who}, k = {choice.k}")
 
 
-def speed_of(launch: Launch) -> str:
-    """The recorded GFLOPS of a launch's block shape as a sentence, or the predicted ones, or why there are none."""
+def speed_of(launch: Launch, predict: Callable[[Launch], str] = predicted) -> str:
+    """The recorded GFLOPS of a launch's block shape as a sentence, or the predicted ones, or why there are none.
+
+    predict: `predicted`, or `known`, which does not take its time.
+    """
     x, y, z = launch.block
     size = f"{theme.thousands(RECORDED_SIZE)}³"
     try:
@@ -94,7 +98,7 @@ def speed_of(launch: Launch) -> str:
     except ValueError:  # a learner's own kernel
         measured, nobody = None, launch.name
     if measured is None:
-        one = launch.arguments is None and predicted(launch.covering((RECORDED_SIZE,) * 3, x, y, z))
+        one = launch.arguments is None and predict(launch.covering((RECORDED_SIZE,) * 3, x, y, z))
         return f"{nobody} was not recorded on a GPU{f'. At {size}: {one}' if one else ''}."
     gflops = theme.thousands(measured.gflops)
     return f"{launch.name} with block ({x}, {y}) at {size}: {gflops} GFLOPS, {measured.label}."
@@ -150,7 +154,11 @@ class CoalescingExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        return picture_of(choice), speed_of(choice.launch)
+        return picture_of(choice), speed_of(choice.launch, known)
+
+    def later(self) -> Callable[[], str]:
+        """How fast the launch is, recorded or predicted."""
+        return partial(speed_of, self.choice.launch)
 
 
 class StepExplorer(LiveExplorer):

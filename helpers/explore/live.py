@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import ipywidgets
@@ -13,6 +14,7 @@ from helpers.analysis import CannotTell
 from helpers.compiler import CompileError
 from helpers.draw import theme
 from helpers.explore import frames
+from helpers.explore.behind import Behind
 from helpers.explore.controls import ChoiceList, TimeSlider, played, stepped
 from helpers.explore.frames import Frame, Frames, Idle
 from helpers.explore.widgets import Explorer, Stage
@@ -39,7 +41,8 @@ class LiveExplorer(Explorer):
     The browser sends a control's newest value when the one before has been drawn, so that a drag never queues. What was
     drawn is kept, and while the learner looks at it the neighbouring settings are drawn.
 
-    What takes longer than a picture may, such as a predicted time, is `later`'s: the note has it when nothing happens.
+    What takes longer than a picture may, such as a predicted time, is `later`'s: it is worked out in a thread when
+    nothing happens, and the note has it when it is there.
 
     An interrupt of the notebook's kernel (its ■ button, or I I) stops a slow setting.
     """
@@ -64,6 +67,7 @@ class LiveExplorer(Explorer):
         self._frames = Frames()
         self._ready: set[Hashable] = set()  # what has been compiled and run
         self._idle = Idle()
+        self._behind = Behind()
         self._ahead: LiveExplorer | None = None
         self._setting: Hashable = None  # what is on the stage
         self._still: set[ipywidgets.Widget] = set()  # sliders that have but one place
@@ -82,9 +86,11 @@ class LiveExplorer(Explorer):
         """The picture of what the controls say, and the line of text under it. Raises one of SENTENCES instead."""
         raise NotImplementedError
 
-    def later(self) -> str:
-        """The note that takes the place of `draw`'s once there is time; "" to leave that. It may take a second."""
-        return ""
+    def later(self) -> Callable[[], str] | None:
+        """What works out the note that takes the place of `draw`'s, "" to leave that; None if there is nothing to work
+        out. It is called in a thread, so it must not look at the controls; it may take seconds, and raise one of
+        SENTENCES instead."""
+        return None
 
     def update(self, moved: ipywidgets.Widget | None = None) -> None:
         """Settle, then draw once, or show what was drawn before."""
@@ -93,6 +99,7 @@ class LiveExplorer(Explorer):
         if self._original is not None:
             return  # the one that draws ahead is told what to draw
         self._idle.stop()
+        self._behind.stop()
         try:
             self._setting = setting = frames.setting_of(self.controls)
             if self._is_slow():
@@ -106,23 +113,32 @@ class LiveExplorer(Explorer):
         finally:
             self.stage.busy.value = ""
         todo = self._neighbours(moved) if moved is not None else iter(())
-        self._idle.begin(lambda: self._draw_ahead(todo) or self.complete())  # what takes longest comes last
 
-    def complete(self) -> bool:
-        """Replace the note by what `later` says; False if it says nothing, or has said it."""
-        frame = self._frames.get(self._setting)
-        if frame is None or frame.picture is None or frame.whole:
+        def go_on() -> bool:
+            if self._draw_ahead(todo):
+                return True
+            self.complete()  # what takes longest comes last
             return False
-        try:
-            words = self.later()
-        except SENTENCES as error:
-            words = str(error)
-        except KeyboardInterrupt:
-            words = ""
-        frame = replace(frame, words=words or frame.words, whole=True)
-        self._frames.keep(self._setting, frame)
-        self._show(frame)
-        return bool(words)
+
+        self._idle.begin(go_on)
+
+    def complete(self) -> None:
+        """Have the note replaced by what `later` works out, if it was not before."""
+        setting = self._setting
+        frame = self._frames.get(setting)
+        if frame is not None and frame.picture is not None and not frame.whole:
+            work = self.later()
+            if work is not None:
+                self._behind.begin(partial(_worked_out, work), partial(self._completed, setting))
+
+    def _completed(self, setting: Hashable, words: str) -> None:
+        """Keep the words for a setting, and show them if the learner is still there."""
+        frame = self._frames.get(setting)
+        if frame is None:
+            return
+        self._frames.keep(setting, replace(frame, words=words or frame.words, whole=True))
+        if words and setting == self._setting:
+            self.stage.tell(words)
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
@@ -218,6 +234,13 @@ class LiveExplorer(Explorer):
         ahead._frames, ahead._ready = self._frames, self._ready
         self._ahead = ahead
         return ahead
+
+
+def _worked_out(work: Callable[[], str]) -> str:
+    try:
+        return work()
+    except SENTENCES as error:
+        return str(error)
 
 
 def _with_buttons(control: ipywidgets.Widget) -> ipywidgets.Widget:

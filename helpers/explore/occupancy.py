@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import ipywidgets
@@ -77,13 +77,12 @@ class OccupancyExplorer(LiveExplorer):
             self._take_the_kernels_numbers()
         return picture_of(self.choice), ""
 
-    def later(self) -> str:
-        """How fast the chosen kernel is on the GPU that is recorded, or else would be; "" for numbers of no kernel."""
+    def later(self) -> Callable[[], str] | None:
+        """How fast the chosen kernel is on the GPU that is recorded, or else would be; nothing for numbers of none."""
         kernel = self.kernel.value
         if kernel is None or self.device.value != devices.DEFAULT or getattr(kernel, "args", None) is not None:
-            return ""
-        found = speed_of(kernel)
-        return found and f"{found}."
+            return None
+        return lambda: f"{found}." if (found := speed_of(kernel)) else ""
 
     def _take_the_kernels_numbers(self) -> None:
         """Set the sliders to what the kernel takes on this GPU."""

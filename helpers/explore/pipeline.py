@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import ipywidgets
 
@@ -39,6 +40,20 @@ MOST_LATENCY, LATENCY_STEP, MOST_MULTIPLY, MOST_MOVES = 1000, 20, 1200, 80
 def picture_of(pipeline: Pipeline, name: str = "") -> theme.Figure:
     """The timeline of a pipeline by the model. name: whose work it is."""
     return pipeline_figure(comparison(pipeline), name)
+
+
+def speed_with(kernel: Kernel | OwnKernel, stages: int) -> str:
+    """How fast a kernel is with so many stages, on a GPU and not with the sliders' numbers; why it cannot have them; ""
+    if its stages cannot be chosen."""
+    if stages != min(loop_of(kernel).stages, max(NAMES)):
+        if not isinstance(kernel, Kernel) or "STAGES" not in kernel.params:
+            return ""
+        try:
+            kernel = kernel.replace(STAGES=stages)
+        except Refused as refused:
+            return str(refused)
+    found = speed_of(kernel)
+    return found and f"Bars: a model. {kernel.name} with {ARTICLES[stages]} at {found}."
 
 
 class PipelineExplorer(LiveExplorer):
@@ -85,23 +100,10 @@ class PipelineExplorer(LiveExplorer):
         note = f" Work: instructions of {name} for {GPU.arch}; warps: of a scheduler of an {GPU.name}." if name else ""
         return picture_of(self.pipeline, name), f"A model: no time here was measured.{note}"
 
-    def later(self) -> str:
-        """How fast the chosen kernel is with so many stages, or why it cannot have them; "" for numbers of no kernel.
-
-        Latency and warps are the GPU's then, and not the sliders'.
-        """
-        kernel, stages = self.kernel.value, self.stages.value
-        if kernel is None:
-            return ""
-        if stages != min(loop_of(kernel).stages, max(NAMES)):
-            if not isinstance(kernel, Kernel) or "STAGES" not in kernel.params:
-                return ""
-            try:
-                kernel = kernel.replace(STAGES=stages)
-            except Refused as refused:
-                return str(refused)
-        found = speed_of(kernel)
-        return found and f"Bars: a model. {kernel.name} with {ARTICLES[stages]} at {found}."
+    def later(self) -> Callable[[], str] | None:
+        """How fast the chosen kernel is with so many stages; nothing for numbers of no kernel."""
+        kernel = self.kernel.value
+        return kernel and partial(speed_with, kernel, self.stages.value)
 
     def _take_the_numbers(self, loop: Loop) -> None:
         """Set the sliders to a kernel's work, stages and warps."""

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gemm_kernels import Kernel, Launch, OwnKernel, get, launch_of
 from helpers import devices
@@ -17,7 +18,7 @@ from helpers.draw.register_tile import FIGURE_HEIGHT, register_tile_figure, regi
 from helpers.explore.controls import time_slider
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.own import Own, multiplication
-from helpers.explore.speeds import predicted
+from helpers.explore.speeds import known, predicted
 from helpers.explore.widgets import choice_slider, number_slider
 from helpers.measure import recordings
 
@@ -61,17 +62,20 @@ def kernel_with(**params: int) -> Kernel:
         raise CannotShow(str(error)) from error
 
 
-def cost_of(kernel: Kernel, device: devices.Device) -> str:
-    """'256 threads, 128 registers a thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded."""
+def cost_of(kernel: Kernel, device: devices.Device, predict: Callable[[Launch], str] = predicted) -> str:
+    """'256 threads, 128 registers per thread, 25 % occupancy; …GFLOPS': what the sizes cost, and what was recorded.
+
+    predict: of what was not, `predicted`, or `known`, which does not take its time.
+    """
     taken = resources_of(kernel, device.arch)
     share = theme.percent(taken.occupancy(device).fraction, 2)
-    text = f"{taken.threads} threads, {taken.registers} registers a thread, {share} occupancy ({device.name})"
+    text = f"{taken.threads} threads, {taken.registers} registers per thread, {share} occupancy ({device.name})"
     try:
         measured = recordings.find(kernel, RECORDED_SIZE, RECORDED_SIZE, RECORDED_SIZE)
     except recordings.NoRecording:
         measured = None
     if measured is None:
-        one = predicted(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
+        one = predict(kernel.launch(PREDICTED_SIZE, PREDICTED_SIZE, PREDICTED_SIZE))
         told = f" At {theme.thousands(PREDICTED_SIZE)}³: {one}." if one else ""
         return f"{text}; these sizes were not timed.{told}"
     return f"{text}; {theme.thousands(measured.gflops)} GFLOPS at {theme.thousands(RECORDED_SIZE)}³, {measured.label}."
@@ -120,8 +124,12 @@ class RegisterTileExplorer(LiveExplorer):
             self.move.max = data.moves(self.k.value)
             if whole:
                 self.move.value = self.move.max
-        note = "" if self.own else cost_of(kernel_with(**self.params), devices.DEFAULT)
+        note = "" if self.own else cost_of(kernel_with(**self.params), devices.DEFAULT, known)
         return picture_of(self.choice), note
+
+    def later(self) -> Callable[[], str] | None:
+        """What the sizes cost, and how fast they are, recorded or predicted; nothing for a learner's own kernel."""
+        return None if self.own else partial(cost_of, kernel_with(**self.params), devices.DEFAULT)
 
 
 def explore(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
 
 from gemm_kernels import Kernel, Launch, OwnKernel
 from helpers import cycles
@@ -12,6 +11,9 @@ from helpers.measure import recordings
 
 RECORDED_SIZE = 4096  # M = N = K
 PREDICTED_SIZE = 2048  # of what nobody timed: larger ones would keep the reader waiting
+MOST_SAID = 64  # launches whose sentence is kept
+
+_said: dict[Launch, str] = {}
 
 
 def speed_of(kernel: Kernel | OwnKernel) -> str:
@@ -30,12 +32,24 @@ def speed_of(kernel: Kernel | OwnKernel) -> str:
     return found and f"{size}: {found}"
 
 
-@lru_cache(maxsize=64)
+def known(launch: Launch) -> str:
+    """What `predicted` said of a launch before, "" if it was not asked: a note that has it at once."""
+    return _said.get(launch, "")
+
+
 def predicted(launch: Launch) -> str:
     """'3 120 GFLOPS, predicted for NVIDIA H200 (2 900 to 3 400)'; "" where it cannot be predicted.
 
     launch: a multiplication.  At sizes up to 2048 it takes less than a second.
     """
+    if launch not in _said:
+        while len(_said) >= MOST_SAID:
+            _said.pop(next(iter(_said)), None)
+        _said[launch] = _predicted(launch)
+    return _said[launch]
+
+
+def _predicted(launch: Launch) -> str:
     try:
         found = cycles.predict(launch)
     except cycles.CANNOT:

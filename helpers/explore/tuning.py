@@ -7,8 +7,9 @@ is predicted, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import ipywidgets
 
@@ -66,6 +67,20 @@ def picture_of(choice: Choice) -> theme.Figure:
     return landscape_figure(data, choice.across, choice.down, choice.measure)
 
 
+def speed_of_best(choice: Choice) -> str:
+    """How fast the best configuration of a map is, recorded by the search, or else predicted; "" without either."""
+    best = landscape_of(choice.device, choice.size).best(choice.measure)
+    if best is None:
+        return ""
+    best_at = f"The best {MEASURES[choice.measure][0]} at {theme.thousands(choice.size)}³"
+    if best.gflops is not None:
+        return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
+    if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute
+        return f"{best_at}: its sums do not fit into registers, so no speed is predicted."
+    found = predicted(get(KERNEL).replace(**best.params).launch(*(choice.size,) * 3))
+    return found and f"{best_at}: {found}."
+
+
 class TuningExplorer(LiveExplorer):
     """Controls for the two parameters, what is shown of them, the GPU and the size."""
 
@@ -110,19 +125,11 @@ class TuningExplorer(LiveExplorer):
         choice = self.choice
         return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
 
-    def later(self) -> str:
-        """How fast the best configuration of the map would be, if the search did not measure it; "" if it did."""
+    def later(self) -> Callable[[], str] | None:
+        """How fast the best configuration of the map is."""
         choice = self.choice
-        best = landscape_of(choice.device, choice.size).best(choice.measure)
-        if best is None or choice.device != devices.DEFAULT or choice.measure == "gflops":
-            return ""
-        best_at = f"The best {MEASURES[choice.measure][0]} at {theme.thousands(choice.size)}³"
-        if best.gflops is not None:
-            return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
-        if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute
-            return f"{best_at}: its sums do not fit into registers, so no speed is predicted."
-        found = predicted(get(KERNEL).replace(**best.params).launch(*(choice.size,) * 3))
-        return found and f"{best_at}: {found}."
+        told = choice.device != devices.DEFAULT or choice.measure == "gflops"
+        return None if told else partial(speed_of_best, choice)
 
 
 def explore(*, device: str = devices.DEFAULT.name, measure: Measure | None = None) -> TuningExplorer:

@@ -85,8 +85,12 @@ class Stage(ipywidgets.VBox):
         self.picture.value, self.overlay.value = picture.shown, picture.overlay
         for part, display in ((self.picture, ""), (self.overlay, ""), (self.sentence, "none")):
             part.layout.display = display
-        self.note.value = html.escape(note)
+        self.tell(note)
         self.busy.value = ""
+
+    def tell(self, note: str) -> None:
+        """Replace the line under the picture."""
+        self.note.value = html.escape(note)
 
     def say(self, sentence: str) -> None:
         """Replace what is on the stage by a sentence: a setting that cannot run, and why.

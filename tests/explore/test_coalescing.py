@@ -123,6 +123,8 @@ def test_a_learners_own_kernel_is_a_third_choice():
     explorer = coalescing.explore(own)
     assert explorer.choice == Choice(own.launch(96, 64, 5)) and explorer.k.max == 4
     assert shows_a_picture(explorer)
+    assert explorer.stage.note.value == "mine was not recorded on a GPU."
+    explorer.complete()
     told = explorer.stage.note.value
     assert re.fullmatch(
         r"mine was not recorded on a GPU\. At 2.048³: .+ GFLOPS, predicted for NVIDIA H200 \(.+ to .+\)\.", told

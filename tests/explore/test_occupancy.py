@@ -68,11 +68,11 @@ def test_the_static_twin_covers_all_limiters_of_the_ladder():
 
 
 def test_a_recorded_kernel_shows_its_recorded_speed_a_learners_the_predicted_one_and_other_numbers_none():
-    assert "recorded on NVIDIA H200" in occupancy.explore(kernel="naive").later()
+    assert "recorded on NVIDIA H200" in occupancy.explore(kernel="naive").later()()
     mine = OwnKernel(get("naive").source.replace("naive", "mine"), "sgemm_mine", (16, 16))
     explorer = occupancy.explore(mine)
-    assert "GFLOPS, predicted for NVIDIA H200 (" in explorer.later()
+    assert "GFLOPS, predicted for NVIDIA H200 (" in explorer.later()()
     explorer.registers.value += 1
-    assert explorer.later() == ""
-    assert occupancy.explore(OWN).later() == ""
-    assert occupancy.explore(kernel="naive", device="Tesla T4").later() == ""
+    assert explorer.later() is None
+    assert occupancy.explore(OWN).later()() == ""
+    assert occupancy.explore(kernel="naive", device="Tesla T4").later() is None

@@ -30,7 +30,7 @@ def test_the_note_tells_what_the_compiler_gave_the_kernel():
     explorer = register_tile.explore(BM=32, BN=32, BK=8, TM=4, TN=4)
     kernel = get("block_tile_2d").replace(BM=32, BN=32, BK=8, TM=4, TN=4)
     registers = compiler.compile(kernel.source, kernel.entry, options=("-std=c++17",)).registers
-    assert f"64 threads, {registers} registers a thread" in explorer.stage.note.value
+    assert f"64 threads, {registers} registers per thread" in explorer.stage.note.value
 
 
 def test_the_steps_follow_the_sizes_and_a_finished_step_stays_finished():
