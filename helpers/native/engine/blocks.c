@@ -302,7 +302,8 @@ EXPORT void free_traces(Results *results) {
 /* Of the structures that Python fills in. */
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
-                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(GlobalTime)};
+                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(GlobalTime),
+                             sizeof(Image)};
     return sizes[which];
 }
 

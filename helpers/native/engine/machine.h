@@ -71,6 +71,16 @@ typedef struct {
     int32_t writable, watched;
 } Allocation;
 
+/* Elements in memory, and how a texture reads them; the names are those of engine/textures.py. `outside` are the channels
+ * of what lies beyond a border, as they would be in memory (floats as float32). */
+typedef struct {
+    uint8_t *bytes;
+    int64_t pitch;
+    uint32_t handle, outside[4];
+    int32_t size[3], dims, channels, channel_bytes, is_signed, is_float, layered, is_buffer, is_surface;
+    int32_t mode[3], linear, normalized, fractions, spare;
+} Image;
+
 /* What the sanitizer's watch knows of a word of shared memory; see checks.c. */
 typedef struct {
     uint32_t written, read; /* in which epoch of the block */
@@ -146,6 +156,7 @@ typedef struct {
     const int64_t *block_ids;
     const uint8_t *traced;      /* by place in block_ids; NULL: none */
     const RegisterUse *uses;    /* by instruction; NULL if no value is to be followed */
+    const Image *images;
     int64_t blocks;
     int64_t most_steps;         /* of a warp, before its loop is taken for an endless one */
     int32_t instructions, rows, allocation_count, basic_blocks, memory_instructions;
@@ -156,6 +167,7 @@ typedef struct {
     int32_t together;           /* blocks that may wait for each other and are on the device together */
     int32_t shared_granule, global_granule; /* bytes of the smallest access, as a power of two */
     int32_t cluster_blocks;     /* blocks of a cluster, which follow one another in block_ids, by rank */
+    int32_t image_count;
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */
@@ -266,7 +278,7 @@ typedef struct {
     Operation *execute;
 } NamedOperation;
 
-extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[];
+extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[], TEXTURES[];
 
 /* A row that an instruction reads. */
 static inline const Lanes *row_of(const Warp *warp, int32_t row) {

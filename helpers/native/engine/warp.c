@@ -492,8 +492,8 @@ int run_turn(Warp *warp) {
 enum { MOST_OPERATIONS = 160 };
 
 const NamedOperation *operation_of(int number) {
-    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE};
-    for (int table = 0; table < 3; table++)
+    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE, TEXTURES};
+    for (int table = 0; table < 4; table++)
         for (const NamedOperation *one = tables[table]; one->name; one++)
             if (number-- == 0) return one;
     return 0;

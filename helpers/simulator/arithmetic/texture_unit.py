@@ -21,7 +21,7 @@ import numpy as np
 WRAP, CLAMP, MIRROR, BORDER = range(4)  # cudaAddressMode…
 WEIGHT = 256  # the sum of all weights
 STEPS = 2.0**21  # of a normalised coordinate
-FAR = 2.0**40  # whatever lies further away lies here
+FAR = 2.0**36  # whatever lies further away lies here
 GUARD_BITS = 4
 HALF_STEP = -24  # the smallest half is 2**-24
 SMALLEST = np.float32(2.0**-126)  # what is smaller than this normal number counts as zero

@@ -21,6 +21,7 @@ from helpers.devices import WARP, unravel
 from helpers.simulator.engine.ir import Kind, Program, bits, uncollected
 from helpers.simulator.engine.memory import Allocation, lane_name, product
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
+from helpers.simulator.engine.textures import OBJECTS, Surface, Texture
 from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
 from helpers.simulator.recording.recorded import QUANTITIES, Counts
@@ -30,6 +31,7 @@ from helpers.simulator.sanitizer.loaded_values import uses_of
 SPACES = ("global", "shared", "local", "cluster")
 OUT_OF_BOUNDS, MISALIGNED, TOO_MANY_STEPS, BARRIERS_DIFFER, DEADLOCK = range(1, 6)
 INTERRUPTED = 99
+OF_IMAGES = ("read texture", "load surface", "store surface")
 NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
 NO_SPARE = (0,) * 6
 PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
@@ -71,6 +73,12 @@ REGISTERS = 256
 REGISTER_USE = _struct(
     ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("spare", "u4"),
 )  # fmt: skip
+IMAGE = _struct(
+    ("bytes", "u8"), ("pitch", "i8"), ("handle", "u4"), ("outside", "u4", 4), ("size", "i4", 3), ("dims", "i4"),
+    ("channels", "i4"), ("channel_bytes", "i4"), ("is_signed", "i4"), ("is_float", "i4"), ("layered", "i4"),
+    ("is_buffer", "i4"), ("is_surface", "i4"), ("mode", "i4", 3), ("linear", "i4"), ("normalized", "i4"),
+    ("fractions", "i4"), ("spare", "i4"),
+)  # fmt: skip
 
 
 class CLaunch(ctypes.Structure):
@@ -78,7 +86,7 @@ class CLaunch(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("code", "constants", "allocations", "jumps", "banks", "limits",
-                                               "block_ids", "traced", "uses")),
+                                               "block_ids", "traced", "uses", "images")),
         ("blocks", ctypes.c_int64), ("most_steps", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("instructions", "rows", "allocation_count", "basic_blocks",
                                               "memory_instructions")),
@@ -86,7 +94,7 @@ class CLaunch(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("threads", "shared_bytes", "shared_base", "local_bytes",
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
-                                              "global_granule", "cluster_blocks")),
+                                              "global_granule", "cluster_blocks", "image_count")),
     ]  # fmt: skip
 
 
@@ -118,7 +126,7 @@ def library() -> ctypes.CDLL | None:
     found.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
              PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
-             GLOBAL_TIME.itemsize)  # fmt: skip
+             GLOBAL_TIME.itemsize, IMAGE.itemsize)  # fmt: skip
     assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and compiled.py differ"
     return found
 
@@ -156,6 +164,7 @@ class Machine:
     requests: list[tuple[int, int, str]]
     sees_grid: bool
     uses_banks: bool
+    uses_images: bool
     granules: tuple[int, int]
     row_of: Mapping[int, int]
     _limits: dict[int, np.ndarray] = field(default_factory=dict)
@@ -217,6 +226,7 @@ def assemble(program: Program, decoded: Sequence[Decoded], decoder: Decoder, slo
     return Machine(
         code, decoder.words, np.array(jumps or [0], np.int32), nowhere + 4, requests,
         bool((code["strong"] & 2).any()), any(one.operation == "load constant" for one in decoded),
+        any(one.operation in OF_IMAGES for one in decoded),
         tuple(_granule(decoded, space) for space in (1, 0)),
         {slot: int(name[1:]) for name, slot in slots.items() if name[0] == "R" and name[1:].isdecimal()},
     )  # fmt: skip
@@ -309,6 +319,9 @@ def execute(
     if machine is None or not len(launch.block_ids):
         return None
     kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
+    if machine.uses_images:
+        surfaces = (one for one in OBJECTS.living().values() if isinstance(one, Surface))
+        kept += [(one.image, one.image.bytes_.copy()) for one in surfaces]
     watches = [one.watch for one in launch.global_memory.allocations if checking and one.watch is not None]
     unwritten = [(one, one.unwritten.copy()) for one in watches if one.unwritten is not None]
     runs, first_faulty = _run(launch, machine, counting, traced, together, checking)
@@ -461,6 +474,8 @@ def _run(
               "limits": limits, "block_ids": ids}  # fmt: skip
     for name, array in arrays.items():
         setattr(c, name, array.ctypes.data)
+    images = _images() if machine.uses_images else np.zeros(0, IMAGE)
+    c.images, c.image_count = images.ctypes.data, len(images)
     c.traced = None if wanted is None else wanted.ctypes.data
     uses = machine.uses(program) if checking else ()
     c.uses = uses.ctypes.data if len(uses) else None
@@ -476,6 +491,23 @@ def _run(
     shares = _shares(units, cores)
     _on_threads(c, runs, [(first * size, stop * size) for first, stop in shares])
     return runs, next((run for run in runs if run.c.fault), None)
+
+
+def _images() -> np.ndarray:
+    """The textures and surfaces that live."""
+    living = OBJECTS.living()
+    rows = np.zeros(len(living), IMAGE)
+    for row, (handle, one) in zip(rows, living.items(), strict=True):
+        image = one.image
+        row["bytes"], row["pitch"], row["handle"] = image.bytes_.ctypes.data, image.pitch, handle
+        row["size"], row["dims"], row["channels"] = image.size, image.dims, image.channels
+        row["channel_bytes"], row["is_signed"] = image.dtype.itemsize, image.dtype.kind == "i"
+        row["is_float"], row["layered"], row["is_buffer"] = image.dtype.kind == "f", image.layered, image.is_buffer
+        row["is_surface"] = isinstance(one, Surface)
+        if isinstance(one, Texture):
+            row["mode"], row["linear"], row["normalized"] = one.modes, one.linear, one.normalized
+            row["fractions"], row["outside"] = one.fractions, one.outside_words
+    return rows
 
 
 def _shares(blocks: int, parts: int) -> list[tuple[int, int]]:

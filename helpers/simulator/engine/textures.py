@@ -58,6 +58,11 @@ class Image:
         return values[first[:, None] + np.arange(self.channels)]
 
 
+def _words(values: np.ndarray) -> np.ndarray:
+    """Elements as 32-bit words: floats as float32, integers with their sign."""
+    return values.astype(F4).view(U4) if values.dtype.kind == "f" else values.astype(np.int64).astype(U4)
+
+
 @dataclass(frozen=True, eq=False)
 class Texture:
     """An image and how it is read: see `cuda.textures.TextureDescriptor`.
@@ -77,6 +82,16 @@ class Texture:
         """The address modes: only where the whole width is 1.0, it can be repeated."""
         return tuple(CLAMP if mode in (WRAP, MIRROR) and not self.normalized else mode for mode in self.modes)
 
+    @property
+    def outside(self) -> np.ndarray:
+        """The four channels of what lies beyond a border, as elements."""
+        return texture_unit.border(self.border, self.image.dtype, self.fractions)
+
+    @property
+    def outside_words(self) -> np.ndarray:
+        """The same in 32 bits: floats as float32, integers with their sign."""
+        return _words(self.outside)
+
     def elements(self, index: Sequence[np.ndarray], layer: np.ndarray | None) -> np.ndarray:
         """The elements of (column, row, depth), or what stands for them outside, (lanes, channels)."""
         image, inside = self.image, np.ones(len(index[0]), bool)
@@ -92,15 +107,13 @@ class Texture:
         values = image.at(x, y, z)
         if inside.all():
             return values
-        outside = texture_unit.border(self.border, image.dtype, self.fractions)[: image.channels]
-        return np.where(inside[:, None], values, outside)
+        return np.where(inside[:, None], values, self.outside[: image.channels])
 
     def words(self, values: np.ndarray) -> np.ndarray:
         """Elements (lanes, channels) as the instructions answer them, uint32 (4, lanes)."""
         if self.fractions:
             return _filled(texture_unit.fractions(values, np.iinfo(self.image.dtype).max))
-        wide = values.astype(F4) if values.dtype.kind == "f" else values.astype(np.int64).astype(U4)
-        return _filled(wide.view(U4))
+        return _filled(_words(values))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.sass import control, matrix
+from helpers.simulator.frontends.sass import control, matrix, textures
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
@@ -1067,6 +1067,60 @@ def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
+# ---- textures and surfaces
+
+SAMPLES, FETCHES, GATHERS = range(3)
+OUTSIDE = {"trap": 0, "clamp": 1, "zero": 2}
+
+
+def read_texture(t: Decoder, s: sass.Statement) -> Decoded:
+    upper, lower, where, *rest = s.operands
+    handle, offset, shape, *mask = rest[s.base in ("TEX", "TXD") :]
+    axes, layered = textures.SHAPES.get(getattr(shape, "text", ""), (0, False))
+    is_fetch = s.base == "TLD"
+    if not axes or _number(offset) or not is_register(where) or (is_fetch and (axes > 1 or layered)):
+        raise NotDecoded("a texture read in another way than by its coordinates")
+    i = Decoded("read texture", flags=int(layered))
+    what = FETCHES if is_fetch else SAMPLES
+    if s.base == "TLD4":
+        what = GATHERS + operand_rules.chosen(s, textures.CHANNELS)
+    kept = _number(mask[0]) if mask else 0xF
+    count = kept.bit_count()
+    i.number[:] = [what, axes, kept, -1]
+    i.source[0], i.width[0] = t.row(where, axes + layered), 1
+    t.read(i, 1, handle)
+    t.writes(i, lower, min(count, 2))
+    if count > 2 and upper.number is not None:
+        i.number[3] = t.row(upper, count - 2)
+    return i
+
+
+def _surface(t: Decoder, s: sass.Statement, operation: str, place: sass.Operand, handle: sass.Operand) -> Decoded:
+    width, signed = operand_rules.chosen(s, NARROW, (0, False))
+    if not isinstance(place, sass.Address) or len(place.registers) != 1 or place.offset or not s.has("BA"):
+        raise NotDecoded("a surface that converts what it holds")
+    i = Decoded(operation, flags=int(signed))
+    axes = operand_rules.chosen(s, textures.SURFACES)
+    i.number[:3] = [OUTSIDE[operand_rules.chosen(s, textures.OUTSIDE, "clamp")], axes, width or 4 * _words(s)]
+    i.source[0], i.width[0] = t.row(place.registers[0], axes), 1
+    t.read(i, 1, handle)
+    return i
+
+
+def load_surface(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, place, handle, _ = s.operands
+    i = _surface(t, s, "load surface", place, handle)
+    t.writes(i, destination, max(1, i.number[2] // 4))
+    return i
+
+
+def store_surface(t: Decoder, s: sass.Statement) -> Decoded:
+    place, value, handle, _ = s.operands
+    i = _surface(t, s, "store surface", place, handle)
+    i.source[2], i.width[2] = t.row(value, max(1, i.number[2] // 4)), 1
+    return i
+
+
 def transpose_matrix(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a = s.operands
     if not s.has("MT88"):
@@ -1378,6 +1432,8 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "LDGDEPBAR": close_copies, "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
     "CCTL": nothing,
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
+    "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
+    "SUST": store_surface,
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "MATCH": match, "R2UR": to_uniform,
     "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "LEPC": position, "NOP": lanes_together,
     "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch, "CALL": call,
@@ -1390,6 +1446,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
 _COMPARED = "LT LE EQ NE GE GT LTU LEU EQU NEU GEU GTU NUM NAN AND OR XOR"
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
+_SURFACE = "D BA 1D 2D 3D 1D_ARRAY 2D_ARRAY U8 S8 U16 S16 64 128 TRAP IGN STRONG WEAK CTA SM GPU SYS"
 _UPDATES = "ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC"
 _ATOMIC = f"{_CACHES} {_UPDATES} 32 64 U32 S32 U64 S64 F32 F64 F16x2 BF16x2 FTZ RN"
 _ROUNDED = "FTZ SAT RM RP RZ"
@@ -1413,7 +1470,8 @@ MODIFIERS: dict[str, str] = {
     "ATOMG": _ATOMIC, "ATOMS": _ATOMIC, "RED": _ATOMIC, "REDG": _ATOMIC, "LDGSTS": f"BYPASS ACCESS ZFILL {_ACCESS}",
     "DEPBAR": "LE", "MEMBAR": "SC ALL VC CTA GPU SYS", "ERRBAR": "any", "CGAERRBAR": "any", "CCTL": "any",
     "CCTLL": "any", "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88",
-    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "SHFL": "IDX UP DOWN BFLY",
+    "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
+    "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
     "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U",
     "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
