@@ -30,7 +30,10 @@ static uint32_t channel_at(const Image *image, const int32_t place[3], int chann
     const uint8_t *at = image->bytes + row * image->pitch + ((int64_t)place[0] * image->channels + channel) * width;
     uint32_t bits = 0;
     memcpy(&bits, at, (size_t)width);
-    if (image->is_float) return width == 2 ? bits_of((float)of_half((uint16_t)bits)) : bits;
+    if (image->is_float && width == 2) {
+        if ((bits & 0x7c00) == 0x7c00) return (bits & 0x8000) << 16 | 0x7f800000u | (bits & 0x3ff) << 13; /* NaNs as they are */
+        return bits_of((float)of_half((uint16_t)bits));
+    }
     if (image->is_signed && width < 4) {
         int unused = 32 - 8 * width;
         return (uint32_t)((int32_t)(bits << unused) >> unused);

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import base64
 import datetime
+import functools
 import hashlib
 import json
 import zlib
@@ -275,10 +276,15 @@ def _kernel(element: str, kinds: str, handle: str, out: str, statement: str) -> 
     return text.replace("{T}", SPELLED.get(element, element))
 
 
+@functools.cache
+def _compiled(module: type, source: str) -> Any:
+    return module(code=source, options=("-std=c++17",)).get_function("read")
+
+
 def launched(gpu: ModuleType, source: str, handle: Any, places: list[np.ndarray], out: np.ndarray) -> np.ndarray:
     """What `out` holds after a kernel of one lane for each place."""
     lanes, device = len(places[0]), gpu.asarray(out)
-    kernel = gpu.RawModule(code=source, options=("-std=c++17",)).get_function("read")
+    kernel = _compiled(gpu.RawModule, source)
     given = [gpu.asarray(place) for place in places]
     kernel((-(-lanes // 128),), (128,), (handle, *given, device, np.int32(lanes)))
     return gpu.asnumpy(device)
