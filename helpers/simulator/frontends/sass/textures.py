@@ -19,6 +19,7 @@ from helpers.simulator.frontends.sass.operands import (
     U4,
     Operands,
     address_operand,
+    at_least,
     chosen,
     exactly,
     is_register,
@@ -37,15 +38,15 @@ def sample(t: Operands, s: sass.Statement) -> Effect:
 
     The arrays of CuPy have one level of detail, so that nothing depends on the fifth.
     """
-    *_, where, _, handle = s.operands[:5]
-    places, layer, mask = _form(t, s, where, s.operands[5:], F4)
+    _, _, where, _, handle, *rest = at_least(s, 7, 8)
+    places, layer, mask = _form(t, where, rest, F4)
     return _effect(t, s, mask, textures.sample(t.read(handle, U4), places, layer))
 
 
 def fetch(t: Operands, s: sass.Statement) -> Effect:
     """TLD.LZ d2, d1, coordinates, handle, offset, shape {, mask}: an element by its number."""
-    *_, where, handle = s.operands[:4]
-    places, layer, mask = _form(t, s, where, s.operands[4:], I4)
+    _, _, where, handle, *rest = at_least(s, 6, 7)
+    places, layer, mask = _form(t, where, rest, I4)
     if layer is not None or len(places) > 1:
         raise Unknown("an element by its numbers in several axes")
     return _effect(t, s, mask, textures.fetch(t.read(handle, U4), places[0]))
@@ -53,19 +54,19 @@ def fetch(t: Operands, s: sass.Statement) -> Effect:
 
 def gather(t: Operands, s: sass.Statement) -> Effect:
     """TLD4.{R,G,B,A} d2, d1, coordinates, handle, offset, shape {, mask}."""
-    *_, where, handle = s.operands[:4]
-    places, layer, mask = _form(t, s, where, s.operands[4:], F4)
+    _, _, where, handle, *rest = at_least(s, 6, 7)
+    places, layer, mask = _form(t, where, rest, F4)
     if layer is not None:
         raise Unknown("four elements of a layer")
     return _effect(t, s, mask, textures.gather(t.read(handle, U4), places, chosen(s, CHANNELS)))
 
 
 def _form(
-    t: Operands, s: sass.Statement, where: sass.Operand, rest: Sequence[sass.Operand], dtype: np.dtype
+    t: Operands, where: sass.Operand, rest: Sequence[sass.Operand], dtype: np.dtype
 ) -> tuple[list[Reader], Reader | None, int]:
     """(coordinates, layer, mask) of a texture instruction, from its operands behind the handle."""
-    if len(rest) not in (2, 3) or not is_register(where):
-        raise Unknown(f"its form with {len(s.operands)} operands")
+    if not is_register(where):
+        raise Unknown("coordinates that are in no register")
     offset, shape, *mask = rest
     if number(offset):
         raise Unknown("an offset from the coordinates")
