@@ -286,6 +286,19 @@ def test_the_largest_of_64_bits_in_another_block_may_be_lost():
         launched(body)
 
 
+def test_the_old_value_of_a_sum_of_64_bits_is_answered_in_global_memory_and_in_shared(level):
+    body = """__shared__ unsigned long long own;
+        if (threadIdx.x == 0) own = 5;
+        __syncthreads();
+        if (threadIdx.x > 1) return;
+        unsigned long long *sum = threadIdx.x == 0 ? &own : (unsigned long long *)(out + 32);
+        const unsigned long long old = atomicAdd(sum, 3ull);
+        out[threadIdx.x] = old >> 32 * threadIdx.x;
+        out[threadIdx.x + 8] = *sum;"""
+    out = launched(body, grid=1, block=64, dims="", level=level)
+    np.testing.assert_array_equal(out[[0, 1, 8, 9]], [5, -1, 8, 2])
+
+
 def test_traced_blocks_bring_their_cluster_along():
     launch = LAUNCHES["neighbours"]
     arguments = launch.make_arguments()

@@ -213,9 +213,9 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     swaps, strong = operation == "cas", s.has("STRONG")
     answer = next((operand for operand in before if is_predicate(operand) and t.target(operand) is not None), None)
     if answer is not None:
-        if returns:
-            raise Unknown("its form with a predicate and a value")
-        return Effect((t.target(answer),), _in_global_memory(execute, address), swaps=swaps, strong=strong)
+        slots = t.targets(destination, dtype.itemsize // 4) if returns else ()
+        execute = _in_global_memory(execute, address, len(slots))
+        return Effect((t.target(answer), *slots), execute, swaps=swaps, strong=strong)
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)
     if dtype.itemsize == 4:
@@ -225,8 +225,9 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     return Effect(t.targets(destination, 2), pair, swaps=swaps, strong=strong)
 
 
-def _in_global_memory(execute: Execute, address: Reader) -> Execute:
-    """ATOM.E.ADD.F16x2 p, RZ, [address], value: p = whether the address is one of global memory.
+def _in_global_memory(execute: Execute, address: Reader, answers: int) -> Execute:
+    """ATOM.E.ADD.F16x2 p, d, [address], value, where d has so many registers, 0 for RZ: p = whether the address is
+    one of global memory.
 
     If not, nothing is done: the code that follows updates the own shared memory in a way of its own. For that of
     another block of the cluster it has a load and a store, so that of blocks that update one place some are lost.
@@ -235,9 +236,10 @@ def _in_global_memory(execute: Execute, address: Reader) -> Execute:
     def update_global(wave, registers, mask):
         inside = np.broadcast_to(address(registers) < SHARED_WINDOW, wave.shape)
         lanes = inside if mask is None else inside & mask
-        if lanes.any():
-            execute(wave, registers, lanes)
-        return (inside,)
+        old = execute(wave, registers, lanes) if lanes.any() else None
+        if old is None:  # then nobody looks at the value
+            return (inside, *[np.zeros(wave.shape, I4)] * answers)
+        return (inside, *(halves(old[0]) if answers == 2 else (old[0].view(I4),)))
 
     return update_global
 
