@@ -15,6 +15,7 @@ from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import (
     atomics,
+    calls,
     clusters,
     comparison,
     control,
@@ -205,14 +206,14 @@ OPCODES = {
         # control
         Op("bra", control.jump, (1,), _words("uni")),
         Op("brx", control.jump_by_index, (2,), _words("idx uni")),
-        Op("ret", control.leave, (0,)),
+        Op("ret", calls.leave, (0,)),
         Op("exit", control.leave, (0,)),
         Op("bar", control.barrier, (0, 1, 2, 3, 4)),
         Op("barrier", control.barrier, (0, 1, 2, 3, 4)),
         Op("mapa", clusters.map_address, (3,)),
         Op("getctarank", clusters.rank_of_address, (2,)),
         Op("trap", control.trap, (0,)),
-        Op("call", control.call, (1, 2, 3, 4)),
+        Op("call", calls.call, (1, 2, 3, 4)),
         # what changes no value here: hints, and the time that a thread sleeps
         *(Op(name, _nothing, (0, 1, 2, 3)) for name in (
             "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol", "pmevent", "setmaxnreg",
