@@ -299,6 +299,27 @@ def test_the_old_value_of_a_sum_of_64_bits_is_answered_in_global_memory_and_in_s
     np.testing.assert_array_equal(out[[0, 1, 8, 9]], [5, -1, 8, 2])
 
 
+def test_blocks_arrive_at_an_mbarrier_of_another_one(level):
+    body = """__shared__ unsigned long long b;
+        __shared__ int v[32];
+        const unsigned own = (unsigned)__cvta_generic_to_shared(&b);
+        unsigned there, done = 0;
+        if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;" ::"r"(own) : "memory");
+        v[threadIdx.x] = 0;
+        c.sync();
+        c.map_shared_rank(v, c.block_rank() ^ 1)[threadIdx.x] = blockIdx.x * 100 + threadIdx.x;
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(c.block_rank() ^ 1));
+        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+        while (!done)
+            asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;"
+                         " selp.u32 %0, 1, 0, p;}" : "=r"(done) : "r"(own) : "memory");
+        out[32 * blockIdx.x + threadIdx.x] = v[31 - threadIdx.x];
+        c.sync();"""
+    # Four blocks, as on an H200.
+    expected = [[100 * other + 31 - thread for thread in range(32)] for other in (1, 0, 3, 2)]
+    np.testing.assert_array_equal(launched(body, grid=4, level=level).reshape(4, 32), expected)
+
+
 def test_traced_blocks_bring_their_cluster_along():
     launch = LAUNCHES["neighbours"]
     arguments = launch.make_arguments()

@@ -268,6 +268,8 @@ def arrive(space: str, update: Callable, address: Reader, counts: Sequence[Reade
             ends = mbarrier.parity(old) != mbarrier.parity(new)
             blocks = (ends if mask is None else ends & mask).any(axis=1)
             if blocks.any():
+                cluster = wave.launch.blocks_of_cluster if space == "generic" else 1  # somewhere in it
+                blocks = blocks.reshape(-1, cluster).any(axis=1).repeat(cluster)
                 wave.observers.tell(BarrierPassed(wave, blocks))
         return (old,)
 

@@ -209,6 +209,12 @@ class Checker(Observer):
         self._missed = MissedLanes(self._not_come)
         self._bystanders = Bystanders(self._shared_hazard) if has_partial_barriers(program) else None
         clusters = product(program.cluster or ()) > 1
+        if clusters and any(_arrives_elsewhere(instruction.opcode) for instruction in program.instructions):
+            clusters = False
+            self.notes.append(
+                f"{program.name} has barriers in shared memory at which other blocks of the cluster arrive: what these "
+                "do to each other was not checked."
+            )
         self._clusters = ClusterChecks(self._cluster_hazard, self.shared.is_written) if clusters else None
         self._watch(memory.allocations)
 
@@ -541,6 +547,12 @@ class Checker(Observer):
             return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
 
         self._keep((kind, allocation.name, *lines), count, make)
+
+
+def _arrives_elsewhere(opcode: str) -> bool:
+    """Whether an instruction may arrive at an mbarrier of another block of the cluster."""
+    parts = opcode.split(".")
+    return (parts[0] == "SYNCS" and "RED" in parts) or (parts[0] == "mbarrier" and "shared::cluster" in parts)
 
 
 def _by_block(program: Program, named: Mapping[int, int]) -> dict[int, list[tuple[int, int]]]:

@@ -201,16 +201,15 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
         return Compute(
             (t.target(destination),), lambda registers: mbarrier.pending(of_state(registers)).astype(np.int32)
         )
-    space = space_of(s)
     if what == "inval":
         return NOTHING
     if what == "init":
         place, count = s.operands
         threads = t.read(count, "u32")
         bits = lambda registers: mbarrier.initial(threads(registers))  # noqa: E731
-        return Effect((), accesses.store(space, t.address(place), [bits]))
+        return Effect((), accesses.store(*place_of(t, s, place), [bits]))
     destination, place, *more = s.operands
-    address = t.address(place)
+    space, address = place_of(t, s, place)
     if what in ("test_wait", "try_wait"):
         if "parity" in s.opcode:
             given, one = t.read(more[0], "u32"), np.uint32(1)
@@ -225,6 +224,8 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
     threads = t.read(more[0] if more else Immediate(1, 1), "u32")
     count = lambda registers: threads(registers).astype(np.uint64)  # noqa: E731
     execute = accesses.arrive(space, updates[what], address, [count])
+    if space_of(s) == CLUSTER:  # no state is answered
+        return Effect((), execute)
     slot = t.target(destination)
     return Effect((slot,), lambda wave, r, mask: (mbarrier.state_of(execute(wave, r, mask)[0]).view(np.int64),))
 

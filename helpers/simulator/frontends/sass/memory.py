@@ -273,13 +273,17 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 def barrier_object(t: Operands, s: sass.Statement) -> Effect:
     """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
 
-    SYNCS.ARRIVE.TRANS64.{A1T0,ART0}{.OPTOUT} d, [address], count: one thread, or a register's, arrives and may leave.
+    SYNCS.ARRIVE.TRANS64{.RED}.{A1T0,ART0}{.OPTOUT} d, [address], count: one thread, or a register's, arrives, and may
+    leave; .RED: at a barrier of any block of the cluster.
     SYNCS.PHASECHK.TRANS64{.TRYWAIT} p, [address], phase: whether the phase of a parity, bit 31, has ended.
     """
     if s.has("CCTL"):
         return NOTHING
     destination, place, value = exactly(s, 3)
-    address = address_of(t, address_operand(place), "shared")
+    space, address = "shared", address_of(t, address_operand(place), "shared")
+    if s.has("RED"):  # in any block of the cluster
+        space, raw = "generic", address_of(t, address_operand(place), "local")
+        address = lambda registers: raw(registers) + np.int64(SHARED_WINDOW)  # noqa: E731
     if s.has("EXCH"):
         if t.target(destination) is not None:
             raise Unknown("the value that there was before")
@@ -296,7 +300,7 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
     else:
         raise Unknown("its wait for bytes that are copied in bulk")
     update = mbarrier.arrive_and_drop if s.has("OPTOUT") else mbarrier.arrive
-    arrive = accesses.arrive("shared", update, address, [count])
+    arrive = accesses.arrive(space, update, address, [count])
     return _returns_pair(t, destination, lambda wave, r, mask: (mbarrier.state_of(arrive(wave, r, mask)[0]),))
 
 

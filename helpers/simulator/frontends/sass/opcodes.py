@@ -165,7 +165,7 @@ ROWS: tuple[Op, ...] = (
     _op("ATOM", memory.atomic, _ATOMIC, space="generic", counted="memory", issued="atom"),
     _op("ATOMG", memory.atomic, _ATOMIC, space="global", counted="memory", issued="atom"),
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
-    _op("SYNCS", memory.barrier_object, "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 OPTOUT TRYWAIT 64",
+    _op("SYNCS", memory.barrier_object, "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 OPTOUT RED TRYWAIT 64",
         space="shared", since=90),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
