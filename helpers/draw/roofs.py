@@ -40,7 +40,7 @@ class Dot:
 def roofs_figure(l2_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[Dot], title: str) -> theme.Figure:
     """The roofs from the lowest to the highest, and dots of kernels under them. Whatever a block loads comes through
     the L2 cache, so that its bandwidth is the slope for the bytes that blocks load."""
-    ridges = ", ".join(f"{roof.name} {roof.tflops / l2_tb_per_s:.0f}" for roof in roofs)
+    ridges = ", ".join(f"{roof.name}\u00a0{roof.tflops / l2_tb_per_s:.0f}" for roof in roofs)
     told = f"A faster unit needs more FLOP per byte before the L2 cache is no longer its limit: {ridges}."
     drawn, axes = page.page(HEIGHT, title, told, 2)
     with theme.style():
@@ -54,7 +54,7 @@ def roofs_figure(l2_tb_per_s: float, roofs: Sequence[Roof], dots: Sequence[Dot],
             axis.set_major_formatter(lambda value, _: f"{value:g}")
         plot.grid(True, which="major")
         plot.set_xlabel("FLOP per byte that the blocks load through the L2 cache")
-        plot.set_ylabel("TFLOPS")
+        plot.set_ylabel("TFLOPS (INT8: TOPS)")
         _lines(plot, l2_tb_per_s, roofs)
         for dot in dots:
             plot.plot([dot.intensity], [dot.tflops], "o", color=dot.colour, markersize=9, label=dot.name)

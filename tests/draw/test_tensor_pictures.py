@@ -53,4 +53,4 @@ def test_each_roof_begins_where_the_l2_cache_reaches_it(l2):
     for roof in roofs:
         x, y = artist(figure, roof.name).get_data()
         assert x[0] * l2 == pytest.approx(roof.tflops) and set(y) == {roof.tflops}
-    assert f"FP32 {60 / l2:.0f}, BF16 {600 / l2:.0f}" in figure.caption
+    assert f"FP32\u00a0{60 / l2:.0f}, BF16\u00a0{600 / l2:.0f}" in figure.caption
