@@ -289,3 +289,29 @@ def test_where_no_time_can_be_predicted_the_verdict_has_no_line_about_it(monkeyp
     monkeypatch.setattr(speed.cycles, "predict", without)
     verdict = BETA.check(BETA.solved)
     assert verdict.passed and "predicted" not in verdict.sentence
+
+
+def test_on_a_gpu_the_verdict_says_what_was_measured_beside_what_was_predicted(monkeypatch):
+    launched = []
+    monkeypatch.setattr(speed.gpu, "backend", lambda: "gpu")
+    monkeypatch.setattr(speed.gpu, "name", lambda: "NVIDIA H200")
+    monkeypatch.setattr(speed.gpu, "array", lambda array: array.copy())
+    monkeypatch.setattr(
+        speed.run, "function", lambda source, entry: lambda *given, **more: launched.append((source, given))
+    )
+
+    def timed(starts, budget_s):
+        for start in starts:
+            start()
+        return np.array([[0.031], [0.029], [0.5]])
+
+    monkeypatch.setattr(speed, "interleave", timed)
+    kernel = run.simulated(BETA.solved, BETA.problem.entry)
+    told = speed.line(kernel, BETA.solved, BETA.problem)
+    assert re.fullmatch(
+        r"\nM = 512, N = 512, K = 512: \S+ µs \(\S+ to \S+\), predicted for NVIDIA H200; the limit is .+; "
+        r"31 µs, measured here \(NVIDIA H200\)\.", told
+    )  # fmt: skip
+    assert launched[0][0] == BETA.solved
+    monkeypatch.setattr(speed.gpu, "backend", lambda: "simulator")
+    assert "measured" not in speed.line(kernel, BETA.solved, BETA.problem)
