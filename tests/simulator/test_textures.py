@@ -176,6 +176,24 @@ def test_a_write_outside_of_a_surface_is_named_with_its_line(level, column, row,
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_lanes_may_read_textures_and_surfaces_of_their_own(level):
+    source = """using Texture = cudaTextureObject_t;
+    extern "C" __global__ void read(const Texture *t, const cudaSurfaceObject_t *s, float *out) {
+        int i = threadIdx.x;
+        out[i] = tex1D<float>(t[i * 5 % 3], i % 8 + 0.5f) + surf1Dread<float>(s[i % 2], i % 4 * 4);
+    }"""
+    rows = [np.arange(8, dtype=np.float32) + 100 * k for k in range(3)]
+    arrays = [textures.array_of(gpu, row, 1, textures.SURFACE) for row in rows]
+    handles, surfaces = [texture(array) for array in arrays], [surface(array) for array in arrays[:2]]
+    numbers = [gpu.asarray(np.array([one.ptr for one in some], np.uint64)) for some in (handles, surfaces)]
+    out = gpu.zeros(96, np.float32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=source).get_function("read")((1,), (96,), (*numbers, out))
+    i = np.arange(96)
+    np.testing.assert_array_equal(out, i % 8 + 100 * (i * 5 % 3) + i % 4 + 100 * (i % 2))
+
+
+@pytest.mark.parametrize("level", ["sass", "ptx"])
 def test_a_texture_that_is_gone_is_named(level):
     handle = texture(float_array(8))
     number = np.uint64(handle.ptr)

@@ -53,13 +53,20 @@ def _guarded(t: Operands, s: sass.Statement, more: Sequence[sass.Operand]) -> Co
 def branch(t: Operands, s: sass.Statement) -> Branch:
     """BRA {p,} label; BRA.DIV {mask,} label goes there if lanes of the mask are missing, BRA.CONV if none is.
 
-    BRA.U goes there if its condition is true for all threads that come here together; else none of them does.
+    BRA.U goes there if its condition is true for all threads that come here together; else none of them does. For
+    BRA.U.ANY it is enough that it is true for one.
     """
     *operands, label = at_least(s, 1, 2)
     targets = (t.code.place(label),)
     if s.has("U"):
         own = _guarded(t, s, operands) or _guard(t, s)
-        return Branch(targets, condition=None if own is None else lambda wave, r: _all_agree(wave, own(wave, r)))
+        if own is None:
+            return Branch(targets)
+        if s.has("ANY"):
+            return Branch(targets, condition=lambda wave, r: _one_says(wave, own(wave, r)))
+        return Branch(targets, condition=lambda wave, r: _all_agree(wave, own(wave, r)))
+    if s.has("ANY"):
+        raise Unknown("the modifier .ANY without .U")
     if not s.has("DIV", "CONV"):
         return Branch(targets, condition=_guarded(t, s, operands))
     everybody = np.uint32(0xFFFFFFFF)
@@ -80,6 +87,15 @@ def _all_agree(wave, value):
     for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
         here = active_lanes(wave, layer)
         result |= here & ~(here & ~by_warp(wave, value)).any(axis=2, keepdims=True)
+    return by_thread(wave, result) if result.any() else np.False_
+
+
+def _one_says(wave, value):
+    """Whether a condition is true for a thread of the group of a warp that runs."""
+    result = np.zeros(active_lanes(wave, None).shape, bool)
+    for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
+        here = active_lanes(wave, layer)
+        result |= here & (here & by_warp(wave, value)).any(axis=2, keepdims=True)
     return by_thread(wave, result) if result.any() else np.False_
 
 

@@ -1187,6 +1187,8 @@ def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
     *between, destination, source = s.operands
     if between and not is_predicate(between[0]):
         raise NotDecoded("its form with three registers")
+    if between and between[0].number is not None:
+        raise NotDecoded("its answer which lanes differ")
     i = Decoded("to uniform")
     t.writes(i, destination)
     i.uniform = False  # what the active lanes say counts, and nobody else's

@@ -89,19 +89,27 @@ def elect(t: Operands, s: sass.Statement) -> Effect:
 
 
 def to_uniform(t: Operands, s: sass.Statement) -> Effect:
-    """R2UR d, a: what the active lanes of a warp agree on becomes a register of the warp."""
+    """R2UR {p,} d, a: what the active lanes of a warp agree on becomes a register of the warp.
+
+    Where they differ it is the first one's, and p is true in those that have another value; .OR keeps what was true.
+    So a loop goes through the values, such as handles of textures, one after the other.
+    """
     *uniformity, destination, source = at_least(s, 2, 3)
     if uniformity and not is_predicate(uniformity[0]):
         raise Unknown("its form with three registers")
+    differs = t.target(uniformity[0]) if uniformity else None
+    before = t.truth(uniformity[0]) if s.has("OR") and differs is not None else None
     value = t.bits(source)
 
     def execute(wave, registers, mask):
         found = value(registers)
-        if mask is None or found.ndim == 0:
-            return (found,)
+        if differs is None and (mask is None or found.ndim == 0):
+            return (found, None)
         lanes = accesses.by_warp(wave, found)
         first = accesses.active_lanes(wave, mask).argmax(axis=2)[..., None]
-        one = np.take_along_axis(lanes, first, axis=2)
-        return (accesses.by_thread(wave, np.broadcast_to(one, lanes.shape)),)
+        one = accesses.by_thread(wave, np.broadcast_to(np.take_along_axis(lanes, first, axis=2), lanes.shape))
+        if differs is None:
+            return (one, None)
+        return one, (found != one) | (before(registers) if before else np.False_)
 
-    return Effect((t.target(destination),), execute)
+    return Effect((t.target(destination), differs), execute)

@@ -208,7 +208,7 @@ ROWS: tuple[Op, ...] = (
     _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
     _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
     _op("ELECT", lanes.elect, since=90),
-    _op("R2UR", lanes.to_uniform, counted="misc"),
+    _op("R2UR", lanes.to_uniform, "OR", counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),
     _op("S2UR", system.special_register, counted="misc"),
@@ -224,7 +224,7 @@ ROWS: tuple[Op, ...] = (
     _op("PREEXIT", system.nothing, since=90),
     _op("USETMAXREG", system.nothing, ANY, since=90),
     # ---- what comes next
-    _op("BRA", control.branch, "DIV CONV U", counted="control", issued="branch"),
+    _op("BRA", control.branch, "DIV CONV U ANY", counted="control", issued="branch"),
     _op("BRX", control.computed_branch, counted="control", issued="branch"),
     _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
     _op("RET", control.returns, "REL NODEC", counted="control", issued="branch"),
