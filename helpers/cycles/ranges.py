@@ -40,13 +40,14 @@ class Range:
     """A measured time is probably between `1 / factor` and `factor` times the predicted one.
 
     launches: that this comes from.  inside: how many of them a range held that their own kernel had no part in.
-    seen: whether they are of kernels that the model was built on.
+    seen: whether they are of kernels that the model was built on.  alike: whether all had the same kind of limiter.
     """
 
     factor: float
     inside: int
     launches: int
     seen: bool
+    alike: bool
 
     @property
     def reason(self) -> str:
@@ -54,7 +55,8 @@ class Range:
         if not self.launches:
             return "No launch on this GPU was compared with its prediction."
         of = "the course's own kernels" if self.seen else "kernels that the model had not seen"
-        return f"So wide a range held {self.inside} of {self.launches} such launches of {of}."
+        launches = "such launches" if self.alike else "launches"
+        return f"So wide a range held {self.inside} of {self.launches} {launches} of {of}."
 
 
 def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
@@ -73,11 +75,12 @@ def range_for(launches: Iterable[Compared], kind: str, seen: bool) -> Range:
     """For a launch with that kind of limiter, of a kernel of the course (seen) or of any other."""
     rows = [one for one in launches if one.seen == seen]
     same = [one for one in rows if one.kind == kind]
-    chosen = same if _kernels(same) >= FEWEST else rows
+    alike = _kernels(same) >= FEWEST
+    chosen = same if alike else rows
     if not chosen:
-        return Range(ANY, 0, 0, seen)
+        return Range(ANY, 0, 0, seen, alike)
     inside = sum(one.error <= _error([other for other in chosen if other.kernel != one.kernel]) for one in chosen)
-    return Range(math.exp(_error(chosen)), inside, len(chosen), seen)
+    return Range(math.exp(_error(chosen)), inside, len(chosen), seen, alike)
 
 
 def _kernels(launches: Iterable[Compared]) -> int:
