@@ -10,6 +10,7 @@ from helpers import cycles, devices, run, simulator
 from helpers.cycles import errors, prediction, tags
 from helpers.measure import recordings
 from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
+from helpers.simulator.recording import counting
 
 
 @pytest.mark.parametrize("name", ["naive", "shared_memory", "vectorized", "warptiled"])
@@ -23,6 +24,42 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
     shared = [counters[f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"] for op in ("ld", "st")]
     if name != "warptiled":  # whose asynchronous copies are no stores for Nsight Compute
         assert result.shared_wavefronts == sum(shared)
+
+
+COPIES = """
+extern "C" __global__ void copies(const float *from, float *out) {
+    __shared__ float to[1024];
+    const unsigned lane = threadIdx.x, source = READS, target = WRITES;
+    const unsigned address = unsigned(__cvta_generic_to_shared(&to[target]));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(address), "l"(&from[source]) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
+    out[lane] = to[target];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "waits"),
+    [
+        ("lane / 8 + lane % 8 * 32", "lane", 8),  # eight lines, the same words of each
+        (
+            "lane / 8 + lane % 8 * 32",
+            "lane % 8 + lane / 8 * 32",
+            11,
+        ),  # and eight rows of four lanes each: other lanes meet there
+        ("lane % 4 * 32 + lane / 4", "lane % 4 * 32 + lane / 4", 4),  # whoever meets on one side meets on the other
+    ],
+)
+def test_a_copy_of_words_waits_in_the_model_as_long_as_the_simulator_counts(reads, writes, waits):
+    code = COPIES.replace("READS", reads).replace("WRITES", writes)
+    with simulator.record() as recording:
+        simulator.RawModule(code=code).get_function("copies")((1,), (32,), (np.zeros(1024, "f4"), np.zeros(32, "f4")))
+    lane = np.arange(32)[None]
+    origin, to = (4 * eval(place, {"lane": lane}) for place in (reads.replace("/", "//"), writes.replace("/", "//")))
+    (copied,) = counting.copy_wavefronts(to, origin, np.ones((1, 32), bool), 4)
+    (loaded,) = counting.wavefronts(to, np.ones((1, 32), bool), 4)
+    assert copied == waits
+    assert cycles.predict(recording).simulated.result.shared_wavefronts == copied + loaded
 
 
 @pytest.mark.parametrize(

@@ -175,16 +175,43 @@ static int wavefronts(const int64_t *address, uint32_t active, int bytes, int ki
   return result;
 }
 
+// Whether two words are different ones in the same bank.
+static int meet(int64_t one, int64_t other) { return one != other && ((one ^ other) & 31) == 0; }
+
+// For how many earlier words the unluckiest lane waits that copies one: `longest_wait` of engine/counting.c.
+static int longest_wait(const Pattern *p) {
+  int most = 0;
+  for (int lane = 1; lane < WARP; ++lane) {
+    if (!(p->active >> lane & 1)) continue;
+    int64_t written[WARP], read[WARP], into = p->relative[lane] >> 2, out_of = p->other[lane] >> 2;
+    int writes = 0, others = 0;
+    for (int earlier = 0; earlier < lane; ++earlier) {
+      if (!(p->active >> earlier & 1)) continue;
+      int64_t to = p->relative[earlier] >> 2, from = p->other[earlier] >> 2;
+      int known = 0, both_read = p->reading >> lane & p->reading >> earlier & 1;
+      if (meet(into, to)) {
+        for (int n = 0; n < writes; ++n) known |= written[n] == to;
+        if (!known) written[writes++] = to;
+      } else if (both_read && meet(out_of, from)) {
+        for (int n = 0; n < others; ++n) known |= read[n] == from;
+        if (!known) read[others++] = from;
+      }
+    }
+    if (writes + others > most) most = writes + others;
+  }
+  return most;
+}
+
 static void analyse(Pattern *p) {
   int ignored;
   const int64_t *global = p->kind == ASYNC ? p->other : p->relative;
   uint32_t lanes = p->kind == ASYNC ? p->reading : p->active;
   if (p->kind <= SHARED_AT) { p->wavefronts = wavefronts(p->relative, p->active, p->width, p->kind, &p->merged); }
   if (p->kind == ASYNC) {
-    // The source comes through L1, whose lines lie in the same banks; the slower side counts.
+    // The source comes through L1, whose lines lie in the same banks: `counting.copy_wavefronts` has the rule.
     int to = wavefronts(p->relative, p->active, p->width, SHARED_ST, &ignored);
     int from = wavefronts(p->other, p->reading, p->width, SHARED_ST, &ignored);
-    p->wavefronts = to > from ? to : from;
+    p->wavefronts = p->width == 4 && to > 1 && from > 1 ? 1 + longest_wait(p) : to > from ? to : from;
   }
   for (int i = 0; i < WARP; ++i) {
     if (!(p->active >> i & 1)) continue;
