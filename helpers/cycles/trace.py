@@ -85,8 +85,14 @@ class Trace:
 
 
 def trace(launch: Captured, device: Device) -> Trace:
-    """Execute the blocks of a launch that one SM of `device` holds at first. Raises what the kernel raises."""
+    """Execute the blocks of a launch that one SM of `device` holds at first. Raises what the kernel raises, and
+    SimulatorError for a kernel of clusters, whose blocks wait for others on other SMs."""
     run, compiled = launch.run, launch.compiled
+    if run.blocks_of_cluster > 1:
+        raise SimulatorError(
+            f"The time of {run.program.name} cannot be predicted: its blocks work together in clusters, and what that "
+            "costs is not modelled. Measure it on a GPU, or leave __cluster_dims__ away."
+        )
     program = run.program
     shared_bytes = compiled.shared_bytes + launch.shared_mem
     fits = occupancy(device, run.threads, max(compiled.registers, 16), shared_bytes)

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import cycles, simulator
 from helpers.simulator.engine import compiled
 from tests.simulator import kernel_launches
 from tests.simulator.goldens import record
@@ -318,6 +318,14 @@ def test_blocks_arrive_at_an_mbarrier_of_another_one(level):
     # Four blocks, as on an H200.
     expected = [[100 * other + 31 - thread for thread in range(32)] for other in (1, 0, 3, 2)]
     np.testing.assert_array_equal(launched(body, grid=4, level=level).reshape(4, 32), expected)
+
+
+def test_no_time_is_predicted_for_a_kernel_of_clusters():
+    launch = LAUNCHES["neighbours"]
+    with simulator.record(level="sass") as recording:
+        kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()))
+    with pytest.raises(simulator.SimulatorError, match="neighbours cannot be predicted: .* clusters"):
+        cycles.predict(recording)
 
 
 def test_traced_blocks_bring_their_cluster_along():

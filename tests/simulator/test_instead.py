@@ -19,6 +19,10 @@ REFUSED = {
     "surfaces' sums": ('asm("sured.b.add.1d.u32.trap [%0, {%1}], %1;" :: "l"(p[0]), "r"(4));', instead.TEXTURES),
     "bulk": ('asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(p));', instead.BULK),
     "bytes": ('asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(16));', instead.BULK),
+    "counted stores": (
+        'asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %0, [%0];" :: "r"(16));',
+        instead.COUNTED_STORES,
+    ),
     "warp groups": ('asm volatile("wgmma.fence.sync.aligned;"); p[1] = 1;', instead.WARP_GROUPS),
     "128 bits": (
         'asm volatile("{.reg .b128 a, c; mov.b128 a, {%1, %1}; atom.global.exch.b128 c, [%0], a;'

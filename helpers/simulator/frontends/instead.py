@@ -8,6 +8,10 @@ BULK = (
     "Copies in bulk, by the tensor memory accelerator, are not modelled: copy with cp.async, which "
     "__pipeline_memcpy_async makes."
 )
+COUNTED_STORES = (
+    "Stores whose bytes an mbarrier counts are not modelled: store through map_shared_rank(), and let each thread "
+    "arrive with mbarrier.arrive."
+)
 WARP_GROUPS = "Products of warp groups are not modelled: mma.sync and nvcuda::wmma multiply matrices of a warp."
 WIDE_ATOMICS = "Atomic operations go up to 64 bits here: keep what is updated together in 64 bits, or take a lock."
 
@@ -15,6 +19,7 @@ _BY_BEGINNING = {
     **dict.fromkeys(("TEX", "TLD", "TXD", "TXQ", "TMML", "SULD", "SUST", "SUATOM", "SURED"), TEXTURES),
     **dict.fromkeys(("tex.", "tld4", "txq", "suld", "sust", "sured", "suq"), TEXTURES),
     **dict.fromkeys(("UBLK", "UTMA", "cp.async.bulk", "cp.reduce.async.bulk"), BULK),
+    **dict.fromkeys(("STAS", "REDAS", "st.async", "red.async"), COUNTED_STORES),
     **dict.fromkeys(("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP", "wgmma"), WARP_GROUPS),
 }
 _BY_PART = {"expect_tx": BULK, "complete_tx": BULK, "b128": WIDE_ATOMICS}
