@@ -70,24 +70,12 @@ def traced(launch: Launch | Recording | Captured, device: str = devices.DEFAULT.
     """What the first blocks on one SM of a GPU do; kept for the next question about the same multiplication."""
     if isinstance(launch, Launch):
         return _traced(launch, device)
-    return _trace(_alone(captured(launch)), devices.get(device))
+    return _trace(captured(launch), devices.get(device))
 
 
 @lru_cache(maxsize=8)
 def _traced(launch: Launch, device: str) -> Trace:
     return _trace(captured(launch), devices.get(device))
-
-
-def _alone(launch: Captured) -> Captured:
-    """The same launch; SimulatorError if its blocks reach into each other's shared memory."""
-    size = launch.run.blocks_of_cluster
-    if size > 1:
-        raise SimulatorError(
-            f"The time of a kernel with clusters is not predicted, and this one has {size} blocks in each: the model "
-            "is of one SM, and does not know what the shared memory of another one costs. Counters and checks do know "
-            "clusters: record the launch with simulator.record() instead."
-        )
-    return launch
 
 
 def captured(launch: Launch | Recording | Captured) -> Captured:

@@ -228,21 +228,3 @@ def test_the_recorded_errors_are_those_of_the_model_as_it_is(number):
     case = next(case for case in errors.cases(HELD_BACK) if case.name == name)
     found = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
     assert found.ms == pytest.approx(predicted, rel=0.01)
-
-
-CLUSTERS = """
-#include <cooperative_groups.h>
-extern "C" __global__ void __cluster_dims__(2, 1, 1) ranks(int *out) {
-    auto cluster = cooperative_groups::this_cluster();
-    cluster.sync();
-    if (threadIdx.x == 0) out[blockIdx.x] = cluster.block_rank();
-}"""
-
-
-def test_of_a_kernel_with_clusters_a_sentence_says_that_no_time_is_predicted():
-    out = np.full(300, -1, np.int32)
-    with simulator.record() as recording:
-        simulator.RawModule(code=CLUSTERS).get_function("ranks")((300,), (32,), (out,))
-    assert out.tolist() == [0, 1] * 150
-    with pytest.raises(cycles.CANNOT, match="with clusters is not predicted, and this one has 2 blocks in each"):
-        cycles.predict(recording)
