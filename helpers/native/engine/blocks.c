@@ -160,7 +160,7 @@ static int part_from_loops(Block *block) {
             Group *group = &warp->group[g];
             if (!group->waits || group->waits > MEETINGS) continue;
             for (uint32_t rest = group->mask; rest; rest &= rest - 1)
-                warp->token[group->waits - 1][__builtin_ctz(rest)] = NO_MEETING;
+                forget_meeting(warp, group->waits - 1, __builtin_ctz(rest));
             group->waits = 0;
             parted = 1;
         }

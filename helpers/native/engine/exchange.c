@@ -1,7 +1,7 @@
 /* Instructions that exchange values between the lanes of a warp, tensor cores among them, and special registers. */
 #include "checks.h"
 #include "floats.h"
-#include "machine.h"
+#include "warp.h"
 
 enum { SIGNED_VALUES = 1, OF_ALL = 4, FOR_WARP = 8 /* the result is a register that the warp shares */ };
 
@@ -135,7 +135,7 @@ static void barrier_result(Warp *warp, const Instruction *i, uint32_t mask) {
 /* BREAK: the threads will not come to the meeting. */
 static void leave_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     for (uint32_t rest = mask & predicate_of(warp, i->p_in[0]); rest; rest &= rest - 1)
-        warp->token[i->number[0]][__builtin_ctz(rest)] = NO_MEETING;
+        forget_meeting(warp, i->number[0], __builtin_ctz(rest));
 }
 
 /* BAR.RED: what the threads bring to the barrier. */
@@ -146,14 +146,20 @@ static void bring_votes(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ---- convergence barriers: who meets where */
 
 static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
-    int32_t token = ++warp->serial;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) warp->token[i->number[0]][__builtin_ctz(rest)] = token;
+    int n = i->number[0];
+    for (uint32_t rest = mask; rest; rest &= rest - 1) forget_meeting(warp, n, __builtin_ctz(rest));
+    int32_t token = new_token(warp);
+    warp->agreed[token % AGREED] = (Agreed){token, mask};
+    for (uint32_t rest = mask; rest; rest &= rest - 1) warp->token[n][__builtin_ctz(rest)] = token;
 }
 
+/* BMOV.32.CLEAR R, Bn; the lanes are still to come to their meeting. flags: .CLEAR, after which Bn is free for another one. */
 static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
+    int32_t *token = warp->token[i->number[0]];
     Lanes tokens;
-    memcpy(&tokens, warp->token[i->number[0]], sizeof tokens);
+    memcpy(&tokens, token, sizeof tokens);
     write_row(warp, i->d, tokens, mask);
+    for (uint32_t rest = i->flags ? mask : 0; rest; rest &= rest - 1) token[__builtin_ctz(rest)] = NO_MEETING;
 }
 
 static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {

@@ -203,6 +203,14 @@ enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, AT_CLUSTER = 140, BAR
 
 struct Block;
 
+enum { AGREED = 256 };
+
+/* A meeting that is still to come: BSSY makes its token. */
+typedef struct {
+    int32_t token;
+    uint32_t lanes; /* who is to come */
+} Agreed;
+
 typedef struct {
     struct Block *block;
     const Launch *launch;
@@ -216,6 +224,7 @@ typedef struct {
     Group group[WARP];
     int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
     int32_t serial;
+    Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */
     int8_t together[WARP]; /* the first lane of the group before WARPSYNC.COLLECTIVE, -1 */
     int64_t steps;
     int32_t *times;      /* by memory instruction, while traced */

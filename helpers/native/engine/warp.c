@@ -73,9 +73,18 @@ static void join(Warp *warp, uint32_t lanes) {
     remove_empty(warp);
 }
 
+/* ---- meetings */
+
+/* Who is still to come to a meeting: also lanes that keep its token in a register, while a function that they called has
+ * meetings of its own at the same barrier. */
+static uint32_t agreed_on(const Warp *warp, int32_t token) {
+    const Agreed *agreed = &warp->agreed[token % AGREED];
+    return token > 0 && agreed->token == token ? agreed->lanes & warp->living : 0;
+}
+
 /* Let the threads go on whose meeting at BSYNC Bn is complete. */
 static void release_meeting(Warp *warp, int n) {
-    uint32_t remaining = waiting_at(warp, 1 + n), here = remaining;
+    uint32_t remaining = waiting_at(warp, 1 + n);
     int32_t *token = warp->token[n];
     while (remaining) {
         int32_t mine = token[__builtin_ctz(remaining)];
@@ -83,8 +92,8 @@ static void release_meeting(Warp *warp, int n) {
         for (uint32_t rest = warp->living; rest; rest &= rest - 1)
             if (token[__builtin_ctz(rest)] == mine) same |= rest & (0u - rest);
         uint32_t meeting = remaining & same;
-        if (!(same & ~here)) {
-            for (uint32_t rest = meeting; rest; rest &= rest - 1) token[__builtin_ctz(rest)] = NO_MEETING;
+        if (!((same | agreed_on(warp, mine)) & ~meeting)) {
+            for (uint32_t rest = meeting; rest; rest &= rest - 1) forget_meeting(warp, n, __builtin_ctz(rest));
             join(warp, meeting);
         }
         remaining &= ~meeting;

@@ -7,6 +7,20 @@
 /* Execute until nobody can go on, or for one turn if others may be waited for. 1 while somebody can go on. */
 int run_turn(Warp *warp);
 
+/* A token for a meeting; its entry of `agreed` is free, unless more than AGREED meetings are to come. */
+static inline int32_t new_token(Warp *warp) {
+    for (int tries = 0; tries < AGREED; tries++)
+        if (!(warp->agreed[++warp->serial % AGREED].lanes & warp->living)) break;
+    return warp->serial;
+}
+
+/* The lane has been at the meeting that it has at Bn, or will not come. */
+static inline void forget_meeting(Warp *warp, int n, int lane) {
+    int32_t token = warp->token[n][lane];
+    if (token > 0 && warp->agreed[token % AGREED].token == token) warp->agreed[token % AGREED].lanes &= ~(1u << lane);
+    warp->token[n][lane] = NO_MEETING;
+}
+
 /* The instructions of all operations, by number; NULL behind the last. */
 const NamedOperation *operation_of(int number);
 

@@ -17,6 +17,7 @@ from helpers.devices import WARP
 LANE = np.arange(WARP, dtype=np.int8)
 WARPSYNC = 100  # what `waiting` holds at a WARPSYNC; 1 + n at BSYNC Bn, 0 for who runs
 NO_MEETING = -1  # the token of a thread that has left a meeting, or was never named
+NOBODY = np.array(NO_MEETING)
 BITS = np.uint32(1) << LANE.astype(np.uint32)
 
 
@@ -40,6 +41,8 @@ class Convergence:
         self.together = np.full(self.living.shape, -1, np.int8)  # the leader before WARPSYNC.COLLECTIVE, else -1
         self.left: dict[int, np.ndarray] = {}  # by barrier: the warps whose meeting goes on without some of the threads
         self._serial = 0
+        self._at_first = self.living.copy()
+        self._agreed: dict[tuple[int, int], np.ndarray] = {}  # by barrier and serial: the tokens of who is to come
 
     # ---- shapes
     def rows(self, values: np.ndarray) -> np.ndarray:
@@ -125,13 +128,15 @@ class Convergence:
         """BSSY: the threads of each active group agree to meet."""
         self._serial += 1
         active = self.rows(mask)
+        self._forget(barrier, active)
         tokens = self._tokens(barrier)
         tokens[active] = (self._serial * WARP + self.leader.astype(np.int64))[active]
+        self._agreed[barrier, self._serial] = np.where(active, tokens, NO_MEETING)
 
     def leave(self, barrier: int, mask: np.ndarray) -> None:
         """BREAK: the active threads will not come."""
         leaving = self.rows(mask)
-        self._tokens(barrier)[leaving] = NO_MEETING
+        self._forget(barrier, leaving)
         self.left[barrier] = self.left.get(barrier, False) | leaving.any(axis=1)
         self._release(barrier)
 
@@ -146,7 +151,7 @@ class Convergence:
         on alone, as on an H200 (tests/simulator/goldens/system_sm_90.json). Whether there are any."""
         here = (self.waiting > 0) & (self.waiting != WARPSYNC) & self.rows(looping).any(axis=1, keepdims=True)
         for code in np.unique(self.waiting[here]).tolist():
-            self._tokens(code - 1)[here & (self.waiting == code)] = NO_MEETING
+            self._forget(code - 1, here & (self.waiting == code))
             self.left[code - 1] = self.left.get(code - 1, False) | here.any(axis=1)
         self.waiting[here] = 0
         return bool(here.any())
@@ -172,6 +177,10 @@ class Convergence:
     def read(self, barrier: int) -> np.ndarray:
         """BMOV from a barrier: its tokens, int32 (blocks, threads)."""
         return self.threads(self._tokens(barrier)).astype(np.int32)
+
+    def clear(self, barrier: int, mask: np.ndarray) -> None:
+        """BMOV.CLEAR: the barrier is free for another meeting of the active threads, which will still come to this one."""
+        self._tokens(barrier)[self.rows(mask)] = NO_MEETING
 
     def write(self, barrier: int, tokens, mask: np.ndarray) -> None:
         """BMOV to a barrier."""
@@ -212,14 +221,42 @@ class Convergence:
         rows = np.arange(len(remaining))
         while remaining.any():
             first = remaining.argmax(axis=1).astype(np.int8)
-            same = tokens == tokens[rows, first][:, None]
+            token = tokens[rows, first][:, None]
+            same = tokens == token
             meeting = remaining & same
-            free = meeting & ~(absent & same).any(axis=1)[:, None]
+            missing = absent & same | self._still_to_come(barrier, token, meeting)
+            free = meeting & ~missing.any(axis=1)[:, None]
             self._join(free, first)
-            tokens[free] = NO_MEETING
+            self._forget(barrier, free)
             if barrier in self.left:
                 self.left[barrier] &= ~free.any(axis=1)
             remaining &= ~meeting
+
+    def _forget(self, barrier: int, threads: np.ndarray) -> None:
+        """These threads have been at the meeting that they have at Bn, or will not come."""
+        tokens = self._tokens(barrier)
+        for serial in np.unique(tokens[threads] // WARP).tolist():
+            agreed = self._tokens_of(barrier, serial)
+            if agreed is NOBODY:
+                continue
+            agreed[threads & (agreed == tokens)] = NO_MEETING
+            if serial and not (self.living & (agreed != NO_MEETING)).any():
+                del self._agreed[barrier, serial]
+        tokens[threads] = NO_MEETING
+
+    def _still_to_come(self, barrier: int, token: np.ndarray, here: np.ndarray) -> np.ndarray:
+        """The threads of each warp that agreed to the meeting `token`, int64 (warps, 1), and are not `here`. They may keep
+        their token in a register, while a function that they called has meetings of its own at the same barrier."""
+        missing = np.zeros(here.shape, bool)
+        for serial in np.unique(token // WARP).tolist():
+            missing |= (self._tokens_of(barrier, serial) == token) & self.living & ~here
+        return missing
+
+    def _tokens_of(self, barrier: int, serial: int) -> np.ndarray:
+        """The tokens of who is to come to the meetings at Bn that began with this serial, NO_MEETING for all others."""
+        if not serial and (barrier, 0) not in self._agreed:
+            self._agreed[barrier, 0] = np.where(self._at_first, 0, NO_MEETING)
+        return self._agreed.get((barrier, serial), NOBODY)
 
     def _release_warpsync(self, pcs: np.ndarray) -> None:
         """Let the threads go on that all lanes they named have joined; those at the same place become one group."""

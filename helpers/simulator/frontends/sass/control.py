@@ -325,10 +325,15 @@ def move_meeting(t: Operands, s: sass.Statement) -> Effect:
                 wave.groups.write(place, tokens(registers), np.True_ if mask is None else mask)
 
         return Effect((), restore)
-    place = _barrier_number(s)
+    place, clears = _barrier_number(s), s.has("CLEAR")
 
     def save(wave, registers, mask):
-        return (np.int32(0) if wave.groups is None else wave.groups.read(place),)
+        if wave.groups is None:
+            return (np.int32(0),)
+        tokens = wave.groups.read(place)
+        if clears:
+            wave.groups.clear(place, np.True_ if mask is None else mask)
+        return (tokens,)
 
     return Effect((t.target(destination),), save)
 

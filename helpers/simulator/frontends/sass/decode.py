@@ -1410,7 +1410,7 @@ def move_meeting(t: Decoder, s: sass.Statement) -> Decoded:
         i = Decoded("restore meeting", number=[destination.number, 0, 0, 0])
         t.read(i, 0, source)
         return i
-    i = Decoded("save meeting", number=[_meeting(s), 0, 0, 0])
+    i = Decoded("save meeting", number=[_meeting(s), 0, 0, 0], flags=int(s.has("CLEAR")))
     t.writes(i, destination)
     return i
 
