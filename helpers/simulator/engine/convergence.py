@@ -179,7 +179,7 @@ class Convergence:
         return self.threads(self._tokens(barrier)).astype(np.int32)
 
     def clear(self, barrier: int, mask: np.ndarray) -> None:
-        """BMOV.CLEAR: the barrier is free for another meeting of the active threads, which will still come to this one."""
+        """BMOV.CLEAR: Bn is free for another meeting of the active threads, which will still come to this one."""
         self._tokens(barrier)[self.rows(mask)] = NO_MEETING
 
     def write(self, barrier: int, tokens, mask: np.ndarray) -> None:
@@ -245,8 +245,11 @@ class Convergence:
         tokens[threads] = NO_MEETING
 
     def _still_to_come(self, barrier: int, token: np.ndarray, here: np.ndarray) -> np.ndarray:
-        """The threads of each warp that agreed to the meeting `token`, int64 (warps, 1), and are not `here`. They may keep
-        their token in a register, while a function that they called has meetings of its own at the same barrier."""
+        """The threads of each warp that agreed to the meeting `token`, int64 (warps, 1), and are not `here`.
+
+        They may keep their token in a register, while a function that they called has meetings of its own at the same
+        barrier.
+        """
         missing = np.zeros(here.shape, bool)
         for serial in np.unique(token // WARP).tolist():
             missing |= (self._tokens_of(barrier, serial) == token) & self.living & ~here
