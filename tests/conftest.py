@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,16 +26,28 @@ gc.set_threshold(20_000, 20, 10)
 atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
 
 
+@pytest.fixture
+def prepared_afresh() -> Iterator[None]:
+    """No kernel is taken as an earlier test left it, and none is left for a later one."""
+    from helpers.simulator.cuda.levels import forms_of
+
+    forms_of.cache_clear()
+    yield
+    forms_of.cache_clear()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def memory_goes_back() -> Iterator[None]:
     """What a file's tests freed goes back to the system: glibc keeps a gigabyte of it after launches of Stream-K."""
     yield
+    if levels := sys.modules.get("helpers.simulator.cuda.levels"):
+        levels.forms_of.cache_clear()
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 @pytest.fixture
-def no_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_machine_code(monkeypatch: pytest.MonkeyPatch, prepared_afresh: None) -> None:
     """No form of an instruction is known and nvdisasm is not installed: machine code cannot be printed."""
     monkeypatch.setattr("helpers.compiler.listing.without_nvdisasm", lambda kernel: None)
     monkeypatch.setattr("shutil.which", lambda name: None)

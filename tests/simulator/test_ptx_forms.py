@@ -125,7 +125,7 @@ def test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line(body, what)
     assert message.endswith("Write it with ordinary arithmetic and loads.")
 
 
-def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch):
+def test_a_mistake_in_a_rule_is_not_reported_as_a_limit(monkeypatch, prepared_afresh):
     def mistaken(t, s):
         return {}["nothing"]
 

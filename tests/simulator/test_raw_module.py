@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
+from helpers.simulator.cuda.levels import forms_of
 
 LEVELS = ("sass", "ptx")
 COUNTER = """
@@ -88,7 +89,7 @@ def test_an_array_in_another_byte_order_is_refused_in_a_sentence():
 
 @pytest.mark.usefixtures("only_what_a_test_makes")
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind(level):
+def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind_once_it_is_forgotten(level):
     source = """
         extern "C" __global__ void turn(float *x) {
             __shared__ float s[64];
@@ -102,5 +103,14 @@ def test_a_kernel_that_nobody_refers_to_leaves_nothing_behind(level):
         kernel((1,), (64,), (np.zeros(64, np.float32),))
     prepared = weakref.ref(kernel.prepared(level))
     del module, kernel
+    forms_of.cache_clear()
     gc.collect()
     assert prepared() is None
+
+
+def test_who_compiles_the_same_kernel_again_runs_what_was_prepared_before():
+    source = 'extern "C" __global__ void one(int *x) { x[threadIdx.x] = 1; }'
+    first, second = (simulator.RawModule(code=source).get_function("one") for _ in range(2))
+    assert first is not second and first.prepared("sass") is second.prepared("sass")
+    other = simulator.RawModule(code=source.replace("= 1", "= 2")).get_function("one")
+    assert other.prepared("sass") is not first.prepared("sass")

@@ -4,15 +4,18 @@
 (nvdisasm is missing or refuses it) or has an instruction that is not modelled. This is decided here and nowhere else.
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from helpers.compiler import CompiledKernel, DisassemblyError
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
+from helpers.simulator.sanitizer import pointers
+from helpers.simulator.sanitizer.pointers import Pointers
 
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
 NOT_EXECUTABLE = (UnsupportedInstruction, DisassemblyError)
+REMEMBERED = 8  # kernels; a large one takes some ten MB
 
 
 def checked(level: str) -> str:
@@ -27,6 +30,11 @@ class Forms:
 
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
+
+    @cached_property
+    def pointers(self) -> Pointers:
+        """Which arrays its instructions may touch."""
+        return pointers.find(self.compiled)
 
     @cached_property
     def ptx(self) -> Prepared:
@@ -77,3 +85,9 @@ class Forms:
             raise type(error)(
                 f'{error} The simulator can execute {what}: leave out level="{level}", or choose level="{other}".'
             ) from None
+
+
+@lru_cache(maxsize=REMEMBERED)
+def forms_of(compiled: CompiledKernel) -> Forms:
+    """The forms of a kernel. Those of the last few kernels are kept, for who multiplies with the same kernel again."""
+    return Forms(compiled)

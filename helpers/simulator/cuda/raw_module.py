@@ -8,11 +8,10 @@ from helpers.compiler import CompiledKernel, cubin
 from helpers.simulator.cuda import settings
 from helpers.simulator.cuda.arrays import MemoryPointer
 from helpers.simulator.cuda.launch import Learnt, checked, launch
-from helpers.simulator.cuda.levels import Forms
+from helpers.simulator.cuda.levels import forms_of
 from helpers.simulator.cuda.variables import ModuleVariables, variable_called
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError
-from helpers.simulator.sanitizer import pointers
 from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
@@ -107,7 +106,7 @@ class Kernel:
         self.compiled = compiled
         self.name = compiled.entry
         self.variables = variables
-        self.forms = Forms(compiled)
+        self.forms = forms_of(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self.learnt: Learnt | None = None
         self._shared_names: dict[str, SharedNames] = {}
@@ -160,10 +159,10 @@ class Kernel:
         """The kernel ready to run at one of `levels.LEVELS`."""
         return self.forms.at(level)[0]
 
-    @cached_property
+    @property
     def pointers(self) -> Pointers:
         """Which arrays its instructions may touch."""
-        return pointers.find(self.compiled)
+        return self.forms.pointers
 
     def shared_names(self, level: str) -> SharedNames:
         """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
