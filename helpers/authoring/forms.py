@@ -34,6 +34,7 @@ NOT_LEARNED = ("BRX", "BRXU", "JMX", "JMXU", "JMP", "LEPC", "CALL.ABS", "RET.ABS
 RELATIVE = ("BRA", "BSSY", "CALL.REL", "RET.REL", "WARPSYNC.COLLECTIVE")
 
 _ARCHITECTURE_AT = 0x30  # in a CUBIN, the number in one byte
+_BASE = 1 << 24  # the address of what nvdisasm prints, so that branches back do not lead to before zero
 _PRINTED = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;", re.MULTILINE)
 _COMMENT = re.compile(r'\(\*".*?"\*\)')
 _REFUSED = re.compile(r"at address (0x[0-9a-f]+)")
@@ -57,7 +58,7 @@ _SOUGHT = [
     Place(kind, first, bits) for bits in (20, 13, 12, 8, 6, 5, 4) for first in range(20, 105 - bits) for kind in "sx"
 ]
 _FLOATS = [Place("f", 32, 32), Place("d", 32, 32), Place("h", 48, 16), Place("h", 32, 16)]
-_TARGETS = [Place("t", 34, 48), Place("b", 32, 32)]
+_TARGETS = [Place("t", 34, 48), Place("b", 32, 50), Place("b", 32, 32)]
 _NUMERIC = "xsfhd"
 
 # Numbers that often make another opcode of an instruction, as a power of two makes a shift of a multiplication.
@@ -165,19 +166,20 @@ def _print(arch: str, instructions: Sequence[int]) -> tuple[list[tuple[int, str]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "code.bin"
         path.write_bytes(b"".join(one.to_bytes(INSTRUCTION_BYTES, "little") for one in instructions))
-        command = [str(find_nvdisasm()), "-b", arch.replace("sm_", "SM"), "-ndf", str(path)]
+        kind = arch.replace("sm_", "SM")
+        command = [str(find_nvdisasm()), "-b", kind, "-base", hex(_BASE), "-ndf", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        return [], {int(address, 16) for address in _REFUSED.findall(done.stderr)}
+        return [], {int(address, 16) - _BASE for address in _REFUSED.findall(done.stderr)}
     return [
-        (int(address, 16), " ".join(_COMMENT.sub("", text).split())) for address, text in _PRINTED.findall(done.stdout)
+        (int(address, 16) - _BASE, " ".join(_COMMENT.sub("", text).split())) for address, text in _PRINTED.findall(done.stdout)
     ], set()
 
 
 def _relative(text: str, address: int) -> str:
     if not _GUARDED.sub("", text).startswith(RELATIVE) or not (found := _TARGET.search(text)):
         return text
-    return f"{text[: found.start()]}({int(found[0], 16) - address - INSTRUCTION_BYTES:+#x})"
+    return f"{text[: found.start()]}({int(found[0], 16) - _BASE - address - INSTRUCTION_BYTES:+#x})"
 
 
 # ---- suggestions
@@ -309,7 +311,7 @@ def main(architectures: Sequence[str]) -> None:
         known = [parse(line) for line in lines.get(arch, ())]
         lines[arch] = [str(form) for form in learn(arch, instructions_in_cache(arch), known)]
         say(f"{arch}: {len(lines[arch])} forms")
-    write(lines)
+    write({arch: each for arch, each in lines.items() if each})
     say(f"{PATH}: {PATH.stat().st_size:,} bytes")
 
 

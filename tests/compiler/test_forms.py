@@ -57,10 +57,14 @@ def test_random_instructions_of_every_form_are_printed_as_nvdisasm_prints_them()
     assert [(a, b) for a, b in zip(said, printed, strict=True) if b is not None and a != b] == []
 
 
-@pytest.mark.parametrize("name", ["naive", "block_tile_2d", "async_copy", "stream_k"])
-def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name):
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [(name, ARCH) for name in ("naive", "block_tile_2d", "async_copy", "stream_k")]
+    + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89")],
+)
+def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name, arch):
     kernel = gemm_kernels.get(name)
-    compiled = compiler.compile(kernel.source, kernel.entry, options=OPTIONS)
+    compiled = compiler.compile(kernel.source, kernel.entry, arch=arch, options=OPTIONS)
     rows, labels = listing.without_nvdisasm(compiled)
     printed, every_label = as_printed(compiled)
     assert rows == printed
@@ -94,7 +98,7 @@ def test_a_kernel_of_the_ladder_has_a_form_for_every_instruction():
         assert [hex(one) for one in forms.split(code) if known.text(one) is None] == [], (kernel.name, OUT_OF_DATE)
 
 
-@pytest.mark.parametrize(("source", "entry", "arch"), [(SWITCH, "jumps", "sm_90"), (SOURCE, "one", "sm_80")])
+@pytest.mark.parametrize(("source", "entry", "arch"), [(SWITCH, "jumps", "sm_90"), (SOURCE, "one", "sm_120")])
 def test_nvdisasm_is_asked_about_jump_tables_and_architectures_without_forms(source, entry, arch):
     compiled = compiler.compile(source, entry, arch=arch)
     assert listing.without_nvdisasm(compiled) is None
