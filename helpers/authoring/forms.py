@@ -171,9 +171,8 @@ def _print(arch: str, instructions: Sequence[int]) -> tuple[list[tuple[int, str]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return [], {int(address, 16) - _BASE for address in _REFUSED.findall(done.stderr)}
-    return [
-        (int(address, 16) - _BASE, " ".join(_COMMENT.sub("", text).split())) for address, text in _PRINTED.findall(done.stdout)
-    ], set()
+    printed = _PRINTED.findall(done.stdout)
+    return [(int(address, 16) - _BASE, " ".join(_COMMENT.sub("", text).split())) for address, text in printed], set()
 
 
 def _relative(text: str, address: int) -> str:

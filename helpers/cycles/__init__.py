@@ -26,6 +26,7 @@ from helpers.cycles.prediction import STALLS, TITLES, WAITS, Prediction
 from helpers.cycles.prediction import predict as _predict
 from helpers.cycles.trace import Trace
 from helpers.cycles.trace import trace as _trace
+from helpers.measure.problem import ALPHA, BETA
 from helpers.native import NoLibrary
 from helpers.simulator import Captured, Recording, SimulatorError
 
@@ -55,8 +56,9 @@ def predict(
 ) -> Prediction:
     """The time of a launch on a GPU.
 
-    launch: a multiplication, with alpha 1 and beta 0; a recording, whose last launch counts; or what
-    `simulator.capture` caught.  device: the GPU, as its driver calls it.  cold: see `Prediction.cold`.
+    launch: a multiplication, with the alpha and the beta of the recorded times, for which C is read; a recording, whose
+    last launch counts; or what `simulator.capture` caught.  device: the GPU, as its driver calls it.
+    cold: see `Prediction.cold`.
 
     Raises NoConstants for a GPU on which nothing was measured; what the compiler and the simulator raise; and
     `helpers.native.NoLibrary` where the compiled model cannot be loaded.
@@ -85,7 +87,7 @@ def captured(launch: Launch | Recording | Captured) -> Captured:
     if isinstance(launch, Launch):
         kernel = run.simulated(launch.source, launch.entry, launch.options)
         with simulator.capture() as caught:
-            run.start(kernel, launch, *run.operands(*launch.shape))
+            run.start(kernel, launch, *run.operands(*launch.shape), *((ALPHA, BETA) if launch.scaled else ()))
         return caught[0]
     found = launch.launches[-1].captured if launch.launches else None
     if found is None:

@@ -33,7 +33,7 @@ ASSUMED: dict[str, float] = {
     "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
     "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850, "shared_atomic_latency": 85,
     "tag_bank_0": 1, "tag_bank_1": 2, "l2_near_bytes": 24e6, "l2_sm": 110, "l1_and_shared_bytes": 256 * 1024,
-    "fp64_latency": 8,
+    "fp64_latency": 8, "wide_latency": 4,
 }  # fmt: skip
 
 

@@ -284,13 +284,11 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
         most = 2 * resident  # long blocks: what the first wave costs beside the others hardly counts
     blocks = min(on_one, most)
     whole, is_part = _first(trace, machine, blocks, cold, blocks < on_one)
-    # When there are many, SMs that are done take blocks that others would have had: the mean counts.
-    wanted = blocks_in_all / device.sms if on_one > 4 * resident else on_one
-    cycles = whole.result.cycles + _per_block(whole, resident) * (wanted - blocks)
+    cycles = whole.result.cycles + _per_block(whole, resident) * (on_one - blocks)
     if is_part and cold:
         cycles += _evictions(whole, machine, on_one / blocks, trace)
     kind, busy = _limiter(whole.result, machine, cycles)
-    return Prediction(trace, machine, cycles, cold, kind, busy, whole, blocks, wanted)
+    return Prediction(trace, machine, cycles, cold, kind, busy, whole, blocks, on_one)
 
 
 def _first(trace: Trace, machine: Machine, blocks: int, cold: bool, is_part: bool) -> tuple[Simulated, bool]:
@@ -387,9 +385,13 @@ def _simulate(
     array_start = np.array([start for _, start, _ in trace.arrays] + [0], np.int64)
     array_stop = np.array([stop for _, _, stop in trace.arrays] + [0], np.int64)
     sharing = np.array([*trace.sharing, 1.0])
-    # A sector that is written in part is read from DRAM before; one alone in its line costs more, both ways.
+    # A sector that is written in part is read from DRAM before, also if other warps write the rest of it soon after;
+    # one alone in its line costs more, both ways.
     alone = machine.constants["dram_alone"]
-    written = np.array([1 + part - one + (2 * alone - 1) * one for part, one in (*trace.in_part, (0, 0))])
+    written = np.array([
+        1 + part - one + (2 * alone - 1) * one + begun + (alone - 1) * begun_alone
+        for part, one, begun, begun_alone in (*trace.in_part, (0, 0, 0, 0))
+    ])  # fmt: skip
     sms = min(machine.device.sms, product(trace.grid))
 
     def at(array: np.ndarray, kind: type) -> ctypes._Pointer:
@@ -415,8 +417,9 @@ def _simulate(
 def _of_one_sm(machine: Machine, trace: Trace, sms: int, array_bytes: float, evict: bool) -> dict[str, float]:
     """The constants for one of `sms` SMs that share L2 and DRAM."""
     k, device = dict(machine.constants), machine.device
-    l2 = k["l2_far_gpu"] if array_bytes > k["l2_near_bytes"] else k["l2_gpu"]
-    k["l2_bytes_per_cycle"] = min(k["l2_sm"], l2 / sms)
+    k["l2_bytes_per_cycle"] = min(k["l2_sm"], k["l2_gpu"] / sms)
+    far = min(k["l2_sm"], k["l2_far_gpu"] / sms) if array_bytes > k["l2_near_bytes"] else k["l2_bytes_per_cycle"]
+    k["l2_far"] = k["l2_bytes_per_cycle"] / far
     k["dram_bytes_per_cycle"] = min(k["l2_sm"], k["dram_gpu"] / sms)
     k["store_bytes_per_cycle"] = min(k["store_sm"], k["store_gpu"] / sms)
     k["store_packet"] = max(k["store_packet_sm"], k["store_packet_gpu"] * sms)

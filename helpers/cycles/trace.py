@@ -59,7 +59,7 @@ class Trace:
     blocks: int
     arrays: tuple[tuple[str, int, int], ...]
     sharing: tuple[float, ...]
-    in_part: tuple[tuple[float, float], ...]
+    in_part: tuple[tuple[float, ...], ...]
     warp_instructions: int
     longest_loop: int
 
@@ -275,7 +275,7 @@ class _Sharing(Observer):
 
 def _sharing(
     light, resident: int, blocks: int, sms: int, arrays
-) -> tuple[tuple[float, ...], tuple[tuple[float, float], ...]]:
+) -> tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]:
     """By array: by how many SMs of the first wave a sector is asked for, on average; and `Trace.in_part`."""
     lib = native.library()
     handle = lib.sectors_new()
@@ -287,9 +287,9 @@ def _sharing(
             replace(watched, only_blocks=np.arange(start, min(start + per_wave, first), dtype=np.int64)).run()
     result, in_part = [], []
     for _, low, high in arrays:
-        found, written = np.zeros(2, np.int64), np.zeros(3, np.int64)
+        found, written = np.zeros(2, np.int64), np.zeros(5, np.int64)
         lib.sectors_written(handle, low, high, _at(written, ctypes.c_int64))
-        in_part.append((float(written[1] / max(written[0], 1)), float(written[2] / max(written[0], 1))))
+        in_part.append(tuple(float(count / max(written[0], 1)) for count in written[1:]))
         lib.sectors_shared(handle, low, high, _at(found, ctypes.c_int64))
         # An array that is reached only at the end, as by the sums of all blocks: shared by all if it is that small.
         result.append(float(found[1] / found[0]) if found[0] else min(sms, max(1.0, sms * SECTOR_BYTES / (high - low))))

@@ -31,6 +31,7 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(xu_latency) F(fp64_latency) F(tensor_latency) F(special_latency) F(constant_latency) \
   F(shared_latency)    /* LDS without conflict, issue to use */ \
   F(wavefront_latency) /* what each further wavefront or line adds to it */ \
+  F(wide_latency)      /* what a load of 16 bytes takes beyond one of 4, wavefronts apart; one of 8 a third of it */ \
   F(shuffle_latency) F(shared_atomic_latency) F(redux_interval) F(redux_latency) \
   F(mio_interval)      /* cycles between two instructions of one scheduler to the memory units */ \
   F(mio_entries) F(lg_entries) /* of the queues before them, for each scheduler */ \
@@ -39,6 +40,7 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
   F(l1_fill)           /* cycles of L1 that it takes to write what arrives of a line */ \
   F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
+  F(l2_far)            /* factor for sectors that come from the half of L2 that is farther away */ \
   F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
   F(dram_scatter)      /* factor for fetches of less than a whole line */ \
   F(store_bytes_per_cycle) F(store_packet) /* cycles of the way to L2 that each line of a store takes at least */ \
@@ -456,17 +458,18 @@ static int32_t *shortened(const Trace *t, int w, double fraction) {
 
 // ---- who shares what: sectors that several SMs ask for ----------------------------------------------------------------
 
-// written: bytes of a sector that were stored, a bit for each.
-typedef struct { int64_t *key; uint64_t (*sms)[4]; uint32_t *written; int64_t room, used; } Sectors;
+// written: bytes of a sector that were stored, a bit for each.  begun: whether the warp that asked for it first stored
+// a part of it only.
+typedef struct { int64_t *key; uint64_t (*sms)[4]; uint32_t *written; uint8_t *begun; int64_t room, used; } Sectors;
 
 EXPORT Sectors *sectors_new(void) {
   Sectors *s = calloc(1, sizeof *s);
   s->room = 1 << 14; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
-  s->written = calloc((size_t)s->room, sizeof *s->written);
+  s->written = calloc((size_t)s->room, sizeof *s->written); s->begun = calloc((size_t)s->room, sizeof *s->begun);
   return s;
 }
 
-EXPORT void sectors_free(Sectors *s) { free(s->key); free(s->sms); free(s->written); free(s); }
+EXPORT void sectors_free(Sectors *s) { free(s->key); free(s->sms); free(s->written); free(s->begun); free(s); }
 
 static int64_t sector_slot(Sectors *s, int64_t sector) {
   int64_t at = (int64_t)(mixed((uint64_t)sector) & (uint64_t)(s->room - 1));
@@ -474,12 +477,21 @@ static int64_t sector_slot(Sectors *s, int64_t sector) {
   return at;
 }
 
+// Among the sectors that a warp has just asked for first, those that it stored a part of only.
+static void note_begun(Sectors *s, const int64_t *fresh, int count) {
+  for (int k = 0; k < count; ++k) {
+    int64_t at = sector_slot(s, fresh[k]);
+    s->begun[at] = s->written[at] != 0xffffffffu;
+  }
+}
+
 // address, mask: of blocks × threads; sm: of each block; stored: bytes that each thread stores, 0 if it loads.
 EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask, int32_t blocks, int32_t threads, const int32_t *sm,
                         int32_t stored) {
-  int64_t before = -1;
+  int64_t before = -1, fresh[WARP]; int count = 0;
   for (int b = 0; b < blocks; ++b) for (int i = 0; i < threads; ++i) {
     size_t k = (size_t)b * threads + i;
+    if (i % WARP == 0) { note_begun(s, fresh, count); count = 0; }
     if (mask && !mask[k]) continue;
     int64_t sector = address[k] >> 5;
     if (i && sector == before && !stored) continue;
@@ -487,19 +499,21 @@ EXPORT void sectors_add(Sectors *s, const int64_t *address, const uint8_t *mask,
     if (2 * s->used >= s->room) {
       Sectors old = *s;
       s->room *= 2; s->key = calloc((size_t)s->room, sizeof *s->key); s->sms = calloc((size_t)s->room, sizeof *s->sms);
-      s->written = calloc((size_t)s->room, sizeof *s->written);
+      s->written = calloc((size_t)s->room, sizeof *s->written); s->begun = calloc((size_t)s->room, sizeof *s->begun);
       for (int64_t o = 0; o < old.room; ++o) {
         if (!old.key[o]) continue;
         int64_t at = sector_slot(s, old.key[o] - 1);
-        s->key[at] = old.key[o]; s->written[at] = old.written[o]; memcpy(s->sms[at], old.sms[o], sizeof *s->sms);
+        s->key[at] = old.key[o]; s->written[at] = old.written[o]; s->begun[at] = old.begun[o];
+        memcpy(s->sms[at], old.sms[o], sizeof *s->sms);
       }
-      free(old.key); free(old.sms); free(old.written);
+      free(old.key); free(old.sms); free(old.written); free(old.begun);
     }
     int64_t at = sector_slot(s, sector);
-    if (!s->key[at]) { s->key[at] = sector + 1; ++s->used; }
+    if (!s->key[at]) { s->key[at] = sector + 1; ++s->used; if (stored) fresh[count++] = sector; }
     s->sms[at][sm[b] >> 6 & 3] |= 1ULL << (sm[b] & 63);
     s->written[at] |= (uint32_t)(((1ULL << stored) - 1) << (address[k] & 31));
   }
+  note_begun(s, fresh, count);
 }
 
 // (distinct sectors, the sum over sectors of the SMs that ask for them) within addresses [start, stop).
@@ -512,21 +526,22 @@ EXPORT void sectors_shared(const Sectors *s, int64_t start, int64_t stop, int64_
   }
 }
 
-// (sectors that are written, those of them that are written in part, those of these that are alone in their line) within
-// addresses [start, stop).
+// (sectors that are written, those of them that are written in part, those of these that are alone in their line, those
+// that are written whole but were begun in part, those of these that are alone so in their line) within addresses
+// [start, stop).
 EXPORT void sectors_written(Sectors *s, int64_t start, int64_t stop, int64_t *result) {
-  result[0] = result[1] = result[2] = 0;
+  memset(result, 0, 5 * sizeof *result);
   for (int64_t i = 0; i < s->room; ++i) {
     int64_t sector = s->key[i] - 1;
     if (!s->key[i] || !s->written[i] || sector * 32 < start - 31 || sector * 32 >= stop) continue;
     ++result[0];
-    if (s->written[i] == 0xffffffffu) continue;
-    int others = 0;
+    int others = 0, begun = 0, whole = s->written[i] == 0xffffffffu;
     for (int64_t near = sector & ~3LL; near < (sector | 3) + 1; ++near) {
       int64_t at = sector_slot(s, near);
-      others += near != sector && s->key[at] && s->written[at];
+      others += near != sector && s->key[at] && s->written[at]; begun += near != sector && s->key[at] && s->begun[at];
     }
-    ++result[1]; result[2] += !others;
+    if (!whole) { ++result[1]; result[2] += !others; }
+    else if (s->begun[i]) { ++result[3]; result[4] += !begun; }
   }
 }
 
@@ -672,8 +687,10 @@ static int passes(const Sm *s, const Pattern *p, int64_t base) {
 // When a sector that L1 does not have arrives from L2, or from DRAM through it.
 static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, double sharing, int first_wave, int whole_line) {
   const Machine *m = s->m;
-  s->l2 = larger(s->l2, asked) + 32 / m->l2_bytes_per_cycle;
-  s->r->l2_sectors += 1; s->r->l2_busy += 32 / m->l2_bytes_per_cycle;
+  // A sector that several SMs ask for is brought to the nearer half of L2 by the first of them.
+  double way = 32 / m->l2_bytes_per_cycle * (1 + (m->l2_far - 1) / sharing);
+  s->l2 = larger(s->l2, asked) + way;
+  s->r->l2_sectors += 1; s->r->l2_busy += way;
   // The distance to a slice of L2 depends on the address: the same sector always comes from as far away.
   double place = (double)(mixed(key * 4 + (uint64_t)sector / 2) >> 40) / 16777216.0;
   double arrives = s->l2 + m->l2_latency + m->l2_spread * (2 * place - 1);
@@ -801,6 +818,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       double n = larger(1, p->wavefronts);
       freed = served(s, at + 4, n); s->r->shared_wavefronts += n;
       done = freed - 6 + (m->wavefront_latency - 1) * (n - 1) + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
+      if (i->unit == SHARED_LOAD && i->bytes > 4) done += m->wide_latency * (i->bytes / 4 - 1) / 3;
       if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
         int *last = &s->write_last[scheduler];
         s->write_at[scheduler][*last] = done - 4; *last = (*last + 1) % QUEUE;
