@@ -13,7 +13,7 @@ from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
 from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
 from helpers.simulator.sanitizer.shared_epoch import Epoch
-from tests.simulator import kernel_launches
+from tests.simulator import kernel_launches, sass_goldens
 from tests.simulator.kernel_launches import SHARING
 from tests.simulator.planted import bugs, verdict_table
 
@@ -189,9 +189,7 @@ def test_of_blocks_that_run_in_step_the_one_that_uses_the_value_is_found(level):
 def test_no_ordinary_kernel_of_the_tests_is_blamed():
     blamed, launches = {}, 0
     for launch in kernel_launches.ordinary():
-        names = [launch.entry] if "<" in launch.entry else None
-        module = simulator.RawModule(code=launch.source, options=("-std=c++17",), name_expressions=names)
-        function = module.get_function(launch.entry)
+        function = sass_goldens.kernel_of(launch)
         with simulator.sanitize("report") as reports:
             function(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
         launches += 1
