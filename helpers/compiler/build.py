@@ -244,7 +244,9 @@ def _output(
     text = portable.adapted(source)
     includes = reads_other_files or bool(include_options(text, *(header for _, header in headers)))
     every_option = full_options(arch, options, includes=includes)
-    name = cache.key("module", _CACHE_FORMAT, text, entries, every_option, filename, headers, nvrtc.build())
+    # Both spellings of the language give the same code: whether it is named or left to the default is one entry.
+    spelled = tuple(option.replace("--std=", "-std=") for option in every_option)
+    name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, headers, nvrtc.build())
     output = None if reads_other_files else _stored(cache.read(name), len(entries))
     if output is None:
         output = nvrtc.run(text, filename, every_option, entries, dict(headers))

@@ -73,6 +73,15 @@ def test_every_fact_that_matters_is_in_the_key(folder, runs, change):
     assert len(runs) == 2
 
 
+def test_naming_the_default_language_is_no_other_entry(folder, runs):
+    first = fresh()
+    for named in ("-std=c++17", "--std=c++17"):
+        assert fresh(options=(named,)).cubin == first.cubin
+    assert len(runs) == 1
+    fresh(options=("-std=c++20",))
+    assert len(runs) == 2
+
+
 def test_another_build_of_the_compiler_compiles_anew(folder, runs, monkeypatch):
     fresh()
     monkeypatch.setattr(nvrtc, "build", lambda: "// another compiler")
