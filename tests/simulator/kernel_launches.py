@@ -430,7 +430,7 @@ def ordinary() -> tuple[Launch, ...]:
 def ladder(shapes: tuple[tuple[int, int, int], ...] = LADDER_SHAPES) -> tuple[Launch, ...]:
     """Every kernel of the ladder, and of what comes after it, at every shape (M, N, K)."""
     every = gemm_kernels.LADDER + gemm_kernels.BEYOND
-    return tuple(_product(kernel, *shape) for kernel in every for shape in shapes)
+    return tuple(product(kernel, *shape) for kernel in every for shape in shapes)
 
 
 # Where blocks share tiles: parameters with few workers, and shapes with more tiles than those, with fewer, with few k.
@@ -448,7 +448,7 @@ SHARING = {
 def sharing() -> tuple[Launch, ...]:
     """The kernels whose blocks share tiles, where they do."""
     return tuple(
-        _product(gemm_kernels.get(name, **params), *shape)
+        product(gemm_kernels.get(name, **params), *shape)
         for name, (params, shapes) in SHARING.items()
         for shape in shapes
     )
@@ -606,7 +606,8 @@ def _of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> 
     )  # fmt: skip
 
 
-def _product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:
+def product(kernel: gemm_kernels.Kernel, M: int, N: int, K: int) -> Launch:
+    """One multiplication by a kernel of the ladder."""
     recorded_as = f"{RECORDED_AS.get(kernel.name, kernel.name)} {M}x{N}x{K}"
     workspace = () if kernel.workspace_bytes is None else (zeros(max(kernel.workspace_bytes // 4, 1)),)
     arguments = together(

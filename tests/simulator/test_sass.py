@@ -11,11 +11,11 @@ import pytest
 from helpers import compiler, devices, simulator
 from helpers.compiler import sass
 from helpers.simulator.frontends.sass import opcodes
+from tests.gemm_kernels import test_numeric
 from tests.simulator import kernel_launches, sass_goldens
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
-# A large kernel takes seconds to compile, and for sm_86 and sm_89 it has the instructions that it has for sm_80.
-FAMILIES = ("sm_75", "sm_80", "sm_90")
+FAMILIES = ("sm_75", "sm_80", "sm_90")  # for sm_86 and sm_89 a kernel of the ladder has the instructions of sm_80
 # What sm_75 has not: asynchronous copies, bfloat16, reductions of a warp.
 SINCE_AMPERE = frozenset(("products", "reduction"))
 # The PTX level computes the special functions correctly rounded, the hardware and the SASS level do not.
@@ -23,15 +23,23 @@ APPROXIMATE = frozenset(("softmax", "fast_math"))
 
 
 @functools.lru_cache(maxsize=2)  # a prepared kernel takes up to 30 MB: those of one file at a time
-def module(file: str, arch: str) -> simulator.RawModule:
-    launches = kernel_launches.ladder() + kernel_launches.sharing() + kernel_launches.ordinary()
-    entries = sorted({launch.entry for launch in launches if launch.file == file})
+def module(file: str, entries: tuple[str, ...], arch: str) -> simulator.RawModule:
     return simulator.RawModule(code=kernel_launches.source_of(file), name_expressions=entries, arch=arch)
+
+
+def kernel_of(launch: kernel_launches.Launch, arch: str) -> simulator.Kernel:
+    """A kernel of the ladder by itself, as it comes with the project; any other with all of its file."""
+    together = (launch.entry,) if launch.file.startswith("ladder/") else entries_of(launch.file)
+    return module(launch.file, together, arch).get_function(launch.entry)
+
+
+def entries_of(file: str) -> tuple[str, ...]:
+    return tuple(sorted({launch.entry for launch in kernel_launches.ordinary() if launch.file == file}))
 
 
 def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
     """The arguments after the launch."""
-    kernel = module(launch.file, arch).get_function(launch.entry)
+    kernel = kernel_of(launch, arch)
     kernel.max_dynamic_shared_size_bytes = launch.shared_bytes
     arguments = launch.make_arguments()
     with simulator.record(level=level, checks="off"):
@@ -61,7 +69,7 @@ BITS: dict[tuple[str, str, str], list[bytes]] = {}
 
 def bits_after(launch: kernel_launches.Launch, arch: str, level: str) -> list[bytes]:
     """The arguments' bytes after the launch; code that was executed for another architecture is not executed again."""
-    key = (launch.name, level, code_of(module(launch.file, arch).get_function(launch.entry), level))
+    key = (launch.name, level, code_of(kernel_of(launch, arch), level))
     if key not in BITS:
         BITS[key] = [np.asarray(argument).tobytes() for argument in results(launch, arch, level)]
     return BITS[key]
@@ -71,12 +79,19 @@ def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
     assert bits_after(launch, arch, "ptx") == bits_after(launch, arch, "sass")
 
 
+def of_the_ladder(arch: str) -> tuple[kernel_launches.Launch, ...]:
+    """Launches of the ladder with its own parameters; with small ones, that compile in no time, for other GPUs."""
+    if arch == devices.DEFAULT.arch:
+        return kernel_launches.ladder(((33, 65, 17),))
+    return tuple(kernel_launches.product(test_numeric.smaller(name), 33, 65, 17) for name in test_numeric.NAMES)
+
+
 @pytest.mark.parametrize(
     ("launch", "arch"),
     [
         pytest.param(launch, arch, id=f"{launch.file}-{arch}")
-        for launch in kernel_launches.ladder(((33, 65, 17),))
         for arch in FAMILIES
+        for launch in of_the_ladder(arch)
         if runs_on(launch, arch)
     ],
 )
