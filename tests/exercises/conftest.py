@@ -1,0 +1,21 @@
+"""The order of the contract's tests."""
+
+from pathlib import Path
+
+import pytest
+
+CONTRACT = Path(__file__).with_name("test_contract.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One exercise after the other: its kernels are compiled and run once for all its tests, then forgotten."""
+    places = [place for place, item in enumerate(items) if item.path == CONTRACT]
+    ordered = sorted((items[place] for place in places), key=_exercise)
+    for place, item in zip(places, ordered, strict=True):
+        items[place] = item
+
+
+def _exercise(item: pytest.Item) -> tuple[bool, str]:
+    """What is about all exercises comes last, as it stands in the file."""
+    exercise = item.callspec.params.get("exercise") if hasattr(item, "callspec") else None
+    return exercise is None, exercise.name if exercise else ""
