@@ -51,16 +51,21 @@ def recorded(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
 
 
 def predicted(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
-    """The same block by the model; raises what `cycles.predict` does."""
+    """The same block by the model, in iterations of the usual length; raises what `cycles.predict` does."""
     found = cycles.predict(stamps.marked(kernel), gpu)
     program, (_, marks) = found.trace.program, stamps.KERNELS[kernel]
     clocks = [one.index for one in program.instructions if one.opcode.startswith("CS2R") and "CLOCK" in one.text]
     events = found.timeline(ISSUES)
     warps = product(found.trace.block) // 32
     of_block = events[np.isin(events["pc"], clocks) & (events["block"] == 0)]
-    first, last = (end * len(marks) for end in (stamps.FIRST, stamps.FIRST + stamps.TILES))
-    begins = np.array([of_block["issued"][of_block["warp"] % warps == warp][first:last] for warp in range(warps)])
-    return _shown(kernel, tuple(name for name, _ in marks), begins.reshape(warps, -1, len(marks)), found.label)
+    by_warp = [of_block["issued"][of_block["warp"] % warps == warp] for warp in range(warps)]
+    whole = min(map(len, by_warp)) // len(marks)
+    begins = np.array([one[: whole * len(marks)] for one in by_warp]).reshape(warps, whole, len(marks))
+    # Now and then one of the two blocks of an SM overtakes the other one: iterations that are long or short.
+    starts = begins[:, :, 0].mean(axis=0)
+    lengths = (starts[SHOWN:] - starts[:-SHOWN]) / SHOWN
+    first = stamps.FIRST + int(np.abs(lengths[stamps.FIRST :] - np.median(np.diff(starts))).argmin())
+    return _shown(kernel, tuple(name for name, _ in marks), begins[:, first : first + SHOWN + 1], found.label)
 
 
 ISSUES = 600_000  # enough for the iterations that are marked
