@@ -127,6 +127,18 @@ def compare(launch: Launch, golden: dict, excluded: tuple[str, ...] = ()) -> Com
     return Comparison(len(compared), result_bytes, wrong, tuple(differences))
 
 
+def compare_with_recorded(launch: Launch, recorded: dict[str, dict], again: str) -> Comparison:
+    """Fail unless this very machine code was recorded and all its counters and results are the GPU's; `again` says how
+    to record."""
+    golden = recorded.get(launch.name)
+    assert golden is not None, f"not recorded; {again}"
+    assert record.sass_digest(kernel_of(launch).compiled) == golden["sass_sha256"], f"other machine code; {again}"
+    comparison = compare(launch, golden)
+    assert comparison.differences == ()
+    assert comparison.result_bytes > 0
+    return comparison
+
+
 def not_decided(launch: Launch) -> tuple[str, ...]:
     """The counters of a launch that cannot be compared."""
     return NOT_DECIDED[launch.name][0] if launch.name in NOT_DECIDED else ()
