@@ -74,7 +74,7 @@ class CompiledKernel:
     compiler_version: tuple[int, int]
     log: str
 
-    @property
+    @functools.cached_property
     def cluster(self) -> tuple[int, int, int] | None:
         """What ``__cluster_dims__`` asks for: the blocks of a cluster (x, y, z)."""
         head = re.search(rf"\.entry\s+{re.escape(self.lowered_name)}\b[^{{]*", self.ptx)
