@@ -2,6 +2,9 @@
 
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -114,3 +117,19 @@ def test_who_compiles_the_same_kernel_again_runs_what_was_prepared_before():
     assert first is not second and first.prepared("sass") is second.prepared("sass")
     other = simulator.RawModule(code=source.replace("= 1", "= 2")).get_function("one")
     assert other.prepared("sass") is not first.prepared("sass")
+
+
+def test_two_threads_that_launch_a_kernel_run_the_same_prepared_machine_code(monkeypatch):
+    source = 'extern "C" __global__ void seven(int *x) { x[threadIdx.x] = 7; }'
+    prepared = simulator.RawModule(code=source).get_function("seven").prepared("sass")
+    decode, begun = prepared.program.decode, Barrier(2)
+
+    def slowly(of):
+        with suppress(BrokenBarrierError):  # where one waits until the other has decoded, nobody else comes
+            begun.wait(0.1)
+        return decode(of)
+
+    monkeypatch.setattr(prepared.program, "decode", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: prepared.machine, range(2))
+    assert one is not None and one is other

@@ -13,6 +13,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -352,6 +353,8 @@ class Prepared:
     def __init__(self, program: Program) -> None:
         self.program = program
         self._reaches: dict[int, np.ndarray] = {}
+        self._machine = None
+        self._decoding = Lock()  # a cell and an explorer's thread may launch the same kernel
         self.not_decoded = ""  # why the compiled engine cannot execute it
         self.last: list[Instruction] = []
         block_at = {block.start: block.index for block in program.blocks}
@@ -365,14 +368,14 @@ class Prepared:
             self.targets.append(tuple(block_at.get(target, self.end) for target in targets))
             self.next.append(block_at.get(block.stop, self.end))
 
-    @cached_property
+    @property
     def machine(self):
         """The program as the compiled engine executes it; None if it cannot (`compiled`)."""
-        decode, self.program.decode = (
-            self.program.decode,
-            None,
-        )  # and with it the statements, a third of a kernel's memory
-        return None if decode is None else decode(self)
+        with self._decoding:
+            if self.program.decode is not None:
+                self._machine = self.program.decode(self)
+                self.program.decode = None  # and with it the statements, a third of a kernel's memory
+        return self._machine
 
     @cached_property
     @uncollected
