@@ -14,6 +14,7 @@ from helpers.measure import stamps
 from helpers.simulator.engine.memory import product
 
 SHOWN = 2  # iterations
+ISSUES = 600_000  # enough for the iterations that are marked
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,7 @@ def predicted(kernel: str, gpu: str = devices.DEFAULT.name) -> Stages:
     starts = begins[:, :, 0].mean(axis=0)
     lengths = (starts[SHOWN:] - starts[:-SHOWN]) / SHOWN
     first = stamps.FIRST + int(np.abs(lengths[stamps.FIRST :] - np.median(np.diff(starts))).argmin())
-    return _shown(kernel, tuple(name for name, _ in marks), begins[:, first : first + SHOWN + 1], found.label)
-
-
-ISSUES = 600_000  # enough for the iterations that are marked
+    return _shown(kernel, tuple(name for name, _ in marks), begins[:, first:], found.label)
 
 
 def _shown(kernel: str, names: tuple[str, ...], clocks: np.ndarray, label: str) -> Stages:
