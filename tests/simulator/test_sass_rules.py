@@ -232,6 +232,18 @@ def test_predicates_are_packed_into_a_register_and_back():
     assert all((back[name] == value).all() for name, value in flags.items())
 
 
+def test_uniform_predicates_are_packed_into_a_uniform_register_and_back():
+    true, false = np.ones(LANES, bool), np.zeros(LANES, bool)
+    flags = {"UP0": true, "UP1": false, "UP2": true, "P0": false, "P1": true, "P2": false}
+    before = np.full(LANES, 0xFFFFFFF0, np.uint32)
+    packed = execute("UP2UR UR0, UPR, UR1, 0x7", UR1=before, **flags)["UR0"]
+    assert packed.tolist() == [0xFFFFFFF5] * LANES
+    back = execute("UR2UP UPR, UR0, 0x7", UR0=packed)
+    assert {name: value.tolist() for name, value in back.items()} == {
+        f"UP{n}": flags[f"UP{n}"].tolist() for n in range(3)
+    }
+
+
 # ---- comparison
 
 

@@ -708,11 +708,12 @@ def absolute_differences(t: Operands, s: sass.Statement) -> Compute:
 
 
 def pack_predicates(t: Operands, s: sass.Statement) -> Compute:
-    """P2R{.B1} d, PR, a, mask: the predicates of the mask as bits of d (of its byte 1), the others from a."""
+    """P2R{.B1} d, PR, a, mask: the predicates of the mask as bits of d (of its byte 1), the others from a; UP2UR the
+    uniform ones."""
     destination, _, a, mask = exactly(s, 4)
     wanted, shift = number(mask) & 0x7F, _byte_shift(s)
     base, keep = t.read(_whole(a)), np.int32(~(wanted << shift))
-    predicates = [(bit, t.truth(sass.Register("P", bit))) for bit in range(7) if wanted >> bit & 1]
+    predicates = [(bit, t.truth(sass.Register(_predicate_file(s), bit))) for bit in range(7) if wanted >> bit & 1]
 
     def evaluate(registers):
         value = base(registers) & keep
@@ -724,12 +725,12 @@ def pack_predicates(t: Operands, s: sass.Statement) -> Compute:
 
 
 def unpack_predicates(t: Operands, s: sass.Statement) -> Compute:
-    """R2P PR, a, mask: the predicates of the mask from bits of a."""
+    """R2P PR, a, mask: the predicates of the mask from bits of a; UR2UP the uniform ones."""
     _, a, mask = exactly(s, 3)
     wanted, shift = number(mask) & 0x7F, _byte_shift(s)
     value = t.read(_whole(a))
     wanted_bits = [bit for bit in range(7) if wanted >> bit & 1]
-    slots = tuple(t.target(sass.Register("P", bit)) for bit in wanted_bits)
+    slots = tuple(t.target(sass.Register(_predicate_file(s), bit)) for bit in wanted_bits)
     bits = [np.int32(1 << (bit + shift)) for bit in wanted_bits]
 
     def evaluate(registers):
@@ -738,6 +739,10 @@ def unpack_predicates(t: Operands, s: sass.Statement) -> Compute:
         return values if len(values) > 1 else values[0]
 
     return Compute(slots, evaluate)
+
+
+def _predicate_file(s: sass.Statement) -> str:
+    return "UP" if s.base in ("UP2UR", "UR2UP") else "P"
 
 
 def _byte_shift(s: sass.Statement) -> int:
