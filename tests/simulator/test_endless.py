@@ -23,6 +23,7 @@ ENDLESS = {
         while (atomicAdd(&s, 0) >= 0) { }""",
     "a circle of several places": """volatile int *y = x;
         while (true) { if (*y) break; if (y[1]) continue; if (y[2]) return; }""",
+    "a double that is read again": "volatile double *d = (double *)x; while (*d + 1.0 < 100.0) { }",
     "a local array": """int own[8] = {};
         for (int i = 0; *(volatile int *)x == 0; i = (i + 1) % 8) own[(i + *x) & 7] = i;""",
 }
