@@ -7,7 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from helpers import simulator
 from helpers.simulator.arithmetic import float32, float64
+from helpers.simulator.engine import compiled
 
 F32, F64 = np.float32, np.float64
 MODES = ("rn", "rz", "rm", "rp")
@@ -537,3 +539,20 @@ def test_the_approximate_quotient_loses_divisors_above_2_to_the_126():
     b = np.array([2.0**127, 2.0**127, -(2.0**127), 2.0**127, np.inf, 2.0**126], F32)
     assert_same_bits(float32.div_approx(a, b), bits_of(0.0, -0.0, -0.0, np.nan, 0.0, 2.0**-126), a, b)
     assert float32.div_full(F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
+
+
+@pytest.mark.parametrize("level", ["ptx", "sass"])
+def test_a_subnormal_number_made_of_integer_bits_beside_other_threads_is_flushed(level, monkeypatch):
+    monkeypatch.setattr(compiled, "library", lambda: None)
+    source = """extern "C" __global__ void add(const unsigned *bits, const float *p, float *out) {
+        unsigned t = threadIdx.x;
+        float q;
+        if (t & 1u) q = __uint_as_float(bits[t] & 0x3fffffffu);
+        else { out[t + 32] = 1.0f; q = float(int(bits[t] << (t & 7u))); }
+        out[t] = __fadd_rz(p[t], q);
+    }"""
+    bits, p, out = np.full(32, 26, np.uint32), np.linspace(-2, -1, 32, dtype=np.float32), np.zeros(64, np.float32)
+    kernel = simulator.RawModule(code=source, options=("--ftz=true",)).get_function("add")
+    with simulator.record(level=level):
+        kernel((1,), (32,), (bits, p, out))
+    assert out[1:32:2].tolist() == p[1::2].tolist()

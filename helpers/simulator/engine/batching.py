@@ -47,7 +47,7 @@ def gather(instructions: Sequence[Instruction]) -> list[Instruction | list[Instr
     return ordered
 
 
-def batch_steps(batch: Sequence[Instruction], keep: frozenset[int], merge: Callable):
+def batch_steps(batch: Sequence[Instruction], keep: frozenset[int], put: Callable):
     """The two forms of a batch for the engine: for all threads together, and for some under the wave's mask."""
     readers = [instruction.fma for instruction in batch]
     targets = [instruction.writes[0] for instruction in batch]
@@ -59,7 +59,10 @@ def batch_steps(batch: Sequence[Instruction], keep: frozenset[int], merge: Calla
 
     def masked(wave, registers):
         for target, keeps, value in zip(targets, kept, _compute(wave, registers, readers), strict=True):
-            registers[target] = merge(wave.mask, value, registers[target]) if keeps else value
+            if keeps:
+                put(registers, target, wave.mask, value)
+            else:
+                registers[target] = value
 
     return plain, masked
 

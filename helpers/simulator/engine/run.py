@@ -245,6 +245,14 @@ def merge(mask, new, old):
     return np.where(mask, new, old)
 
 
+def put(registers: Registers, slot: int, mask, new) -> None:
+    """Write `new` to a register where the mask is set. What stays may be an integer, whose bits are a float32 now."""
+    old = registers[slot]
+    if old.dtype != new.dtype and new.dtype == np.float32:
+        registers.note(old.view(np.float32))
+    registers[slot] = merge(mask, new, old)
+
+
 def _guard_reader(guard: tuple[int, bool]) -> Callable[[Registers], np.ndarray]:
     slot, negated = guard
     if negated:
@@ -263,7 +271,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
             registers[target] = evaluate(registers)
 
         def masked(wave, registers):
-            registers[target] = merge(wave.mask, evaluate(registers), registers[target])
+            put(registers, target, wave.mask, evaluate(registers))
 
         return plain, (masked if target in keep else plain)
 
@@ -275,9 +283,10 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
         values = values if len(writes) > 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
-                registers[slot] = (
-                    value if mask is None or not (always or slot in keep) else merge(mask, value, registers[slot])
-                )
+                if mask is None or not (always or slot in keep):
+                    registers[slot] = value
+                else:
+                    put(registers, slot, mask, value)
 
     def plain_many(wave, registers):
         if guard is None:
@@ -338,7 +347,10 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
             layer = wave.uniform_mask(layer) if instruction.uniform else layer
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
-                    registers[slot] = merge(layer, value, registers[slot]) if keep_old else value
+                    if keep_old:
+                        put(registers, slot, layer, value)
+                    else:
+                        registers[slot] = value
 
     return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
 
@@ -404,7 +416,7 @@ class Prepared:
         plain, masked = [], []
         for instruction in gather(self.program.instructions[block.start : block.stop]):
             if isinstance(instruction, list):
-                both = batch_steps(instruction, keep, merge)
+                both = batch_steps(instruction, keep, put)
             elif instruction.kind is Kind.ALU:
                 both = _alu_steps(instruction, keep)
                 if instruction.chooses is not None:
