@@ -31,7 +31,7 @@ ASSUMED: dict[str, float] = {
     "l2_spread": 45, "dram_spread": 130,
     "dram_scatter": 1.2, "dram_fetch": 2, "partial_store": 1.25, "store_ahead": 400, "write_back": 1,
     "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
-    "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850, "shared_atomic_latency": 85,
+    "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850,
     "tag_bank_0": 1, "tag_bank_1": 2, "l2_near_bytes": 24e6, "l2_sm": 110, "l1_and_shared_bytes": 256 * 1024,
     "fp64_latency": 8, "wide_latency": 4,
 }  # fmt: skip
@@ -87,7 +87,11 @@ def _seen(launches: tuple[Compared, ...]) -> frozenset[str]:
 
 
 def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980) -> dict[str, float]:
-    """The constants that follow from what `helpers.measure.calibrate` measured, in cycles of the SM clock."""
+    """The constants that follow from what `helpers.measure.calibrate` measured, in cycles of the SM clock.
+
+    Latencies are such that the model takes as long for the chains as the GPU did: an instruction of the model issues
+    in a cycle of its own, which the subtracted ones, twos and nine are.
+    """
     per_us = clock_mhz  # cycles
     add = measured["imad_chain 1×32 /1"]  # of the address, between two loads of a chain
     mib = 2**20
@@ -104,20 +108,21 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
     factor = dram / rate("read {} MiB dirty", 16, 64)
     return {
         "xu_interval": measured["ex2 all×1024 /1"] / 8,
-        "xu_latency": measured["ex2_chain 1×32 /1"],
-        "shuffle_latency": measured["shuffle_chain 1×32 /1"],
+        "xu_latency": measured["ex2_chain 1×32 /1"] - 1,
+        "shuffle_latency": measured["shuffle_chain 1×32 /1"] - 1,
         "redux_interval": measured["redux all×1024 /1"] / 8,
-        "redux_latency": measured["redux_chain 1×32 /1"],
+        "redux_latency": measured["redux_chain 1×32 /1"] - 9,  # its sum comes back from a uniform register
         "tensor_interval": measured["mma_bf16 all×512 /1"] / 4 / 2,
         "tensor_latency": measured["mma_bf16_chain 1×32 /1"],
         "shared_latency": measured["lds_chase 1×32 /1"] - add - 1,
         "wavefront_latency": (measured["lds_chase 1×32 /8"] - measured["lds_chase 1×32 /1"]) / 7,
-        "l1_latency": measured["ldg_ca_chase 1×32 /1"] - 2 * add,
-        "constant_latency": measured["ldc_chase 1×32 /1"] - 2 * add,
+        "shared_atomic_latency": measured["atoms_chase 1×32 /1"] - add - 1,
+        "l1_latency": measured["ldg_ca_chase 1×32 /1"] - 2 * add - 2,
+        "constant_latency": measured["ldc_chase 1×32 /1"] - 2 * add - 2,
         "l2_latency": measured["chase 2048 KiB"] - 7,  # 7: on the way to L1
         "dram_latency": measured["chase 524288 KiB"] - 7,
         "barrier_interval": barrier,
-        "barrier_latency": bar[1] - barrier,
+        "barrier_latency": bar[1] - barrier - 2,
         "store_sm": 32 * 128 / measured["stg 1×1024 /1"],
         "store_gpu": 132 * 32 * 128 / measured["stg all×1024 /1"],
         "store_packet_sm": measured["stg_line 1×1024 /32"] / 32 / 32 / 1.25,

@@ -126,6 +126,11 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
         Loop("lds_chase", "int a@ = base + lane * stride * 4;", _asm(chase, '"+r"(a@)'), iu, True),
         tuple((1, 32, stride) for stride in (0, 1, 2, 8)),
     )
+    for bits, names in ((64, "t, u"), (128, "t, u, v, w")):  # the next address comes with the last register
+        step = f"[%0]; add.s32 %0, %0, {names[-1]};"
+        chase = f"{{.reg .b32 t, u, v, w; ld.volatile.shared.v{bits // 32}.b32 {{{names}}}, {step}}}"
+        declare = f"int a@ = base + lane * stride * {bits // 8};"
+        yield Loop(f"lds{bits}_chase", declare, _asm(chase, '"+r"(a@)'), iu, True), ((1, 32, 0), (1, 32, 1))
     for cache in ("ca", "cg"):
         chase = f"{{.reg .b32 t; .reg .b64 u; ld.global.{cache}.b32 t, [%0]; cvt.u64.u32 u, t; add.u64 %0, %0, u;}}"
         yield (
@@ -208,6 +213,15 @@ extern "C" __global__ void read_pairs(const float *from, float *to, u64 n) {
 extern "C" __global__ void write(float4 *to, float *unused, u64 n) {
     FOR_EACH(i, n) to[i] = make_float4(1, 2, 3, 4);
 }
+extern "C" __global__ void write_sectors(float *to, float *unused, u64 n) {
+    FOR_EACH(i, n) to[i * 8] = 1;
+}
+extern "C" __global__ void write_halves(float4 *to, float *unused, u64 n) {
+    FOR_EACH(i, n) to[i * 2] = make_float4(1, 2, 3, 4);
+}
+extern "C" __global__ void write_scattered(float *to, float *unused, u64 n) {  // n: a power of two
+    FOR_EACH(i, n) to[i * 83152659 & (n - 1)] = 1;  // an odd factor: each float once
+}
 extern "C" __global__ void empty(const float *from, float *to, u64 n) {}
 extern "C" __global__ void touch(const float *from, float *to, u64 n) {
     if (threadIdx.x == 0) to[blockIdx.x * 64] += 1.0f;
@@ -234,6 +248,7 @@ extern "C" __global__ void pitch(u64 *times, const float *from, int floats, floa
 }
 """
 )
+PARTIAL = {"write_sectors": 32, "write_halves": 32, "write_scattered": 4}  # and of how many bytes a thread writes some
 PITCH = "load pitch "  # and how many floats the lanes are apart
 PITCHES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 31, 32, 33, 34, 35, 36, 37, 40, 41, 44, 48, 49, 50, 52, 56, 60, 63, 64,
            65, 66, 68, 72, 80, 96, 97, 100, 104, 112, 128, 129, 130, 132, 136, 144, 160, 192, 250, 255, 256, 257, 258,
@@ -293,7 +308,7 @@ def _run_launches() -> dict[str, float]:
     """Cycles for each load of a chain; microseconds of whole launches."""
     import cupy
 
-    names = ("chase", "read", "read_sectors", "read_pairs", "write", "empty", "touch")
+    names = ("chase", "read", "read_sectors", "read_pairs", "write", *PARTIAL, "empty", "touch")
     module = cupy.RawModule(code=_LAUNCHES, options=("-std=c++17",))
     functions = {name: module.get_function(name) for name in names}
     big, other, to = cupy.zeros(1 << 30, cupy.uint8), cupy.ones(1 << 28, cupy.uint8), cupy.zeros(1 << 24, cupy.float32)
@@ -357,6 +372,9 @@ def _run_launches() -> dict[str, float]:
             result[f"write {mib} MiB warm"] = timed("write", 1056, 256, count, warm("write", 1056, 256, count))
         result[f"write {mib} MiB dirty"] = timed("write", 1056, 256, count, flush)
         result[f"write {mib} MiB clean"] = timed("write", 1056, 256, count, clean)
+        if mib <= 256:
+            for name, bytes_each in PARTIAL.items():
+                result[f"{name} {mib} MiB clean"] = timed(name, 1056, 256, (mib << 20) // bytes_each, clean)
         result[f"read sectors of {mib} MiB clean"] = timed("read_sectors", 1056, 256, (mib << 20) // 32, clean)
         result[f"read pairs of {mib} MiB clean"] = timed("read_pairs", 1056, 256, (mib << 20) // 64, clean)
     return result
