@@ -84,11 +84,12 @@ def products_in_order(kernel, A, B, aligned=True):
     A slice owns its part of every tile's k. The first tile is the short one if BK does not divide K. The kernels whose
     blocks share out the work have functions of their own. aligned: whether matrices start at 16 bytes.
     """
-    special = {"stream_k": shared_out, "vector_matrix": strips_in_order, "matrix_vector": rows_in_order}.get(
-        kernel.file
-    )
-    if special is not None:
-        return special(kernel, A, B, aligned)
+    if kernel.file == "stream_k":
+        return shared_out(kernel, A, B)
+    if kernel.file == "vector_matrix":
+        return strips_in_order(kernel, A, B, aligned)
+    if kernel.file == "matrix_vector":
+        return rows_in_order(kernel, A, B, aligned)
     K = A.shape[1]
     return in_slices(A, B, range(K), kernel.params.get("SLICES", 1), kernel.params.get("BK", K))
 
@@ -104,7 +105,7 @@ def in_slices(A, B, ks, slices, BK):
     return functools.reduce(np.add, (chain(A, B, ks) for ks in owned))
 
 
-def shared_out(kernel, A, B, aligned):
+def shared_out(kernel, A, B):
     """`stream_k`: whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
 
     The rounds of BK of the shared tiles, one tile after the other, are cut into a stretch for each block.
@@ -159,14 +160,35 @@ def strips_in_order(kernel, A, B, aligned):
 
 
 def rows_in_order(kernel, A, B, aligned):
-    """`matrix_vector`: a lane's k are groups of neighbours 32 groups apart, and the lanes' sums are halved."""
-    p, (M, K), N = kernel.params, A.shape, B.shape[1]
-    width = 4 if aligned and K % 4 == 0 else 1
-    parties = kernel.grid(M, N)[0] // (-(-M // p["BM"]) * N)
-    share = ((K - 1) // parties // (32 * width) + 1) * 32 * width
-    return party_sums(
-        parties, share, K, lambda ks: halved([chain(A, B, [k for k in ks if k // width % 32 == i]) for i in range(32)])
+    """`matrix_vector`: every row has its own way, by how many of its floats lie before a multiple of 16 bytes."""
+    K = A.shape[1]
+    heads = [min(-(row * K + (not aligned)) % 4, K) for row in range(len(A))]
+    return np.concatenate(
+        [row_in_order(kernel, A[row : row + 1], B, len(A), head, aligned) for row, head in enumerate(heads)]
     )
+
+
+def row_in_order(kernel, A, B, M, head, aligned):
+    """One row of `matrix_vector`: behind `head` of its floats, a lane's k are groups of four 32 groups apart.
+
+    Then the first lanes of the first party add what is before and behind the groups, and the lanes' sums are halved.
+    Of a vector B that starts where the row does, but not at the same place of 16 bytes, a group reads up to three
+    floats more, so that there is one group less.
+    """
+    p, K, N = kernel.params, A.shape[1], B.shape[1]
+    reserve = 4 if N == 1 and aligned and head else 0
+    fours = max(K - head - reserve, 0) // 4 * 4
+    parties = kernel.grid(M, N)[0] // (-(-M // p["BM"]) * N)
+    share = ((K - 1) // parties // 128 + 1) * 128
+
+    def of_party(ks):
+        lanes = [[head + k for k in ks if k < fours and k // 4 % 32 == lane] for lane in range(32)]
+        if 0 in ks:
+            alone = [lane if lane < head else fours + lane for lane in range(32)]
+            lanes = [own + [k] * (k < K) for own, k in zip(lanes, alone, strict=True)]
+        return halved([chain(A, B, own) for own in lanes])
+
+    return party_sums(parties, share, K, of_party)
 
 
 def is_product(kernel, result, A, B, aligned=True):
@@ -221,7 +243,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
         "stream_k", "vector_matrix", "matrix_vector",
     ],
 )  # fmt: skip
-def test_a_matrix_that_does_not_start_at_16_bytes_takes_the_scalar_path(name):
+def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
     A, B, C = random_matrices(36, 44, 20, seed=4)
     moved = [np.concatenate([[np.float32(7)], matrix.ravel()]).astype(np.float32) for matrix in (A, B, C)]
     kernel = smaller(name)
@@ -235,6 +257,25 @@ def test_a_matrix_that_does_not_start_at_16_bytes_takes_the_scalar_path(name):
     function(kernel.grid(36, 44), kernel.block, arguments, shared_mem=kernel.shared_bytes)
     assert moved[2][0] == 7
     assert is_product(kernel, moved[2][1:].reshape(36, 44), A, B, aligned=False)
+
+
+def test_rows_of_matrix_vector_that_start_anywhere_are_loaded_four_floats_at_a_time():
+    """With single loads there are four times as many as where all rows start at 16 bytes."""
+    loads = []
+    for K in (1024, 1023):
+        A, B, C = random_matrices(64, 1, K, seed=5)
+        with simulator.record() as recording:
+            launched(smaller("matrix_vector"), A, B, C)
+        loads.append(recording.counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"])
+    assert loads[1] < 2 * loads[0]
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 6, 7, 8, 130, 131, 259, 513])
+def test_a_vector_is_read_as_the_row_that_it_is_multiplied_with(K):
+    """The rows start at every place of 16 bytes, the vector at one: in memory, and with k too few for a whole group."""
+    kernel = smaller("matrix_vector")
+    A, B, C = random_matrices(9, 1, K, seed=7)
+    assert is_product(kernel, launched(kernel, A, B, C), A, B)
 
 
 # ---- blocks that share the work for a tile
