@@ -189,6 +189,8 @@ FORMS: dict[str, list[str]] = {
     "PLOP3": [f"PLOP3.LUT P1, P2, P0, !P3, P4, {table:#x}, {255 - table:#x}" for table in range(0, 256, 5)],
     "P2R": ["P2R R0, PR, R2, 0x7f", "P2R.B1 R0, PR, R2, 0x15"],
     "R2P": ["R2P PR, R2, 0x7f", "R2P PR, R2.B1, 0x25"],
+    "UP2UR": ["UP2UR UR0, UPR, UR2, 0x7f", "UP2UR UR0, UPR, URZ, 0x15"],
+    "UR2UP": ["UR2UP UPR, UR2, 0x7f", "UR2UP UPR, UR2, 0x25"],
     "FADD": forms("FADD", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, R2, {b}" for b in FLOATS]),
     "FMUL": forms("FMUL", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, -R2, {b}" for b in FLOATS])
     + forms("FMUL", (("M2", "M4", "M8", "D2", "D4", "D8"), ("", "FTZ"), ROUNDINGS), ["R0, R2, R8"]),
@@ -327,7 +329,7 @@ class Compiled:
         bits = np.zeros(20, np.uint32)
         bits[[decode.ALWAYS, decode.ALWAYS + 8]] = 0xFFFFFFFF
         for name, value in predicates.items():
-            bits[int(name[1:])] = np.packbits(value, bitorder="little").view(np.uint32)[0]
+            bits[place(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
         constants = compiled.aligned((len(self.machine.words), 32), np.uint32)
         constants[...] = np.array(
             [word.value if word.bank < 0 else words[word.value] for word in self.machine.words], np.uint32
@@ -341,10 +343,15 @@ class Compiled:
         return rows, bits
 
 
+def place(predicate: str) -> int:
+    """Where P0 … P6 and UP0 … UP6 are kept."""
+    return int(predicate.lstrip("UP")) + (decode.UNIFORM_PREDICATES if predicate.startswith("U") else 0)
+
+
 def held(name: str, one: Compiled, rows: np.ndarray, bits: np.ndarray) -> np.ndarray:
     """A register, uint32, or a predicate, bool, after an instruction."""
-    if name.startswith("P"):
-        return np.unpackbits(bits[[int(name[1:])]].view(np.uint8), bitorder="little").astype(bool)
+    if name.startswith(("P", "UP")):
+        return np.unpackbits(bits[[place(name)]].view(np.uint8), bitorder="little").astype(bool)
     return rows[one.row(name)]
 
 
@@ -356,7 +363,7 @@ def test_the_compiled_engine_computes_the_bits_of_the_rule(opcode):
         statement = parsed(text)
         for _ in range(ROUNDS if len(FORMS[opcode]) < 200 else 2):
             values = registers(random, [f"R{k}" for k in range(12)] + [f"UR{k}" for k in range(6)])
-            predicates = {f"P{k}": random.random(32) < 0.5 for k in range(7)}
+            predicates = {f"{file}{k}": random.random(32) < 0.5 for file in ("P", "UP") for k in range(7)}
             words = {offset: np.uint32(random.choice(SPECIAL)) for offset in range(0x160, 0x170, 4)}
             try:
                 expected = by_numpy(statement, values, predicates, words)
@@ -364,14 +371,7 @@ def test_the_compiled_engine_computes_the_bits_of_the_rule(opcode):
                 break
             one = Compiled(statement)  # NotDecoded fails the test: the form would go to NumPy
             rows, bits = one.run(values, predicates, words)
-            found = {
-                name: np.unpackbits(bits[int(name[1:]) : int(name[1:]) + 1].view(np.uint8), bitorder="little").astype(
-                    bool
-                )
-                if name.startswith("P")
-                else rows[one.row(name)]
-                for name in expected
-            }
+            found = {name: held(name, one, rows, bits) for name in expected}
             for name, value in expected.items():
                 equal = found[name] == value
                 lane = int(np.argmin(equal))

@@ -85,9 +85,16 @@ static void match(Warp *warp, const Instruction *i, uint32_t mask) {
     if (i->flags & OF_ALL) set_predicate(warp, i->p_out[0], agree ? 0xffffffffu : 0, mask);
 }
 
-/* R2UR d, a: what the active lanes agree on becomes a register of the warp. */
+enum { TELLS_WHO_DIFFERS = 1, KEEPS_WHAT_WAS_TRUE = 2 };
+
+/* R2UR {p,} d, a: what the first active lane has becomes a register of the warp; p is true where another value is. */
 static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
-    warp->rows[i->d] = broadcast(source(warp, i, 0)[__builtin_ctz(mask)]);
+    const Lanes value = source(warp, i, 0), one = broadcast(value[__builtin_ctz(mask)]);
+    write_row(warp, i->d, one, (uint32_t)ALL_LANES);
+    if (!(i->flags & TELLS_WHO_DIFFERS)) return;
+    uint32_t differs = gather_bits((SignedLanes)(value != one));
+    if (i->flags & KEEPS_WHAT_WAS_TRUE) differs |= warp->predicate[i->p_out[0]];
+    set_predicate(warp, i->p_out[0], differs, mask);
 }
 
 /* ---- S2R d, SR_... number[0]: which */

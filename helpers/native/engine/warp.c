@@ -194,8 +194,8 @@ enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2, IF_ALL_AGREE = 4 };
 static uint32_t branch_taken(const Warp *warp, const Group *g, const Instruction *i, uint32_t active) {
     if (i->flags & ~(uint32_t)IF_ALL_AGREE) {
         uint32_t named = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
-        int missing = (named & warp->living & ~g->mask) != 0;
-        return missing == (i->flags == IF_LANES_ARE_MISSING) ? active : 0;
+        int missing = (named & warp->living & ~active) != 0; /* so is a lane whose guard is false */
+        return missing == (i->flags == IF_LANES_ARE_MISSING) ? g->mask : 0;
     }
     active &= predicate_of(warp, i->p_in[0]);
     return i->flags & IF_ALL_AGREE && active != g->mask ? 0 : active;
@@ -340,7 +340,30 @@ static void meet(Warp *warp, Group *g, const Instruction *i) {
     release_meeting(warp, n);
 }
 
-/* WARPSYNC mask; flags: .COLLECTIVE, after which the lanes are one group for a while. */
+enum { COLLECTIVE = 1, EXCLUSIVE = 2 };
+
+/* The lanes of a group that name others than its first lane wait as groups of their own. */
+static void part_by_mask(Warp *warp, Group *g, const Lanes named) {
+    uint32_t rest = g->mask;
+    g->mask = 0;
+    while (rest) {
+        uint32_t same = 0, mine = named[__builtin_ctz(rest)];
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            if (named[__builtin_ctz(lanes)] == mine) same |= lanes & (0u - lanes);
+        rest &= ~same;
+        if (!g->mask) {
+            g->mask = same;
+            continue;
+        }
+        add_group(warp, same, g->pc);
+        Group *other = &warp->group[warp->groups - 1];
+        other->wanted = mine;
+        other->waits = AT_WARPSYNC;
+    }
+}
+
+/* WARPSYNC mask; flags: .COLLECTIVE and .EXCLUSIVE, after which the lanes of a mask are one group, with .COLLECTIVE for a
+ * while. Lanes that go on together anyway need not part for the other. */
 static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
     if (active != g->mask) {
         go(warp, g, active, g->pc, g->pc + 1);
@@ -350,13 +373,15 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
     for (uint32_t rest = warp->launch->checking && i->width[0] ? g->mask : 0; rest; rest &= rest - 1)
         if (!(source(warp, i, 0)[__builtin_ctz(rest)] >> __builtin_ctz(rest) & 1))
             fail(warp, i, HAZARD, __builtin_ctz(rest), 0); /* its mask does not name it */
+    uint32_t before = g->mask;
+    if (i->width[0] && (i->flags || warp->groups > 1)) part_by_mask(warp, g, source(warp, i, 0));
     if (warp->groups == 1) { /* whole: there is nobody to wait for */
         warp->sync++;
         return;
     }
-    if (i->flags)
-        for (uint32_t rest = g->mask; rest; rest &= rest - 1)
-            warp->together[__builtin_ctz(rest)] = (int8_t)__builtin_ctz(g->mask);
+    if (i->flags & COLLECTIVE)
+        for (uint32_t rest = before; rest; rest &= rest - 1)
+            warp->together[__builtin_ctz(rest)] = (int8_t)__builtin_ctz(before);
     g->wanted = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
     g->waits = AT_WARPSYNC;
     release_warpsync(warp);

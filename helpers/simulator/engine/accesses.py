@@ -421,6 +421,37 @@ def naming_lanes(named: Reader, execute):
     return execute_and_tell
 
 
+def by_mask(named: Reader, execute):
+    """A function of a warp for each group of its active lanes that name the same lanes: `named` reads their masks.
+
+    Programming guide, 'Warp Reduce Functions': threads with different masks are different groups.
+    """
+
+    def execute_by_group(wave, registers, mask):
+        value = named(registers)
+        if value.ndim == 0:
+            return execute(wave, registers, mask)
+        masks, active = by_warp(wave, value), active_lanes(wave, mask)
+        remaining, found = active.copy(), None
+        while remaining.any():
+            first = np.take_along_axis(masks, remaining.argmax(axis=2)[..., None], axis=2)
+            group = remaining & (masks == first)
+            whole = (group == active).all()
+            answers = execute(wave, registers, mask if whole else by_thread(wave, group))
+            if whole:
+                return answers
+            chosen = by_thread(wave, group)
+            found = answers if found is None else [_where(chosen, *pair) for pair in zip(answers, found, strict=True)]
+            remaining &= ~group
+        return execute(wave, registers, mask) if found is None else tuple(found)
+
+    return execute_by_group
+
+
+def _where(chosen, new, old):
+    return None if new is None else np.where(chosen, new, old)
+
+
 def active_mask():
     """activemask: the ballot of 'I am here'."""
     return vote("ballot", lambda registers: np.True_)

@@ -64,6 +64,9 @@ class Registers(list):
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 
 
+COLLECTIVE, EXCLUSIVE = 1, 2  # what `barrier` of a WARP_BARRIER says: each mask makes a group, for a while or not
+
+
 class Kind(Enum):
     """How the engine treats an instruction."""
 

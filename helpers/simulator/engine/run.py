@@ -23,7 +23,16 @@ from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
 from helpers.simulator.engine.convergence import WARPSYNC, Convergence
 from helpers.simulator.engine.heap import Heap
-from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program, Registers, uncollected
+from helpers.simulator.engine.ir import (
+    COLLECTIVE,
+    EXCLUSIVE,
+    BasicBlock,
+    Instruction,
+    Kind,
+    Program,
+    Registers,
+    uncollected,
+)
 from helpers.simulator.engine.memory import GlobalMemory, LocalMemory, SharedMemory, lane_name, product
 from helpers.simulator.engine.named_barriers import NamedBarriers
 from helpers.simulator.engine.observers import (
@@ -204,12 +213,13 @@ class Wave:
         """The threads that have not exited, bool (blocks, threads)."""
         return np.ones(self.shape, bool) if self.exited is None else ~self.exited
 
-    def uniform_mask(self, mask: np.ndarray | None) -> np.ndarray | None:
+    def uniform_mask(self, mask: np.ndarray | None, here: np.ndarray | None) -> np.ndarray | None:
         """Where a register that a warp shares is written: for all its lanes, unless the warp has diverged groups here,
-        which on a GPU would come one after the other."""
+        which on a GPU would come one after the other. here: `mask`, and the other groups whose turn it is."""
         if mask is None or self.groups is None:
             return None if mask is None else by_warps(mask, self.shape)
-        return self.groups.whole_warps(mask)
+        whole = self.groups.whole_warps(mask)
+        return whole if mask is here else whole & (mask | ~here)
 
     # ---- counting of warps
     def warps_of(self, mask: np.ndarray | None) -> np.ndarray | int:
@@ -279,7 +289,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
     uniform = instruction.uniform
 
     def write(wave, registers, values, mask, always):
-        mask = wave.uniform_mask(mask) if uniform else mask
+        mask = wave.uniform_mask(mask, mask) if uniform else mask
         values = values if len(writes) > 1 else (values,)
         for slot, value in zip(writes, values, strict=True):
             if slot is not None:
@@ -338,13 +348,14 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 return
         wave.instruction = instruction
         # Groups of a diverged warp make their requests one after the other.
-        for layer in (mask,) if wave.groups is None or mask is None else wave.groups.layers(mask):
+        layers = [mask] if wave.groups is None or mask is None else wave.groups.layers(mask)
+        for layer in layers:
             values = execute(wave, registers, layer)
             if not writes:
                 continue
             values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
-            keep_old = layer is not None and (merging or guard is not None)
-            layer = wave.uniform_mask(layer) if instruction.uniform else layer
+            keep_old = layer is not None and (merging or guard is not None or len(layers) > 1)
+            layer = wave.uniform_mask(layer, mask) if instruction.uniform else layer
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
                     if keep_old:
@@ -794,18 +805,21 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     if not whole_block and wave.observers is not None:
         named = None if last.select is None else last.select(wave.registers)
         wave.observers.tell(WarpBarrierReached(wave, wave.mask, last.index, named))
+    if not whole_block and last.barrier in (COLLECTIVE, EXCLUSIVE):  # different masks make different groups
+        wave.diverge(pc)
     if wave.pcs is None:
         if whole_block and wave.observers is not None:
             wave.observers.tell(BarrierPassed(wave, None))
         return following
-    wave.pcs[wave.mask] = following
+    active = wave.alive() if wave.mask is None else wave.mask
+    wave.pcs[active] = following
     if not whole_block:
         if wave.groups is not None and last.select is not None:
-            if last.barrier >= 0:
-                wave.groups.gather(wave.mask)
-            wave.groups.arrive_at_warpsync(last.select(wave.registers), wave.mask, wave.pcs)
+            if last.barrier == COLLECTIVE:
+                wave.groups.gather(active)
+            wave.groups.arrive_at_warpsync(last.select(wave.registers), active, wave.pcs)
         return _schedule(wave)
-    wave.waiting |= wave.mask
+    wave.waiting |= active
     _release(wave, prepared)
     return _schedule(wave)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.simulator.engine.ir import Instruction, Kind, Registers
+from helpers.simulator.engine.ir import COLLECTIVE, EXCLUSIVE, Instruction, Kind, Registers
 
 Reader = Callable[[Registers], Any]
 Execute = Callable[[Any, Registers, Any], Any]
@@ -95,13 +95,15 @@ class ClusterBarrier:
 
 @dataclass(frozen=True, slots=True)
 class WarpBarrier:
-    """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`: they stay together.
+    """Waits for the lanes of the warp that `lanes(registers)` names, bit by bit; `collective`, `exclusive`: they are a
+    group of their own, `collective` for a while.
 
     None for `lanes`: those that are there. At PTX level, where diverged threads meet wherever they can, nobody waits.
     """
 
     lanes: Reader | None = None
     collective: bool = False
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,6 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
             instruction.kind = Kind.CLUSTER_BARRIER
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
-            instruction.barrier = 1 if outcome.collective else -1
+            instruction.barrier = COLLECTIVE if outcome.collective else EXCLUSIVE if outcome.exclusive else -1
         case Meeting():
             instruction.kind, instruction.barrier = Kind.MEETING, outcome.number

@@ -51,5 +51,8 @@ def reduce(t: Operands, s: Statement) -> Outcome:
 
 
 def _naming(t: Operands, mask: list, execute: Execute) -> Execute:
-    """The mask of the lanes that take part is for the sanitizer: who takes part is who is there."""
-    return accesses.naming_lanes(t.read(mask[0], "u32"), execute) if mask else execute
+    """Who takes part is who is there with the same mask; whether it names the right lanes, the sanitizer looks at."""
+    if not mask:
+        return execute
+    named = t.read(mask[0], "u32")
+    return accesses.naming_lanes(named, accesses.by_mask(named, execute))

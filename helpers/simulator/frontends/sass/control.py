@@ -53,6 +53,8 @@ def _guarded(t: Operands, s: sass.Statement, more: Sequence[sass.Operand]) -> Co
 def branch(t: Operands, s: sass.Statement) -> Branch:
     """BRA {p,} label; BRA.DIV {mask,} label goes there if lanes of the mask are missing, BRA.CONV if none is.
 
+    Lanes whose guard is false count as missing, and go where the others go.
+
     BRA.U goes there if its condition is true for all threads that come here together; else none of them does. For
     BRA.U.ANY it is enough that it is true for one.
     """
@@ -71,9 +73,11 @@ def branch(t: Operands, s: sass.Statement) -> Branch:
         return Branch(targets, condition=_guarded(t, s, operands))
     everybody = np.uint32(0xFFFFFFFF)
     named = t.read(operands[0], U4) if operands else (lambda registers: everybody)
+    own = _guard(t, s) or (lambda wave, registers: np.True_)
+    missing = lambda wave, r: _some_are_missing(wave, named(r), own(wave, r))  # noqa: E731
     if s.has("DIV"):
-        return Branch(targets, condition=lambda wave, registers: _some_are_missing(wave, named(registers)))
-    return Branch(targets, condition=lambda wave, registers: np.logical_not(_some_are_missing(wave, named(registers))))
+        return Branch(targets, condition=missing)
+    return Branch(targets, condition=lambda wave, registers: np.logical_not(missing(wave, registers)))
 
 
 def _guard(t: Operands, s: sass.Statement) -> Condition | None:
@@ -99,15 +103,16 @@ def _one_says(wave, value):
     return by_thread(wave, result) if result.any() else np.False_
 
 
-def _some_are_missing(wave, named):
-    """Whether a lane that a mask names is in the warp, alive, and not in this group of threads."""
+def _some_are_missing(wave, named, own):
+    """Whether a lane that a mask names is in the warp, alive, and not one of this group of threads for which `own` is
+    true."""
     alive = active_lanes(wave, None if wave.exited is None else ~wave.exited)
-    bit, masks = np.uint32(1) << np.arange(32, dtype=np.uint32), by_warp(wave, named)
+    bit, masks, own = np.uint32(1) << np.arange(32, dtype=np.uint32), by_warp(wave, named), by_warp(wave, own)
     result = np.zeros(alive.shape, bool)
     for layer in [wave.mask] if wave.groups is None else wave.groups.layers(wave.mask):
         here = active_lanes(wave, layer)
-        one = np.take_along_axis(masks, here.argmax(axis=2)[..., None], axis=2)  # all active lanes have the same mask
-        missing = ((bit & one != 0) & alive & ~here).any(axis=2, keepdims=True)
+        one = np.take_along_axis(masks, here.argmax(axis=2)[..., None], axis=2)  # that of the first active lane
+        missing = ((bit & one != 0) & alive & ~(here & own)).any(axis=2, keepdims=True)
         result |= here & missing
     return by_thread(wave, result) if result.any() else np.False_
 
@@ -253,11 +258,12 @@ def barrier_result(t: Operands, s: sass.Statement) -> Effect:
 def warp_barrier(t: Operands, s: sass.Statement) -> WarpBarrier:
     """WARPSYNC mask, WARPSYNC.ALL: `__syncwarp()`.
 
-    WARPSYNC.COLLECTIVE mask, label: the lanes are one group up to ENDCOLLECTIVE, then what they were before.
+    WARPSYNC.COLLECTIVE mask, label: the lanes that it names are one group up to ENDCOLLECTIVE, then what they were.
+    WARPSYNC.EXCLUSIVE mask: they are one group up to the next BSYNC.
     """
     everybody = np.int32(-1)
     lanes = (lambda registers: everybody) if s.has("ALL") else t.read(at_least(s, 1, 2)[0], I4)
-    return WarpBarrier(lanes, collective=s.has("COLLECTIVE"))
+    return WarpBarrier(lanes, collective=s.has("COLLECTIVE"), exclusive=s.has("EXCLUSIVE"))
 
 
 def end_collective(t: Operands, s: sass.Statement) -> Branch:

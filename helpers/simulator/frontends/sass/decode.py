@@ -560,23 +560,23 @@ def _whole(operand: sass.Operand) -> sass.Operand:
 
 def pack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
     destination, _, a, mask = s.operands
-    if s.base != "P2R":
-        raise NotDecoded("uniform predicates in a register")
     i = Decoded("pack predicates")
     t.writes(i, destination)
     t.read(i, 0, _whole(a))
-    i.number[0], i.number[1] = _number(mask) & 0x7F, _byte_shift(s)
+    i.number[:3] = _which_predicates(s, mask)
     return i
 
 
 def unpack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
     _, a, mask = s.operands
-    if s.base != "R2P":
-        raise NotDecoded("uniform predicates from a register")
-    i = Decoded("unpack predicates")
+    i = Decoded("unpack predicates", uniform=s.base == "UR2UP")
     t.read(i, 0, _whole(a))
-    i.number[0], i.number[1] = _number(mask) & 0x7F, _byte_shift(s)
+    i.number[:3] = _which_predicates(s, mask)
     return i
+
+
+def _which_predicates(s: sass.Statement, mask: sass.Operand) -> list[int]:
+    return [_number(mask) & 0x7F, _byte_shift(s), UNIFORM_PREDICATES if s.base in ("UP2UR", "UR2UP") else 0]
 
 
 # ---- floats
@@ -1187,9 +1187,9 @@ def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
     *between, destination, source = s.operands
     if between and not is_predicate(between[0]):
         raise NotDecoded("its form with three registers")
-    if between and between[0].number is not None:
-        raise NotDecoded("its answer which lanes differ")
     i = Decoded("to uniform")
+    if between and between[0].number is not None:
+        i.p_out[0], i.flags = t.kept(between[0]), 1 | 2 * s.has("OR")
     t.writes(i, destination)
     i.uniform = False  # what the active lanes say counts, and nobody else's
     t.read(i, 0, source)
@@ -1369,7 +1369,7 @@ def barrier_result(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def warp_barrier(t: Decoder, s: sass.Statement) -> Decoded:
-    i = Decoded(kind=WAITS_FOR_LANES, flags=int(s.has("COLLECTIVE")))
+    i = Decoded(kind=WAITS_FOR_LANES, flags=s.has("COLLECTIVE") | s.has("EXCLUSIVE") << 1)
     if not s.has("ALL"):
         t.read(i, 0, s.operands[0])
     return i
@@ -1475,7 +1475,7 @@ MODIFIERS: dict[str, str] = {
     "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
-    "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U",
+    "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U",
     "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
-    "WARPSYNC": "ALL COLLECTIVE", "BMOV": "32 CLEAR",
+    "WARPSYNC": "ALL COLLECTIVE EXCLUSIVE", "BMOV": "32 CLEAR",
 }  # fmt: skip

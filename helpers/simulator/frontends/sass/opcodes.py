@@ -233,7 +233,7 @@ ROWS: tuple[Op, ...] = (
     _op("UCGABAR_ARV", control.arrive_in_cluster, counted="control", since=90),
     _op("UCGABAR_WAIT", control.wait_for_cluster, counted="control", since=90),
     _op("B2R", control.barrier_result, "RESULT"),
-    _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE", counted="control"),
+    _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE EXCLUSIVE", counted="control"),
     _op("ENDCOLLECTIVE", control.end_collective, since=90),
     _op("BSSY", control.begin_meeting, counted="control"),
     _op("BSYNC", control.meet, counted="control"),
