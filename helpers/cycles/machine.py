@@ -33,7 +33,7 @@ ASSUMED: dict[str, float] = {
     "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
     "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850,
     "tag_bank_0": 1, "tag_bank_1": 2, "l2_near_bytes": 24e6, "l2_sm": 110, "l1_and_shared_bytes": 256 * 1024,
-    "fp64_latency": 8, "wide_latency": 4,
+    "fp64_latency": 8,
 }  # fmt: skip
 
 
@@ -116,6 +116,7 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         "tensor_latency": measured["mma_bf16_chain 1×32 /1"],
         "shared_latency": measured["lds_chase 1×32 /1"] - add - 1,
         "wavefront_latency": (measured["lds_chase 1×32 /8"] - measured["lds_chase 1×32 /1"]) / 7,
+        "wide_latency": measured["lds128_chase 1×32 /0"] - measured["lds_chase 1×32 /0"],
         "shared_atomic_latency": measured["atoms_chase 1×32 /1"] - add - 1,
         "l1_latency": measured["ldg_ca_chase 1×32 /1"] - 2 * add - 2,
         "constant_latency": measured["ldc_chase 1×32 /1"] - 2 * add - 2,

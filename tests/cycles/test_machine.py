@@ -8,8 +8,8 @@ from helpers.cycles import errors
 from helpers.measure import recordings
 from helpers.measure.calibrate import COPIES, SUITE, _loops
 
-CHAINS = ("fma_chain", "imad_chain", "ex2_chain", "shuffle_chain", "redux_chain", "lds_chase", "ldg_ca_chase",
-          "ldc_chase", "atoms_chase", "bar")  # fmt: skip
+CHAINS = ("fma_chain", "imad_chain", "ex2_chain", "shuffle_chain", "redux_chain", "lds_chase", "lds64_chase",
+          "lds128_chase", "ldg_ca_chase", "ldc_chase", "atoms_chase", "bar")  # fmt: skip
 LOOPS = {loop.name: loop for loop, _ in _loops()}
 
 
