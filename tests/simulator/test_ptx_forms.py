@@ -108,8 +108,8 @@ REFUSED = {
     "vector atomics": ('asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" :: "l"(p), "f"(x[0]));',
                        "the modifier .v4"),
     "a performance counter": ('int c; asm volatile("mov.u32 %0, %%pm0;" : "=r"(c)); x[0] = c;', "%pm0"),
-    "a rounding of float64": ('double d; asm("div.rz.f64 %0, %1, %1;" : "=d"(d) : "d"((double)x[0])); x[0] = d;',
-                              "div.rz.f64"),
+    "a sum that saturates": ('int d; asm("mad.hi.sat.s32 %0, %1, %1, %1;" : "=r"(d) : "r"((int)x[0])); x[0] = d;',
+                             "the modifier .sat"),
     "8-bit floats": ('unsigned h; asm("cvt.rn.relu.f16x2.e4m3x2 %0, %1;" : "=r"(h) : "h"((short)x[0])); '
                      "x[0] = h;", "e4m3x2"),
 }  # fmt: skip

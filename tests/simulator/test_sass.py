@@ -131,10 +131,10 @@ def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
 
 
 def test_what_only_machine_code_knows_says_so_at_the_ptx_level():
-    source = """extern "C" __global__ void kernel(double *x) {
-        asm("div.rz.f64 %0, %1, %2;" : "=d"(x[0]) : "d"(x[0]), "d"(x[1]));
+    source = """extern "C" __global__ void kernel(int *x) {
+        asm("mad.hi.sat.s32 %0, %1, %1, %2;" : "=r"(x[0]) : "r"(x[0]), "r"(x[1]));
     }"""
-    kernel, x = simulator.RawModule(code=source).get_function("kernel"), np.array([1.0, 10.0])
+    kernel, x = simulator.RawModule(code=source).get_function("kernel"), np.array([2**30, 2**31 - 9], np.int32)
     with (
         pytest.raises(simulator.UnsupportedInstruction, match='line 2.*leave out level="ptx"') as caught,
         simulator.record(level="ptx"),
@@ -142,7 +142,7 @@ def test_what_only_machine_code_knows_says_so_at_the_ptx_level():
         kernel((1,), (1,), (x,))
     assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
     kernel((1,), (1,), (x,))  # takes the machine code of its own accord
-    assert x[0] == np.nextafter(0.1, 0)
+    assert x[0] == 2**31 - 1
 
 
 def test_softmax_agrees_within_the_ulps_of_the_special_functions():

@@ -167,6 +167,22 @@ def _flushed_upper_half(a):
     return np.where(np.abs(upper) < SMALLEST_NORMAL, np.copysign(0.0, upper), upper)[()]
 
 
+def div(a, b, rounding: str):
+    """a / b, rounded toward zero ("rz"), down ("rm") or up ("rp"): `div.rp.f64`."""
+    by_zero = np.equal(b, 0)
+    quotient = _directed(lambda x, y: (x / y,), (a, np.where(by_zero, 1.0, b)), rounding)
+    return np.where(by_zero, np.divide(a, b), quotient)[()]
+
+
+def sqrt(a, rounding: str):
+    """The square root of a, rounded toward zero ("rz"), down ("rm") or up ("rp"): `sqrt.rp.f64`."""
+    root = np.sqrt(np.float64(a))
+    scale = np.where(np.abs(a) < 2.0**-900, 2.0**54, 1.0)  # so that the error below is no subnormal number
+    error = fma(root * scale, root * scale, -(a * scale * scale))  # its sign is that of root - sqrt(a)
+    passed, toward = (error < 0, np.inf) if rounding == "rp" else (error > 0, 0.0)
+    return np.where(passed & np.isfinite(root), np.nextafter(root, toward), root)[()]
+
+
 def _directed(terms: Callable, operands: tuple, rounding: str):
     """The sum of the `terms` of exact fractions, rounded toward zero ("rz"), down ("rm") or up ("rp")."""
     arrays = np.broadcast_arrays(*(np.float64(operand) for operand in operands))

@@ -164,6 +164,22 @@ def permute_bytes(a, b, selector):
     return result
 
 
+def nth_set_bit(mask, base, offset):
+    """fns.b32: the place of the offset-th set bit of `mask`, from bit `base` on, which counts; 2^32 - 1 if none.
+
+    Downward where `offset` is negative; 0 asks for bit `base` itself. (0b1010, 0, 2) gives 3. uint32, offset int32.
+    """
+    wanted, down = np.abs(offset.astype(np.int64)), offset < 0
+    found, seen = np.uint32(0xFFFFFFFF), np.int64(0)
+    for step in range(32):
+        place = np.where(down, base - np.uint32(step), base + np.uint32(step)).astype(np.uint32)
+        is_set = (place < 32) & (mask >> np.minimum(place, np.uint32(31)) & np.uint32(1) == 1)
+        seen = seen + is_set
+        hit = is_set & (np.where(wanted == 0, step == 0, seen == wanted))
+        found = np.where(hit & (found == np.uint32(0xFFFFFFFF)), place, found)
+    return found
+
+
 # prmt's modes (PTX ISA): by the lowest two bits of the selector, the byte of (b:a) that each byte of the result is.
 PERMUTATIONS = {
     "f4e": ((0, 1, 2, 3), (1, 2, 3, 4), (2, 3, 4, 5), (3, 4, 5, 6)),

@@ -25,7 +25,8 @@ EXTREMES = {
     "min": float32.fmin, "max": float32.fmax, "min.NaN": float32.fmin_nan, "max.NaN": float32.fmax_nan,
 }  # fmt: skip
 ROUNDED64 = {"add": float64.add, "sub": lambda a, b, rounding: float64.add(a, -b, rounding), "mul": float64.mul,
-             "fma": float64.fma, "mad": float64.fma}  # fmt: skip
+             "fma": float64.fma, "mad": float64.fma, "div": float64.div, "sqrt": float64.sqrt,
+             "rcp": lambda a, rounding: float64.div(1.0, a, rounding)}  # fmt: skip
 FLOAT64 = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "fma": float64.fma, "mad": float64.fma, "min": float64.fmin, "max": float64.fmax,

@@ -452,6 +452,14 @@ def _where(chosen, new, old):
     return None if new is None else np.where(chosen, new, old)
 
 
+def elect(wave, registers, mask):
+    """elect.sync: (whether a lane is the lowest of those that are there, the number of that one)."""
+    first = active_lanes(wave, mask).argmax(axis=2)[..., None]
+    lanes = np.broadcast_to(first, (wave.shape[0], wave.warps, 32))
+    lowest = by_thread(wave, lanes).astype(np.int32)
+    return lowest == wave.special_value("laneid"), lowest
+
+
 def active_mask():
     """activemask: the ballot of 'I am here'."""
     return vote("ballot", lambda registers: np.True_)

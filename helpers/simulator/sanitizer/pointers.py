@@ -16,11 +16,12 @@ from helpers.simulator.sanitizer.shared_arrays import SharedArray
 ANYTHING = "?"  # a pointer that was itself loaded from memory
 WARP_FUNCTIONS = ("shfl", "vote", "match", "redux")
 EVERY_LANE = 0xFFFFFFFF
-WRITES = ("st", "atom", "red")
+ATOMIC = ("atom", "red")
+WRITES = ("st", *ATOMIC)
 OF_THREADS = ("ld", "ldu", *WRITES)
 MACHINE_ACCESSES = ("LDS", "LD.", "STS", "ST.", "ATOM")  # to shared memory, and those that may lead there
 LARGEST_VARIABLE = 16  # bytes; what is larger is an array, which has an index
-OF_MATRICES = ("ldmatrix", "stmatrix")
+OF_MATRICES = ("ldmatrix", "stmatrix", "wmma")
 Place = tuple[int, bool]  # a source line, and whether an access there writes
 
 
@@ -133,12 +134,12 @@ def find(kernel: CompiledKernel) -> Pointers:
         if only is not None:
             shared[index] = only
         if touched or ANYTHING in reached or not reached:
-            place_in_source = (statement.line, not statement.opcode[0].startswith("ld"))
+            place_in_source = (statement.line, not _loads(statement))
             by_line.setdefault(place_in_source, {})[index] = only
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
-        if statement.opcode[0] in WRITES and not in_shared:
+        if (statement.opcode[0] in WRITES or statement.opcode[:2] == ("wmma", "store")) and not in_shared:
             written |= reached or {ANYTHING}
-            if statement.opcode[0] != "st":
+            if statement.opcode[0] in ATOMIC:
                 met = reached & {*variables, *(passed if _answer_is_used(statement, function) else ())}
                 updated |= dict.fromkeys(name_in_source(one) for one in sorted(met))
     if any(s.opcode[0] == "call" and not _harmless(s) for s in function.statements):
@@ -158,6 +159,10 @@ def find(kernel: CompiledKernel) -> Pointers:
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant
     )
+
+
+def _loads(access: ptx.Statement) -> bool:
+    return access.opcode[0].startswith("ld") or access.opcode[:2] == ("wmma", "load")
 
 
 def _answer_is_used(atomic: ptx.Statement, function: ptx.Function) -> bool:

@@ -300,10 +300,19 @@ def find(t: Operands, s: Statement) -> Outcome:
 
 
 def permute(t: Operands, s: Statement) -> Outcome:
-    """prmt.b32 d, a, b, selector."""
-    refuse_unknown(s.opcode[2:], ())
+    """prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16} d, a, b, selector."""
+    refuse_unknown(s.opcode[2:], integer.PERMUTATIONS)
     destination, *sources = s.operands
-    return t.result(destination, applied(integer.permute_bytes, _read(t, sources, "u32")), U32)
+    permute = integer.permute_bytes_by(s.type) if s.type in integer.PERMUTATIONS else integer.permute_bytes
+    return t.result(destination, applied(permute, _read(t, sources, "u32")), U32)
+
+
+def nth_set_bit(t: Operands, s: Statement) -> Outcome:
+    """fns.b32 d, mask, base, offset."""
+    refuse_unknown(s.modifiers, ())
+    destination, mask, base, offset = s.operands
+    readers = [t.read(mask, "u32"), t.read(base, "u32"), t.read(offset, "s32")]
+    return t.result(destination, applied(integer.nth_set_bit, readers), U32)
 
 
 def any_logic(t: Operands, s: Statement) -> Outcome:

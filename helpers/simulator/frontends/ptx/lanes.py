@@ -40,6 +40,13 @@ def active_mask(t: Operands, s: Statement) -> Outcome:
     return Effect((t.target(s.operands[0]),), accesses.active_mask())
 
 
+def elect(t: Operands, s: Statement) -> Outcome:
+    """elect.sync d|p, mask: p is true for the lowest lane that is there, whose number is d."""
+    destinations, mask = s.operands
+    number, answer = items_of(destinations)
+    return Effect((t.target(answer), t.target(number)), _naming(t, [mask], accesses.elect))
+
+
 def reduce(t: Operands, s: Statement) -> Outcome:
     """redux.sync.op.type d, a, mask."""
     destination, value, *mask = s.operands

@@ -166,6 +166,7 @@ OPCODES = {
         Op("clz", PLAIN(integer.leading_zeros, "u32"), (2,)),
         Op("brev", PLAIN(integer.reverse_bits), (2,)),
         Op("prmt", integers.permute, (4,)),
+        Op("fns", integers.nth_set_bit, (4,)),
         # comparison, selection, moves and conversions
         Op("setp", comparison.set_predicate, (3, 4)),
         Op("set", comparison.set_register, (3, 4)),
@@ -197,6 +198,7 @@ OPCODES = {
         Op("match", lanes.match, (3,), _words("sync all any")),
         Op("redux", lanes.reduce, (3,), _words("sync", *accesses.REDUCTIONS)),
         Op("activemask", lanes.active_mask, (1,)),
+        Op("elect", lanes.elect, (2,)),
         # matrices of a warp
         Op("ldmatrix", matrix.load_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),
         Op("stmatrix", matrix.store_matrix, (2,), _words("sync aligned m8n8 x1 x2 x4 trans shared shared::cta")),

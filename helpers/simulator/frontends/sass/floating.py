@@ -315,8 +315,8 @@ def _not_negative(value, relu: bool):
 def _eight_bits(t: Operands, s: sass.Statement) -> Compute:
     """Two numbers of 8 bits in the low half of a register, to and from two float16, and from two float32.
 
-    F2FP.F16.E4M3.UNPACK_B d, a{.H1}; F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C d, a, RZ;
-    F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C d, high, low, RZ.
+    F2FP.F16.E4M3.UNPACK_B d, a{.H1}; F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C d, a, c;
+    F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C d, high, low, c. The low half of c becomes the high one of d.
     """
     name, relu = "e4m3" if s.has("E4M3") else "e5m2", s.has("RELU")
     if s.has("UNPACK_B"):
@@ -327,16 +327,20 @@ def _eight_bits(t: Operands, s: sass.Statement) -> Compute:
         word = t.read(replace(a, modifiers=()), U4)
         return Compute((t.target(destination),), lambda r: float8.to_halves(word(r) >> shift, name).view(I4))
     *operands, merged = at_least(s, 3, 4)
-    if not is_zero(merged) or not s.has("SATFINITE"):
-        raise Unknown("its form that merges or does not saturate")
+    if not s.has("SATFINITE"):
+        raise Unknown("its form that does not saturate")
     destination, *sources = operands
+    if len(sources) != (2 if s.has("F32") else 1):
+        raise Unknown(f"its form with {len(sources)} numbers")
     if s.has("F32"):
         high, low = (t.read(operand, F4) for operand in sources)
-        return Compute((t.target(destination),), lambda r: float8.from_pair(high(r), low(r), name, relu).view(I4))
-    (source,) = sources
-    halves = [(lambda r, part=part: _as_half(part(r))) for part in _parts(t, source)]
-    low, high = halves
-    return Compute((t.target(destination),), lambda r: float8.from_pair(high(r), low(r), name, relu).view(I4))
+    else:
+        low, high = ((lambda r, part=part: _as_half(part(r))) for part in _parts(t, sources[0]))
+    above, sixteen = t.read(merged, U4), np.uint32(16)
+    return Compute(
+        (t.target(destination),),
+        lambda r: (float8.from_pair(high(r), low(r), name, relu) | (above(r) << sixteen)).view(I4),
+    )
 
 
 def _bits16(value):

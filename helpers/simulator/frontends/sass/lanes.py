@@ -78,14 +78,7 @@ def elect(t: Operands, s: sass.Statement) -> Effect:
     number_slot = t.target(others[0]) if others and is_register(others[0]) else None
     if len(others) == 2 and t.predicate(others[1]) is not None:
         raise Unknown("its form with a condition")
-
-    def execute(wave, registers, mask):
-        first = accesses.active_lanes(wave, mask).argmax(axis=2)[..., None]
-        lanes = np.broadcast_to(first, (wave.shape[0], wave.warps, 32))
-        lowest = accesses.by_thread(wave, lanes).astype(I4)
-        return lowest == wave.special_value("laneid"), lowest
-
-    return Effect((t.target(answer), number_slot), execute)
+    return Effect((t.target(answer), number_slot), accesses.elect)
 
 
 def to_uniform(t: Operands, s: sass.Statement) -> Effect:

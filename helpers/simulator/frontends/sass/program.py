@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from helpers.compiler import CompiledKernel, cubin, listing, sass
+from helpers.compiler import CompiledKernel, cubin, listing, ptx, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.clusters import RANK_SHIFT
@@ -37,6 +37,7 @@ IS_CLUSTER, CLUSTER_DIMENSIONS, INVERSES, CLUSTERS_OF_GRID, BLOCKS_OF_CLUSTER = 
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
+RESERVED = "%reserved_smem_offset"  # a register of PTX: machine code has a number in its place
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 
 
@@ -55,6 +56,12 @@ def translate(kernel: CompiledKernel) -> Program:
         raise UnsupportedInstruction(
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
             f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
+        )
+    if RESERVED in kernel.ptx and _uses_reserved_memory(kernel):
+        raise UnsupportedInstruction(
+            f"{kernel.entry} works in the shared memory that the system keeps for itself (`{RESERVED}`), which the "
+            "simulator does not have: cooperative groups do so for tiles of more than 32 threads. Combine the values "
+            "of each `tiled_partition<32>`, and those of the warps through a __shared__ array."
         )
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
@@ -111,6 +118,11 @@ def _machine(prepared, statements: list[sass.Statement], kind: Family, translato
     machine = compiled.assemble(prepared.program, decoded, decoder, translator.slots)
     compiled.guard_barriers(machine, prepared.program, prepared)
     return machine
+
+
+def _uses_reserved_memory(kernel: CompiledKernel) -> bool:
+    function = ptx.parse(kernel.ptx).functions.get(kernel.lowered_name)
+    return function is not None and any(RESERVED in statement.text for statement in function.statements)
 
 
 def _uses_stack(function: sass.Function) -> bool:
