@@ -2,7 +2,7 @@
 
 from gemm_kernels.by_shape import at_shape, autotuned, fastest, stream_k
 from gemm_kernels.kernel import Kernel
-from gemm_kernels.ladder import BEYOND, LADDER, VECTORS, get
+from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS, get
 from gemm_kernels.launch import Launch
 from gemm_kernels.own import OwnKernel, launch_of
 from gemm_kernels.rules import Rule
@@ -10,7 +10,7 @@ from gemm_kernels.rules import Rule
 __all__ = [
     "BEYOND",
     "LADDER",
-    "VECTORS",
+    "SPECIALISTS",
     "Kernel",
     "Launch",
     "OwnKernel",

@@ -13,13 +13,17 @@ from functools import lru_cache
 from gemm_kernels import choices
 from gemm_kernels.choices import DEFAULT_GPU, Choices, NoChoice, Shape
 from gemm_kernels.kernel import MAX_GRID_Y, Kernel, check_sizes
-from gemm_kernels.ladder import get
+from gemm_kernels.ladder import SMS, get
 
 # Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
-ESTIMATED = ("stream_k", "persistent", "sliced_k")
+ESTIMATED = ("stream_k", "persistent", "sliced_k", "rank_k", "clustered")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
+FLAT = 32  # `rank_k` is tried at products of at most so many k
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
 PROMISING = 50  # tiled kernels that are tried at a shape; of 36, a faster one was left out at 13 of 310 shapes
+# The SMs of an H200 that clusters of so many blocks are on at a time, if an SM has room for one block: few GPCs have a
+# multiple of their size (cuOccupancyMaxActiveClusters: 30 clusters of four, 15 of eight; with room for two 62 and 30).
+SMS_OF_CLUSTERS = {1: SMS, 2: SMS, 4: 120, 8: 120}
 SM_FLOPS = 5e11  # of FP32 in a second: an SM of an H200
 LARGE_PRODUCT, LARGE_TILE = 1e10, 16384  # M·N·K from which on tiles with fewer elements are not tried
 WIDE_PRODUCT, WIDE_TILE = 2048**3, 256  # M·N·K below which tiles with more columns are not tried
@@ -108,17 +112,19 @@ def estimate(kernel: Kernel, costs: Mapping[str, float], shape: Shape, sms: int)
 def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
     """The work that a launch of a tiled kernel makes for its busiest SM, in the units that costs are per.
 
-    launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs.  block_rounds: the same times the
-    blocks that share the SM.  tiles, block_tiles: tiles one after another, likewise.  odd_rounds, odd_tiles: of the
-    latter two, where rows of B do not all start at 16 bytes, and half of them where `persistent` moves two floats at a
-    time.  shared: 1 if blocks add up the parts of a tile.  parts: how many of them a block reads one after another.
+    launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs; of `rank_k`, which has hardly more
+    than one, the part that has k.  block_rounds: the same times the blocks that share the SM.  tiles, block_tiles:
+    tiles one after another, likewise; that of a cluster counts for each of its blocks.  odd_rounds, odd_tiles: of the
+    latter two, where rows of B do not all start at 16 bytes, and half of them where two floats are moved at a time.
+    shared: 1 if blocks add up the parts of a tile.  parts: how many of them a block reads one after another.
     bytes: of A, B and C, read and written once.
     """
     M, N, K = shape
     p = kernel.params
     workers = p.get("WORKERS", 0)
     tiles = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"])
-    of_a_tile = math.ceil(K / p["BK"])
+    together = p.get("CLUSTER", 1)  # blocks that share the k of a tile
+    of_a_tile = K / p["BK"] if kernel.name == "rank_k" else math.ceil(math.ceil(K / p["BK"]) / together)
     parts = 0.0
     if workers:
         blocks = kernel.grid(M, N)[0]
@@ -137,11 +143,12 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
                 at_once = p["BM"] * p["BN"] <= 4 * kernel.threads and p["BLOCKS"] * kernel.threads <= 512
                 parts = _read_in_turn(parts, few=16 if at_once else 8)
     else:
-        full, rest = divmod(tiles, sms * p["BLOCKS"])
+        usable = sms * SMS_OF_CLUSTERS[together] // SMS
+        full, rest = divmod(tiles * together, usable * p["BLOCKS"])
         own_tiles = full + (rest > 0)
-        block_tiles = full * p["BLOCKS"] + math.ceil(rest / sms)
+        block_tiles = full * p["BLOCKS"] + math.ceil(rest / usable)
         rounds, block_rounds = own_tiles * of_a_tile, block_tiles * of_a_tile
-    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name == "persistent" else 1.0
+    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name in ("persistent", "clustered") else 1.0
     return {
         "launch": 1.0,
         "rounds": rounds,
@@ -169,6 +176,10 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
         return M <= FEW
     if kernel.name == "matrix_vector":
         return N <= FEW
+    if kernel.name == "rank_k" and K > FLAT:
+        return False
+    if kernel.name == "clustered" and not _shares_enough(kernel, shape):
+        return False
     if kernel.params.get("LOOPS", 0) not in (0, 2 if N % 4 == 0 else 1):
         return False
     if rows > 2 * max(M, SKINNY) or columns > 2 * max(N, SKINNY):
@@ -191,6 +202,15 @@ def promising(kernels: Iterable[Kernel], shape: Shape, sms: int) -> list[Kernel]
     return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
 
 
+def _shares_enough(kernel: Kernel, shape: Shape) -> bool:
+    """Whether clusters have something to share out: two rounds or more for every block, and blocks for a third of the
+    room that the default GPU has for them at least, and at most for all of it."""
+    M, N, K = shape
+    p = kernel.params
+    room = p["BLOCKS"] * SMS_OF_CLUSTERS[p["CLUSTER"]]
+    return 2 * p["BK"] * p["CLUSTER"] <= K and room / 3 <= kernel.grid(M, N)[0] <= room
+
+
 def _rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
     """What the FMAs of the busiest SM take at four fifths of its peak, or less where a thread has few sums for each
     load, and some time for rounds, tiles and parts: about what it is on an H200."""
@@ -198,6 +218,7 @@ def _rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
     flops = 2 * p["BM"] * p["BN"] * p["BK"] * done["block_rounds"]
     speed = SM_FLOPS * (0.8 if p["TM"] * p["TN"] >= 64 else 0.64)
     waiting = 3e-7 * done["rounds"] + 1e-6 * done["block_tiles"] + 2e-6 * done["shared"] + 1e-7 * done["parts"]
+    waiting += 1e-6 * (kernel.name == "clustered")
     return flops / speed + waiting
 
 

@@ -121,6 +121,24 @@ PERSISTENT = Family(
     blocks=_equal_parts,
     workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # of parts and of groups
 )
+
+
+def _stages_or_padded_sums_bytes(p: Params) -> int:
+    """For the stages, and afterwards for a tile of sums for each slice in their place; unused floats end its rows."""
+    return max(_stages_bytes(p), FLOAT_BYTES * p["SLICES"] * p["BM"] * (p["BN"] + PAD))
+
+
+CLUSTERED = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_padded_sums_bytes,
+    blocks=lambda p, tiles: tiles * p["CLUSTER"],
+)
+ALL_AT_ONCE = Family(
+    tile=_block_tile,
+    shared_bytes=lambda p: FLOAT_BYTES * (p["BM"] * (p["BK"] + PAD) + p["BK"] * (p["BN"] + PAD)),
+    blocks=lambda p, tiles: tiles,
+)
 VECTOR_MATRIX = Family(
     tile=lambda p: (1, p["BN"]),
     blocks=_parties,

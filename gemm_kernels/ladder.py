@@ -129,8 +129,9 @@ LADDER: tuple[Kernel, ...] = (
     ),
 )  # fmt: skip
 
-# For a C with one row or one column, where `fastest` prefers them: they are right for any, but no step of the ladder.
-VECTORS: tuple[Kernel, ...] = (
+# For products of a special shape, where `fastest` prefers them: one row or column of C, many k or few. They are right
+# for any shape, but no step of the ladder. `clustered` needs compute capability 9.0 or later.
+SPECIALISTS: tuple[Kernel, ...] = (
     Kernel(
         "vector_matrix", "Vector times matrix",
         "Only the speed of memory counts: a block goes down a strip of B with many loads under way.",
@@ -140,6 +141,19 @@ VECTORS: tuple[Kernel, ...] = (
         "matrix_vector", "Matrix times vector",
         "Only the speed of memory counts: a warp goes along a row of A with many loads under way.",
         after=None, family=families.MATRIX_VECTOR, params={"BM": 8, "LOADS": 4, "WORKERS": 4 * SMS},
+    ),
+    Kernel(
+        "clustered", "Clustered",
+        "The blocks of a cluster share out the k of a tile, and add their sums in each other's shared memory.",
+        after="persistent", family=families.CLUSTERED,
+        params={"BM": 32, "BN": 32, "BK": 32, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 4, "STAGES": 4}
+        | {"BLOCKS": 4, "CLUSTER": 8},
+    ),
+    Kernel(
+        "rank_k", "Rank-k update",
+        "With few k, latencies count: a block copies all that it needs at once, and loads its C meanwhile.",
+        after=None, family=families.ALL_AT_ONCE,
+        params={"BM": 64, "BN": 128, "BK": 20, "TM": 8, "TN": 4, "BLOCKS": 1},
     ),
 )  # fmt: skip
 
@@ -170,7 +184,7 @@ def get(name: str, **params: int) -> Kernel:
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    every = LADDER + VECTORS + BEYOND
+    every = LADDER + SPECIALISTS + BEYOND
     for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gemm_kernels import BEYOND, LADDER, VECTORS, Kernel, at_shape, by_shape, get
+from gemm_kernels import BEYOND, LADDER, SPECIALISTS, Kernel, at_shape, by_shape, get
 from helpers import gpu, run
 from helpers.measure import recordings
 from helpers.measure.bench import NoGpu, compile_all, stop_after_fault, verify_twice
@@ -38,9 +38,9 @@ from helpers.measure.suites import (
 )
 
 SUITE = "correctness"
-EVERY = LADDER + VECTORS + BEYOND
+EVERY = LADDER + SPECIALISTS + BEYOND
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
-VECTORS_LARGEST = 2**30  # M·N·K up to which kernels for one row or column are tried: they go through B for each row
+SPECIALISTS_LARGEST = 2**30  # M·N·K up to which kernels for one row or column are tried: they go through B for each row
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
 SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out
@@ -62,7 +62,7 @@ def check(
     """Verify every kernel at every shape. One row a kernel with its worst error. Incorrect at the first that is wrong.
 
     What is chosen by shape is tried with the parameters for the shape, and on random shapes with all there are.
-    Kernels for one row or column are not tried at products of more than VECTORS_LARGEST multiplications.
+    Kernels for a special shape are not tried at products of more than SPECIALISTS_LARGEST multiplications.
     """
     if gpu.backend() != "gpu":
         raise NoGpu(f"Correctness on a GPU is checked on one. {gpu.reason()}")
@@ -76,7 +76,7 @@ def check(
         A, B, C = (gpu.asarray(matrix) for matrix in problem(*shape, seed=done))
         reference = Reference.of(A, B)
         for kernel in kernels:
-            if kernel in VECTORS and math.prod(shape) > VECTORS_LARGEST:
+            if kernel in SPECIALISTS and math.prod(shape) > SPECIALISTS_LARGEST:
                 continue
             small = max(shape) <= RANDOM_LARGEST
             chosen = tried[kernel.name] if small else [at_shape(kernel, *shape, gpu.name())]
@@ -231,7 +231,7 @@ def record_correctness(
         "provenance": provenance() | {"compute_sanitizer": version},
         "tolerance_over_sqrt_k": tolerance(1),
         "shapes": [list(shape) for shape in LISTED],
-        "vectors_largest": VECTORS_LARGEST,
+        "specialists_largest": SPECIALISTS_LARGEST,
         "random_shapes": {"seed": RANDOM_SEED, "count": RANDOM_COUNT, "largest": RANDOM_LARGEST},
         "sanitizer_shapes": [list(shape) for shape in (*SANITIZED, *SANITIZED_ALIGNED)],
         "rows": kept

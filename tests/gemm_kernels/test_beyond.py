@@ -123,7 +123,9 @@ def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_
         run.launcher(get("unmerged"), SimpleNamespace(max_dynamic_shared_size_bytes=49_152))
 
 
-@pytest.mark.parametrize("kernel", gemm_kernels.LADDER + gemm_kernels.VECTORS + BEYOND, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + BEYOND, ids=lambda kernel: kernel.name
+)
 def test_no_launch_leaves_anything_to_another(kernel):
     """Variables of a module would be the same for all streams: what blocks leave each other is in the workspace."""
     assert "static __device__" not in kernel.source

@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 from gemm_kernels import get
-from gemm_kernels.ladder import LADDER, VECTORS
+from gemm_kernels.ladder import LADDER, SPECIALISTS
 from helpers import compiler
 
-OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
-THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params]
+OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
+THREAD_TILES = [kernel for kernel in OWN_SOURCE if "TN" in kernel.params and kernel.name != "rank_k"]
 REGISTERS_PER_SM = 65536
 REGISTER_UNIT = 256  # registers are allocated to a warp in units of 256 (CUDA guide, compute capabilities)
 

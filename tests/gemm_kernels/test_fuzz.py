@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
-from gemm_kernels.ladder import LADDER, VECTORS
+from gemm_kernels.ladder import LADDER, SPECIALISTS
 from gemm_kernels.rules import broken
 from helpers import compiler
 from tests.gemm_kernels.test_numeric import is_product, launched, random_matrices
 
-OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
+OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 ACCEPTED, REJECTED = 3, 3  # parameter sets a kernel
 LARGEST = 90  # M, N and K
 CHOICES = {
@@ -34,6 +34,7 @@ CHOICES = {
     "BLOCKS": (1, 2),
     "WORKERS": (0, 1, 5, 12, 40),
     "LOOPS": (1, 2),
+    "CLUSTER": (1, 2, 4, 8),
     "WARPS": (1, 2, 3, 4, 8),
     "LOADS": (1, 2, 3),
 }

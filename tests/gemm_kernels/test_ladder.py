@@ -6,9 +6,9 @@ import pytest
 
 import gemm_kernels
 from gemm_kernels import LADDER, get
-from gemm_kernels.ladder import VECTORS
+from gemm_kernels.ladder import SPECIALISTS
 
-EVERY = LADDER + VECTORS
+EVERY = LADDER + SPECIALISTS
 SHAPES = [(1, 1), (1, 300), (300, 1), (33, 65), (128, 128), (1000, 129), (4096, 4095)]
 
 
@@ -151,4 +151,4 @@ def test_naive_and_coalesced_differ_by_the_two_lines_that_choose_row_and_col():
 def test_the_package_offers_the_table_and_get():
     by_shape = {"at_shape", "autotuned", "fastest", "stream_k"}
     own = {"Launch", "OwnKernel", "launch_of"}
-    assert set(gemm_kernels.__all__) == {"BEYOND", "LADDER", "VECTORS", "Kernel", "Rule", "get"} | by_shape | own
+    assert set(gemm_kernels.__all__) == {"BEYOND", "LADDER", "SPECIALISTS", "Kernel", "Rule", "get"} | by_shape | own

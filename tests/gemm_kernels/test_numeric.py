@@ -1,12 +1,13 @@
 """Every kernel is right for every size, alpha and beta; run on the simulator."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
-from gemm_kernels.ladder import LADDER, VECTORS
+from gemm_kernels.ladder import LADDER, SPECIALISTS
 from helpers import simulator
 from helpers.simulator.arithmetic import float32
 from helpers.simulator.engine import run as engine
@@ -29,8 +30,11 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
               "WORKERS": 6},
     "vector_matrix": {"BN": 32, "WARPS": 4, "LOADS": 2, "WORKERS": 10},
     "matrix_vector": {"BM": 4, "LOADS": 2, "WORKERS": 10},
+    "clustered": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
+                  "BLOCKS": 1, "CLUSTER": 4},
+    "rank_k": {"BM": 16, "BN": 24, "BK": 12, "TM": 4, "TN": 3, "BLOCKS": 2},
 }  # fmt: skip
-OWN_SOURCE = [kernel for kernel in LADDER + VECTORS if kernel.name == kernel.file]
+OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 NAMES = [kernel.name for kernel in OWN_SOURCE]
 
 
@@ -86,6 +90,8 @@ def products_in_order(kernel, A, B, aligned=True):
     """
     if kernel.file == "stream_k":
         return shared_out(kernel, A, B)
+    if kernel.file == "clustered":
+        return in_clusters(kernel, A, B)
     if kernel.file == "vector_matrix":
         return strips_in_order(kernel, A, B, aligned)
     if kernel.file == "matrix_vector":
@@ -134,6 +140,15 @@ def shared_out(kernel, A, B):
             ),
         )
     return C
+
+
+def in_clusters(kernel, A, B):
+    """`clustered`: the sum of the parts of the blocks of a cluster, each of which has equally many rounds of BK."""
+    p, K = kernel.params, A.shape[1]
+    rounds = -(-K // p["BK"])
+    ends = [K - (rounds - block * rounds // p["CLUSTER"]) * p["BK"] for block in range(p["CLUSTER"] + 1)]
+    parts = (in_slices(A, B, range(max(a, 0), max(b, 0)), p["SLICES"], p["BK"]) for a, b in itertools.pairwise(ends))
+    return functools.reduce(np.add, parts)
 
 
 def party_sums(parties, share, K, sum_of):
@@ -240,7 +255,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
     "name",
     [
         "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "sliced_k",
-        "stream_k", "vector_matrix", "matrix_vector",
+        "stream_k", "vector_matrix", "matrix_vector", "rank_k", "clustered",
     ],
 )  # fmt: skip
 def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
@@ -278,7 +293,53 @@ def test_a_vector_is_read_as_the_row_that_it_is_multiplied_with(K):
     assert is_product(kernel, launched(kernel, A, B, C), A, B)
 
 
+def test_rows_of_b_that_start_anywhere_are_copied_sixteen_bytes_at_a_time():
+    """By single floats there would be four times as many copies of B."""
+    copies = []
+    for N in (128, 127):
+        A, B, C = random_matrices(64, N, 17)
+        with simulator.record() as recording:
+            launched(get("rank_k", BM=32, BN=128), A, B, C)
+        copies.append(recording.counters["smsp__sass_inst_executed_op_ldgsts_cache_bypass.sum"])
+    assert (
+        copies[0] == copies[1] == 2 * -(-20 * (128 + 4) // 4 // 32) + 2
+    )  # one more for the last warp of each of two tiles
+
+
 # ---- blocks that share the work for a tile
+
+
+def test_the_sums_of_a_cluster_stay_in_its_shared_memory():
+    """Nothing but C is written, and each sum of another block is read once, four by one instruction of a lane."""
+    kernel, (M, N, K) = smaller("clustered"), (64, 96, 300)
+    A, B, C = random_matrices(M, N, K)
+    with simulator.record() as recording:
+        launched(kernel, A, B, C)
+    counters, others = recording.counters, kernel.params["CLUSTER"] - 1
+    assert counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] == M * N * 4 // 32
+    assert counters["smsp__sass_inst_executed_op_dshared_ld.sum"] == others * M * N // 4 // 32
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(33, 65, 300), (64, 32, 16 * 4), (40, 31, 17), (32, 32, 5), (32, 30, 16 * 9)],
+    ids=lambda shape: str(shape),
+)
+def test_a_cluster_shares_out_many_rounds_and_few(shape):
+    """With fewer rounds than blocks some have none; the first round of the first one is the short one."""
+    A, B, C = random_matrices(*shape, seed=8)
+    C[:] = np.nan
+    kernel = smaller("clustered")
+    assert np.array_equal(launched(kernel, A, B, C), products_in_order(kernel, A, B))
+
+
+def test_a_block_of_a_cluster_that_is_forgotten_gives_another_result():
+    kernel, wrong = smaller("clustered"), ("block = 1; block < CLUSTER", "block = 2; block < CLUSTER")
+    assert kernel.source.count(wrong[0]) == 1
+    A, B, C = random_matrices(33, 65, 300, seed=8)
+    result = launched(kernel, A, B, C, function=compiled(kernel, kernel.source.replace(*wrong)))
+    assert not np.allclose(result, A @ B, atol=1e-2)
+
 
 # By kernel: shapes with several parts a tile, with whole tiles beside shared ones, with fewer k than blocks could have.
 SHARED = {

@@ -10,10 +10,10 @@ import re
 import pytest
 
 from gemm_kernels import OwnKernel, rules
-from gemm_kernels.ladder import LADDER, VECTORS
+from gemm_kernels.ladder import LADDER, SPECIALISTS
 from helpers.compiler import nvrtc
 
-TEMPLATES = [kernel for kernel in LADDER + VECTORS if kernel.template]
+TEMPLATES = [kernel for kernel in LADDER + SPECIALISTS if kernel.template]
 OWN_SOURCE = [kernel for kernel in TEMPLATES if kernel.name == kernel.file]  # autotuned has sliced_k's
 IDS = [kernel.name for kernel in TEMPLATES]
 VALUES = {
@@ -30,6 +30,7 @@ VALUES = {
     "BLOCKS": (0, 1, 2, 3, 16),
     "WORKERS": (-1, 0, 1, 132),
     "LOOPS": (0, 1, 2, 3),
+    "CLUSTER": (0, 1, 2, 3, 4, 8, 16),
     "WARPS": (0, 1, 3, 16, 32, 64),
     "LOADS": (0, 1, 3, 8),
 }
@@ -63,7 +64,9 @@ def compilers_verdicts(kernel, sets):
     for start in range(0, len(sets), ERRORS_SHOWN):
         part = sets[start : start + ERRORS_SHOWN]
         names = [f"{kernel.function}<{', '.join(map(str, params.values()))}>" for params in part]
-        output = nvrtc.run(kernel.source, "kernel.cu", ("-arch=compute_90", "--std=c++17"), names, {})
+        output = nvrtc.run(
+            kernel.source, "kernel.cu", ("-arch=compute_90", "--std=c++17", "-default-device"), names, {}
+        )
         for block in re.split(r"\n(?=kernel\.cu\()", output.log):
             # The last one is the kernel's, which a function that it calls was instantiated from.
             found = re.findall(r"\[with (.*?)\]|template arguments <(.*?)>", block)
@@ -109,7 +112,7 @@ def test_the_parameters_and_the_threads_are_the_sources(kernel):
     assert rules.of(kernel.source, kernel.entry) == (read, dict(kernel.params))
 
 
-@pytest.mark.parametrize("kernel", [*LADDER, *VECTORS], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [*LADDER, *SPECIALISTS], ids=lambda kernel: kernel.name)
 def test_the_kernels_of_the_course_obey_their_own_rules(kernel):
     assert rules.broken(kernel.rules, kernel.params) is None
 

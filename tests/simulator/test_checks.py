@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gemm_kernels
-from gemm_kernels.ladder import BEYOND, LADDER, VECTORS
+from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS
 from helpers import simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
@@ -68,7 +68,7 @@ def test_a_correct_kernel_is_not_blamed(planted, level):
     assert recording.checks.global_accesses > 0
 
 
-@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + VECTORS + BEYOND])
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER + SPECIALISTS + BEYOND])
 def test_no_kernel_of_the_ladder_is_blamed_at_an_odd_shape_with_c_empty(name):
     step = gemm_kernels.get(name)
     M, N, K = 35, 41, 37
@@ -139,6 +139,31 @@ def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier)
     wrong = source.replace(barrier, barrier.removeprefix("__syncthreads();"))
     kinds = {finding.kind for finding in share(name, wrong, SHARING[name][1][0]).findings}
     assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
+
+
+@pytest.mark.parametrize(
+    ("barrier", "sentence"),
+    [
+        ("sync_cluster();   // all blocks' sums are there", "race in shared memory between blocks of a cluster"),
+        ("sync_cluster();   // no block ends before all have read its sums", "which may have ended"),
+        (
+            "__syncthreads();   // the sums are whole before any thread reads what others stored",
+            "race in shared memory",
+        ),
+    ],
+)
+def test_without_one_of_its_barriers_a_cluster_races(barrier, sentence):
+    step, (M, N, K) = gemm_kernels.get("clustered", BM=16, WM=16, BN=64, WN=64, CLUSTER=4), (16, 64, 300)
+    assert step.source.count(barrier) == 1
+    rng = np.random.default_rng(2)
+    A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
+    function = simulator.RawModule(
+        code=step.source.replace(barrier, ""), options=("-std=c++17",), name_expressions=[step.entry]
+    ).get_function(step.entry)
+    with simulator.record(checks="report") as recording:
+        arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), np.zeros((M, N), F32))
+        function(step.grid(M, N), step.block, arguments, shared_mem=step.shared_bytes)
+    assert sentence in recording.checks.findings[0].message
 
 
 # ---- loads whose value nobody uses

@@ -1,4 +1,4 @@
-"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings of the suite `fastest` and `fetched`.
+"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings `fastest`, `fetched` and `lost`.
 
     python -m helpers.authoring.pages.kernel_log [--fix]
 
@@ -19,7 +19,7 @@ from helpers.measure.compared import Compared
 
 FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
 PLACE = Markers("fastest", "make picture")
-WAITING, IN_TURNS = Markers("waiting", "make picture"), Markers("in turns", "make picture")
+WAITING, IN_TURNS, LOST = (Markers(name, "make picture") for name in ("waiting", "in turns", "lost"))
 
 
 def section(rows: Sequence[Compared]) -> str:
@@ -67,10 +67,28 @@ def in_turns() -> str:
     return "\n".join(lines)
 
 
+def lost() -> str:
+    """Where cuBLAS was faster: our kernel and its kernels under Nsight Compute."""
+    lines = [
+        "| M × N × K | kernel | µs | issuing | SMs with blocks | DRAM | FFMA | warps of an SM | warps wait most for |",
+        "|---|---|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    for row in recordings.raw(devices.DEFAULT.name, "lost")["rows"]:
+        size = " × ".join(map(str, row["shape"])) if row["who"] == "ours" else ""
+        reason, number = next(iter(row["waits"].items()))
+        shares = " | ".join(f"{row[name]:.0f}%" for name in ("issuing", "sms_active", "dram", "ffma"))
+        lines.append(
+            f"| {size} | `{row['kernel']}` | {row['us']:,.1f} | {shares} | {row['warps']:.1f} | "
+            f"*{reason.replace('_', ' ')}* {number:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 def wanted(file: Path = FILE) -> dict[Path, str]:
     """The log, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
     text = file.read_text(encoding="utf-8")
-    for place, content in ((PLACE, section(recordings.fastest())), (WAITING, waiting()), (IN_TURNS, in_turns())):
+    tables = (PLACE, section(recordings.fastest())), (WAITING, waiting()), (IN_TURNS, in_turns()), (LOST, lost())
+    for place, content in tables:
         text = place.replaced(text, content, file.name)
     return {file: text}
 
