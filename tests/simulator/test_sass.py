@@ -50,6 +50,7 @@ def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
 def runs_on(launch: kernel_launches.Launch, arch: str) -> bool:
     """Whether an architecture has what a launch needs."""
     old = arch == "sm_75" and (launch.file in SINCE_AMPERE or "cp.async" in launch.source)
+    old |= int(arch.removeprefix("sm_")) < 90 and "__cluster_dims__" in launch.source
     return not old and launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
 
 
