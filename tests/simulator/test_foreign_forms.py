@@ -167,3 +167,24 @@ def test_tiles_of_two_warps_are_refused_in_a_sentence_and_other_kernels_of_their
     assert "leave out" not in str(refused.value)
     module.get_function("narrow")((1,), (64,), (out,))
     assert out.tolist() == [sum(range(32))] * 32 + [sum(range(32, 64))] * 32
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_fences_between_proxies_leave_values_and_uniform_predicates_as_they_are(level):
+    """The machine code of one for another name of the same memory saves all uniform predicates, and restores them."""
+    source = """
+    extern "C" __global__ void kernel(const float* x, float* y, int n) {
+        __shared__ float s[32];
+        const bool many = n > 7;
+        s[threadIdx.x] = x[threadIdx.x];
+        asm volatile("fence.proxy.async;");
+        asm volatile("fence.proxy.alias;");
+        asm volatile("fence.proxy.async.shared::cta;");
+        asm volatile("fence.proxy.async.global;");
+        __syncthreads();
+        y[threadIdx.x] = many ? s[31 - threadIdx.x] : 0.0f;
+    }"""
+    x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    for n, expected in ((8, x[::-1]), (7, 0 * x)):
+        run(level, source, x, y, np.int32(n))
+        assert np.array_equal(y, expected)

@@ -242,6 +242,8 @@ def test_uniform_predicates_are_packed_into_a_uniform_register_and_back():
     assert {name: value.tolist() for name, value in back.items()} == {
         f"UP{n}": flags[f"UP{n}"].tolist() for n in range(3)
     }
+    every = execute("UR2UP UPR, UR0.B3", UR0=np.full(LANES, 0x52000000, np.uint32))  # without a mask all of them
+    assert {name: value[0] for name, value in every.items()} == {f"UP{n}": n in (1, 4, 6) for n in range(7)}
 
 
 # ---- comparison

@@ -568,15 +568,19 @@ def pack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def unpack_predicates(t: Decoder, s: sass.Statement) -> Decoded:
-    _, a, mask = s.operands
+    _, a, *mask = s.operands
     i = Decoded("unpack predicates", uniform=s.base == "UR2UP")
     t.read(i, 0, _whole(a))
-    i.number[:3] = _which_predicates(s, mask)
+    i.number[:3] = _which_predicates(s, *mask)
     return i
 
 
-def _which_predicates(s: sass.Statement, mask: sass.Operand) -> list[int]:
-    return [_number(mask) & 0x7F, _byte_shift(s), UNIFORM_PREDICATES if s.base in ("UP2UR", "UR2UP") else 0]
+def _which_predicates(s: sass.Statement, mask: sass.Operand | None = None) -> list[int]:
+    return [
+        0x7F if mask is None else _number(mask) & 0x7F,
+        _byte_shift(s),
+        UNIFORM_PREDICATES if s.base in ("UP2UR", "UR2UP") else 0,
+    ]
 
 
 # ---- floats

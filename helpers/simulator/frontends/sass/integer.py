@@ -725,9 +725,9 @@ def pack_predicates(t: Operands, s: sass.Statement) -> Compute:
 
 
 def unpack_predicates(t: Operands, s: sass.Statement) -> Compute:
-    """R2P PR, a, mask: the predicates of the mask from bits of a; UR2UP the uniform ones."""
-    _, a, mask = exactly(s, 3)
-    wanted, shift = number(mask) & 0x7F, _byte_shift(s)
+    """R2P PR, a, mask: the predicates of the mask from bits of a, all of them without one; UR2UP the uniform ones."""
+    _, a, *mask = at_least(s, 2, 3)
+    wanted, shift = number(mask[0]) & 0x7F if mask else 0x7F, _byte_shift(s)
     value = t.read(_whole(a))
     wanted_bits = [bit for bit in range(7) if wanted >> bit & 1]
     slots = tuple(t.target(sass.Register(_predicate_file(s), bit)) for bit in wanted_bits)
