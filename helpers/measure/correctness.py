@@ -40,7 +40,7 @@ from helpers.measure.suites import (
 SUITE = "correctness"
 EVERY = LADDER + SPECIALISTS + BEYOND
 LISTED: tuple[Shape, ...] = (*((size, size, size) for size in LADDER_SIZES), *OTHER_SHAPES)
-SPECIALISTS_LARGEST = 2**30  # M·N·K up to which kernels for one row or column are tried: they go through B for each row
+SPECIALISTS_LARGEST = 2**30  # M·N·K up to which kernels for special shapes are tried: some read B for each row
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SANITIZED: tuple[Shape, ...] = ((1, 1, 1), (33, 65, 129), (129, 257, 37))  # no tile's multiple; rows never aligned
 SANITIZED_ALIGNED: tuple[Shape, ...] = ((68, 132, 36),)  # rows of whole float4s, tiles that stick out

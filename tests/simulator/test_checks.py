@@ -92,9 +92,14 @@ def workspace(kernel: gemm_kernels.Kernel) -> tuple[np.ndarray, ...]:
     return () if kernel.workspace_bytes is None else (np.zeros(kernel.workspace_bytes // 4, F32),)
 
 
-def share(name: str, source: str, shape: tuple[int, int, int], level: str = "ptx") -> checks.Report:
-    """What the sanitizer says of a kernel whose blocks share tiles."""
-    step, (M, N, K) = gemm_kernels.get(name, **SHARING[name][0]), shape
+def small(name: str) -> gemm_kernels.Kernel:
+    """A kernel whose blocks share tiles, with few workers."""
+    return gemm_kernels.get(name, **SHARING[name][0])
+
+
+def share(step: gemm_kernels.Kernel, source: str, shape: tuple[int, int, int], level: str = "ptx") -> checks.Report:
+    """What the sanitizer says of a kernel whose blocks share tiles, made of another source."""
+    M, N, K = shape
     rng = np.random.default_rng(2)
     A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
     function = simulator.RawModule(code=source, name_expressions=[step.entry]).get_function(step.entry)
@@ -109,7 +114,7 @@ def share(name: str, source: str, shape: tuple[int, int, int], level: str = "ptx
 @pytest.mark.parametrize("name", SHARING)
 def test_blocks_that_hand_their_parts_to_the_last_are_not_blamed(name, level):
     for shape in SHARING[name][1]:
-        assert share(name, gemm_kernels.get(name).source, shape, level).findings == (), shape
+        assert share(small(name), gemm_kernels.get(name).source, shape, level).findings == (), shape
 
 
 @pytest.mark.parametrize("level", ("ptx", "sass"))
@@ -118,7 +123,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     source = gemm_kernels.get(name).source
     fence = "__threadfence();   // my sums are there for all before I count as arrived"
     assert source.count(fence) == 1
-    findings = share(name, source.replace(fence, ""), SHARING[name][1][0], level).findings
+    findings = share(small(name), source.replace(fence, ""), SHARING[name][1][0], level).findings
     assert {finding.kind for finding in findings} == {checks.GLOBAL_RACE}
     assert {finding.array for finding in findings} == {"workspace"}  # by its name in the source
     assert "workspace[" in findings[0].message and "_Z" not in findings[0].message
@@ -137,7 +142,7 @@ def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier)
     source = gemm_kernels.get(name).source
     assert source.count(barrier) == 1
     wrong = source.replace(barrier, barrier.removeprefix("__syncthreads();"))
-    kinds = {finding.kind for finding in share(name, wrong, SHARING[name][1][0]).findings}
+    kinds = {finding.kind for finding in share(small(name), wrong, SHARING[name][1][0]).findings}
     assert checks.SHARED_RACE in kinds or checks.ASYNC_COPY in kinds
 
 
@@ -153,17 +158,9 @@ def test_without_one_of_their_barriers_they_race_in_shared_memory(name, barrier)
     ],
 )
 def test_without_one_of_its_barriers_a_cluster_races(barrier, sentence):
-    step, (M, N, K) = gemm_kernels.get("clustered", BM=16, WM=16, BN=64, WN=64, CLUSTER=4), (16, 64, 300)
+    step = gemm_kernels.get("clustered", BM=16, WM=16, BN=64, WN=64, CLUSTER=4)
     assert step.source.count(barrier) == 1
-    rng = np.random.default_rng(2)
-    A, B = rng.uniform(-1, 1, (M, K)).astype(F32), rng.uniform(-1, 1, (K, N)).astype(F32)
-    function = simulator.RawModule(
-        code=step.source.replace(barrier, ""), options=("-std=c++17",), name_expressions=[step.entry]
-    ).get_function(step.entry)
-    with simulator.record(checks="report") as recording:
-        arguments = (I32(M), I32(N), I32(K), F32(1), A, B, F32(0), np.zeros((M, N), F32))
-        function(step.grid(M, N), step.block, arguments, shared_mem=step.shared_bytes)
-    assert sentence in recording.checks.findings[0].message
+    assert sentence in share(step, step.source.replace(barrier, ""), (16, 64, 300)).findings[0].message
 
 
 # ---- loads whose value nobody uses

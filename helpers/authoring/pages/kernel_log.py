@@ -8,8 +8,9 @@ Without --fix it only says whether they are up to date (exit status 1 if not).
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from helpers import devices
 from helpers.authoring.pages.markers import Markers, command_line
@@ -43,14 +44,16 @@ def section(rows: Sequence[Compared]) -> str:
     return "\n".join(lines)
 
 
+def _shape(row: Mapping[str, Any]) -> str:
+    return " × ".join(map(str, row["shape"]))
+
+
 def waiting() -> str:
     """How many warps wait for instructions, per instruction that is issued, as Nsight Compute sampled them."""
     lines = ["| kernel | M × N × K | µs | issuing | no instruction |", "|---|---|--:|--:|--:|"]
     for row in recordings.raw(devices.DEFAULT.name, "fetched")["profiled"]:
-        size = " × ".join(map(str, row["shape"]))
-        lines.append(
-            f"| `{row['kernel']}` | {size} | {row['us']:,.1f} | {row['issuing']:.1f}% | {row['no_instruction']:.2f} |"
-        )
+        counted = f"{row['us']:,.1f} | {row['issuing']:.1f}% | {row['no_instruction']:.2f}"
+        lines.append(f"| `{row['kernel']}` | {_shape(row)} | {counted} |")
     return "\n".join(lines)
 
 
@@ -63,7 +66,7 @@ def in_turns() -> str:
         if row["what"] != "now":
             now = today[row["kernel"], *row["shape"]]
             times = f"{row['us']:,.1f}, {now['us']:,.1f} | {row['cold_us']:,.1f}, {now['cold_us']:,.1f}"
-            lines.append(f"| {' × '.join(map(str, row['shape']))} | {row['what']} | {times} |")
+            lines.append(f"| {_shape(row)} | {row['what']} | {times} |")
     return "\n".join(lines)
 
 
@@ -74,7 +77,7 @@ def lost() -> str:
         "|---|---|--:|--:|--:|--:|--:|--:|---|",
     ]
     for row in recordings.raw(devices.DEFAULT.name, "lost")["rows"]:
-        size = " × ".join(map(str, row["shape"])) if row["who"] == "ours" else ""
+        size = _shape(row) if row["who"] == "ours" else ""
         reason, number = next(iter(row["waits"].items()))
         shares = " | ".join(f"{row[name]:.0f}%" for name in ("issuing", "sms_active", "dram", "ffma"))
         lines.append(
