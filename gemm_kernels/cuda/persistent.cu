@@ -132,6 +132,16 @@ struct Scheduler {
 // The largest power of two that divides n and is not above `most`, or 1
 constexpr int rows_of(int n, int most) { return most < 2 || n % 2 != 0 ? 1 : 2 * rows_of(n / 2, most / 2); }
 
+// How many rows eight neighbouring lanes are in, which shared memory serves together when each moves 16 bytes
+template <int LANES_X, bool ZIGZAG>
+constexpr int rows_of_eight() {
+    constexpr int LANES_Y = 32 / LANES_X, MOST = LANES_X == 1 ? 8 : ZIGZAG || LANES_X < 4 ? 4 : 2;
+    return LANES_Y < MOST ? LANES_Y : MOST;
+}
+
+// Unused floats behind so many, so that so many of these pieces, one after the other, begin in different banks
+constexpr int pad_of(int floats, int rows) { return rows == 1 || floats / (32 / rows) % 2 != 0 ? 0 : 32 / rows; }
+
 // n, but at least 1 and at most `most`
 constexpr int clamped(int n, int most) { return n < 1 ? 1 : n < most ? n : most; }
 
@@ -193,9 +203,10 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     constexpr int B_ROWS = THREADS / B_LANES;     // rows of the B tile that the block loads in one pass
     constexpr int A_COPIES = ((BM - 1) / A_ROWS + 1) * (BK / 8 / TEAMS);   // that a thread starts, of a tile of A,
     constexpr int COPIES = A_COPIES + ((BK - 1) / B_ROWS + 1) * (BN / WIDTH / B_LANES);   // and of both tiles
-    constexpr int STRIP_PAD = LANES_Y > 1 ? 16 : 0;   // floats: half of the banks from one lane's row to the next one's
-    constexpr int LANE_ROW = SLICES * WARPS * LANES_Y * (WN + STRIP_PAD);   // floats, if each thread stages a row
+    constexpr int LANE_ROW = SLICES * WARPS * LANES_Y * (WN + (LANES_Y > 1 ? 16 : 0));   // floats, if each thread stages a row
     constexpr int STRIP = rows_of(TM, STAGES * BK * (BM + PAD + BN) / LANE_ROW);   // rows that it does stage at a time
+    constexpr int STRIP_PAD = pad_of(STRIP * WN, rows_of_eight<LANES_X, ZIGZAG>());
+    constexpr int STRIP_FLOATS = STRIP * WN + STRIP_PAD;   // that lanes with the same lane_y stage
     constexpr int STRIP_ROWS = STRIP * LANES_Y;   // rows of a warp that are
     constexpr int STRIP_LANES = power_in(WN / WIDTH, 32);   // lanes along a row of a strip on its way out
     constexpr int PIECES = WN / WIDTH / STRIP_LANES;        // of WIDTH floats, of such a row for each lane
@@ -217,7 +228,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     };
     extern __shared__ float4 shared[];   // dynamic, because STAGES tiles may need more than 48 KB
     auto stages = reinterpret_cast<Stage *>(shared);   // (stage)
-    auto strips = reinterpret_cast<float (*)[WARPS][STRIP_ROWS][WN + STRIP_PAD]>(shared);   // (slice, warp, row, col)
+    auto strips = reinterpret_cast<float (*)[WARPS][LANES_Y][STRIP_FLOATS]>(shared);   // (slice, warp, lane_y, float)
     // For tiles that blocks share: a block's first and second part, and how many parts of a group, and groups of a tile,
     // are there, which is 0 between launches
     auto parts = reinterpret_cast<float (*)[BM * BN]>(workspace);
@@ -357,7 +368,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
             for (int y = 0; y < TM; ++y) {
                 if (y / STRIP != strip) continue;   // registers have no address: each row asks whether its strip is now
                 for (int x = 0; x < TN; x += 4)
-                    as_float4(strips[own_slice][own_warp][own_y * STRIP + y % STRIP][own_x * 4 + x / 4 * COL_STRIDE]) =
+                    as_float4(strips[own_slice][own_warp][own_y][y % STRIP * WN + own_x * 4 + x / 4 * COL_STRIDE]) =
                         {acc[y][x + 1], acc[y][x], acc[y][x + 3], acc[y][x + 2]};
             }
             if (SLICES > 1) __syncthreads();   // the sums are whole before any thread reads what others stored
@@ -386,7 +397,8 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
                         float sum[WIDTH];
                         for (int s = 0; s < SLICES; ++s) {   // always in this order: the same bits every time
                             float part[WIDTH];
-                            load(part, &strips[s][own_warp][y][WIDTH == 1 ? col_here ^ 1 : col_here]);
+                            const unsigned place = y % STRIP * WN + (WIDTH == 1 ? col_here ^ 1 : col_here);
+                            load(part, &strips[s][own_warp][y / STRIP][place]);
                             for (int x = 0; x < WIDTH; ++x) {   // and back to its place
                                 const float own = part[WIDTH == 1 ? x : x ^ 1];
                                 sum[x] = s == 0 ? own : sum[x] + own;

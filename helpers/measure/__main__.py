@@ -117,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
+    choose.add_argument(
+        "--elsewhere", metavar="GPU", help="leave out what was far behind at a shape on this other GPU, which is like it"
+    )
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
@@ -302,13 +305,14 @@ def _choose(options: argparse.Namespace) -> int:
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
     known = {one.shape for one in before if choosing.is_complete(one, kernels, device.sms)}
     wanted = [shape for shape in options.size or choosing.shapes() if shape not in known]
+    behind = choosing.far_behind(kernels, options.elsewhere) if options.elsewhere else {}
     print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
     compile_all(kernels, _progress)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
     try:
         for shape in wanted:
-            one, refusals = choosing.measure(kernels, shape, budget_s=options.budget)
+            one, refusals = choosing.measure(kernels, shape, budget_s=options.budget, behind=behind.get(shape, ()))
             measured.append(one)
             refused += refusals
             best = min(one.times, key=one.score)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -202,6 +202,7 @@ MORE_SHAPES = (
 RANDOM_SEED, RANDOM_COUNT = 5, 178  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
+FAR_BEHIND = 1.15  # on another GPU: what is not tried on one that is like it
 FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted
 FAR_PENALTY = 1.05
 
@@ -282,12 +283,17 @@ def shapes() -> list[Shape]:
     return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
 
 
-def measure(kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03) -> tuple[Measured, list[Refusal]]:
-    """The times at one shape. `budget_s` is the time in seconds that each candidate has for its longer turn."""
+def measure(
+    kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03, behind: Collection[Kernel] = ()
+) -> tuple[Measured, list[Refusal]]:
+    """The times at one shape. `budget_s` is the time in seconds that each candidate has for its longer turn.
+
+    behind: candidates that are not tried, because another GPU was far slower with them there.
+    """
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
     A, B, C = inputs
     reference = Reference.of(A, B)
-    tried = by_shape.promising(kernels, shape, gpu.device().sms)
+    tried = [one for one in by_shape.promising(kernels, shape, gpu.device().sms) if one not in behind]
     accepted, refused = accept(tried, partial(_verified, reference=reference, inputs=inputs))
     launches = {kernels.index(one.kernel): one.launch for one in accepted}
     output = C.copy()
@@ -307,6 +313,21 @@ def measure(kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03) 
         return Measured(shape, cublas, None, times, {}), refused
     *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s)
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
+
+
+def far_behind(kernels: Sequence[Kernel], gpu_name: str, folder: Path = recordings.FOLDER) -> dict[Shape, set[Kernel]]:
+    """What need not be tried on a GPU that resembles this one: the candidates that took more than FAR_BEHIND times as
+    long as the fastest here, at each shape that they were measured at. A candidate is known by its entry; its code may
+    be newer.
+    """
+    entries = recordings.raw(gpu_name, CHOICES, folder)["candidates"]
+    today = {kernel.entry: kernel for kernel in kernels}
+    behind: dict[Shape, set[Kernel]] = {}
+    for one in read_measured(gpu_name, folder):
+        times = one.as_the_suite_times()
+        slow = [entries[which] for which, time in times.items() if time > FAR_BEHIND * min(times.values())]
+        behind[one.shape] = {today[entry] for entry in slow if entry in today}
+    return behind
 
 
 def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequence[Any]) -> float:

@@ -99,6 +99,15 @@ def test_the_large_tiles_spill_nothing(params):
     assert built.local_bytes == 0 and built.registers <= 255
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_sums_are_staged_without_bank_conflicts(name):
+    """A warp stores 512 bytes by one instruction, which are four wavefronts, however its lanes lie."""
+    kernel = get("persistent", **SETS[name] | {"WORKERS": 0})
+    counted = run.record(kernel.launch(64, 192, 16)).counters
+    stores = counted["smsp__sass_inst_executed_op_shared_st.sum"]
+    assert counted["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"] == 4 * stores > 0
+
+
 @pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
 def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
     since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]

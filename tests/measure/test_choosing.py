@@ -4,7 +4,8 @@ import pytest
 
 from gemm_kernels import by_shape, get
 from helpers import devices
-from helpers.measure import choosing, suites
+from helpers.measure import choosing, recordings, suites
+from helpers.measure.rows import to_row
 
 H200 = devices.get("NVIDIA H200")
 KERNELS = choosing.candidates(H200.sms)
@@ -32,6 +33,19 @@ def test_tiles_of_more_than_256_columns_are_tried_for_large_products_only():
     assert {one.tile for one in wide} == {(96, 512), (64, 512), (128, 384)}
     assert wide & {*by_shape.promising(KERNELS, (2048, 2048, 2048), H200.sms)}
     assert not any(by_shape.suits(one, (2047, 2048, 2048)) for one in wide)
+
+
+def test_what_was_far_behind_on_another_gpu_is_left_out_on_one_like_it_and_new_candidates_are_tried(tmp_path):
+    fast, slow, new = KERNELS[:3]
+    shape, other = (64, 64, 64), (65, 64, 64)
+    rows = [
+        choosing.Measured(shape, 9.0, None, {0: 1.0, 1: choosing.FAR_BEHIND + 0.01}, {}),
+        choosing.Measured(other, 9.0, None, {0: choosing.FAR_BEHIND - 0.01, 1: 1.0}, {}),
+    ]
+    content = {"gpu": "GPU X", "candidates": [fast.entry, slow.entry], "rows": [to_row(one) for one in rows]}
+    recordings.write(recordings.path("GPU X", suites.CHOICES, tmp_path), content)
+    assert choosing.far_behind([new, slow, fast], "GPU X", tmp_path) == {shape: {slow}, other: set()}
+    assert choosing.far_behind([new, fast], "GPU X", tmp_path)[shape] == set()
 
 
 def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
