@@ -114,6 +114,27 @@ def _stages_or_strip_bytes(p: Params) -> int:
     return max(_stages_bytes(p), row)
 
 
+def _stages_or_low_strip_bytes(p: Params) -> int:
+    """For the stages, and afterwards for a strip of sums in their place: of 16 KB, or one row of each thread."""
+    warps, lanes_y = p["BM"] // p["WM"] * (p["BN"] // p["WN"]), p["WM"] // p["TM"]
+    row = FLOAT_BYTES * p["SLICES"] * warps * lanes_y * (p["WN"] + 16)
+    return max(_stages_bytes(p), row, min(p["TM"] * row, 16384))
+
+
+STRIPS = Family(tile=_block_tile, buffers=_stages, shared_bytes=_stages_or_low_strip_bytes)
+RESIDENT = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_low_strip_bytes,
+    blocks=lambda p, tiles: min(p["WORKERS"], tiles),
+)
+EVEN_SHARES = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_low_strip_bytes,
+    blocks=lambda p, tiles: p["WORKERS"],
+    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"]),  # a block shares two tiles at most
+)
 PERSISTENT = Family(
     tile=_block_tile,
     buffers=_stages,

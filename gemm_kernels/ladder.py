@@ -172,9 +172,29 @@ BEYOND: tuple[Kernel, ...] = (
         after="pinned", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
     ),
     Kernel(
+        "exchanged", "Exchanged sums",
+        "Neighbouring sums change places, so that an FMA finds its b and its sum in different banks of registers.",
+        after="unmerged", family=families.STAGED_EPILOGUE, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "strips", "Sums in strips",
+        "The sums pass through shared memory a few rows at a time, in the place of the tiles: a block needs no more of it.",
+        after="exchanged", family=families.STRIPS, params=UNMERGED_TILE,
+    ),
+    Kernel(
+        "resident", "Resident blocks",
+        "Blocks stay on their SMs, as many as there is room for, and a scheduler says which tile is next.",
+        after="strips", family=families.RESIDENT, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
+        "even_shares", "Even shares",
+        "The scheduler deals out the k of all tiles evenly, and the parts of a tile meet in a workspace.",
+        after="resident", family=families.EVEN_SHARES, params=UNMERGED_TILE | {"WORKERS": SMS},
+    ),
+    Kernel(
         "persistent", "Persistent",
-        "A scheduler deals out the k of all tiles evenly, and sums are staged in strips where the tiles were.",
-        after="unmerged", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS},
+        "The same for every shape: whole tiles first, copies of one, two or four floats, many parts added in groups.",
+        after="even_shares", family=families.PERSISTENT, params=UNMERGED_TILE | {"WORKERS": SMS},
     ),
 )  # fmt: skip
 

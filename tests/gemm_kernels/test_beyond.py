@@ -16,6 +16,7 @@ from helpers.measure.bench import geometric_mean
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 from helpers.measure.provenance import code_sha256
 from helpers.measure.suites import FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
+from helpers.models import register_banks
 
 SMALL = {"BM": 32, "BN": 64, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
 SHAPES = ((36, 68, 20), (35, 69, 51), (33, 70, 45), (1, 1, 1), (31, 61, 400))  # rows at 16 bytes, odd, at 8, tiny, deep
@@ -32,17 +33,27 @@ SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a ro
 }  # fmt: skip
 
 
+def machine_code(name):
+    kernel = get(name)
+    return compiler.disassemble(compiler.compile(kernel.source, kernel.entry, arch="sm_90"))
+
+
 @pytest.fixture(autouse=True)
 def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-def kernels():
-    small = [get(name, **SMALL) for name in ("pinned", "unmerged")]
-    return small + [get("persistent", **params) for params in SETS.values()]
+# The steps before it, which make it of the last kernel of the ladder; where blocks share out work, more or fewer of them
+# than there are tiles.
+STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged", "strips")} | {
+    f"{name}, {workers} blocks": get(name, **SMALL, WORKERS=workers)
+    for name in ("resident", "even_shares")
+    for workers in (1, 5, 24)
+}
+KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.items()}
 
 
-@pytest.mark.parametrize("kernel", kernels(), ids=["pinned", "unmerged", *SETS])
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
     for shape in SHAPES:
         A, B, C = problem(*shape)
@@ -51,8 +62,13 @@ def test_they_are_right_at_even_and_odd_shapes_with_c_and_without(kernel):
             verify(run.multiply(kernel, A, B, None, ALPHA, 0.0), A, B, None, ALPHA)
 
 
-def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it():
-    launch = run.load(get("persistent", **SETS["parts"]))
+def test_each_step_is_a_change_to_the_one_before_it():
+    assert [kernel.after for kernel in BEYOND] == ["sliced_k", *(kernel.name for kernel in BEYOND[:-1])]
+
+
+@pytest.mark.parametrize("kernel", [STEPS["even_shares, 5 blocks"], get("persistent", **SETS["parts"])])
+def test_a_launch_finds_the_workspace_as_the_one_before_has_left_it(kernel):
+    launch = run.load(kernel)
     A, B, C = problem(35, 69, 51)
     results = []
     for _ in range(3):
@@ -99,13 +115,47 @@ def test_the_large_tiles_spill_nothing(params):
     assert built.local_bytes == 0 and built.registers <= 255
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_sums_are_staged_without_bank_conflicts(name):
+@pytest.mark.parametrize(
+    "kernel",
+    [STEPS["strips"], *(get("persistent", **params | {"WORKERS": 0}) for params in SETS.values())],
+    ids=["strips", *SETS],
+)
+def test_sums_are_staged_without_bank_conflicts(kernel):
     """A warp stores 512 bytes by one instruction, which are four wavefronts, however its lanes lie."""
-    kernel = get("persistent", **SETS[name] | {"WORKERS": 0})
     counted = run.record(kernel.launch(64, 192, 16)).counters
     stores = counted["smsp__sass_inst_executed_op_shared_st.sum"]
     assert counted["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"] == 4 * stores > 0
+
+
+def test_exchanged_sums_spare_most_of_the_cycles_in_which_fmas_wait_for_a_bank():
+    """By the model of the banks, which tests/models holds against an H200: the prediction that the log has."""
+    merged, exchanged = (register_banks.banks(machine_code(name)) for name in ("unmerged", "exchanged"))
+    assert merged.fmas == exchanged.fmas and exchanged.lost < merged.lost / 3
+
+
+def test_no_block_has_more_than_one_iteration_more_than_another():
+    """Shares of `even_shares` as its source has them, at a shape that whole tiles could not be dealt out for evenly."""
+    kernel = get("even_shares")
+    source = re.search(r"struct Work \{.*?\n\};\n.*?struct Scheduler \{.*?\n\};\n", kernel.source, re.DOTALL)[0]
+    code = source + """
+        extern "C" __global__ void shares(unsigned tiles, unsigned rounds, unsigned *given, unsigned *owned) {
+            Scheduler scheduler(tiles, rounds);
+            Work mine;
+            while (scheduler.next(mine))
+                for (unsigned i = 0; i < mine.count; ++i) {
+                    const unsigned round = mine.tile * rounds + mine.first + i;
+                    given[round] = blockIdx.x;
+                    owned[round] = scheduler.owner(round);
+                }
+        }"""
+    shares = gpu.RawModule(code=code, options=("-std=c++17",), name_expressions=None).get_function("shares")
+    for tiles, rounds, blocks in ((17, 13, 10), (3, 5, 40), (1, 1, 7), (8, 4, 4)):
+        given, owned = (gpu.full(tiles * rounds, 2**32 - 1, np.uint32) for _ in range(2))
+        shares((blocks,), (1,), (np.uint32(tiles), np.uint32(rounds), given, owned))
+        counts = np.bincount(gpu.asnumpy(given), minlength=min(blocks, tiles * rounds))
+        assert counts.max() - counts.min() <= 1 and len(counts) == min(blocks, tiles * rounds)
+        assert np.array_equal(gpu.asnumpy(given), np.sort(gpu.asnumpy(given)))
+        assert np.array_equal(gpu.asnumpy(given), gpu.asnumpy(owned))
 
 
 @pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
