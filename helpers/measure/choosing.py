@@ -415,7 +415,7 @@ def wanting(kernels: Sequence[Kernel], shape: Shape, sms: int, before: Measured 
 
 
 def added(before: Measured | None, now: Measured) -> Measured:
-    """What was measured at a shape before and now. Older times count as parts of cuBLAS's, which took turns with both."""
+    """What was measured at a shape before and now. Older times count as parts of those of cuBLAS, which took turns."""
     if before is None:
         return now
     ways = [(before.cublas, before.times, now.cublas, now.times)]
