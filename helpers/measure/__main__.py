@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 SENTENCES = (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, run.LaunchFailed)
-SENTENCES += (choosing.NoFit, choosing.Outdated, recordings.NoRecording)
+SENTENCES += (choosing.NoFit, recordings.NoRecording)
 COMMANDS = ("bench", "record", "tune", "choose", "calibrate", "cubins")
 RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {fastest_suite.RUNS})"
 
@@ -303,24 +303,31 @@ def _choose(options: argparse.Namespace) -> int:
         return 2
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
-    known = {one.shape for one in before if choosing.is_complete(one, kernels, device.sms)}
-    wanted = [shape for shape in options.size or choosing.shapes() if shape not in known]
-    behind = choosing.far_behind(kernels, options.elsewhere) if options.elsewhere else {}
-    print(f"{len(kernels)} candidates at {len(wanted)} shapes; compiling", flush=True)
-    compile_all(kernels, _progress)
+    known = {one.shape: one for one in before}
+    plan = {
+        shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
+        for shape in options.size or choosing.shapes()
+    }
+    if options.elsewhere:
+        behind = choosing.far_behind(kernels, options.elsewhere)
+        plan = {shape: [one for one in which if kernels[one] not in behind.get(shape, ())] for shape, which in plan.items()}
+    plan = {shape: which for shape, which in plan.items() if which}
+    tried = sorted({one for which in plan.values() for one in which})
+    print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
+    compile_all([kernels[one] for one in tried], _progress)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
     try:
-        for shape in wanted:
-            one, refusals = choosing.measure(kernels, shape, budget_s=options.budget, behind=behind.get(shape, ()))
+        for shape, which in plan.items():
+            one, refusals = choosing.measure(kernels, shape, which, budget_s=options.budget)
+            one = choosing.added(known.get(shape), one)
             measured.append(one)
             refused += refusals
             best = min(one.times, key=one.score)
             print(f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}", flush=True)
     finally:
         if measured:
-            anew = {one.shape: one for one in measured}
-            every = list(({one.shape: one for one in before} | anew).values())
+            every = list((known | {one.shape: one for one in measured}).values())
             file = choosing.keep(kernels, every, device.sms, options.folder, options.choices, earlier)
             print(f"choice: {file}")
     return _tell(refused)

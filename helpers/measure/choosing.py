@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -203,16 +203,13 @@ RANDOM_SEED, RANDOM_COUNT = 5, 178  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 FAR_BEHIND = 1.15  # on another GPU: what is not tried on one that is like it
+RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted
 FAR_PENALTY = 1.05
 
 
 class NoFit(Exception):
     """Costs cannot be fitted; the message says what to install."""
-
-
-class Outdated(Exception):
-    """What was measured before cannot be added to; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -284,17 +281,14 @@ def shapes() -> list[Shape]:
 
 
 def measure(
-    kernels: Sequence[Kernel], shape: Shape, *, budget_s: float = 0.03, behind: Collection[Kernel] = ()
+    kernels: Sequence[Kernel], shape: Shape, which: Sequence[int], *, budget_s: float = 0.03
 ) -> tuple[Measured, list[Refusal]]:
-    """The times at one shape. `budget_s` is the time in seconds that each candidate has for its longer turn.
-
-    behind: candidates that are not tried, because another GPU was far slower with them there.
-    """
+    """The times of the candidates with these numbers at one shape. `budget_s` is the time in seconds that each of them
+    has for its longer turn."""
     inputs = tuple(gpu.asarray(matrix) for matrix in problem(*shape))
     A, B, C = inputs
     reference = Reference.of(A, B)
-    tried = [one for one in by_shape.promising(kernels, shape, gpu.device().sms) if one not in behind]
-    accepted, refused = accept(tried, partial(_verified, reference=reference, inputs=inputs))
+    accepted, refused = accept([kernels[one] for one in which], partial(_verified, reference=reference, inputs=inputs))
     launches = {kernels.index(one.kernel): one.launch for one in accepted}
     output = C.copy()
 
@@ -392,33 +386,61 @@ def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) ->
 def measured_before(
     kernels: Sequence[Kernel], gpu_name: str, folder: Path = recordings.FOLDER
 ) -> tuple[list[Measured], list[dict[str, Any]]]:
-    """What was measured on this GPU with these candidates, or with some of them, and the provenance of each of those
-    runs.
+    """What was measured on this GPU with candidates that are still some, and the provenance of each of those runs.
 
-    Outdated if one of them is no candidate any more, or has other code: its times are not to be compared with new ones.
+    Of a kernel whose code has changed since the last run only those times are left that are further from the fastest
+    than NEAR: the others have to be measured again.
     """
     content = recordings.raw(gpu_name, CHOICES, folder)
     last = dict(content["provenance"])
     runs = [*last.pop("earlier", []), last]
-    today, sources = {kernel.entry: which for which, kernel in enumerate(kernels)}, _sources(kernels)
-    if not {*content["candidates"]} <= {*today} or not last["code_sha256"].items() <= sources.items():
-        raise Outdated(
-            f"{recordings.path(gpu_name, CHOICES, folder)} was measured with candidates that are gone, or their code "
-            "has changed since then: `--missing` cannot add to it. Measure all shapes anew, without it."
-        )
-    numbers = [today[entry] for entry in content["candidates"]]
-    return [_renumbered(one, numbers) for one in read_measured(gpu_name, folder)], runs
+    sources = _sources(kernels)
+    changed = {name for name, sha256 in last["code_sha256"].items() if sources.get(name) != sha256}
+    today = {kernel.entry: which for which, kernel in enumerate(kernels)}
+    numbers = {old: today[entry] for old, entry in enumerate(content["candidates"]) if entry in today}
+    rows = (_renumbered(one, numbers) for one in read_measured(gpu_name, folder))
+    rows = (_without_near_ones(one, {w for w in one.times if kernels[w].name in changed}) for one in rows if one.times)
+    return [one for one in rows if one.times], runs
 
 
-def _renumbered(one: Measured, numbers: Sequence[int]) -> Measured:
-    """The same times, of candidates that have other numbers now."""
-    times, in_graph = ({numbers[which]: ms for which, ms in ways.items()} for ways in (one.times, one.in_graph))
+def _renumbered(one: Measured, numbers: Mapping[int, int]) -> Measured:
+    """The same times, of candidates that have other numbers now; without those that have none."""
+    times, in_graph = (
+        {numbers[which]: ms for which, ms in ways.items() if which in numbers} for ways in (one.times, one.in_graph)
+    )
     return replace(one, times=times, in_graph=in_graph)
 
 
-def is_complete(one: Measured, kernels: Sequence[Kernel], sms: int) -> bool:
-    """Whether all of today's candidates that may be the fastest at a shape were measured there."""
-    return all(kernels.index(kernel) in one.times for kernel in by_shape.promising(kernels, one.shape, sms))
+def _without_near_ones(one: Measured, among: set[int]) -> Measured:
+    """Without the times of those of these candidates that were near the fastest."""
+    times = one.as_the_suite_times()
+    near = {which for which in among if times[which] <= NEAR * min(times.values())}
+    return _renumbered(one, {which: which for which in times if which not in near})
+
+
+def wanting(kernels: Sequence[Kernel], shape: Shape, sms: int, before: Measured | None = None) -> list[int]:
+    """The numbers of the candidates to measure at a shape: all that may be the fastest there, or, if something was
+    measured before, those that were not, and their rivals. None of them if none is missing."""
+    promising = [kernels.index(kernel) for kernel in by_shape.promising(kernels, shape, sms)]
+    if before is None:
+        return promising
+    missing = [which for which in promising if which not in before.times]
+    best = min(map(before.score, before.times))
+    rivals = [which for which in before.times if before.score(which) <= RIVALS * best]
+    return sorted({*missing, *rivals}) if missing else []
+
+
+def added(before: Measured | None, now: Measured) -> Measured:
+    """What was measured at a shape before and now. Older times count as parts of those of cuBLAS, which took turns."""
+    if before is None:
+        return now
+    ways = [(before.cublas, before.times, now.cublas, now.times)]
+    ways += [(before.cublas_in_graph, before.in_graph, now.cublas_in_graph, now.in_graph)]
+    times, in_graph = (
+        {which: float(f"{ms / theirs * cublas:.4g}") for which, ms in old.items()} | dict(new)
+        for theirs, old, cublas, new in ways
+    )
+    return replace(now, times=times, in_graph=in_graph)
 
 
 def keep(

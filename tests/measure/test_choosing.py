@@ -62,3 +62,23 @@ def test_rows_at_8_bytes_are_half_as_odd_to_persistent():
     assert odd("persistent", 512) == odd("stream_k", 512) == 0
     assert odd("persistent", 510) == odd("persistent", 511) / 2 > 0
     assert odd("stream_k", 510) == odd("stream_k", 511) > 0
+
+
+def test_older_times_are_kept_as_parts_of_what_cublas_took():
+    before = choosing.Measured((64, 64, 64), 4.0, 2.0, {0: 2.0, 1: 8.0}, {0: 1.0})
+    now = choosing.Measured((64, 64, 64), 6.0, 3.0, {2: 3.0}, {2: 1.2})
+    both = choosing.added(before, now)
+    assert both == choosing.Measured((64, 64, 64), 6.0, 3.0, {0: 3.0, 1: 12.0, 2: 3.0}, {0: 1.5, 2: 1.2})
+    assert both.score(0) == before.score(0) and both.score(2) == now.score(2)
+    cold = choosing.Measured((4096, 4096, 4096), 2.0, None, {0: 2.0}, {})
+    assert choosing.added(cold, cold) == choosing.added(None, cold) == cold
+
+
+def test_what_is_missing_at_a_shape_is_measured_beside_its_rivals_alone():
+    shape = (300, 300, 300)
+    every = choosing.wanting(KERNELS, shape, H200.sms)
+    times = {which: 1.0 + place / 20 for place, which in enumerate(every)}
+    whole = choosing.Measured(shape, 1.0, None, times, {})
+    assert choosing.wanting(KERNELS, shape, H200.sms, whole) == []
+    without = choosing.Measured(shape, 1.0, None, {which: times[which] for which in every if which != every[7]}, {})
+    assert choosing.wanting(KERNELS, shape, H200.sms, without) == [*every[:3], every[7]]

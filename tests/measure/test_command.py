@@ -97,9 +97,9 @@ def test_bench_prints_a_line_a_kernel_and_shape_and_the_geometric_means(monkeypa
 def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, tmp_path, capsys):
     """The command without its GPU: the second candidate that suits a shape is the fastest there."""
 
-    def measured(kernels, shape, *, budget_s):
-        assert budget_s == 0.1
-        slow, fast = [which for which, kernel in enumerate(kernels) if by_shape.suits(kernel, shape)][:2]
+    def measured(kernels, shape, which, *, budget_s):
+        assert budget_s == 0.1 and all(by_shape.suits(kernels[one], shape) for one in which)
+        slow, fast = which[:2]
         return choosing.Measured(shape, 1.0, None, {slow: 2.0, fast: 0.8}, {}), [Refusal(kernels[slow], "is slow")]
 
     monkeypatch.setattr(gpu, "backend", lambda: "gpu")
@@ -134,9 +134,8 @@ def test_choose_prints_the_best_of_each_shape_and_keeps_the_choice(monkeypatch, 
 def an_h200_for_choosing(monkeypatch):
     """The command without its GPU: at every shape the second candidate that may be the fastest is."""
 
-    def measured(kernels, shape, *, budget_s):
-        tried = [kernels.index(kernel) for kernel in by_shape.promising(kernels, shape, 132)]
-        return choosing.Measured(shape, 1.0, None, dict.fromkeys(tried, 2.0) | {tried[1]: 0.8}, {}), []
+    def measured(kernels, shape, which, *, budget_s):
+        return choosing.Measured(shape, 1.0, None, dict.fromkeys(which, 2.0) | {which[1]: 0.8}, {}), []
 
     dates = iter(["first", "second"])
     monkeypatch.setattr(gpu, "backend", lambda: "gpu")
@@ -160,32 +159,43 @@ def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_
     assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
 
 
-def test_choose_measures_anew_where_a_candidate_was_added_and_renumbers_the_others(
+def test_choose_measures_a_candidate_that_was_added_beside_its_rivals_and_renumbers_the_others(
     an_h200_for_choosing, monkeypatch, tmp_path, capsys
 ):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     today = choosing.candidates(132)
-    added = get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24)
-    assert today.index(added) < len(today) - 1
+    added = today.index(get("persistent", BM=96, BN=512, WM=96, WN=64, TM=24))
+    assert added < len(today) - 1
     with monkeypatch.context() as before:
-        before.setattr(choosing, "candidates", lambda sms: [one for one in today if one != added])
+        before.setattr(choosing, "candidates", lambda sms: [one for one in today if one != today[added]])
         assert main([*line, "64", "4096"]) == 0
     old = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
     assert main([*line, "64", "4096", "--missing"]) == 0
-    assert f"{len(today)} candidates at 1 shapes; compiling" in capsys.readouterr().out
+    assert f"\n2 of {len(today)} candidates at 1 shapes; compiling" in capsys.readouterr().out, "it and the fastest"
     new = {one.shape: one for one in choosing.read_measured("NVIDIA H200", tmp_path)}
-    assert today.index(added) in new[4096, 4096, 4096].times
-    assert len(new[4096, 4096, 4096].times) == len(old[4096, 4096, 4096].times) + 1
-    shift = {which + (which >= today.index(added)): ms for which, ms in old[64, 64, 64].times.items()}
+    assert {*new[4096, 4096, 4096].times} == {added} | {w + (w >= added) for w in old[4096, 4096, 4096].times}
+    shift = {which + (which >= added): ms for which, ms in old[64, 64, 64].times.items()}
     assert new[64, 64, 64].times == shift != old[64, 64, 64].times
 
 
-def test_choose_does_not_add_to_what_was_measured_with_other_code(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
+def test_choose_measures_again_what_was_near_the_fastest_with_other_code(
+    an_h200_for_choosing, monkeypatch, tmp_path, capsys
+):
     line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
     assert main([*line, "64"]) == 0
-    monkeypatch.setattr(choosing, "code_sha256", lambda kernel: "of another source")
-    assert main([*line, "128", "--missing"]) == 1
-    assert "`--missing` cannot add to it. Measure all shapes anew" in capsys.readouterr().err
+    (before,) = choosing.read_measured("NVIDIA H200", tmp_path)
+    fastest = min(before.times, key=before.score)
+    changed = choosing.candidates(132)[fastest].name
+    of_today = choosing.code_sha256
+    monkeypatch.setattr(
+        choosing, "code_sha256", lambda kernel: "of another source" if kernel.name == changed else of_today(kernel)
+    )
+    assert main([*line, "64", "--missing"]) == 0
+    assert "candidates at 1 shapes; compiling" in capsys.readouterr().out
+    (now,) = choosing.read_measured("NVIDIA H200", tmp_path)
+    assert {*now.times} == {*before.times}
+    about = recordings.raw("NVIDIA H200", "choices", tmp_path)["provenance"]
+    assert about["code_sha256"][changed] == "of another source" != about["earlier"][0]["code_sha256"][changed]
 
 
 def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
