@@ -178,7 +178,7 @@ BEYOND: tuple[Kernel, ...] = (
     ),
     Kernel(
         "strips", "Sums in strips",
-        "The sums pass through shared memory a few rows at a time, in the place of the tiles: a block needs no more of it.",
+        "The sums pass through shared memory a few rows at a time, and need no more of it than the tiles did.",
         after="exchanged", family=families.STRIPS, params=UNMERGED_TILE,
     ),
     Kernel(

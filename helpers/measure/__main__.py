@@ -118,7 +118,9 @@ def _parser() -> argparse.ArgumentParser:
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
     choose.add_argument(
-        "--elsewhere", metavar="GPU", help="leave out what was far behind at a shape on this other GPU, which is like it"
+        "--elsewhere",
+        metavar="GPU",
+        help="leave out what was far behind at a shape on this other GPU, which is like it",
     )
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
@@ -310,7 +312,8 @@ def _choose(options: argparse.Namespace) -> int:
     }
     if options.elsewhere:
         behind = choosing.far_behind(kernels, options.elsewhere)
-        plan = {shape: [one for one in which if kernels[one] not in behind.get(shape, ())] for shape, which in plan.items()}
+        for shape, slow in behind.items():
+            plan[shape] = [which for which in plan.get(shape, ()) if kernels[which] not in slow]
     plan = {shape: which for shape, which in plan.items() if which}
     tried = sorted({one for which in plan.values() for one in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)

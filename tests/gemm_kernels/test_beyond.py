@@ -43,8 +43,7 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-# The steps before it, which make it of the last kernel of the ladder; where blocks share out work, more or fewer of them
-# than there are tiles.
+# The steps before it; where blocks share out work, more or fewer of them than there are tiles.
 STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged", "strips")} | {
     f"{name}, {workers} blocks": get(name, **SMALL, WORKERS=workers)
     for name in ("resident", "even_shares")
@@ -137,7 +136,9 @@ def test_no_block_has_more_than_one_iteration_more_than_another():
     """Shares of `even_shares` as its source has them, at a shape that whole tiles could not be dealt out for evenly."""
     kernel = get("even_shares")
     source = re.search(r"struct Work \{.*?\n\};\n.*?struct Scheduler \{.*?\n\};\n", kernel.source, re.DOTALL)[0]
-    code = source + """
+    code = (
+        source
+        + """
         extern "C" __global__ void shares(unsigned tiles, unsigned rounds, unsigned *given, unsigned *owned) {
             Scheduler scheduler(tiles, rounds);
             Work mine;
@@ -148,6 +149,7 @@ def test_no_block_has_more_than_one_iteration_more_than_another():
                     owned[round] = scheduler.owner(round);
                 }
         }"""
+    )
     shares = gpu.RawModule(code=code, options=("-std=c++17",), name_expressions=None).get_function("shares")
     for tiles, rounds, blocks in ((17, 13, 10), (3, 5, 40), (1, 1, 7), (8, 4, 4)):
         given, owned = (gpu.full(tiles * rounds, 2**32 - 1, np.uint32) for _ in range(2))
