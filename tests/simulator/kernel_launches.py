@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -581,6 +581,84 @@ def clusters() -> tuple[Launch, ...]:
             rows.append(_launch(f"{name}, {stride} by {by}", file, name, 4, 64, *data, i32(stride, by)))
     words = integers(8, 32, low=0, high=900, dtype=np.uint32), zeros(8, 64, dtype=np.uint32)
     rows.append(_launch("far_words", file, "far_words", 8, 32, *words))
+    return tuple(rows)
+
+
+def _numbers_and_bits(*shape: int, dtype: type) -> Arguments:
+    """In turns numbers between -1 and 1 and any bits at all; as the bits of `dtype`, "bfloat16" for that."""
+
+    def make(rng):
+        size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+        word = np.dtype(f"u{size}")
+        near = rng.uniform(-1, 1, shape)
+        near = near.astype(np.float32).view(np.uint32) >> 16 if dtype == "bfloat16" else near.astype(dtype).view(word)
+        every = rng.integers(0, 256, (*shape, size), dtype=np.uint8).view(word)[..., 0]
+        return [np.where(np.arange(shape[-1]) % 2, near.astype(word), every).view(np.uint8)]
+
+    return make
+
+
+BULK_REDUCTIONS = {
+    "add_f32": np.float32, "add_f64": np.float64, "add_f16": np.float16, "add_bf16": "bfloat16",
+    "min_f16": np.float16, "max_bf16": "bfloat16",
+} | dict.fromkeys(
+    ("add_u32", "add_s32", "min_u32", "max_s32", "inc_u32", "dec_u32", "and_b32", "or_b32", "xor_b32"), np.uint32
+) | dict.fromkeys(("add_u64", "min_s64", "max_u64", "and_b64", "xor_b64"), np.uint64)  # fmt: skip
+
+
+@cache
+def bulk() -> tuple[Launch, ...]:
+    """The kernels that copy in bulk."""
+    file, rows, blocks = "bulk", [], 3
+    bytes_of = lambda *shape: integers(*shape, low=0, high=256, dtype=np.uint8)  # noqa: E731
+    words_of = lambda *shape: integers(*shape, low=-(2**31), high=2**31)  # noqa: E731
+
+    def row(name: str, entry: str, grid, block, *parts: Arguments, shared: int = 0) -> None:
+        rows.append(replace(_launch(name, file, entry, grid, block, *parts), shared_bytes=shared))
+
+    pieces = [  # bytes of a piece, how far they are apart, where the first lies in global and in shared memory, how many
+        *((size, 0, 0, 0, 1) for size in (16, 32, 48, 64, 96, 112, 128, 144, 160, 256, 512, 1024, 2048, 4096, 8192)),
+        *((128, 0, at, 0, 1) for at in (16, 32, 48, 64, 96, 112, 144)), *((256, 0, at, 0, 1) for at in (16, 48, 96)),
+        *((256, 0, 0, at, 1) for at in (16, 32, 64, 112)), (32, 0, 16, 0, 1), (112, 0, 80, 48, 1), (1008, 0, 16, 16, 1),
+        (64, 256, 0, 0, 4), (64, 272, 16, 0, 7), (256, 256, 0, 0, 8), (16, 16, 0, 0, 33), (16, 128, 0, 0, 6),
+    ]  # fmt: skip
+    for size, stride, far, near, copies in pieces:
+        room = (far + (copies - 1) * stride + size + 1023) // 1024 * 1024
+        in_words, shared = copies * size // 4, near + copies * size
+        numbers = i32(size, stride, far, near, copies, room)
+        name = f"{size} bytes at {far} to {near}, {copies} x {stride}"
+        row(f"fetch {name}", "fetch_pieces", blocks, 64, bytes_of(blocks, room), zeros(blocks, in_words, dtype=np.int32),
+            numbers, shared=shared)  # fmt: skip
+        numbers = i32(size, stride, near, far, copies, room)
+        row(f"put {name}", "put_pieces", blocks, 64, words_of(blocks, in_words), bytes_of(blocks, room), numbers,
+            shared=shared)  # fmt: skip
+    for operation, dtype in BULK_REDUCTIONS.items():
+        size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
+        if size == 8 or dtype is np.uint32:
+            values = bytes_of(blocks, 1008) if dtype is not np.float64 else _numbers_and_bits(blocks, 126, dtype=dtype)
+        else:
+            values = _numbers_and_bits(blocks, 1008 // size, dtype=dtype)
+        row(f"reduce_{operation}", f"reduce_{operation}", blocks, 64, values, values, i32(1008), shared=1008)
+    row("every_lane", "every_lane", 1, 29, bytes_of(29, 48), bytes_of(29, 48), i32(48), shared=29 * 48)
+    row("put_by_all", "put_by_all", 1, 96, words_of(100), words_of(100), i32(400), shared=400)
+    for size, at in ((16, 0), (256, 0), (256, 48), (4096, 16)):
+        row(f"prefetch {size} at {at}", "prefetch_pieces", 1, 64, words_of(1100), words_of(64), i32(size, at))
+    row("with_policies", "with_policies", 1, 32, bytes_of(640), bytes_of(640), i32(640), shared=640)
+    for entry in ("producer_gemm<3, 8>", "producer_gemm<2, 16>"):
+        for M, N, K in ((70, 132, 45), (33, 64, 7), (32, 64, 96)):
+            matrices = (floats(M, K), floats(K, N), zeros(M, N), i32(M, N, K))
+            row(f"{entry} {M}x{N}x{K}", entry, (-(-N // 64), -(-M // 32)), 160, *matrices)
+    row("copies_arrive", "copies_arrive", 2, 96, words_of(96, 4), words_of(96), shared=96 * 16)
+    for n, size in ((5, 256), (3, 4096), (9, 1024)):
+        row(f"barrier_bits {n} {size}", "barrier_bits", 1, 1, zeros(16, dtype=np.uint64), i32(n, size))
+    for size in (16, 64, 1008):
+        row(f"to_the_next {size}", "to_the_next", 8, 32, words_of(8, size // 4), words_of(8, size // 4), i32(size),
+            shared=2 * size)  # fmt: skip
+        row(f"fetch_for_another {size}", "fetch_for_another", 4, 32, bytes_of(4, size), words_of(4, size // 4),
+            i32(size), shared=size)  # fmt: skip
+        for mask in (0b1111, 0b1010):
+            row(f"fetch_for_all {size} {mask:04b}", "fetch_for_all", 8, 32, bytes_of(8, size), words_of(8, size),
+                i32(size, mask), shared=4 * size)  # fmt: skip
     return tuple(rows)
 
 

@@ -276,6 +276,18 @@ def arrive(space: str, update: Callable, address: Reader, counts: Sequence[Reade
     return execute
 
 
+def copies_arrive(space: str, update: Callable, address: Reader):
+    """The thread's asynchronous copies so far have come, and that is told to an mbarrier: `update(old, 1)`."""
+    waits = copy_group("wait_all", 0)
+    tells = arrive(space, update, address, [lambda registers: np.uint64(1)])
+
+    def execute(wave, registers, mask):
+        waits(wave, registers, mask)
+        tells(wave, registers, mask)
+
+    return execute
+
+
 def phase_ended(space: str, address: Reader, phase: Reader):
     """Whether the phase with a parity, 0 or 1, has ended at an mbarrier: whether another one is going on."""
     look = atomic(space, lambda old: old, np.dtype(np.uint64), address, [], True)

@@ -261,9 +261,10 @@ class GlobalMemory:
                 yield allocation, lanes
         if remaining.any():
             block, thread = np.argwhere(remaining)[0]
-            self._out_of_bounds(wave, int(addresses[block, thread]), width, verb, int(block), int(thread))
+            self.refuse(wave, int(addresses[block, thread]), width, verb, int(block), int(thread))
 
-    def _out_of_bounds(self, wave, address: int, width: int, verb: str, block: int, thread: int) -> None:
+    def refuse(self, wave, address: int, width: int, verb: str, block: int, thread: int) -> None:
+        """Raise OutOfBounds for an address that no array has."""
         allocation = self.find(address)
         following = next((a for a in self.allocations if a.base > address), None)
         if following is not None and (allocation is None or following.base - address < address - allocation.end):

@@ -166,10 +166,44 @@ class AsyncCopy:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkCopy:
+    """A copy in bulk that thread `who`, (block, thread), asks for, about to be carried out or just carried out.
+
+    kind: "fetch" from global to shared memory, "put" back, "reduce" the same with an operation, "send" to the shared
+    memory of another block. `shared` and `barrier` are places in the wave's shared memory (`bulk.SharedPlace`), where a
+    copy goes to, or comes from if it goes to global memory; `source` where one that is sent comes from. In global
+    memory it is byte `first` of `allocation`.
+    """
+
+    wave: Any
+    who: tuple[int, int]
+    kind: str
+    size: int
+    shared: Any
+    barrier: Any
+    allocation: Any
+    first: int
+    source: Any
+
+
+@dataclass(frozen=True, slots=True)
 class CopyGroup:
     """Asynchronous copies are grouped or waited for.
 
     what: "commit_group", "wait_group" (all groups but the `pending` newest) or "wait_all" (committed or not).
+    """
+
+    wave: Any
+    what: str
+    pending: int
+    mask: Any
+
+
+@dataclass(frozen=True, slots=True)
+class BulkGroup:
+    """Copies in bulk to global memory are grouped or waited for.
+
+    what: "commit", "wait" (all groups but the `pending` newest) or "wait_read", until what they copy has been read.
     """
 
     wave: Any

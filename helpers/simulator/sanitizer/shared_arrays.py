@@ -118,7 +118,7 @@ class SharedNames:
 
     def place(self, instruction: int, byte: int) -> tuple[str, tuple[int, ...], str]:
         """(array, index, both as the source writes them: "As[3][17]") of a byte that an instruction accesses."""
-        array = self.used.get(instruction) or self._around(byte)
+        array = self.used.get(instruction) or self.around(byte)
         if array is None:
             return "shared memory", (byte,), f"byte {byte} of shared memory"
         declared = declaration_of(array, self._declared)
@@ -139,12 +139,12 @@ class SharedNames:
         elif declared is not None:
             has = f"{array.bytes // declared.item_bytes} elements"
         text = f"outside {array.name}: {self.place(instruction, byte)[2]}, but {array.name} has {has}"
-        neighbour = self._around(byte)
+        neighbour = self.around(byte)
         if neighbour is not None and neighbour is not array:
             text += f" (that byte is part of {self.place(-1, byte)[2]})"
         return text
 
-    def _around(self, byte: int) -> SharedArray | None:
+    def around(self, byte: int) -> SharedArray | None:
         """The array that a byte belongs to; dynamic shared memory is behind all others."""
         inside = [a for a in self.arrays if a.offset <= byte and (a.bytes == 0 or byte < a.offset + a.bytes)]
         return inside[-1] if inside else None

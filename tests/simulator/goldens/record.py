@@ -3,7 +3,7 @@
 The machine code is compiled where the simulator is, and that very CUBIN runs on the GPU:
 
     python -m tests.simulator.goldens.record prepare FOLDER  anywhere: compile, write CUBINs and a list of launches
-                                                             (with `tensor` or `clusters` after it: those alone)
+                                                             (with `tensor`, `clusters` or `bulk`: those alone)
     python -m tests.simulator.goldens.record record FOLDER   on a machine with a GPU, CuPy and ncu: write the goldens
     python -m tests.simulator.goldens.record compare         anywhere: count what the simulator and the GPU agree on
 
@@ -34,6 +34,7 @@ ARCH = "sm_90"
 GOLDENS = Path(__file__).parent / f"{ARCH}.json"
 TENSOR_GOLDENS = Path(__file__).parent / f"tensor_{ARCH}.json"
 CLUSTER_GOLDENS = Path(__file__).parent / f"clusters_{ARCH}.json"
+BULK_GOLDENS = Path(__file__).parent / f"bulk_{ARCH}.json"
 LIST = "launches.json"
 # What the hardware's own counters count. They come out exact only in small groups: among 250 others, sectors of stores
 # were off by a few in every sixth kernel. So these are read by themselves.
@@ -136,8 +137,8 @@ def all_launches() -> tuple[kernel_launches.Launch, ...]:
 
 
 def every_launch() -> tuple[kernel_launches.Launch, ...]:
-    """Those of tensor cores and of clusters, which are recorded by themselves, too."""
-    return all_launches() + kernel_launches.tensor() + kernel_launches.clusters()
+    """Those of tensor cores, of clusters and of copies in bulk, which are recorded by themselves, too."""
+    return all_launches() + kernel_launches.tensor() + kernel_launches.clusters() + kernel_launches.bulk()
 
 
 # ---- prepare: where the simulator is
@@ -335,7 +336,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.mode == "prepare":
-        parts = {"tensor": kernel_launches.tensor, "clusters": kernel_launches.clusters}
+        parts = {"tensor": kernel_launches.tensor, "clusters": kernel_launches.clusters, "bulk": kernel_launches.bulk}
         prepare(arguments.folder, parts[arguments.rest[0]]() if arguments.rest else all_launches())
     elif arguments.mode == "compare":
         from tests.simulator import sass_goldens

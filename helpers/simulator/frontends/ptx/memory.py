@@ -14,6 +14,7 @@ from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine import accesses
 from helpers.simulator.engine.memory import SHARED_WINDOW
 from helpers.simulator.errors import Unknown
+from helpers.simulator.frontends.ptx import bulk
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
 from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, Reader
 
@@ -190,7 +191,8 @@ def _before(s: Statement, execute: Callable) -> Callable:
 
 
 def barrier_object(t: Operands, s: Statement) -> Outcome:
-    """mbarrier.{init,inval,arrive,arrive_drop,test_wait,try_wait,pending_count}. PTX ISA, 'mbarrier'.
+    """mbarrier.{init,inval,arrive,arrive_drop,expect_tx,complete_tx,test_wait,try_wait,pending_count}. PTX ISA,
+    'mbarrier'.
 
     The bits of an object and of a state are those of Hopper (`arithmetic.mbarrier`).
     """
@@ -208,6 +210,10 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
         threads = t.read(count, "u32")
         bits = lambda registers: mbarrier.initial(threads(registers))  # noqa: E731
         return Effect((), accesses.store(*place_of(t, s, place), [bits]))
+    if what in ("expect_tx", "complete_tx"):
+        (place, size), update = s.operands, mbarrier.expect if what == "expect_tx" else mbarrier.complete
+        space, address = place_of(t, s, place)
+        return Effect((), accesses.arrive(space, update, address, [_amount(t, size)]))
     destination, place, *more = s.operands
     space, address = place_of(t, s, place)
     if what in ("test_wait", "try_wait"):
@@ -219,24 +225,42 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
             phase = lambda registers: mbarrier.parity(state(registers))  # noqa: E731
         return Effect((t.target(destination),), accesses.phase_ended(space, address, phase))
     updates = {"arrive": mbarrier.arrive, "arrive_drop": mbarrier.arrive_and_drop}
-    if what not in updates or "expect_tx" in s.opcode:
-        raise Unknown(f"mbarrier.{what}, which waits for bytes that are copied in bulk")
-    threads = t.read(more[0] if more else Immediate(1, 1), "u32")
-    count = lambda registers: threads(registers).astype(np.uint64)  # noqa: E731
-    execute = accesses.arrive(space, updates[what], address, [count])
+    if what not in updates:
+        raise Unknown(f"mbarrier.{what}")
+    amounts = [_amount(t, more[0] if more else Immediate(1, 1))]
+    if "expect_tx" in s.opcode:
+        amounts.insert(0, lambda registers: np.uint64(1))
+    execute = accesses.arrive(space, updates[what], address, amounts)
     if space_of(s) == CLUSTER:  # no state is answered
         return Effect((), execute)
     slot = t.target(destination)
     return Effect((slot,), lambda wave, r, mask: (mbarrier.state_of(execute(wave, r, mask)[0]).view(np.int64),))
 
 
+def _amount(t: Operands, operand) -> Reader:
+    value = t.read(operand, "u32")
+    return lambda registers: value(registers).astype(np.uint64)
+
+
 # ---- asynchronous copies
 
 
 def copy_async(t: Operands, s: Statement) -> Outcome:
-    """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; and its groups."""
+    """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; its groups, and
+    cp.async.mbarrier.arrive{.noinc}. For copies in bulk see `bulk`."""
+    if s.opcode[1:4] == ("reduce", "async", "bulk"):
+        return bulk.reduce(t, s)
+    if s.opcode[1:3] == ("async", "bulk") and "tensor" not in s.opcode:
+        return bulk.copy(t, s)
+    if s.opcode[1:3] == ("async", "mbarrier"):
+        (place,) = s.operands
+        space, address = place_of(t, s, place)
+        if "noinc" in s.opcode:
+            return Effect((), accesses.copies_arrive(space, mbarrier.arrive, address))
+        # One more is expected, and comes when the copies have come: nobody else sees the number between.
+        return Effect((), accesses.copies_arrive(space, lambda old, count: mbarrier.arrive(old, count - count), address))
     if s.opcode[1] != "async" or s.opcode[2] not in ("ca", "cg", *GROUPS):
-        raise Unknown(f"{'.'.join(s.opcode[:3])}, a copy by the hardware for bulk transfers")
+        raise Unknown(f"{'.'.join(s.opcode[:4])}, a copy by the hardware for bulk transfers")
     if s.opcode[2] in GROUPS:
         pending = t.constant(s.operands[0]) if s.operands else 0
         return Effect((), accesses.copy_group(s.opcode[2], pending))

@@ -184,7 +184,7 @@ OPCODES = {
         Op("red", atomics.atomic, (2, 3), _words(SPACE, ORDER, "noftz async", *atomics.OPERATIONS)),
         Op("mbarrier", memory.barrier_object, (1, 2, 3, 4)),
         Op("createpolicy", memory.cache_policy, (2, 3, 4)),
-        Op("cp", memory.copy_async, (0, 1, 3, 4, 5)),
+        Op("cp", memory.copy_async, (0, 1, 2, 3, 4, 5, 6)),
         Op("membar", memory.fence, (0, 1)),
         Op("fence", memory.fence, (0, 1, 2)),
         # textures and surfaces

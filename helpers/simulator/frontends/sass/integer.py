@@ -110,8 +110,12 @@ def _sum(readers: list[Reader]) -> Reader:
 
 
 def add3(t: Operands, s: sass.Statement) -> Compute:
-    """IADD3 d {, carry, carry}, a, b, c {, carry in, carry in}."""
+    """IADD3 d {, carry, carry}, a, b, c {, carry in, carry in}; UIADD3.64 the same of pairs of registers."""
     destination, carries, (a, b, c, *carries_in) = _addition(s)
+    if s.has("64"):
+        if carries or carries_in:
+            raise Unknown("its form with carries")
+        return t.split(destination, _sum([t.wide(source) for source in (a, b, c)]))
     sources, carry_in = (a, b, c), _carry_in(t, carries_in)
     wanted = [t.target(carry) for carry in carries]
     if not any(slot is not None for slot in wanted):

@@ -8,7 +8,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.arithmetic.atomics import OPERATIONS, update
-from helpers.simulator.engine import accesses
+from helpers.simulator.engine import accesses, bulk
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown
@@ -273,8 +273,9 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 def barrier_object(t: Operands, s: sass.Statement) -> Effect:
     """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
 
-    SYNCS.ARRIVE.TRANS64{.RED}.{A1T0,ART0}{.OPTOUT} d, [address], count: one thread, or a register's, arrives, and may
-    leave; .RED: at a barrier of any block of the cluster.
+    SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one, none
+    or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either word one
+    thread arrives and a register's bytes are expected. .RED: at a barrier of any block of the cluster.
     SYNCS.PHASECHK.TRANS64{.TRYWAIT} p, [address], phase: whether the phase of a parity, bit 31, has ended.
     """
     if s.has("CCTL"):
@@ -292,16 +293,32 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
         state, shift = t.read(value, U4), np.uint32(31)
         ended = accesses.phase_ended("shared", address, lambda registers: state(registers) >> shift)
         return Effect((t.target(destination),), ended)
-    if s.has("A1T0"):
-        count = lambda registers: np.uint64(1)  # noqa: E731
-    elif s.has("ART0"):
-        threads = t.read(value, U4)
-        count = lambda registers: threads(registers).astype(U8)  # noqa: E731
-    else:
-        raise Unknown("its wait for bytes that are copied in bulk")
-    update = mbarrier.arrive_and_drop if s.has("OPTOUT") else mbarrier.arrive
-    arrive = accesses.arrive(space, update, address, [count])
+    given = t.read(value, U4)
+    amount = lambda registers: given(registers).astype(U8)  # noqa: E731
+    one = lambda registers: np.uint64(1)  # noqa: E731
+    arrives = mbarrier.arrive_and_drop if s.has("OPTOUT") else mbarrier.arrive
+    update, counts = chosen(
+        s,
+        {
+            "A1T0": (arrives, [one]),
+            "ART0": (arrives, [amount]),
+            "A0TR": (mbarrier.expect, [amount]),
+            "A0TX": (mbarrier.complete, [amount]),
+            "A0T1": (mbarrier.expect, [one]),
+        },
+        (arrives, [one, amount]),
+    )
+    arrive = accesses.arrive(space, update, address, counts)
     return _returns_pair(t, destination, lambda wave, r, mask: (mbarrier.state_of(arrive(wave, r, mask)[0]),))
+
+
+def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
+    """ARRIVES.LDGSTSBAR.64.{ARVCNT,TRANSCNT} [address]: when the thread's copies so far have come, it arrives at an
+    mbarrier, or one byte comes, which SYNCS.A0T1 made expected."""
+    (place,) = exactly(s, 1)
+    update = mbarrier.arrive if s.has("ARVCNT") else mbarrier.complete
+    address = address_of(t, address_operand(place), "shared")
+    return Effect((), accesses.copies_arrive("shared", update, address))
 
 
 def _arrive_at_ampere(t: Operands, destination: sass.Operand, address: Reader) -> Effect:
@@ -341,11 +358,18 @@ def end_copy_group(t: Operands, s: sass.Statement) -> Effect:
 
 
 def wait_for_copies(t: Operands, s: sass.Statement) -> Effect:
-    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies; other forms wait for what has happened here."""
+    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies, of threads and in bulk; other forms wait for what
+    has happened here."""
     if not s.has("LE") or s.operands[:1] != (sass.Name("SB0"),):
         return NOTHING
     pending = number(s.operands[1]) if len(s.operands) > 1 else 0
-    return Effect((), accesses.copy_group("wait_group", pending))
+    waits = accesses.copy_group("wait_group", pending), bulk.group("wait", pending)
+
+    def execute(wave, registers, mask):
+        for wait in waits:
+            wait(wave, registers, mask)
+
+    return Effect((), execute)
 
 
 def query_space(t: Operands, s: sass.Statement) -> Effect:

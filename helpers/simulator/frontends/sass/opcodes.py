@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from helpers.compiler import sass
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Outcome
-from helpers.simulator.frontends.sass import control, floating, lanes, matrix, memory, system, textures
+from helpers.simulator.frontends.sass import bulk, control, floating, lanes, matrix, memory, system, textures
 from helpers.simulator.frontends.sass import integer as integers
 from helpers.simulator.frontends.sass.operands import Operands
 
@@ -81,7 +81,7 @@ _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
-    _op("IADD3", integers.add3, "X", counted="integer", uniform=True),
+    _op("IADD3", integers.add3, "X 64", counted="integer", uniform=True),
     _op("VIADD", integers.add2, "16x2", counted="integer", since=90),
     _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=True),
     _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=True),
@@ -165,11 +165,16 @@ ROWS: tuple[Op, ...] = (
     _op("ATOM", memory.atomic, _ATOMIC, space="generic", counted="memory", issued="atom"),
     _op("ATOMG", memory.atomic, _ATOMIC, space="global", counted="memory", issued="atom"),
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
-    _op("SYNCS", memory.barrier_object, "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 OPTOUT RED TRYWAIT 64",
-        space="shared", since=90),
+    _op("SYNCS", memory.barrier_object,
+        "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64", space="shared", since=90),
+    _op("ARRIVES", memory.copies_arrive, "LDGSTSBAR 64 ARVCNT TRANSCNT", space="shared", since=90),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
     _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS ZFILL {_ACCESS}", space="global", counted="memory", since=80),
+    _op("UBLKCP", bulk.copy, "S G MULTICAST", since=90),
+    _op("UBLKRED", bulk.reduce, f"G S RN {' '.join((*bulk.OPERATIONS, *bulk.TYPES))}", since=90),
+    _op("UBLKPF", bulk.prefetch, "L2", since=90),
+    _op("UTMACMDFLUSH", bulk.close_group, since=90),
     _op("LDGDEPBAR", memory.end_copy_group, counted="memory", since=80),
     _op("DEPBAR", memory.wait_for_copies, "LE", counted="misc"),
     # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together only,
