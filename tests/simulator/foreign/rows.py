@@ -14,7 +14,9 @@ that file and compares with NumPy, Python's integers or another answer that does
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from helpers import gpu, simulator
 
@@ -33,6 +36,7 @@ class Run:
 
     def __init__(self, source: Path, level: str) -> None:
         self.source, self.level = source, level
+        self.heard: list[str] = []
 
     @property
     def module(self) -> simulator.RawModule:
@@ -43,6 +47,23 @@ class Run:
         grid, block = (size if isinstance(size, tuple) else (size,) for size in (grid, block))
         with simulator.record(level=self.level, checks="raise"):
             self.module.get_function(name)(grid, block, arguments, shared_mem=shared_mem, **options)
+
+    def printed(self, name: str, grid, block, *arguments) -> str:
+        """What a kernel prints."""
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self(name, grid, block, *arguments)
+        return out.getvalue()
+
+    def says(self, name: str, grid, block, *arguments, text: str, **options) -> None:
+        """Launch what the simulator does not do: the message names the line and what it is, `text`.
+
+        It advises the other level only if that one runs the kernel, which Row.refused says of the table.
+        """
+        with pytest.raises(simulator.SimulatorError, match=text) as caught:
+            self(name, grid, block, *arguments, **options)
+        message = str(caught.value)
+        assert "line" in message and len(message) < 700, message
+        self.heard.append(message)
 
     def once(self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), **given) -> None:
         """Launch a kernel that needs a module of its own."""
@@ -76,7 +97,11 @@ class Row:
     def run(self, level: str) -> None:
         """Launch and compare; an AssertionError or the simulator's error if it is not as it should be."""
         assert self.check and self.source
-        self.check(Run(self.source, level), np.random.default_rng(zlib.crc32(self.name.encode())))
+        run = Run(self.source, level)
+        self.check(run, np.random.default_rng(zlib.crc32(self.name.encode())))
+        other = "ptx" if level == "sass" else "sass"
+        for message in run.heard:
+            assert (f'level="{other}"' in message) == (other not in self.refused), message
 
     def answer(self, level: str) -> str:
         """What the row shows at a level: a right result, or a message."""
