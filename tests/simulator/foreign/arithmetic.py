@@ -12,7 +12,9 @@ I32, U32, F32, F64, I64, U64 = np.int32, np.uint32, np.float32, np.float64, np.i
 
 def apply(functions, *columns):
     """Rows of results of scalar functions."""
-    return [[function(*row) for row in zip(*(column.tolist() for column in columns), strict=True)] for function in functions]
+    return [
+        [function(*row) for row in zip(*(column.tolist() for column in columns), strict=True)] for function in functions
+    ]
 
 
 def wrapped(number, bits):
@@ -87,7 +89,9 @@ def _limits(run, rng):
 
         return value
 
-    wanted = apply([limited(f) for f in (lambda x: 2.0**x, lambda x: 10.0**x, math.sinh, math.cosh, math.expm1, math.gamma)], x)
+    wanted = apply(
+        [limited(f) for f in (lambda x: 2.0**x, lambda x: 10.0**x, math.sinh, math.cosh, math.expm1, math.gamma)], x
+    )
     np.testing.assert_allclose(out[:6], wanted, rtol=1e-13)
     assert out[6].tolist() == [math.inf if v > 3 else v for v in x]
     assert out[7].tolist() == [-math.inf if v > 3 else v for v in x]
@@ -95,7 +99,9 @@ def _limits(run, rng):
     assert out[9].tolist() == [math.inf if v < 0 or v > 9 else v * v for v in x]
 
 
-right("double_select_inf", "double_bounds_inf_out_of_range", "double_overflow_functions", "double_mask_select_inf_min")(_limits)
+right("double_select_inf", "double_bounds_inf_out_of_range", "double_overflow_functions", "double_mask_select_inf_min")(
+    _limits
+)
 
 
 @right("fp64_subnormal_nan_minmax")
@@ -137,7 +143,9 @@ def _(run, rng):
             exact = np.where(np.abs(exact) < np.finfo(F32).tiny, np.copysign(F32(0), exact), exact)  # flushed
             want = np.where(np.isnan(exact), U32(0x7FFFFFFF), exact.view(U32))
             assert out[row].tolist() == want.tolist(), row
-    assert out[3].tolist() == [int(np.isnan(x)) + 2 * int(np.isinf(y)) + 4 * int(np.signbit(x)) for x, y in zip(a, b, strict=True)]
+    assert out[3].tolist() == [
+        int(np.isnan(x)) + 2 * int(np.isinf(y)) + 4 * int(np.signbit(x)) for x, y in zip(a, b, strict=True)
+    ]
     assert out[4].tolist() == np.isfinite(a).astype(int).tolist()
     assert out[5].tolist() == ((a < b) + 2 * (a == b) + 4 * (a != b) + 8 * (a >= b)).tolist()
     assert out[6].tolist() == ((a.view(U32) & 0x7FFFFFFF) | (b.view(U32) & 0x80000000)).tolist()
@@ -155,7 +163,15 @@ def _(run, rng):
 
     def whole(value, bits, rounded=math.trunc, signed=True, nan=0):
         low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        return nan if math.isnan(value) else low if value < low else high if value > high else min(max(rounded(value), low), high)
+        return (
+            nan
+            if math.isnan(value)
+            else low
+            if value < low
+            else high
+            if value > high
+            else min(max(rounded(value), low), high)
+        )
 
     def as_int(value):
         return int(np.array(value, F32).view(I32))
@@ -259,7 +275,12 @@ def _(run, rng):
 
 @right("bool_char_short_arrays")
 def _(run, rng):
-    p, a, b, c = rng.random(64) < 0.5, rng.integers(-128, 128, 64), rng.integers(-(2**15), 2**15, 64), rng.integers(0, 256, 64)
+    p, a, b, c = (
+        rng.random(64) < 0.5,
+        rng.integers(-128, 128, 64),
+        rng.integers(-(2**15), 2**15, 64),
+        rng.integers(0, 256, 64),
+    )
     out = np.zeros((6, 64), I32)
     run("small_types", 2, 32, p, a.astype(np.int8), b.astype(np.int16), c.astype(np.uint8), out, I32(64))
     assert out.tolist() == [
@@ -317,7 +338,10 @@ def _(run, rng):
 
 @right("shift_amounts_ptx")
 def _(run, rng):
-    a, by = rng.integers(0, 2**32, 96).astype(U32), np.r_[0, 31, 32, 33, 2**31, 2**32 - 1, rng.integers(0, 70, 90)].astype(U32)
+    a, by = (
+        rng.integers(0, 2**32, 96).astype(U32),
+        np.r_[0, 31, 32, 33, 2**31, 2**32 - 1, rng.integers(0, 70, 90)].astype(U32),
+    )
     out = np.zeros((4, 96), U32)
     run("shifts_in_ptx", 3, 32, a, by, out, I32(96))
     for i, (x, s) in enumerate(zip(a.tolist(), by.tolist(), strict=True)):

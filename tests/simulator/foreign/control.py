@@ -225,7 +225,9 @@ def _(run, rng):
 @right("struct_of_pointers_param", "pointer_array_arg")
 def _(run, rng):
     x, y = (gpu.asarray(rng.integers(-9, 9, 60).astype(F32)) for _ in range(2))
-    vectors = np.array((x.data.ptr, y.data.ptr, 60), np.dtype([("x", np.uint64), ("y", np.uint64), ("n", I32)], align=True))
+    vectors = np.array(
+        (x.data.ptr, y.data.ptr, 60), np.dtype([("x", np.uint64), ("y", np.uint64), ("n", I32)], align=True)
+    )
     run("struct_of_pointers", 2, 32, vectors[()])
     assert y.get().tolist() == (x.get()[::-1] + np.arange(60)).tolist()
     sums = gpu.zeros(3, F32)
@@ -248,7 +250,9 @@ def _(run, rng):
     assert out.tolist() == [[-1, *row, -1] for row in x.tolist()]
 
 
-@right("device_global_var", "device_var_shared_by_two_kernels", "device_var_two_kernels", "device_var_counter_reset_kernel")
+@right(
+    "device_global_var", "device_var_shared_by_two_kernels", "device_var_two_kernels", "device_var_counter_reset_kernel"
+)
 def _(run, rng):
     run.fill("factor", np.array([2.5], F32))
     run.fill("turns", np.zeros(4, I32))
@@ -344,7 +348,14 @@ def _(run, rng):
     assert out.shape == (3,)
 
 
-@right("attr_launch_bounds2", "attr_launch_bounds3", "attr_maxnreg", "attr_block_size", "attr_cluster_dims", "attr_restrict")
+@right(
+    "attr_launch_bounds2",
+    "attr_launch_bounds3",
+    "attr_maxnreg",
+    "attr_block_size",
+    "attr_cluster_dims",
+    "attr_restrict",
+)
 def _(run, rng):
     x = np.zeros(128, I32)
     run("bounded", 1, 64, x)

@@ -69,7 +69,12 @@ def _(run, rng):
 def _(run, rng):
     x, out, wide = rng.integers(-99, 99, 96).astype(F32), np.zeros(2, F32), np.zeros(4)
     run("sums_in_shared", 1, 96, x, out, wide)
-    assert out.tolist() == [x.sum()] * 2 and wide.tolist() == [(x.astype(F64) ** 2).sum(), 48, 48, (x.astype(F64) ** 2).sum()]
+    assert out.tolist() == [x.sum()] * 2 and wide.tolist() == [
+        (x.astype(F64) ** 2).sum(),
+        48,
+        48,
+        (x.astype(F64) ** 2).sum(),
+    ]
 
 
 @right("atomic_cas64_shared")
@@ -103,11 +108,19 @@ def _(run, rng):
 
 @right("half_atomicAdd", "atom_f16x2_bf16_ptx")
 def _(run, rng):
-    h, h2, b, b2, raw = np.zeros(4, np.float16), np.zeros(2, np.float16), np.zeros(2, np.uint16), np.zeros(2, np.uint16), np.zeros(2, U32)
+    h, h2, b, b2, raw = (
+        np.zeros(4, np.float16),
+        np.zeros(2, np.float16),
+        np.zeros(2, np.uint16),
+        np.zeros(2, np.uint16),
+        np.zeros(2, U32),
+    )
     run("halves", 2, 24, h, h2, b, b2, raw)
     assert h.tolist() == [sum(range(k, 48, 3)) for k in range(3)] + [0] and h2.tolist() == [48, sum(range(48))]
     assert [(v << 16).view(F32) for v in np.concatenate([b, b2]).astype(U32)] == [48, 48, 48, -48]
-    assert raw[:1].view(np.float16).tolist() == [48, 96] and [(v << 16).view(F32) for v in raw[1:].view(np.uint16).astype(U32)] == [48, 96]
+    assert raw[:1].view(np.float16).tolist() == [48, 96] and [
+        (v << 16).view(F32) for v in raw[1:].view(np.uint16).astype(U32)
+    ] == [48, 96]
 
 
 @right("atom_f32_global_flushes_subnormal", "atom_f32_returning_flush")

@@ -64,7 +64,10 @@ def _(run, rng):
     n = 90
     targets = [rng.integers(0, n, rng.integers(0, 4)) for _ in range(n)]
     counts = np.array([len(to) for to in targets], I32)
-    nodes, edges = np.stack([np.cumsum(counts) - counts, counts], axis=1).astype(I32), np.concatenate(targets).astype(I32)
+    nodes, edges = (
+        np.stack([np.cumsum(counts) - counts, counts], axis=1).astype(I32),
+        np.concatenate(targets).astype(I32),
+    )
     mask, following, seen, cost = (np.zeros(n, dtype) for dtype in (bool, bool, bool, I32))
     start = max(range(n), key=lambda v: counts[v])
     cost[:], mask[start], seen[start], cost[start] = -1, True, True, 0
