@@ -8,7 +8,7 @@ from pathlib import Path
 
 HOME = Path(__file__).parent
 INCLUDE = HOME / "include"  # what all programs share
-PROGRAMS = tuple(sorted(path.parent.name for path in HOME.glob("*/*.c") if path.parent != INCLUDE))
+PROGRAMS = tuple(sorted({path.parent.name for path in HOME.glob("*/*.c") if path.parent != INCLUDE}))
 DIGEST = "source.sha256"  # the member of libraries.zip that says what the others were made from
 
 # No contraction: a * b + c is fused where the source says so, and nowhere else. Without symbols a library is small.

@@ -258,6 +258,29 @@ def test_a_table_of_functions_is_the_same_at_both_levels():
         assert out.tolist() == expected
 
 
+def test_kernels_of_a_module_share_a_table_of_functions_at_both_levels():
+    """Each kernel has its own copy of a function in the machine code, and another one behind it."""
+    source = """typedef int (*Function)(int);
+    __device__ int one(int x) { return x + 1; }
+    __device__ int two(int x) { return x * 2; }
+    __device__ Function table[2] = {one, two};
+    __device__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+    extern "C" __global__ void k(int *out) { out[threadIdx.x] = table[threadIdx.x](out[threadIdx.x]); }
+    extern "C" __global__ void other(int *out) {
+        out[threadIdx.x] = table[1 - threadIdx.x](out[threadIdx.x]) + fibonacci(threadIdx.x + 5);
+    }"""
+    for levels in (("sass", "ptx"), ("ptx", "sass")):
+        module, out = simulator.RawModule(code=source), np.array([10, 20], np.int32)
+        for level in levels:
+            for name in ("k", "other"):
+                with simulator.record(level=level):
+                    module.get_function(name)((1,), (2,), (out,))
+        expected = np.array([10, 20])
+        for _ in levels:
+            expected = [2 * (expected[0] + 1) + 5, expected[1] * 2 + 1 + 8]
+        assert out.tolist() == expected
+
+
 def test_a_call_through_a_pointer_that_no_function_fits_is_refused_with_its_line():
     source = """extern "C" __global__ void k(int *out) {
         out[0] = ((int (*)(int))out)(1);

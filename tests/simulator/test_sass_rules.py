@@ -124,6 +124,22 @@ def test_a_shifted_addition_carries():
     assert result["P0"].tolist() == [((x << 2 & M32) + y) >> 32 == 1 for x, y in lanes(a, b)]
 
 
+@pytest.mark.parametrize(
+    ("text", "high"),
+    [
+        ("LEA.HI.X R0, P0, R1, R2, R3, 0x5, P0", lambda a, c: (c << 32 | a) << 5 >> 32 & M32),
+        ("LEA.X R0, P0, R1, R2, 0x7, P0", lambda a, c: a << 7 & M32),
+        ("LEA.HI.X.SX32 R0, P0, R1, R2, 0x1, P0", lambda a, c: signed(a) >> 31 & M32),
+    ],
+)
+def test_a_part_of_a_shifted_addition_carries_in_and_out(text, high):
+    a, b, c, carry = words(), words(), words(), RANDOM.random(LANES) < 0.5
+    result = execute(text, R1=a, R2=b, R3=c, P0=carry)
+    sums = [high(x, z) + y + p for x, y, z, p in lanes(a, b, c, carry)]
+    assert result["R0"].tolist() == [total & M32 for total in sums]
+    assert result["P0"].tolist() == [total >> 32 == 1 for total in sums]
+
+
 @pytest.mark.parametrize(("form", "kind"), [("IMAD.WIDE.U32", lambda x: x), ("IMAD.WIDE", signed)])
 def test_a_wide_multiplication_has_64_bits(form, kind):
     a, b, low, high = words(), words(), words(), words()

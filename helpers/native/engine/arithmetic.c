@@ -136,13 +136,12 @@ static uint64_t dot2(const Instruction *i, const uint64_t s[4], uint32_t p, uint
 /* number[0]: the shift. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes second. */
 static uint64_t sum_with_carry(int how, uint32_t shifted, uint32_t b, uint32_t carry_in, uint32_t *out) {
     uint32_t total = shifted + b;
-    *out = how == 0 ? total < shifted : how == 1 ? total <= shifted : total <= b;
+    *out = how == 0 ? total < shifted || total > UINT32_MAX - carry_in : how == 1 ? total <= shifted : total <= b;
     return (uint32_t)(total + carry_in);
 }
 
 static uint64_t shift_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    (void)p;
-    return sum_with_carry(i->number[1], (uint32_t)s[0] << i->number[0], (uint32_t)s[1], 0, out);
+    return sum_with_carry(i->number[1], (uint32_t)s[0] << i->number[0], (uint32_t)s[1], (p & 1) + (p >> 1 & 1), out);
 }
 
 static uint64_t shift_add_high(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {

@@ -44,16 +44,29 @@ def dtype_of(type_: str) -> np.dtype:
     return DTYPES[type_]
 
 
-def _addresses(kernel: CompiledKernel, functions: Sequence[str]) -> dict[str, int]:
-    """The addresses of functions. Those of the machine code, so that a table of them holds the same at both levels."""
+def _addresses(kernel: CompiledKernel, module: ptx.Module, functions: Sequence[str]) -> dict[str, int]:
+    """The addresses of functions, the same for all kernels of a module, which may call what another one has stored.
+
+    Of what stands in a table they are those of the machine code, so that the table holds the same at both levels: a
+    place in the code or, where several kernels have a copy of the function, its number.
+    """
     if not functions:
         return {}
-    placed = {symbol.name: symbol.offset for symbol in cubin.read(kernel.cubin).symbols}
+    image = cubin.read(kernel.cubin)
+    symbols = {symbol.name: symbol for symbol in image.symbols}
+    placed: dict[str, int] = {}
+    for variable in module.variables:
+        symbol = symbols.get(variable.name)
+        if symbol is None or not variable.addresses or variable.bytes_ % len(variable.items):
+            continue
+        width = variable.bytes_ // len(variable.items)
+        data = image.data(symbol.section)[symbol.offset :]
+        for position, item in enumerate(variable.items):
+            if isinstance(item, Symbol):
+                placed[item.name] = int.from_bytes(data[width * position : width * (position + 1)], "little")
     beyond = 1 << 32
-    return {
-        name: placed.get(f"${kernel.lowered_name}${name}", beyond + FUNCTION_BYTES * number)
-        for number, name in enumerate(functions)
-    }
+    numbers = {name: beyond + FUNCTION_BYTES * number for number, name in enumerate(module.called)}
+    return {name: placed.get(name) or numbers[name] for name in functions}
 
 
 def _with_addresses(variable: ptx.Variable, addresses: Mapping[str, int]) -> ptx.Variable:
@@ -98,7 +111,7 @@ class Operands:
         self.local_offsets, own_bytes = local_layout(module, module.functions[kernel.lowered_name])
         # What a function is given is there before the call, and so before it is seen that the stack is too small.
         self.local_bytes = text.stack_bytes + max(text.frames.values()) if text.calls else own_bytes
-        self.function_addresses = _addresses(kernel, text.pointed_at)
+        self.function_addresses = _addresses(kernel, module, text.pointed_at)
         self.global_variables = {
             v.name: _with_addresses(v, self.function_addresses)
             for v in module.variables

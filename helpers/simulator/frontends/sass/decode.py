@@ -358,14 +358,16 @@ def shift_add(t: Decoder, s: sass.Statement) -> Decoded:
         if c is not None:
             t.read(i, 2, c)
         carry_in = _carries(t, i, following)
-        if carry_out != NEVER_KEPT and carry_in:
-            raise NotDecoded("a carry into and out of LEA.HI")
+        if carry_out != NEVER_KEPT and carry_in and _negated(b):
+            raise NotDecoded("a carry into and out of LEA.HI less a number")
         i.number[1] = int(_negated(b))
     else:
         a, b, amount, *carries_in = rest
         i = Decoded("shift-add" if carry_out == NEVER_KEPT else "shift-add with carry")
         if _carries(t, i, carries_in):
-            raise NotDecoded("a carry into LEA")
+            if _negated(a) or _negated(b):
+                raise NotDecoded("a carry into LEA of a negated number")
+            i.operation = "shift-add with carry"
         t.read(i, 0, a)
         t.read(i, 1, b)
         i.number[1] = 2 if _negated(a) else int(_negated(b))

@@ -155,6 +155,11 @@ def _add_exactly(t: Operands, sources: list, carry_in: Reader | None) -> Callabl
             ones += 1
         else:
             readers.append(t.read(source))
+    return _sum_exactly(readers, ones, carry_in)
+
+
+def _sum_exactly(readers: list[Reader], ones: int, carry_in: Reader | None) -> Callable:
+    """(sum, carry, second carry) of numbers, of `ones` and of what is carried in."""
 
     def evaluate(registers):
         total = np.int64(ones)
@@ -313,16 +318,23 @@ def shift_add(t: Operands, s: sass.Statement) -> Compute:
         if carry_slot is None:
             readers = [high] + ([] if is_zero(b) else [t.read(b)]) + ([] if carry_in is None else [carry_in])
             return Compute((t.target(destination),), _sum(readers))
-        if carry_in is not None:
-            raise Unknown("a carry into and out of LEA.HI")
-        both = _add_with_carry(high, t.read(b), _is_negated(b))
+        if carry_in is not None and _is_negated(b):
+            raise Unknown("a carry into and out of LEA.HI less a number")
+        if carry_in is None:
+            both = _add_with_carry(high, t.read(b), _is_negated(b))
+        else:
+            both = _sum_exactly([high, t.read(b)], 0, carry_in)
         return Compute((t.target(destination), carry_slot), lambda registers: both(registers)[:2])
     a, b, amount, *carries_in = rest
     shift = np.int32(number(amount) & 31)
     x, y = t.read(a), t.read(b)
     carry_in = _carry_in(t, carries_in)
     if carry_in is not None:
-        raise Unknown("a carry into LEA")
+        if _is_negated(a) or _is_negated(b):
+            raise Unknown("a carry into LEA of a negated number")
+        with_carry = _sum_exactly([lambda registers: x(registers) << shift, y], 0, carry_in)
+        slots = (t.target(destination), carry_slot)
+        return Compute(slots, lambda registers: with_carry(registers)[:2])
     if carry_slot is None:
         if is_zero(b):
             return Compute((t.target(destination),), lambda registers: x(registers) << shift)
