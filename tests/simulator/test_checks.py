@@ -715,20 +715,27 @@ class FakeWave:
         self.shape, self.threads = shape, shape[1]
         self.shared = SimpleNamespace(size=size)
         self.exited = None
-        self.instruction = SimpleNamespace(index=0, swaps=False)
+        self.instruction = SimpleNamespace(index=0, swaps=False, strong=False)
 
 
-def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int) -> list[tuple]:
-    """A random history of a wave: ("ld" | "st" | "atom" | "cas", words, mask, values), "warp" and "barrier"."""
+PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")
+HANDING_ON = ("ld", "ld", "st", "atom", "strong ld", "strong st", "meet", "meet", "fence", "fence", "fence", "warp")
+LIKE = {"strong ld": "cas", "strong st": "atom"}  # what races with the same others
+
+
+def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int, kinds=PLAIN, most=12) -> list[tuple]:
+    """A random history of a wave: ("ld" | "st" | "atom" | "cas", words, mask, values), "warp" and "barrier", …"""
     events = []
-    for _ in range(int(rng.integers(3, 12))):
-        what = rng.choice(("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier"))
+    for _ in range(int(rng.integers(3, most))):
+        what = rng.choice(kinds)
         rows = shape[0] if rng.random() < 0.4 else 1
         mask = None
         if rng.random() < 0.6:
             mask = rng.random((shape[0] if rng.random() < 0.5 else 1, shape[1])) < rng.choice((0.02, 0.05, 0.5))
             mask[0, 0] = True
-        if what == "warp":
+        if what in ("fence", "meet"):
+            events.append((what, None, mask, None))
+        elif what == "warp":
             lanes = np.repeat(rng.random((shape[0], shape[1] // 32)) < 0.7, 32, axis=1)
             lanes[0, :32] = True
             events.append((what, None, None if rng.random() < 0.4 else lanes, None))
@@ -761,10 +768,12 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
             checks.barrier(wave, mask)
         elif what == "warp":
             checks.warp_barrier(mask)
+        elif what in ("fence", "meet"):
+            getattr(checks, what)(mask)
         else:
-            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas")
-            op = "atom" if what == "cas" else what
-            checks.access(wave, op, 4, 4 * places, mask, (values,) if what == "st" else ())
+            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", strong="strong" in what, opcode=what)
+            op = "atom" if what == "cas" else what.split()[-1]
+            checks.access(wave, op, 4, 4 * places, mask, (values,) if op == "st" else ())
     checks.end(wave)
     return pairs
 
@@ -780,22 +789,47 @@ def found_by_oracle(events, shape) -> set[tuple[int, int]]:
             epoch[slice(None) if mask is None else mask] += 1
         elif what == "warp":
             synchronised[np.broadcast_to(True if mask is None else mask, shape)] = time
-        else:
+        elif what not in ("fence", "meet"):
             active = np.broadcast_to(True if mask is None else mask, shape)
             word = np.broadcast_to(places, shape)
             for block, thread in np.argwhere(active).tolist():
                 entry = (time, thread, what, int(values[block, thread]), int(synchronised[block, thread]))
                 history.setdefault((block, int(epoch[block]), int(word[block, thread])), []).append(entry)
-    for accesses in history.values():
+    for (block, _, _), accesses in history.items():
         for (t1, thread1, what1, value1, sync1), (t2, thread2, what2, value2, sync2) in combinations(accesses, 2):
             if thread1 == thread2 or (thread1 // 32 == thread2 // 32 and sync1 != sync2):
                 continue
-            kinds = {what1, what2}
+            kinds = {LIKE.get(what1, what1), LIKE.get(what2, what2)}
             if kinds == {"st"} and value1 == value2:
                 continue
-            if "st" in kinds or kinds == {"ld", "atom"}:
+            if ("st" in kinds or kinds == {"ld", "atom"}) and not is_handed_on(
+                events, shape, block, t1, thread1, t2, thread2
+            ):
                 pairs.add((t1, t2))
     return pairs
+
+
+def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
+    """Whether what a thread did at `start` is known to another at `stop`, by fences and meetings: step by step.
+
+    Within one epoch, as there is no barrier of the block among events that hand on.
+    """
+    knows, fenced, received = (np.zeros(shape[1], bool) for _ in range(3))
+    knows[first] = True
+    released = False
+    for what, _, mask, _ in events[start:stop]:
+        lanes = np.broadcast_to(True if mask is None else mask, shape)[block] if what != "barrier" else None
+        if what == "warp":
+            for warp in range(0, shape[1], 32):
+                here = np.flatnonzero(lanes[warp : warp + 32]) + warp
+                for one in (knows, fenced, received):
+                    one[here] = one[here].any()
+        elif what == "fence":
+            fenced |= knows & lanes
+        elif what in ("meet", "atom", "cas", "strong ld", "strong st"):
+            received |= released & lanes
+            released = released or bool((fenced & lanes).any())
+    return bool(received[second])
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -812,6 +846,22 @@ def test_races_are_those_of_an_oracle_that_compares_all_pairs(seed):
     assert found_by_checks(events, shape, words, patterns) == found
 
 
+def random_handing_on(seed):
+    rng = np.random.default_rng(seed)
+    shape, words = (2, 64), int(rng.choice((24, 64)))
+    return shape, words, random_events(rng, shape, words, HANDING_ON, 20)
+
+
+@pytest.mark.parametrize("seeds", [range(start, start + 20) for start in range(0, 100, 20)], ids=str)
+def test_who_hands_on_what_it_did_is_known_as_an_oracle_finds_it_step_by_step(seeds):
+    for seed in seeds:
+        shape, words, events = random_handing_on(seed)
+        expected = found_by_oracle(events, shape)
+        found = found_by_checks(events, shape, words, Patterns())
+        assert found <= expected
+        assert bool(found) == bool(expected)
+
+
 def test_the_random_histories_are_both_racy_and_clean():
     racy = 0
     for seed in range(150):
@@ -819,3 +869,11 @@ def test_the_random_histories_are_both_racy_and_clean():
         shape, words = (2, 64), int(rng.choice((4, 24, 64)))
         racy += bool(found_by_oracle(random_events(rng, shape, words), shape))
     assert 30 < racy < 120
+    racy, otherwise = 0, 0
+    for seed in range(100):
+        shape, _, events = random_handing_on(seed)
+        racy += bool(found_by_oracle(events, shape))
+        unfenced = [("meet", *event[1:]) if event[0] == "fence" else event for event in events]
+        otherwise += found_by_oracle(events, shape) != found_by_oracle(unfenced, shape)
+    assert 10 < racy < 90
+    assert otherwise > 10

@@ -30,7 +30,8 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     cluster->block[rank] = block;
     cluster->living++;
     if (block->between) memset(block->between, 0, words_of(launch) * sizeof *block->between);
-    block->barrier = block->met_others = block->fenced = 0;
+    block->barrier = block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
+    if (block->times) memset(block->times, 0, words_of(launch) * sizeof *block->times);
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
     if (launch->checking && launch->local_bytes)
@@ -75,6 +76,7 @@ static void free_place(Place *place) {
     free(place->block.shared);
     free(place->block.words);
     free(place->block.between);
+    free(place->block.times);
     free(place->block.local);
     free(place->block.local_written);
 }
@@ -91,7 +93,10 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.words = malloc((launch->checking ? words_of(launch) : 1) * sizeof(Word));
     int has_others = launch->checking && launch->cluster_blocks > 1;
     if (has_others) place->block.between = malloc(words_of(launch) * sizeof(Between));
-    if ((place->block.between || !has_others) && place->block.words && place->block.rows && place->block.warp && place->block.shared && place->block.local &&
+    int has_times = launch->checking && launch->fences;
+    if (has_times) place->block.times = malloc(words_of(launch) * sizeof(Times));
+    if ((place->block.between || !has_others) && (place->block.times || !has_times) && place->block.words &&
+        place->block.rows && place->block.warp && place->block.shared && place->block.local &&
         place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
             place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
@@ -302,7 +307,7 @@ EXPORT void free_traces(Results *results) {
 /* Of the structures that Python fills in. */
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
-                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(GlobalTime),
+                             sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(Times),
                              sizeof(Image)};
     return sizes[which];
 }

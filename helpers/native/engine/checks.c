@@ -12,6 +12,115 @@
 
 enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 }; /* readers and writers beside single threads of the block */
 
+/* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
+ * access later knows of it, in the block if the fence is one of the block. Times are numbers of events. */
+enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, NEVER = 0x7fffffffu,
+       MOST_EVENTS = 0x7ffffff0u };
+
+static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
+
+static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
+
+static uint32_t earlier(uint32_t one, uint32_t other) { return one < other ? one : other; }
+
+/* By lane: what it did before this is known to those who meet others, in the grid. */
+static uint32_t *told_of(const Warp *warp, int number) {
+    return warp->results->told + ((size_t)warp->block->id * (size_t)warp->block->warps + (size_t)number) * WARP;
+}
+
+void note_fence(Warp *warp, uint32_t mask, int of_block) {
+    if (!warp->results->told) return;
+    uint32_t now = tick(warp->results);
+    if (!of_block) warp->block->fenced = now;
+    for (; mask; mask &= mask - 1) {
+        int lane = __builtin_ctz(mask);
+        warp->order.fenced_in_block[lane] = now;
+        if (!of_block) warp->order.fenced[lane] = now;
+    }
+}
+
+void note_warp_barrier(Warp *warp, uint32_t mask) {
+    if (!warp->results->told) return;
+    Order *order = &warp->order;
+    uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        met = later(met, order->met[__builtin_ctz(rest)]);
+        met_in_block = later(met_in_block, order->met_in_block[__builtin_ctz(rest)]);
+    }
+    for (; mask; mask &= mask - 1) {
+        int lane = __builtin_ctz(mask);
+        order->barrier[lane] = now, order->met[lane] = met, order->met_in_block[lane] = met_in_block;
+    }
+}
+
+/* The lanes of `mask` tell others what they did before their fences. So do those for whom they may speak: who came to a
+ * barrier of the warp behind its own fence, or before the fence of one of these. */
+static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *barrier, uint32_t mask) {
+    uint32_t last = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) last = later(last, fenced[__builtin_ctz(rest)]);
+    for (int lane = 0; lane < WARP; lane++) {
+        uint32_t known = last > barrier[lane] ? barrier[lane] : earlier(fenced[lane], barrier[lane]);
+        if (mask >> lane & 1) known = fenced[lane];
+        told[lane] = later(told[lane], known);
+    }
+}
+
+/* The lanes of `mask` make an atomic operation or another strong access, `of_block` if it is one to shared memory. */
+static void meet_others(Warp *warp, uint32_t mask, int of_block) {
+    Block *block = warp->block;
+    uint32_t now = tick(warp->results);
+    tell(warp->order.told_in_block, warp->order.fenced_in_block, warp->order.barrier, mask);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        warp->order.met_in_block[__builtin_ctz(rest)] = now;
+        if (!of_block) warp->order.met[__builtin_ctz(rest)] = now;
+    }
+    if (of_block) return;
+    warp->met_others = now;
+    if (block->told_barrier != block->barrier || block->told_fence != block->fenced) {
+        for (int w = 0; w < block->warps; w++) {
+            uint32_t *told = told_of(warp, w);
+            for (int lane = 0; lane < WARP; lane++) {
+                uint32_t known = earlier(block->warp[w].order.fenced[lane], block->barrier);
+                told[lane] = later(told[lane], block->fenced > block->barrier ? block->barrier : known);
+            }
+        }
+        block->told_barrier = block->barrier;
+        block->told_fence = block->fenced;
+    }
+    tell(told_of(warp, warp->number), warp->order.fenced, warp->order.barrier, mask);
+}
+
+/* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
+void note_passed(Warp *warp) {
+    if (!warp->results->told) return;
+    note_fence(warp, warp->living, 0);
+    meet_others(warp, warp->living, 0);
+}
+
+void note_barrier(Block *block, Results *results) {
+    if (!results->told) return;
+    block->barrier = tick(results);
+    for (int w = 0; w < block->warps; w++) block->met_others = later(block->met_others, block->warp[w].met_others);
+}
+
+static int is_strong(const Instruction *i, int touch) {
+    return touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
+}
+
+/* Whether what another thread, of a number in the grid, did at a time comes before what this lane does now. */
+static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t time) {
+    uint32_t threads = (uint32_t)warp->launch->threads, block = other / threads, thread = other % threads;
+    const Order *own = &warp->order;
+    uint32_t told = warp->results->told[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
+    if (block != (uint32_t)warp->block->id) return told > time && later(own->met[lane], warp->block->met_others) > time;
+    if (warp->block->barrier > time) return 1;
+    const Warp *others = &warp->block->warp[thread / WARP];
+    if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
+    return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
+}
+
+/* ---- shared memory */
+
 /* What happened to a word before, since the last barrier of the block. */
 static int ordered(const Warp *warp, uint32_t thread, uint16_t other, uint32_t epoch, uint16_t sync) {
     if (epoch != warp->block->epoch || other == thread) return 1;
@@ -34,17 +143,37 @@ static int settled(const Block *block, Word *word) {
 
 enum Verdict { FINE, SUSPICIOUS, UNWRITTEN };
 
-static int verdict_on(Warp *warp, Word *word, uint32_t thread, int touch) {
+/* Whether a single thread of the block did something at a time and has handed it on to this one. */
+static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time) {
+    if (other >= MANY_OF_WARP) return 0;
+    uint32_t of_grid = (uint32_t)warp->block->id * (uint32_t)warp->launch->threads + other;
+    return comes_before(warp, (int)(thread % WARP), of_grid, time & ~WITH_STRENGTH);
+}
+
+/* Whether earlier accesses of a word, single or of several, are in an order with this one, because threads hand things on,
+ * or need none, because all are strong. */
+static int known_to(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time, uint32_t strength) {
+    return (time & strength) || handed_on(warp, thread, other, time);
+}
+
+/* `times`: of the word, NULL where nobody hands anything on. strength: WITH_STRENGTH for strong accesses, or 0. */
+static int verdict_on(Warp *warp, Word *word, Times *times, uint32_t thread, int touch, uint32_t strength) {
     uint32_t epoch = warp->block->epoch;
     if (!settled(warp->block, word)) return SUSPICIOUS;
     int both_update = touch == UPDATES && word->updated && word->written == epoch;
-    if (word->written && !both_update && !ordered(warp, thread, word->writer, word->written, word->write_sync))
+    if (word->written && !both_update && !ordered(warp, thread, word->writer, word->written, word->write_sync) &&
+        !(times && known_to(warp, thread, word->writer, times->written, strength)))
         return SUSPICIOUS;
     if (touch == UPDATES && !word->written) return SUSPICIOUS;
-    if (touch != READS && word->read && !ordered(warp, thread, word->reader, word->read, word->read_sync))
+    if (touch != READS && word->read && !ordered(warp, thread, word->reader, word->read, word->read_sync) &&
+        !(times && known_to(warp, thread, word->reader, times->read, strength)))
         return SUSPICIOUS;
+    int alone = touch == READS && (word->read != epoch || (times && handed_on(warp, thread, word->reader, times->read)));
+    if (times && touch == READS)
+        times->read = warp->results->now | (alone || word->reader == thread ? strength : times->read & strength);
+    if (times && touch != READS) times->written = touch == COPIES ? NEVER : warp->results->now | strength;
     if (touch == READS) {
-        if (word->read != epoch) word->reader = (uint16_t)thread;
+        if (alone) word->reader = (uint16_t)thread;
         else if (word->reader != thread && word->reader != MANY) {
             int of = word->reader & MANY_OF_WARP ? word->reader & (MANY_OF_WARP - 1) : word->reader / WARP;
             word->reader = of == warp->number ? (uint16_t)(MANY_OF_WARP | of) : MANY;
@@ -149,6 +278,9 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
     int shift = warp->launch->shared_granule;
     Word *words = warp->block->words;
     Between *between = warp->block->between;
+    Times *times = space == SHARED ? warp->block->times : 0; /* what comes from other blocks is for their barriers */
+    if (times && tick(warp->results) == MOST_EVENTS) times = 0;
+    const uint32_t strength = touch != COPIES && (touch == UPDATES || i->is_strong) ? WITH_STRENGTH : 0;
     if ((between && warp->owes) || warp->sync >= 0xfffe || warp->groups_closed >= 0xfff0) {
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
         return;
@@ -178,9 +310,9 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if (touch == READS && surely_read(warp, &words[word], thread, epoch)) continue;
-            if (touch == WRITES && surely_written(warp, &words[word], thread, epoch)) continue;
-            int verdict = verdict_on(warp, &words[word], thread, touch);
+            if (!times && touch == READS && surely_read(warp, &words[word], thread, epoch)) continue;
+            if (!times && touch == WRITES && surely_written(warp, &words[word], thread, epoch)) continue;
+            int verdict = verdict_on(warp, &words[word], times ? &times[word] : 0, thread, touch, strength);
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold(warp, i, i->d + (int32_t)((word - first) << shift >> 2), lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
@@ -191,76 +323,24 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
 }
 
 /* ---- global memory: who wrote and read a word, as 1 + the thread's number in the grid. Different threads may share a word
- * only if nobody writes it, if all accesses are atomic or strong, or if one block hands it over to another one: what its
- * threads did, then a fence, then an atomic operation or another strong access; and in the other block first such an
- * access, and then what its threads do. Between the steps that different warps take there must be barriers. Here a fence
- * counts for what came before it if all threads of the warp make it, or if it comes after a barrier. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, MOST_EVENTS = 0x7ffffff0u };
-
-static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
-
-void note_fence(Warp *warp, uint32_t mask) {
-    if (!warp->results->told) return;
-    uint32_t now = tick(warp->results);
-    warp->block->fenced = now;
-    if (mask == warp->living) warp->fenced = now;
-}
-
-/* For who is let go on at the barrier of a cluster it is as if it made a fence and an atomic operation. */
-static void meet_others(Warp *warp);
-
-void note_passed(Warp *warp) {
-    if (!warp->results->told) return;
-    note_fence(warp, warp->living);
-    meet_others(warp);
-}
-
-void note_barrier(Block *block, Results *results) {
-    if (!results->told) return;
-    block->barrier = tick(results);
-    for (int w = 0; w < block->warps; w++)
-        if (block->warp[w].met_others > block->met_others) block->met_others = block->warp[w].met_others;
-}
-
-/* The warp makes an atomic operation: whoever makes one later knows what this block's threads did before their fences. */
-static void meet_others(Warp *warp) {
-    Block *block = warp->block;
-    uint32_t *told = warp->results->told + block->id * block->warps;
-    for (int w = 0; w < block->warps; w++) {
-        uint32_t fenced = block->warp[w].fenced, known = fenced < block->barrier ? fenced : block->barrier;
-        if (block->fenced > block->barrier) known = block->barrier;
-        if (known > told[w]) told[w] = known;
-    }
-    warp->met_others = tick(warp->results);
-}
-
-static int is_strong(const Instruction *i, int touch) {
-    return touch == UPDATES || (i->strong & SEES_GRID) || i->is_strong;
-}
-
-/* Whether what another thread did at a time comes before what this warp does now. */
-static int comes_before(const Warp *warp, uint32_t other, uint32_t time) {
-    uint32_t threads = (uint32_t)warp->launch->threads, block = (other - 1) / threads;
-    uint32_t met = warp->met_others > warp->block->met_others ? warp->met_others : warp->block->met_others;
-    if (other >= STRONG_ONES) return 0;
-    if (block == (uint32_t)warp->block->id) return warp->block->barrier > time;
-    return warp->results->told[block * (uint32_t)warp->block->warps + (other - 1) % threads / WARP] > time && met > time;
-}
+ * only if nobody writes it, if all accesses are atomic or strong, or if one hands it over to the other. */
 
 /* A thread accesses a word of an array through which blocks may wait for each other. 0 if it may be a race. */
-static int check_in_time(const Warp *warp, GlobalWord *word, GlobalTime *time, uint32_t who, uint32_t strength, int touch) {
+static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *time, uint32_t who, uint32_t strength,
+                         int touch) {
     uint32_t now = warp->results->now;
     if (word->writer && word->writer != who && !(time->written & strength) &&
-        !comes_before(warp, word->writer, time->written & ~WITH_STRENGTH))
+        !comes_before(warp, lane, word->writer - 1, time->written & ~WITH_STRENGTH))
         return 0;
     if (touch != READS) {
         if (word->reader && word->reader != who && !(time->read & strength) &&
-            !comes_before(warp, word->reader, time->read & ~WITH_STRENGTH))
+            (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH)))
             return 0;
         word->writer = who;
         time->written = now | strength;
-    } else if (word->reader && word->reader != who) {
-        word->reader = ANYBODY;
+    } else if (word->reader && word->reader != who &&
+               (word->reader == ANYBODY || !comes_before(warp, lane, word->reader - 1, time->read & ~WITH_STRENGTH))) {
+        word->reader = ANYBODY; /* else who comes after this reader comes after that one, too */
         time->read = now | (time->read & strength);
     } else {
         word->reader = who;
@@ -288,7 +368,7 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     }
     GlobalWord *words = warp->results->watched[slot];
     if (!words) return;
-    GlobalTime *times = warp->results->times[slot];
+    Times *times = warp->results->times[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
     uint64_t threads = (uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1;
     if (times) tick(warp->results);
@@ -299,7 +379,7 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
         for (uint64_t word = at >> shift; word <= (at + (uint64_t)width - 1) >> shift; word++) {
             GlobalWord *w = &words[word];
             if (times) {
-                if (check_in_time(warp, w, &times[word], who, strong ? WITH_STRENGTH : 0, touch)) continue;
+                if (check_in_time(warp, lane, w, &times[word], who, strong ? WITH_STRENGTH : 0, touch)) continue;
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -365,8 +445,9 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     if (space == SHARED || space == CLUSTER) check_shared(warp, i, space, request, width, touch, known);
     else if (space == GLOBAL) {
         check_global(warp, i, slot, request, width, touch, known);
-        if (warp->results->told && is_strong(i, touch)) meet_others(warp);
     } else check_local(warp, i, request, width, touch);
+    if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong))
+        meet_others(warp, request->active, space != GLOBAL);
 }
 
 void check_named(Warp *warp, const Instruction *i, uint32_t mask) {

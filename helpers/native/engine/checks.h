@@ -12,8 +12,11 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
                   const Pattern *known);
 
-/* The threads of `mask` make a fence, of the device or of the system. */
-void note_fence(Warp *warp, uint32_t mask);
+/* The threads of `mask` make a fence, `of_block` or of more. */
+void note_fence(Warp *warp, uint32_t mask, int of_block);
+
+/* The threads of `mask` have met at a barrier of their warp. */
+void note_warp_barrier(Warp *warp, uint32_t mask);
 
 /* The threads of a warp have passed the barrier of their cluster. */
 void note_passed(Warp *warp);

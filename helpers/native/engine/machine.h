@@ -96,7 +96,7 @@ typedef struct {
 /* When that was, as numbers of events of the launch; the top bit says that they were strong accesses. */
 typedef struct {
     uint32_t written, read;
-} GlobalTime;
+} Times;
 
 enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
 
@@ -168,6 +168,8 @@ typedef struct {
     int32_t shared_granule, global_granule; /* bytes of the smallest access, as a power of two */
     int32_t cluster_blocks;     /* blocks of a cluster, which follow one another in block_ids, by rank */
     int32_t image_count;
+    int32_t fences;             /* whether there are fences behind which threads may hand something on */
+    int32_t spare;
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */
@@ -178,8 +180,8 @@ typedef struct {
     int64_t accesses[SPACES], barriers, copies;
     Pattern *patterns;                  /* by memory instruction, PLACES each */
     GlobalWord **watched;               /* by allocation; NULL where races are not looked for */
-    GlobalTime **times;                 /* the same, NULL where blocks do not wait for each other */
-    uint32_t *told;                     /* by warp of the grid: what it did before this is known to others; see checks.c */
+    Times **times;                 /* the same, NULL where blocks do not wait for each other */
+    uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
     TraceRow *traces;
     int64_t trace_count, trace_room;
     int64_t fault_block, fault_address;
@@ -211,6 +213,13 @@ typedef struct {
     uint32_t lanes; /* who is to come */
 } Agreed;
 
+/* By lane, when it last made a fence, came to a barrier of the warp, and met others by an atomic operation or another strong
+ * access, its own or one before that barrier; and what it did before is known to the block. See checks.c. */
+typedef struct {
+    uint32_t fenced[WARP], fenced_in_block[WARP], barrier[WARP], met[WARP], met_in_block[WARP],
+        told_in_block[WARP];
+} Order;
+
 typedef struct {
     struct Block *block;
     const Launch *launch;
@@ -239,7 +248,8 @@ typedef struct {
     int32_t turns, known_turn, repeats, has_all_time;
     /* For the sanitizer's watch: barriers of the warp in this epoch, and its asynchronous copies. */
     uint32_t sync, groups_closed, awaited, last_copies, copies_open, awaited_in[COPY_GROUPS];
-    uint32_t fenced, met_others; /* when all its threads made a fence, and one an atomic operation */
+    Order order;
+    uint32_t met_others; /* when one of its threads made an atomic operation */
     /* Registers that hold what nobody wrote, and whose: a bit for each, and by register the lanes. */
     uint32_t holds;
     uint64_t held[REGISTERS / 64];
@@ -270,8 +280,10 @@ typedef struct Block {
     int32_t traced;
     uint32_t epoch;        /* barriers passed, from 1 */
     uint32_t barrier, met_others; /* the time of the last one, and of the last atomic operation before it */
-    uint32_t fenced;       /* when any of its threads made a fence */
+    uint32_t fenced;       /* when any of its threads made a fence of more than the block */
+    uint32_t told_barrier, told_fence; /* the last of both when one of its threads made an atomic operation */
     Word *words;           /* of shared memory, while it is watched */
+    Times *times;          /* the same, NULL if there are no fences */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */
     int32_t arrived[BARRIERS]; /* threads that have come to the barriers of some warps */

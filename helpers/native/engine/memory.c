@@ -653,12 +653,13 @@ static void nothing(Warp *warp, const Instruction *i, uint32_t mask) { (void)war
 static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
     check_named(warp, i, mask);
     if (mask == warp->living) warp->sync++;
+    note_warp_barrier(warp, mask);
 }
 
 /* number[0]: only of the block. */
 static void fence(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->saw_others |= SEES_GRID;
-    if (!i->number[0]) note_fence(warp, mask);
+    note_fence(warp, mask, i->number[0]);
 }
 
 const NamedOperation MEMORY[] = {

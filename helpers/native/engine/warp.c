@@ -114,6 +114,7 @@ static void release_warpsync(Warp *warp) {
         if (warp->living & named & ~here) continue;
         join(warp, same);
         if (same == warp->living) warp->sync++;
+        note_warp_barrier(warp, same);
     }
 }
 
@@ -377,6 +378,7 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
     if (i->width[0] && (i->flags || warp->groups > 1)) part_by_mask(warp, g, source(warp, i, 0));
     if (warp->groups == 1) { /* whole: there is nobody to wait for */
         warp->sync++;
+        note_warp_barrier(warp, warp->living);
         return;
     }
     if (i->flags & COLLECTIVE)

@@ -24,7 +24,7 @@ from helpers.simulator.recording.recorded import Captured, LaunchFacts, Recorded
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
 from helpers.simulator.sanitizer.bystanders import has_partial_barriers
-from helpers.simulator.sanitizer.checks import Checker, Report, error_for
+from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
 if TYPE_CHECKING:
@@ -133,17 +133,20 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     if settings.checks != "off":
         patterns = _learnt(kernel.learnt, program.level, geometry)
         checker = Checker(
-            program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns, run.named_lanes
-        )
+            program, run.grid, run.block, memory, kernel.pointers.written, run.shared_names, patterns, run.named_lanes,
+            settings.checks != "raise",
+        )  # fmt: skip
+    recorded = None
     try:
         if settings.recording is None:
-            recorded = None
             if not _compiled(kernel, run, checker, False, frozenset()):
                 replace(run, observers=together(checker)).run()
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
             captured = Captured(run, kernel.compiled, geometry.shared_mem)
             settings.recording.launches.append(replace(recorded, captured=captured))
+    except FoundEnough:
+        pass  # the report says what
     except KernelError as error:
         for finding in checker.finish().findings if checker is not None else ():
             error.add_note(f"Before that: {finding.message}")

@@ -68,7 +68,7 @@ WAITER = _struct(
 )  # fmt: skip
 
 GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
-GLOBAL_TIME = _struct(("written", "u4"), ("read", "u4"))
+TIMES = _struct(("written", "u4"), ("read", "u4"))
 REGISTERS = 256
 REGISTER_USE = _struct(
     ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("spare", "u4"),
@@ -94,7 +94,7 @@ class CLaunch(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("threads", "shared_bytes", "shared_base", "local_bytes",
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
-                                              "global_granule", "cluster_blocks", "image_count")),
+                                              "global_granule", "cluster_blocks", "image_count", "fences", "spare")),
     ]  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def library() -> ctypes.CDLL | None:
     found.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
              PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
-             GLOBAL_TIME.itemsize, IMAGE.itemsize)  # fmt: skip
+             TIMES.itemsize, IMAGE.itemsize)  # fmt: skip
     assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and compiled.py differ"
     return found
 
@@ -266,7 +266,7 @@ class Result:
 class Run:
     """The arrays of one thread of the host, which the C program fills.
 
-    slots: where requests may go.  watched: the words of each array that races are looked for in.  meeting: the warps of
+    slots: where requests may go.  watched: the words of each array that races are looked for in.  meeting: the lanes of
     a launch whose blocks may wait for each other, if it is checked, else 0.
     """
 
@@ -278,7 +278,7 @@ class Run:
         self.patterns = np.zeros((len(machine.requests) + 1) * PLACES, PATTERN)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
         self.words = [np.zeros(count, GLOBAL_WORD) if count else None for count in watched]
-        self.times = [np.zeros(count, GLOBAL_TIME) if count and meeting else None for count in watched]
+        self.times = [np.zeros(count, TIMES) if count and meeting else None for count in watched]
         self.watched, self.times_of = (
             np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
             for each in (self.words, self.times)
@@ -466,7 +466,7 @@ def _run(
         dynamic_shared_bytes=launch.shared_bytes - program.dynamic_shared_offset,
         cluster_blocks=size,
         together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
-        global_granule=machine.granules[1],
+        global_granule=machine.granules[1], fences=bool((code["operation"] == operations()["fence"]).any()),
     )  # fmt: skip
     c.grid[:], c.size[:] = launch.grid, launch.block
     blob = np.frombuffer(blob, np.uint8)
@@ -486,7 +486,7 @@ def _run(
         for one in allocations
     ]
     blocks_meet = machine.sees_grid or launch.blocks_of_cluster > 1
-    meeting = product(launch.grid) * -(-launch.threads // WARP) if checking and blocks_meet else 0
+    meeting = product(launch.grid) * -(-launch.threads // WARP) * WARP if checking and blocks_meet else 0
     runs = [Run(machine, program, len(allocations) + len(SPACES) - 1, watched, meeting) for _ in range(cores)]
     shares = _shares(units, cores)
     _on_threads(c, runs, [(first * size, stop * size) for first, stop in shares])

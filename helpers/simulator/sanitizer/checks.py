@@ -53,7 +53,7 @@ from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, Globa
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, is_plain
 from helpers.simulator.sanitizer.shared_epoch import Hazard
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
@@ -68,8 +68,13 @@ ERRORS: dict[str, type[HazardError]] = {
 }  # fmt: skip
 MOST_FINDINGS = 20  # different ones; more of the same are counted
 MOST_IN_A_MESSAGE = 3
+ENOUGH = 1024  # basic blocks that are still executed after the first finding, where findings are raised
 MOST_WATCHED_BYTES = 128 << 20  # of an array that is watched for races: the watch takes up to eight times as much
 Index = tuple[int, int, int]
+
+
+class FoundEnough(Exception):
+    """Something was found long ago, and the rest of a launch that will raise an error need not be executed."""
 
 
 class LocalHazard(NamedTuple):
@@ -178,7 +183,8 @@ class Checker(Observer):
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
     that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches;
-    `named_lanes`, by instruction the constant mask of a function of the warp.
+    `named_lanes`, by instruction the constant mask of a function of the warp. Unless it `goes_on`, FoundEnough is raised
+    some time after the first finding: threads that wait for each other may go round their loops for seconds.
     """
 
     def __init__(
@@ -191,7 +197,9 @@ class Checker(Observer):
         names: SharedNames,
         patterns: Patterns | None = None,
         named_lanes: Mapping[int, int] | None = None,
+        goes_on: bool = True,
     ) -> None:
+        self._goes_on, self._since = goes_on, 0
         self._named = _by_block(program, named_lanes or {})
         self.program = program
         self.threads = product(block)
@@ -278,6 +286,11 @@ class Checker(Observer):
         self.shared.end(event.wave)
 
     def executed(self, event: Executed) -> None:
+        if self.found and not self._goes_on:
+            self._since += 1
+            if self._since > ENOUGH:
+                self.notes.append(f"{self.program.name} was not executed to its end.")
+                raise FoundEnough
         self.shared.executed(event.block, event.wave.mask)
         self._missed.executed(event.wave, event.block, event.wave.mask)
         for instruction, named in self._named.get(event.block, ()):
@@ -374,8 +387,8 @@ class Checker(Observer):
         self._keep((WARP_MASK, write.func, *lines), 1, make)
 
     def fence(self, event: Fence) -> None:
-        if event.scope != "block":
-            self.clock.fence(event.wave, event.mask)
+        self.clock.fence(event.wave, event.mask, event.scope)
+        self.shared.fence(event.mask)
 
     def access(self, event: Access) -> None:
         wave, mask = event.wave, event.mask
@@ -388,6 +401,8 @@ class Checker(Observer):
             self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bystanders is not None:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
+            if event.op in ("atom", "red") or (wave.instruction.strong and not is_plain(wave.instruction)):
+                self.clock.shared_atomic(wave, mask)
         elif event.space == "local":
             self._local(event)
         elif event.space == "global":
@@ -395,6 +410,7 @@ class Checker(Observer):
                 self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask)
+                self.shared.meet(mask)
 
     def _from_outside(self, event: Access) -> None:
         """An access to the shared memory of another block of the cluster."""
@@ -451,6 +467,7 @@ class Checker(Observer):
             if allocation.watch is not None:
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
         self.clock.atomic(wave, mask)
+        self.shared.meet(mask)
 
     # ---- findings
     def _keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:

@@ -6,10 +6,12 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between blocks, or any two threads: the first thread has executed `__threadfence()` since, and after that an atomic
-  operation, and so has the second block (thread) an atomic operation: that is how results are handed on, and how locks
-  work (CUDA guide, 'Memory Fence Functions'). Another thread of the block, or of the warp, may do the atomic operation
-  for it, if a barrier of theirs comes before. Which atomic variable it was is not looked at.
+- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation, and so has
+  the second an atomic operation: that is how results are handed on, and how locks work (CUDA guide, 'Memory Fence
+  Functions'). Another thread of the block, or of the warp, may do the fence and the atomic operation for the first, if a
+  barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Inside a block
+  `__threadfence_block()` is enough, and the atomic variable may lie in shared memory. Which variable it was is not
+  looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -50,7 +52,9 @@ class Clock:
     Times count events of the launch. `fences`, `atomics` and `told` are by block of the grid, `told_by_threads` by its
     threads, the others by block of the wave. What a thread did before the time `told_by_threads` is known to those who
     take part in atomic operations: a fence came after it, and an atomic operation after that, its own or one of its
-    warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`.
+    warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`, and `told_in_block` of
+    threads whose fence is perhaps only one of their block, to which it is known. `atomics_of_threads`, in the block alone, are
+    those that a thread knows of: its own, and of its warp before a `__syncwarp()`.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:
@@ -65,7 +69,9 @@ class Clock:
         """A new wave."""
         self.barriers = np.zeros(wave.shape[0], np.int64)
         self.warp_barriers = np.zeros(wave.shape, np.int64)
-        self.fences_of_threads = np.zeros(wave.shape, np.int64)
+        self.fences_of_threads = np.zeros(wave.shape, np.int64)  # of the device or more
+        self.fences_of_block = np.zeros(wave.shape, np.int64)  # of any scope
+        self.told_in_block = np.zeros(wave.shape, np.int64)
         self.atomics_of_threads = np.zeros(wave.shape, np.int64)
         first = (wave.block_ids * wave.threads)[:, None]
         self.marks = (
@@ -83,16 +89,37 @@ class Clock:
 
     def warp_barrier(self, wave, mask: np.ndarray | None) -> None:
         """`__syncwarp()`."""
-        self.warp_barriers[_lanes(wave, mask)] = self.tick()
+        lanes = _lanes(wave, mask)
+        self.warp_barriers[lanes] = self.tick()
+        if self.fenced:
+            here = np.broadcast_to(True if mask is None else mask, wave.shape)
+            known = np.where(here, self.atomics_of_threads, 0)
+            self.atomics_of_threads[lanes] = _latest_of_warps(known)[lanes]
 
-    def fence(self, wave, mask: np.ndarray | None) -> None:
-        """`__threadfence()`."""
+    def fence(self, wave, mask: np.ndarray | None, scope: str = "device") -> None:
+        """`__threadfence()`, or with the scope "block" `__threadfence_block()`."""
         self.fenced = True
-        self.fences[self._blocks(wave, mask)] = self.tick()
-        self.fences_of_threads[_lanes(wave, mask)] = self.now
+        lanes = _lanes(wave, mask)
+        self.fences_of_block[lanes] = self.tick()
+        if scope != "block":
+            self.fences[self._blocks(wave, mask)] = self.now
+            self.fences_of_threads[lanes] = self.now
+
+    def shared_atomic(self, wave, mask: np.ndarray | None) -> None:
+        """An atomic operation on shared memory."""
+        if not self.fenced:
+            return
+        lanes = _lanes(wave, mask)
+        self.atomics_of_threads[lanes] = self.tick()
+        self._tell_block(lanes, by_warps(np.broadcast_to(True if mask is None else mask, wave.shape), wave.shape))
+
+    def _tell_block(self, lanes, warps) -> None:
+        self.told_in_block[lanes] = self.fences_of_block[lanes]
+        latest = np.minimum(_latest_of_warps(self.fences_of_block)[warps], self.warp_barriers[warps])
+        self.told_in_block[warps] = np.maximum(self.told_in_block[warps], latest)
 
     def atomic(self, wave, mask: np.ndarray | None) -> None:
-        """An atomic operation on global memory, or another strong access."""
+        """An atomic operation, or another strong access to global memory."""
         blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
         self.atomics[blocks] = self.tick()
         self.atomics_of_threads[lanes] = self.now
@@ -106,6 +133,7 @@ class Clock:
         others = (self.marks - 1)[warps]
         latest = np.minimum(_latest_of_warps(self.fences_of_threads)[warps], self.warp_barriers[warps])
         self.told_by_threads[others] = np.maximum(self.told_by_threads[others], latest)
+        self._tell_block(lanes, warps)
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -263,6 +291,7 @@ class GlobalWatch:
             told = by_itself | (clock.told[other_block] > times)
             ordered |= ~same & told & (clock.atomics[block] > times)
             if same.any():
+                by_itself |= clock.told_in_block[row, other_lane] > times
                 ordered |= same & by_itself & (clock.atomics_of_threads[row, lane] > times)
         return ordered
 

@@ -18,8 +18,12 @@ from helpers.simulator.sanitizer.shared_epoch import (
     ATOMIC,
     COMMIT,
     COPY,
+    FENCE,
     LOAD,
+    MEET,
     STORE,
+    STRONG_LOAD,
+    STRONG_STORE,
     SWAP,
     WAIT,
     WARP_BARRIER,
@@ -31,10 +35,16 @@ from helpers.simulator.sanitizer.shared_epoch import (
 )
 
 KINDS = {"ld": LOAD, "ldsm": LOAD, "st": STORE, "stsm": STORE, "atom": ATOMIC, "red": ATOMIC}
+STRONG = {LOAD: STRONG_LOAD, STORE: STRONG_STORE}
 EVERYBODY = -1  # the number of the mask None
 MOST_ENTRIES = 50_000  # of a log without a barrier
 MOST_LOG_BYTES = 64 << 20  # of what a log keeps alive
 MOST_PATTERN_BYTES = 16 << 20  # of what a kernel's patterns keep alive
+
+
+def is_plain(instruction) -> bool:
+    """Whether an access to shared memory races like a plain one: a volatile one does (racecheck says so, too)."""
+    return {"volatile", "shared"} <= set(instruction.opcode.split("."))
 
 
 @dataclass(frozen=True)
@@ -124,6 +134,7 @@ class SharedChecks:
         """A new wave of blocks, whose shared memory nobody has written."""
         self._wave = wave
         self._size = wave.shared.size
+        self._fenced = False
         if self.patterns.bytes > MOST_PATTERN_BYTES:
             self.patterns = Patterns(self.patterns.word)
         self._mask: np.ndarray | None = None
@@ -184,6 +195,8 @@ class SharedChecks:
         kind = KINDS[op]
         if kind == ATOMIC and wave.instruction.swaps:
             kind = SWAP
+        elif wave.instruction.strong and kind in STRONG and not is_plain(wave.instruction):
+            kind = STRONG[kind]
         self._append(kind, wave.instruction.index, addresses, mask, width, values)
 
     def copy(self, wave, width: int, addresses, mask) -> None:
@@ -199,6 +212,17 @@ class SharedChecks:
         """`__syncwarp()`."""
         if self._size:
             self._append(WARP_BARRIER, -1, None, mask, 0, ())
+
+    def fence(self, mask) -> None:
+        """A fence of any scope: behind it threads may hand on what they did."""
+        if self._size:
+            self._fenced = True
+            self._append(FENCE, -1, None, mask, 0, ())
+
+    def meet(self, mask) -> None:
+        """An atomic operation, or another strong access, on global memory."""
+        if self._fenced:
+            self._append(MEET, -1, None, mask, 0, ())
 
     def barrier(self, wave, blocks: np.ndarray | None) -> None:
         """`__syncthreads()`, of all blocks or of those that are set in `blocks`."""

@@ -6,11 +6,14 @@ a wave are rows; if all of them did the same, one row stands for all.
 The rules:
 
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
-  result depends on it: a race. Atomic operations do not race with each other, and threads that store the same value do
-  not either (compute-sanitizer's racecheck says so, too). A plain load does not race with atomicCAS: loops that build
+  result depends on it: a race. Atomic operations do not race with each other, nor with loads and stores of cuda::atomic
+  and its like, and threads that store the same value do not either (compute-sanitizer's racecheck says so, too). A plain load does not race with atomicCAS: loops that build
   an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions').
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
+- A thread may hand on what it did: by a fence and then an atomic operation, or another strong access to global memory,
+  after which another thread makes such an access before it goes on (CUDA guide, 'Memory Fence Functions'). Each may
+  leave that to a lane of its warp with `__syncwarp()` between. Which variable it was is not looked at.
 - `cp.async` writes at some time between its start and the wait for its group, for the thread that started it; other
   threads see it after a barrier that follows the wait (PTX ISA, 'Asynchronous copy').
 """
@@ -23,12 +26,16 @@ import numpy as np
 
 from helpers.devices import WARP
 
-LOAD, STORE, ATOMIC, SWAP, COPY, WARP_BARRIER, COMMIT, WAIT = range(8)
+LOAD, STORE, ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, COPY, WARP_BARRIER, COMMIT, WAIT, FENCE, MEET = range(12)
+LIKE = np.array([LOAD, STORE, ATOMIC, SWAP, SWAP, ATOMIC, COPY])  # by kind the one that races with the same others
+MEETS = (ATOMIC, SWAP, STRONG_LOAD, STRONG_STORE, MEET)
 REGISTER = 4  # bytes
 ALL_GROUPS = -1  # what a WAIT for everything holds instead of the number of groups that may be pending
 UNCOMMITTED = -1  # the age of a copy that is in no group yet
 WRITTEN, UPDATED, READ, SWAPPED = 1, 2, 4, 8  # flags of a word: plain or asynchronous stores, atomics, loads
 MOST_PER_INSTRUCTION = 3  # events of one instruction that are looked at when a pair is chosen for the message
+MOST_HANDED_ON = 64  # the same, and words, where threads hand on what they did, so that some pairs are in order
+NEVER = np.iinfo(np.int64).max
 
 
 class Entry(NamedTuple):
@@ -237,9 +244,9 @@ class Epoch:
         self.owner = np.full(self.size, -1, np.int32)
         multiple = np.zeros(self.size, bool)
         for entry in self.log:
-            if entry.kind in (STORE, ATOMIC, SWAP):
+            if LOAD < entry.kind < COPY:
                 index, position = self._touched(entry.addresses, self._lanes(self.array(entry.mask)), entry.width)
-                flags[index] |= {STORE: WRITTEN, ATOMIC: UPDATED, SWAP: SWAPPED}[entry.kind]
+                flags[index] |= {STORE: WRITTEN, ATOMIC: UPDATED, SWAP: SWAPPED}[int(LIKE[entry.kind])]
                 self._note(index, position, multiple)
         for copy in copies:
             if copy.start >= 0 or copy.end < len(self.log):
@@ -284,14 +291,14 @@ class Epoch:
                     if early.any():
                         self._too_early(entry, index[early], position[early], copies, pending)
                 if not all_known and entry.kind != COPY:
-                    if entry.kind != STORE:
+                    if entry.kind not in (STORE, STRONG_STORE):
                         missing = self._unwritten(~known[index], entry)
                         if missing.any():
                             # Where another thread writes between the same barriers, the race says more.
                             missing &= (flags[index] == 0) | (self.owner[index] == self.thread[position])
                             missing = missing if early is None else missing & ~early
                             self._missing(time, entry, index, position, missing)
-                    if entry.kind != LOAD:
+                    if entry.kind not in (LOAD, STRONG_LOAD):
                         known[index] = True
                 if entry.kind == LOAD and self.somebody_writes:
                     hit = flags[index] != 0
@@ -369,6 +376,7 @@ class Epoch:
         """Every access of the words that are set in `raced`, as columns."""
         columns: dict[str, list[np.ndarray]] = {name: [] for name in _COLUMNS}
         synchronised = np.full(self.shape[0] * self.shape[1], -1)
+        told, met = self._handed_on()
         end = len(self.log)
         ends: dict[int, list[_Copy]] = {}
         for copy in copies:
@@ -381,14 +389,13 @@ class Epoch:
                 return
             part = np.arange(len(index)) % (of.width // self.word)
             position = position[chosen]
-            for name, values in zip(
-                _COLUMNS,
-                (index[chosen], self.thread[position], position, part[chosen], synchronised[position]),
-                strict=False,
-            ):
+            of_lanes = (index[chosen], self.thread[position], position, part[chosen], synchronised[position],
+                        np.full(len(position), NEVER) if kind == COPY else told[time][position],
+                        met[time][position])  # fmt: skip
+            for name, values in zip(_COLUMNS[:7], of_lanes, strict=True):
                 columns[name].append(values)
             facts = (time, kind, of.instruction, hides_until, hides_from)
-            for name, value in zip(_COLUMNS[5:], facts, strict=True):
+            for name, value in zip(_COLUMNS[7:], facts, strict=True):
                 columns[name].append(np.full(len(position), value))
 
         for time, entry in enumerate(self.log):
@@ -403,6 +410,51 @@ class Epoch:
             for copy in ends.get(time, ()):
                 add(time, COPY, copy, copy.lanes, -1, copy.start)
         return {name: np.concatenate(pieces) for name, pieces in columns.items()}
+
+    def _handed_on(self) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+        """By time and lane position: when what was done before is known to others, and when the thread last met others.
+
+        Of two accesses the first comes before the second if its `told` is before the other's `met`.
+        """
+        count = self.shape[0] * self.shape[1]
+        self.hands_on = any(entry.kind == FENCE for entry in self.log)
+        if not self.hands_on:
+            return [np.full(count, NEVER)] * len(self.log), [np.full(count, -1)] * len(self.log)
+        told, met = np.empty((len(self.log), count), np.int64), np.empty((len(self.log), count), np.int64)
+        now = np.full(count, -1)
+        for time, entry in enumerate(self.log):
+            met[time] = now
+            lanes = self._positions(entry)
+            if entry.kind in MEETS:
+                now[lanes] = time
+            elif entry.kind == WARP_BARRIER:
+                now[lanes] = self._of_warps(now, lanes, np.maximum, -1)
+        # Backwards: when a thread next meets others, itself or by its warp, and when it does so behind a fence.
+        meets, now = np.full(count, NEVER), np.full(count, NEVER)
+        for time in range(len(self.log) - 1, -1, -1):
+            told[time] = now
+            entry = self.log[time]
+            lanes = self._positions(entry)
+            if entry.kind in MEETS:
+                meets[lanes] = time
+            elif entry.kind == FENCE:
+                now[lanes] = meets[lanes]
+            elif entry.kind == WARP_BARRIER:
+                for next_time in (meets, now):
+                    next_time[lanes] = self._of_warps(next_time, lanes, np.minimum, NEVER)
+        return told, met
+
+    def _positions(self, entry: Entry):
+        lanes = self._lanes(self.array(entry.mask))
+        return slice(None) if lanes is None else lanes.reshape(-1)
+
+    def _of_warps(self, times: np.ndarray, lanes, combine: np.ufunc, none: int) -> np.ndarray:
+        """For `lanes`, the latest or the earliest time of those of their warp that are among them."""
+        here = np.full(times.shape, none)
+        here[lanes] = times[lanes]
+        padded = np.pad(here.reshape(self.shape), ((0, 0), (0, -self.shape[1] % WARP)), constant_values=none)
+        of_warps = combine.reduce(padded.reshape(self.shape[0], -1, WARP), axis=2).repeat(WARP, axis=1)
+        return of_warps[:, : self.shape[1]].reshape(-1)[lanes]
 
     def _guilty_words(self, events: dict[str, np.ndarray]) -> np.ndarray:
         """The words with a pair of accesses that no barrier orders and that do not store the same value."""
@@ -419,7 +471,7 @@ class Epoch:
             sorted_key = key[order]
             changes[1:] |= sorted_key[1:] != sorted_key[:-1]
         starts = np.r_[0, np.flatnonzero(changes)]
-        kind, who = events["kind"][order], who[order]
+        kind, who = LIKE[events["kind"][order]], who[order]
         several = np.minimum.reduceat(who, starts) != np.maximum.reduceat(who, starts)
         copies = np.logical_or.reduceat(kind == COPY, starts)
         stores = np.logical_or.reduceat(kind == STORE, starts)
@@ -484,21 +536,22 @@ class Epoch:
             words = [np.unique(events["word"][events["instruction"] == instruction]) for instruction in pair]
             self._add("race", *sides, events["word"][one], len(np.intersect1d(*words)))
 
-    @staticmethod
-    def _sample(events: dict[str, np.ndarray], guilty: np.ndarray) -> np.ndarray:
+    def _sample(self, events: dict[str, np.ndarray], guilty: np.ndarray) -> np.ndarray:
         """A few words such that every instruction is among their accesses."""
         _, first = np.unique(events["instruction"], return_index=True)
         reversed_ = events["instruction"][::-1]
         _, last = np.unique(reversed_, return_index=True)
-        return np.unique(np.r_[guilty[:1], events["word"][first], events["word"][::-1][last]])
+        few = guilty[:MOST_HANDED_ON] if self.hands_on else guilty[:1]
+        return np.unique(np.r_[few, events["word"][first], events["word"][::-1][last]])
 
     def _pairs(self, events: dict[str, np.ndarray]) -> list[tuple[int, int]]:
         """Pairs of accesses of one word that conflict, at most one for two instructions: (earlier, later)."""
         keep = []
+        most = MOST_HANDED_ON if self.hands_on else MOST_PER_INSTRUCTION
         for instruction in np.unique(events["instruction"]).tolist():
             mine = np.flatnonzero(events["instruction"] == instruction)
             times = np.unique(events["time"][mine])
-            for time in (*times[: MOST_PER_INSTRUCTION - 1], *times[MOST_PER_INSTRUCTION - 1 :][-1:]):
+            for time in (*times[: most - 1], *times[most - 1 :][-1:]):
                 now = mine[events["time"][mine] == time]
                 threads = events["thread"][now]
                 keep += [now[threads.argmin()], now[threads.argmax()]]
@@ -507,7 +560,7 @@ class Epoch:
                     keep += [now[0], now[(values != values[0]).any(axis=1).argmax()]]
         keep = np.unique(keep)
         one, other = (keep[indices] for indices in np.triu_indices(len(keep), 1))
-        thread, kind, time = events["thread"], events["kind"], events["time"]
+        thread, kind, time = events["thread"], LIKE[events["kind"]], events["time"]
         warp = thread // WARP
         conflict = thread[one] != thread[other]
         conflict &= (warp[one] != warp[other]) | (events["synchronised"][one] == events["synchronised"][other])
@@ -515,6 +568,7 @@ class Epoch:
         mixed = (kind[one] + kind[other] == LOAD + ATOMIC) & (kind[one] != kind[other])
         conflict &= plain[0] | plain[1] | mixed
         conflict &= time[other] >= time[one]
+        conflict &= events["told"][one] >= events["met"][other]
         conflict &= (events["hides_until"][one] < time[other]) & (time[one] <= events["hides_from"][other])
         stores = (kind[one] == STORE) & (kind[other] == STORE) & conflict
         for pair in np.flatnonzero(stores):
@@ -530,13 +584,23 @@ class Epoch:
         return list(found.values())
 
 
-_WHAT = {LOAD: "reads", STORE: "writes", ATOMIC: "updates", SWAP: "updates", COPY: "copies"}
+_WHAT = {
+    LOAD: "reads",
+    STRONG_LOAD: "reads",
+    STORE: "writes",
+    STRONG_STORE: "writes",
+    ATOMIC: "updates",
+    SWAP: "updates",
+    COPY: "copies",
+}
 _COLUMNS = (
     "word",
     "thread",
     "position",
     "part",
     "synchronised",
+    "told",
+    "met",
     "time",
     "kind",
     "instruction",

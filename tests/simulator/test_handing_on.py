@@ -1,0 +1,182 @@
+"""Threads hand on what they did, by a fence and a flag: in order, and so no race; without the fence it is one.
+
+CUDA guide, 'Memory Fence Functions'; PTX ISA, 'Memory Consistency Model'.
+"""
+
+import time
+
+import numpy as np
+import pytest
+
+from helpers import simulator
+from helpers.simulator.engine.run import Launch
+
+LEVELS = ("sass", "ptx")
+I32 = np.int32
+BLOCK, DEVICE = "__threadfence_block();", "__threadfence();"
+
+# One thread writes, and raises a flag; another polls the flag, and reads. WHO: 0, 1, or somebody else.
+SOURCE = """
+INCLUDE
+extern "C" __global__ void kernel(const int *x, int *data, int *flag, int *out) {
+    __shared__ int shared_data, shared_flag;
+    if (threadIdx.x == 0) shared_flag = 0;
+    __syncthreads();
+    if (WHO == 0) {
+        DATA = x[0];
+        FENCE
+        RAISE;
+    } else if (WHO == 1) {
+        while (!(POLL)) { }
+        out[0] = DATA;
+    }
+}"""
+LANES, WARPS, BLOCKS = "threadIdx.x", "(threadIdx.x % 32 ? 9 : threadIdx.x / 32)", "(threadIdx.x ? 9 : blockIdx.x)"
+FLAGS = {
+    "exchanged and added to": ("atomicExch(FLAG, 1)", "atomicAdd(FLAG, 0)"),
+    "compared and swapped": ("atomicCAS(FLAG, 0, 1)", "atomicCAS(FLAG, 1, 1)"),
+    "combined with or": ("atomicOr(FLAG, 1)", "atomicOr(FLAG, 0)"),
+    "volatile": ("*(volatile int *)FLAG = 1", "*(volatile int *)FLAG"),
+    "relaxed": ("cuda::atomic_ref<int, SCOPE>(*FLAG).store(1, cuda::memory_order_relaxed)",
+                "cuda::atomic_ref<int, SCOPE>(*FLAG).load(cuda::memory_order_relaxed)"),
+}  # fmt: skip
+RELEASED = ("cuda::atomic_ref<int, SCOPE>(*FLAG).store(1, cuda::memory_order_release)",
+            "cuda::atomic_ref<int, SCOPE>(*FLAG).load(cuda::memory_order_acquire)")  # fmt: skip
+
+
+def hand_on(level, who, data, flag, fence, how, scope="block"):
+    """What the second thread has read. RaceError if the sanitizer sees a race."""
+    source = SOURCE.replace("WHO", who).replace("DATA", data).replace("FENCE", fence)
+    source = source.replace("RAISE", how[0]).replace("POLL", how[1])
+    source = source.replace("INCLUDE", "#include <cuda/atomic>" if "cuda::" in how[0] else "")
+    source = source.replace("FLAG", flag).replace("SCOPE", f"cuda::thread_scope_{scope}")
+    x, given, raised, out = np.array([42], I32), np.zeros(1, I32), np.zeros(1, I32), np.zeros(1, I32)
+    with simulator.record(level=level, checks="raise"):
+        kernel = simulator.RawModule(code=source).get_function("kernel")
+        kernel((2 if who == BLOCKS else 1,), (64,), (x, given, raised, out))
+    return int(out[0])
+
+
+PLACES = {"all global": ("data[0]", "flag"), "data in shared memory": ("shared_data", "flag"),
+          "flag in shared memory": ("data[0]", "&shared_flag"),
+          "all shared": ("shared_data", "&shared_flag")}  # fmt: skip
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("places", PLACES)
+def test_what_comes_before_a_fence_and_a_flag_is_known_to_who_polls_it_and_without_the_fence_not(level, places):
+    who, fence = (LANES, BLOCK) if "all" in places else (WARPS, DEVICE)
+    assert hand_on(level, who, *PLACES[places], fence, FLAGS["exchanged and added to"]) == 42
+    with pytest.raises(simulator.RaceError) as caught:
+        hand_on(level, who, *PLACES[places], "", FLAGS["exchanged and added to"])
+    assert caught.value.lines == (8, 13)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", FLAGS)
+def test_it_does_not_matter_by_which_operations_the_flag_is_raised_and_polled(level, how):
+    assert hand_on(level, WARPS, "data[0]", "flag", BLOCK, FLAGS[how]) == 42
+    with pytest.raises(simulator.RaceError):
+        hand_on(level, WARPS, "data[0]", "flag", "", FLAGS[how])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("data", "flag"), [("data[0]", "flag"), ("shared_data", "&shared_flag")])
+def test_a_store_that_releases_and_a_load_that_acquires_hand_on_without_a_fence(level, data, flag):
+    assert hand_on(level, WARPS, data, flag, "", RELEASED) == 42
+    with pytest.raises(simulator.RaceError):
+        hand_on(level, WARPS, data, flag, "", FLAGS["relaxed"])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_fence_of_the_block_hands_nothing_on_to_other_blocks(level):
+    with pytest.raises(simulator.RaceError, match="between blocks"):
+        hand_on(level, BLOCKS, "data[0]", "flag", BLOCK, FLAGS["exchanged and added to"])
+    assert hand_on(level, BLOCKS, "data[0]", "flag", DEVICE, FLAGS["exchanged and added to"]) == 42
+    with pytest.raises(simulator.RaceError, match="between blocks"):
+        hand_on(level, BLOCKS, "data[0]", "flag", "", RELEASED)
+    assert hand_on(level, BLOCKS, "data[0]", "flag", "", RELEASED, scope="device") == 42
+
+
+# A warp produces, lane by lane, another one consumes; one lane of each raises the flag, or polls it.
+OF_WARPS = """
+extern "C" __global__ void kernel(const int *x, int *flag, int *out) {
+    __shared__ int ring[32];
+    int lane = threadIdx.x % 32;
+    for (int i = 0; i < 5; ++i) {
+        if (threadIdx.x < 32) {
+            if (lane == 0) while (atomicAdd(flag, 0) != 2 * i) { }
+            __syncwarp();
+            ring[lane] = x[32 * i + lane];
+            __threadfence_block();
+            __syncwarp();
+            if (lane == 0) atomicExch(flag, 2 * i + 1);
+        } else {
+            if (lane == 0) while (atomicAdd(flag, 0) != 2 * i + 1) { }
+            __syncwarp();
+            out[32 * i + lane] = ring[31 - lane];
+            __threadfence_block();
+            __syncwarp();
+            if (lane == 0) atomicExch(flag, 2 * i + 2);
+        }
+    }
+}"""
+
+
+def of_warps(level, source=OF_WARPS):
+    x, flag, out = np.arange(160, dtype=I32), np.zeros(1, I32), np.zeros(160, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (64,), (x, flag, out))
+    return x, out
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_one_lane_raises_or_polls_the_flag_for_its_warp(level):
+    x, out = of_warps(level)
+    assert out.reshape(5, 32).tolist() == x.reshape(5, 32)[:, ::-1].tolist()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("missing", [7, 9, 14, 16])
+def test_each_fence_and_each_barrier_of_a_warp_is_needed(level, missing):
+    lines = OF_WARPS.splitlines()
+    assert "sync" in lines[missing] or "fence" in lines[missing]
+    lines[missing] = ""
+    with pytest.raises(simulator.RaceError, match="ring"):
+        of_warps(level, "\n".join(lines))
+
+
+LOCKS = {
+    "a lock": "if (t == 0) { while (atomicCAS(lock, 0, 1)) { } FENCE *total += 1; FENCE atomicExch(lock, 0); }",
+    "a lock of every thread": """bool done = false;
+        while (!done) if (atomicCAS(lock, 0, 1) == 0) { FENCE *total += 1; FENCE atomicExch(lock, 0); done = true; }""",
+    "a lock of the block": """if (t == 0) while (atomicCAS(lock, 0, 1)) { }
+        __syncthreads(); total[t] += 1; FENCE __syncthreads(); if (t == 0) atomicExch(lock, 0);""",
+    "a ticket": """if (t == 0) {
+        int mine = atomicAdd(lock + 1, 1);
+        while (*(volatile int *)lock != mine) { } FENCE *total += 1; FENCE *(volatile int *)lock = mine + 1; }""",
+    "turns": "if (t == 0) { while (atomicAdd(lock, 0) != blockIdx.x) { } *total += 1; FENCE atomicAdd(lock, 1); }",
+}
+
+
+def spin(how, fence):
+    body = LOCKS[how].replace("FENCE", fence)
+    source = f'extern "C" __global__ void kernel(int *lock, int *total) {{ int t = threadIdx.x; {body} }}'
+    lock, total = np.zeros(2, I32), np.zeros(64, I32)
+    with simulator.record(level="sass", checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((30,), (64,), (lock, total))
+    return total
+
+
+@pytest.mark.parametrize("how", LOCKS)
+def test_blocks_that_spin_on_a_lock_are_checked_by_the_compiled_engine(how, monkeypatch):
+    monkeypatch.setattr(Launch, "run", lambda launch: pytest.fail("the engine in NumPy runs it, too"))
+    assert spin(how, DEVICE).max() == (30 * 64 if "every thread" in how else 30)
+
+
+@pytest.mark.parametrize("how", LOCKS)
+def test_a_lock_without_fences_is_found_in_a_moment(how):
+    start = time.process_time()
+    with pytest.raises(simulator.RaceError, match="global memory"):
+        spin(how, "")
+    assert time.process_time() - start < 5, "seconds"
