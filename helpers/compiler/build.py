@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, ptx, signature
+from helpers.compiler import cache, cubin, diagnostics, nvrtc, portable, precompiled, ptx, signature
 from helpers.compiler.errors import CompileError, UnknownArchitecture
 from helpers.compiler.explain import failed_compilation
 from helpers.compiler.paths import with_given_names
@@ -249,7 +249,9 @@ def _output(
     name = cache.key("module", _CACHE_FORMAT, text, entries, spelled, filename, headers, nvrtc.build())
     output = None if reads_other_files else _stored(cache.read(name), len(entries))
     if output is None:
-        output = nvrtc.run(text, filename, every_option, entries, dict(headers))
+        changing = reads_other_files or bool(headers)
+        kept = () if changing else precompiled.options(text, every_option)
+        output = nvrtc.run(text, filename, (*every_option, *kept), entries, dict(headers))
         if not output.succeeded:
             raise failed_compilation(
                 output.log,
