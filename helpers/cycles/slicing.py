@@ -25,6 +25,7 @@ _INTO_SHARED = frozenset(("STS", "LDGSTS"))
 _STORES = frozenset(("STG", "STS", "STL", "ST", "RED", "REDG"))
 _PRODUCTS = frozenset(("FFMA", "FMUL", "FADD", "HMMA"))
 _NONE: frozenset[int] = frozenset()
+_NO_VALUE = np.zeros(0, np.int32)
 
 # Registers that matter, each with the guards under which it is read, None for always: what is written under the same
 # guard is enough.
@@ -145,9 +146,9 @@ class _Addresses:
         self._memory = memory
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int) -> tuple:
-        """Nothing but the check that it is allowed."""
+        """Nothing but the check that it is allowed; what a load of bytes or shorts makes of it is nothing, too."""
         self._memory.check(wave, addresses, mask, dtype.itemsize * count, "read")
-        return ()
+        return (_NO_VALUE,) * count
 
     def store(self, wave, addresses, mask, values) -> None:
         """The same."""
