@@ -25,7 +25,6 @@ _INTO_SHARED = frozenset(("STS", "LDGSTS"))
 _STORES = frozenset(("STG", "STS", "STL", "ST", "RED", "REDG"))
 _PRODUCTS = frozenset(("FFMA", "FMUL", "FADD", "HMMA"))
 _NONE: frozenset[int] = frozenset()
-_NO_VALUE = np.zeros(0, np.int32)
 
 # Registers that matter, each with the guards under which it is read, None for always: what is written under the same
 # guard is enough.
@@ -146,9 +145,9 @@ class _Addresses:
         self._memory = memory
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int) -> tuple:
-        """Nothing but the check that it is allowed; what a load of bytes or shorts makes of it is nothing, too."""
+        """Nothing but the check that it is allowed; of a byte or a short, no value to convert."""
         self._memory.check(wave, addresses, mask, dtype.itemsize * count, "read")
-        return (_NO_VALUE,) * count
+        return (np.zeros(1, dtype),) if dtype.itemsize < 4 else ()
 
     def store(self, wave, addresses, mask, values) -> None:
         """The same."""

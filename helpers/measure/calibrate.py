@@ -169,9 +169,10 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
     yield Loop("stg128", far.format(step=4), body), ((0, 1024, 1), (1, 1024, 1))
     for name, op in (
         ("red", "red.global.add.u32 [%0], 1;"),
+        ("redf", "red.global.add.f32 [%0], 0f3F800000;"),
         ("atom", "{.reg .b32 t; atom.global.add.u32 t, [%0], 1; xor.b32 %1, %1, t;}"),
     ):
-        operands = ("", '"l"(p0)') if name == "red" else ('"+l"(p0), "+r"(a@)',)
+        operands = ("", '"l"(p0)') if name.startswith("red") else ('"+l"(p0), "+r"(a@)',)
         where = "int a@ = 0; int *p@ = data + (blockIdx.x * 1024 + threadIdx.x) * stride;"
         yield Loop(name, where, _asm(op, *operands), "use += a@;"), (
             (0, 256, 0), (1, 256, 0), (0, 256, 1), (1, 256, 1), (0, 256, 32), (1, 256, 32),
