@@ -145,9 +145,9 @@ class _Addresses:
         self._memory = memory
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int) -> tuple:
-        """Nothing but the check that it is allowed."""
+        """Nothing but the check that it is allowed; of a byte or a short, no value to convert."""
         self._memory.check(wave, addresses, mask, dtype.itemsize * count, "read")
-        return ()
+        return (np.zeros(1, dtype),) if dtype.itemsize < 4 else ()
 
     def store(self, wave, addresses, mask, values) -> None:
         """The same."""

@@ -34,6 +34,7 @@ from helpers.measure.suites import (
     sweep,
     tiles,
 )
+from helpers.measure.workloads import FURTHER, SUITE
 from helpers.measure.workloads.record import record_workloads
 
 
@@ -202,7 +203,8 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _calibrate(options: argparse.Namespace) -> int:
     print(f"{len(calibrate.calibrate(options.folder)['measured'])} microbenchmarks")
-    print(record_workloads(options.folder))
+    for series in (SUITE, FURTHER):
+        print(record_workloads(series, options.folder))
     if options.states:
         print(states.record_states(options.folder))
     return 0

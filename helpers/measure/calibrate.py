@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from helpers import gpu
-from helpers.measure import recordings
+from helpers.measure import probes, recordings
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import flusher
 
@@ -148,6 +148,14 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
     yield Loop("atoms", "int p@ = base + lane * stride * 4;", _asm("red.shared.add.u32 [%0], 1;", "", '"r"(p@)')), (
         (0, 1024, 0), (0, 1024, 1), (0, 128, 1),
     )  # fmt: skip
+    add = _asm("red.shared.add.u32 [%0], %1;", "", '"r"(p@), "r"(lane)')
+    yield Loop("atoms_add", "int p@ = base + lane * stride * 4;", add), (
+        (0, 1024, 0), (0, 1024, 1), (0, 1024, 2), (0, 1024, 8), (0, 128, 0),
+    )  # fmt: skip
+    hit = _asm("ld.global.ca.b32 %0, [%1];", '"=r"(a@)', '"l"(p@)')
+    yield Loop("ldg_hit", "int a@ = 0; int *p@ = data + lane * stride + @ * 1024;", hit, iu), (
+        (0, 1024, 1), (0, 256, 1), (0, 128, 1), (0, 1024, 8),
+    )  # fmt: skip
     yield Loop("ldc_chase", "int a@ = zero;", "a@ = table[(a@ + #) & 255];", iu, True), alone
     yield (
         Loop("bar", "int a@ = 0;", _asm("bar.sync 0;", "")),
@@ -161,9 +169,10 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
     yield Loop("stg128", far.format(step=4), body), ((0, 1024, 1), (1, 1024, 1))
     for name, op in (
         ("red", "red.global.add.u32 [%0], 1;"),
+        ("redf", "red.global.add.f32 [%0], 0f3F800000;"),
         ("atom", "{.reg .b32 t; atom.global.add.u32 t, [%0], 1; xor.b32 %1, %1, t;}"),
     ):
-        operands = ("", '"l"(p0)') if name == "red" else ('"+l"(p0), "+r"(a@)',)
+        operands = ("", '"l"(p0)') if name.startswith("red") else ('"+l"(p0), "+r"(a@)',)
         where = "int a@ = 0; int *p@ = data + (blockIdx.x * 1024 + threadIdx.x) * stride;"
         yield Loop(name, where, _asm(op, *operands), "use += a@;"), (
             (0, 256, 0), (1, 256, 0), (0, 256, 1), (1, 256, 1), (0, 256, 32), (1, 256, 32),
@@ -257,7 +266,7 @@ PITCHES = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 31, 32, 33, 34, 35, 36, 37, 40, 4
 
 def calibrate(folder=recordings.FOLDER) -> dict[str, Any]:
     """Run all microbenchmarks and write machine.json: {"gpu", "provenance", "measured": {name: cycles, …}}."""
-    measured = {**_run_loops(), **_run_launches(), **_run_pitches()}
+    measured = {**_run_loops(), **_run_launches(), **_run_pitches(), **probes.run()}
     content = {"gpu": gpu.name(), "provenance": provenance(), "measured": measured}
     recordings.write(recordings.path(gpu.name(), SUITE, folder), content)
     return content

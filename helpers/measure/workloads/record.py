@@ -13,13 +13,13 @@ from helpers.measure import recordings
 from helpers.measure.measurement import Timing
 from helpers.measure.provenance import provenance
 from helpers.measure.timing import interleave
-from helpers.measure.workloads import SUITE, Workload, workloads
+from helpers.measure.workloads import SUITE, Workload, of_series
 
 
-def record_workloads(folder: Path = recordings.FOLDER, budget_s: float = 0.1) -> Path:
-    """Time each workload with a cold L2 and write workloads.json. Needs a GPU. budget_s: seconds for each."""
-    rows = [_row(one, budget_s) for one in workloads()]
-    file = recordings.path(gpu.name(), SUITE, folder)
+def record_workloads(suite: str = SUITE, folder: Path = recordings.FOLDER, budget_s: float = 0.1) -> Path:
+    """Time each workload of a series with a cold L2 and write its file. Needs a GPU. budget_s: seconds for each."""
+    rows = [_row(one, budget_s) for one in of_series(suite)]
+    file = recordings.path(gpu.name(), suite, folder)
     recordings.write(file, {"gpu": gpu.name(), "provenance": provenance(), "rows": rows})
     return file
 
