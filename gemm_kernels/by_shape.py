@@ -16,7 +16,7 @@ from gemm_kernels.kernel import MAX_GRID_Y, Kernel, check_sizes
 from gemm_kernels.ladder import SMS, get
 
 # Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
-ESTIMATED = ("stream_k", "persistent", "sliced_k", "rank_k", "clustered")
+ESTIMATED = ("stream_k", "persistent", "sliced_k", "rank_k", "clustered", "reduce_scatter")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
 FLAT = 32  # `rank_k` is tried at products of at most so many k
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
@@ -116,7 +116,7 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
     than one, the part that has k.  block_rounds: the same times the blocks that share the SM.  tiles, block_tiles:
     tiles one after another, likewise; that of a cluster counts for each of its blocks.  odd_rounds, odd_tiles: of the
     latter two, where rows of B do not all start at 16 bytes, and half of them where two floats are moved at a time.
-    shared: 1 if blocks add up the parts of a tile.  parts: how many of them a block reads one after another.
+    shared: 1 if blocks add up the parts of a tile.  parts: how many of them a thread reads one after another.
     bytes: of A, B and C, read and written once.
     """
     M, N, K = shape
@@ -135,11 +135,15 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         share = math.ceil(shared_tiles * of_a_tile / sharers)
         on_an_sm = math.ceil(blocks / sms)
         own_tiles = (tiles - shared_tiles) // blocks + (1 + share / of_a_tile if share else 0)
+        if kernel.name == "reduce_scatter" and shared_tiles and sharers % shared_tiles == 0:
+            own_tiles = (tiles - shared_tiles) // blocks + 1  # no share ends within a tile that another one begins
         rounds = (tiles - shared_tiles) // blocks * of_a_tile + share
         block_rounds, block_tiles = on_an_sm * rounds, on_an_sm * own_tiles
         if shared_tiles and share % of_a_tile:
             parts = sharers / shared_tiles
-            if kernel.name == "persistent":
+            if kernel.name == "reduce_scatter":
+                parts = _read_by_a_team(math.ceil(parts), kernel)
+            elif kernel.name == "persistent":
                 at_once = p["BM"] * p["BN"] <= 4 * kernel.threads and p["BLOCKS"] * kernel.threads <= 512
                 parts = _read_in_turn(parts, few=16 if at_once else 8)
     else:
@@ -148,7 +152,7 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         own_tiles = full + (rest > 0)
         block_tiles = full * p["BLOCKS"] + math.ceil(rest / usable)
         rounds, block_rounds = own_tiles * of_a_tile, block_tiles * of_a_tile
-    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name in ("persistent", "clustered") else 1.0
+    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name in ("persistent", "clustered", "reduce_scatter") else 1.0
     return {
         "launch": 1.0,
         "rounds": rounds,
@@ -179,6 +183,8 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     if kernel.name == "rank_k" and K > FLAT:
         return False
     if kernel.name == "clustered" and not _shares_enough(kernel, shape):
+        return False
+    if kernel.name == "reduce_scatter" and not _shares_all(kernel, shape):
         return False
     if kernel.params.get("LOOPS", 0) not in (0, 2 if N % 4 == 0 else 1):
         return False
@@ -211,6 +217,14 @@ def _shares_enough(kernel: Kernel, shape: Shape) -> bool:
     return 2 * p["BK"] * p["CLUSTER"] <= K and room / 3 <= kernel.grid(M, N)[0] <= room
 
 
+def _shares_all(kernel: Kernel, shape: Shape) -> bool:
+    """Whether there are fewer tiles than blocks, and two rounds or more for every block."""
+    M, N, K = shape
+    p = kernel.params
+    tiles, blocks = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"]), kernel.grid(M, N)[0]
+    return tiles < blocks and 2 * p["BK"] * blocks <= K * tiles
+
+
 def _rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
     """What the FMAs of the busiest SM take at four fifths of its peak, or less where a thread has few sums for each
     load, and some time for rounds, tiles and parts: about what it is on an H200."""
@@ -228,6 +242,14 @@ def _read_in_turn(parts: float, few: int) -> float:
         return parts
     group = 2 ** (((math.ceil(parts) - 1).bit_length() + 1) // 2)
     return group + parts / group
+
+
+def _read_by_a_team(parts: int, kernel: Kernel) -> int:
+    """How many parts of a tile a thread of `reduce_scatter` reads one after another: all, or those of its team, where
+    there are more threads than sums for each of the blocks that add them."""
+    sums = math.ceil(kernel.params["BM"] * kernel.params["BN"] / 4 / parts)
+    teams = max(min(kernel.threads // sums, math.ceil(parts / 8), 32), 1)
+    return math.ceil(parts / 2 ** (teams.bit_length() - 1))
 
 
 def _like(shape: Shape, others: Iterable[Shape]) -> list[Shape]:

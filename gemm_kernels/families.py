@@ -155,6 +155,13 @@ CLUSTERED = Family(
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=lambda p, tiles: tiles * p["CLUSTER"],
 )
+REDUCE_SCATTER = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_or_padded_sums_bytes,
+    blocks=_equal_parts,
+    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # who is there, who has seen
+)
 ALL_AT_ONCE = Family(
     tile=_block_tile,
     shared_bytes=lambda p: FLOAT_BYTES * (p["BM"] * (p["BK"] + PAD) + p["BK"] * (p["BN"] + PAD)),

@@ -150,6 +150,13 @@ SPECIALISTS: tuple[Kernel, ...] = (
         | {"BLOCKS": 4, "CLUSTER": 8},
     ),
     Kernel(
+        "reduce_scatter", "Reduce-scatter",
+        "Blocks share the k of all tiles, and then each adds a stretch of a tile, over the parts of all of them.",
+        after="persistent", family=families.REDUCE_SCATTER,
+        params={"BM": 128, "BN": 128, "BK": 16, "WM": 64, "WN": 64, "TM": 16, "TN": 8, "SLICES": 2, "STAGES": 4}
+        | {"BLOCKS": 1, "WORKERS": SMS},
+    ),
+    Kernel(
         "rank_k", "Rank-k update",
         "With few k, latencies count: a block copies all that it needs at once, and loads its C meanwhile.",
         after=None, family=families.ALL_AT_ONCE,

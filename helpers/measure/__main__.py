@@ -23,6 +23,7 @@ from helpers.measure.suites import (
     FASTEST,
     FINALS,
     LADDER_SIZES,
+    STEPS,
     SUITES,
     TIMED_SUITES,
     Group,
@@ -31,6 +32,7 @@ from helpers.measure.suites import (
     fastest_places,
     ladder,
     shapes,
+    steps,
     sweep,
     tiles,
 )
@@ -176,7 +178,7 @@ def _suite_groups(suite: str, options: argparse.Namespace) -> list[Group]:
         return _groups(options)
     if suite == "shapes":
         return shapes(tuple(options.kernels) or LADDER)
-    return {"blocks": blocks, "sweep": sweep, "tiles": tiles}[suite]()
+    return {"blocks": blocks, "sweep": sweep, "tiles": tiles, STEPS: steps}[suite]()
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -225,7 +227,7 @@ def _record(options: argparse.Namespace) -> int:
             else:
                 print(f"{suite}: {recordings.path(gpu.name(), suite, options.folder)}", flush=True)
             continue
-        if suite not in TIMED_SUITES:
+        if suite not in (*TIMED_SUITES, STEPS):
             print(f"{suite}: {_record_answers(suite, options)}", flush=True)
             continue
         groups = _suite_groups(suite, options)

@@ -170,6 +170,24 @@ CLUSTERED = {  # of `clustered`: blocks of a cluster that are tried
     (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
     (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
 }
+REDUCE_SCATTER = (  # of `reduce_scatter`, with BLOCKS blocks for each SM
+    (64, 256, 16, 64, 64, 16, 8, 2, 4, 1),
+    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1),
+    (128, 256, 8, 32, 128, 16, 8, 1, 4, 1),
+    (96, 192, 8, 96, 48, 12, 12, 2, 4, 1),
+    (160, 128, 16, 40, 128, 20, 8, 2, 4, 1),
+    (80, 256, 16, 80, 64, 20, 8, 2, 4, 1),
+    (128, 160, 16, 64, 80, 8, 20, 2, 4, 1),
+    (96, 128, 16, 48, 64, 12, 8, 2, 4, 1),
+    (48, 128, 16, 48, 64, 12, 8, 2, 4, 2),
+    (48, 64, 32, 48, 64, 12, 8, 4, 4, 2),
+    (64, 64, 32, 64, 64, 16, 8, 4, 3, 2),
+    (64, 64, 64, 64, 32, 8, 8, 4, 4, 1),
+    (32, 64, 64, 32, 64, 8, 8, 8, 4, 1),
+    (64, 24, 64, 64, 24, 4, 12, 8, 4, 1),
+    (24, 64, 64, 24, 64, 12, 4, 8, 4, 1),
+    (32, 32, 32, 32, 32, 8, 4, 4, 4, 4),
+)
 FLAT_NAMES = ("BM", "BN", "BK", "TM", "TN", "BLOCKS")
 FLAT = (  # of `rank_k`
     *((64, 128, 20, 8, 4, 1), (64, 64, 20, 8, 4, 3), (32, 128, 20, 4, 4, 2), (24, 128, 20, 12, 2, 3)),
@@ -255,6 +273,10 @@ def candidates(sms: int) -> list[Kernel]:
         get("clustered", **dict(zip((*TILE_NAMES, "CLUSTER"), (*values, together), strict=True)))
         for values, tried in CLUSTERED.items()
         for together in tried
+    ]
+    tiles += [
+        get("reduce_scatter", **dict(zip(TILE_NAMES, values, strict=True)), WORKERS=values[-1] * sms)
+        for values in REDUCE_SCATTER
     ]
     tiles += [get("rank_k", **dict(zip(FLAT_NAMES, values, strict=True))) for values in FLAT]
     vectors = []

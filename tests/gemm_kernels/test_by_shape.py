@@ -88,6 +88,19 @@ def test_the_rounds_of_a_cluster_are_shared_and_not_all_sms_have_room_for_one():
     assert not by_shape.suits(kernel, (32 * 60, 32, 32 * 16 - 1))  # less than two rounds for each block
 
 
+def test_all_blocks_share_the_tiles_of_a_reduce_scatter_and_a_team_of_threads_reads_a_share_of_the_parts():
+    kernel = get("reduce_scatter")
+    p = kernel.params
+    assert (p["BM"], p["BN"], p["BK"], kernel.threads, p["WORKERS"]) == (128, 128, 16, 256, 132)
+    even = by_shape.amounts(kernel, (256, 256, 16 * 66), sms=132)  # 4 tiles of 66 rounds, each of 33 blocks
+    assert (even["rounds"], even["tiles"], even["shared"]) == (2, 1, 1)
+    assert even["parts"] == 17  # 33 parts, of which each of two teams of 128 threads reads half, for 125 float4s
+    across = by_shape.amounts(kernel, (128 * 50, 128, 16 * 132), sms=132)  # 50 tiles: a block may have parts of two
+    assert (across["rounds"], across["tiles"], across["parts"]) == (50, 1 + 50 / 132, 3)
+    assert by_shape.suits(kernel, (256, 256, 16 * 66)) and not by_shape.suits(kernel, (256, 256, 16 * 66 - 1))
+    assert not by_shape.suits(kernel, (128 * 12, 128 * 11, 16 * 66))  # a tile for every block
+
+
 @pytest.mark.parametrize("shape", SHAPES + OTHER_SHAPES + VECTOR_SHAPES)
 def test_the_loops_are_those_for_the_rows_of_b(shape):
     for kernel in (fastest(*shape), stream_k(*shape)):

@@ -32,6 +32,8 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
     "matrix_vector": {"BM": 4, "LOADS": 2, "WORKERS": 10},
     "clustered": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
                   "BLOCKS": 1, "CLUSTER": 4},
+    "reduce_scatter": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
+                       "WORKERS": 6},
     "rank_k": {"BM": 16, "BN": 24, "BK": 12, "TM": 4, "TN": 3, "BLOCKS": 2},
 }  # fmt: skip
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
@@ -88,7 +90,7 @@ def products_in_order(kernel, A, B, aligned=True):
     A slice owns its part of every tile's k. The first tile is the short one if BK does not divide K. The kernels whose
     blocks share out the work have functions of their own. aligned: whether matrices start at 16 bytes.
     """
-    if kernel.file == "stream_k":
+    if kernel.file in ("stream_k", "reduce_scatter"):
         return shared_out(kernel, A, B)
     if kernel.file == "clustered":
         return in_clusters(kernel, A, B)
@@ -112,9 +114,10 @@ def in_slices(A, B, ks, slices, BK):
 
 
 def shared_out(kernel, A, B):
-    """`stream_k`: whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
+    """Whole tiles as above; of those that blocks share, the sum of the parts in the order of k.
 
-    The rounds of BK of the shared tiles, one tile after the other, are cut into a stretch for each block.
+    The rounds of BK of the shared tiles, one tile after the other, are cut into a stretch for each block: by
+    `reduce_scatter` where a fraction of rounds would end, rounded down.
     """
     p, (M, K), N = kernel.params, A.shape, B.shape[1]
     BM, BN, BK = p["BM"], p["BN"], p["BK"]
@@ -125,21 +128,30 @@ def shared_out(kernel, A, B):
     shared = tiles % blocks if p["WORKERS"] else 0
     if 0 < 2 * shared < blocks < tiles:
         shared += blocks
-    lengths = [len(part) for part in np.array_split(np.arange(shared * rounds), min(blocks, max(shared * rounds, 1)))]
+    sharers = min(blocks, max(shared * rounds, 1))
+    lengths = [len(part) for part in np.array_split(np.arange(shared * rounds), sharers)]
     cuts = set(np.cumsum(lengths).tolist())
+    if kernel.file == "reduce_scatter":
+        cuts = {block * shared * rounds // sharers for block in range(sharers + 1)}
     C = np.full((M, N), np.nan, np.float32)
     for number, (y, x) in enumerate(order):
         inner = [r for r in range(1, rounds) if number < shared and number * rounds + r in cuts]
         edges = [0, *(K - (rounds - r) * BK for r in inner), K]
         rows, columns = slice(y * BM, (y + 1) * BM), slice(x * BN, (x + 1) * BN)
-        C[rows, columns] = functools.reduce(
-            np.add,
-            (
-                in_slices(A[rows], B[:, columns], range(a, b), p["SLICES"], BK)
-                for a, b in zip(edges, edges[1:], strict=False)
-            ),
-        )
+        parts = [
+            in_slices(A[rows], B[:, columns], range(a, b), p["SLICES"], BK) for a, b in itertools.pairwise(edges)
+        ]
+        share = parts_of_a_team(kernel, len(parts)) if kernel.file == "reduce_scatter" else len(parts)
+        teams = (functools.reduce(np.add, parts[i : i + share]) for i in range(0, len(parts), share))
+        C[rows, columns] = functools.reduce(np.add, teams)
     return C
+
+
+def parts_of_a_team(kernel, parts):
+    """`reduce_scatter`: how many parts of a tile a team of threads adds, where there are more threads than sums."""
+    sums = -(-(kernel.params["BM"] * kernel.params["BN"] // 4) // parts)
+    teams = min(kernel.threads // sums, -(-parts // 8), 32)
+    return -(-parts // 2 ** (max(teams, 1).bit_length() - 1))
 
 
 def in_clusters(kernel, A, B):
@@ -255,7 +267,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
     "name",
     [
         "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "sliced_k",
-        "stream_k", "vector_matrix", "matrix_vector", "rank_k", "clustered",
+        "stream_k", "vector_matrix", "matrix_vector", "rank_k", "clustered", "reduce_scatter",
     ],
 )  # fmt: skip
 def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
@@ -346,6 +358,7 @@ SHARED = {
     "stream_k": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (300, 20, 40)],
     "vector_matrix": [(1, 72, 61), (1, 40, 3), (2, 36, 100), (12, 100, 20)],
     "matrix_vector": [(7, 1, 300), (3, 2, 5), (9, 1, 259), (50, 3, 20)],
+    "reduce_scatter": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (30, 30, 700)],
 }
 
 
@@ -362,6 +375,19 @@ def test_the_parts_of_a_tile_are_added_in_their_order_whoever_comes_last(name, m
         with monkeypatch.context() as one_by_one:
             one_by_one.setattr(engine, "LANES_PER_WAVE", 1)
             assert np.array_equal(launched(kernel, A, B, C, function=function), expected), shape
+
+
+def test_many_parts_are_added_by_teams_of_threads_or_by_the_last_block_if_the_others_have_gone(monkeypatch):
+    """The same bits, though one block does alone what each does a stretch of otherwise; and counters that are 0 again."""
+    kernel = smaller("reduce_scatter").replace(WORKERS=40)
+    function, workspace = compiled(kernel), empty_workspace(kernel)
+    A, B, C = random_matrices(60, 31, 700, seed=9)
+    expected = products_in_order(kernel, A, B)
+    assert parts_of_a_team(kernel, 20) < 20
+    for lanes in (engine.LANES_PER_WAVE, 1, engine.LANES_PER_WAVE):
+        monkeypatch.setattr(engine, "LANES_PER_WAVE", lanes)
+        assert np.array_equal(launched(kernel, A, B, C, function=function, workspace=workspace), expected)
+        assert not workspace[0][2 * 40 * 32 * 32 :].any()
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -381,6 +407,10 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
         ("vector_matrix", ("for (unsigned i = 0; i < parties; ++i)", "for (unsigned i = 1; i < parties; ++i)")),
         ("vector_matrix", ("if (last) arrived[strip] = 0;", "")),
         ("matrix_vector", ("if (last) arrived[group] = 0;", "")),
+        ("reduce_scatter", ("block + j < end && columns > 0", "block + j + 1 < end && columns > 0")),
+        ("reduce_scatter", ("atomicExch(&counters[0], 0), ", "")),
+        ("reduce_scatter", ("2 * blockIdx.x + (mine.tile > first_tile)", "2 * blockIdx.x")),
+        ("reduce_scatter", ("tile.begin = 0;", "")),
     ],
 )
 def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):

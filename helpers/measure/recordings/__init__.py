@@ -2,7 +2,8 @@
 
 A folder for each GPU, in it a file for each suite that was measured: `nvidia-h200/ladder.json`.
 
-`ladder`, `shapes`, `blocks`, `sweep`, `tiles` (times beside cuBLAS), `search` and `finals` (of the best parameters):
+`ladder`, `shapes`, `blocks`, `sweep`, `tiles` and `steps` (times beside cuBLAS), `search` and `finals` (of the best
+parameters):
     {"gpu": name, "runs": [provenance, …], "rows": [a `Measurement` and the number of its run, …]}.
 `fastest`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (`Compared`).
 `choices`: what the candidates for `gemm_kernels.fastest` reached at many shapes (`choosing.Measured`).
