@@ -108,7 +108,7 @@ class Instruction:
     condition: Callable[[Any, Registers], Any] | None = None
     called_from: tuple[int, ...] = ()
     barrier: int = -1
-    uniform: bool = False  # writes a register that the lanes of a warp share
+    uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
     # What those who watch the execution want to know: it copies one register, or takes the first of the two that are
     # `chosen` where `chooses(registers)` is true; it is a load that may come from shared memory, a compare-and-swap, a
     # strong operation of the memory model.

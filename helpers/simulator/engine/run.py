@@ -286,7 +286,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
         return plain, (masked if target in keep else plain)
 
     guard = _guard_reader(instruction.guard) if instruction.guard else None
-    uniform = instruction.uniform
+    uniform = bool(instruction.uniform)
 
     def write(wave, registers, values, mask, always):
         mask = wave.uniform_mask(mask, mask) if uniform else mask
@@ -335,7 +335,7 @@ def _telling(instruction: Instruction, step: Step) -> Step:
 
 def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     """Memory and cross-lane instructions get the mask themselves."""
-    execute, writes = instruction.execute, instruction.writes
+    execute, writes, uniform = instruction.execute, instruction.writes, instruction.uniform
     guard = _guard_reader(instruction.guard) if instruction.guard else None
 
     def step(wave, registers, merging):
@@ -355,11 +355,10 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 continue
             values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
             keep_old = layer is not None and (merging or guard is not None or len(layers) > 1)
-            layer = wave.uniform_mask(layer, mask) if instruction.uniform else layer
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
                     if keep_old:
-                        put(registers, slot, layer, value)
+                        put(registers, slot, wave.uniform_mask(layer, mask) if slot in uniform else layer, value)
                     else:
                         registers[slot] = value
 

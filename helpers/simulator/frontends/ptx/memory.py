@@ -248,19 +248,19 @@ def _amount(t: Operands, operand) -> Reader:
 def copy_async(t: Operands, s: Statement) -> Outcome:
     """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; its groups, and
     cp.async.mbarrier.arrive{.noinc}. For copies in bulk see `bulk`."""
-    if s.opcode[1:4] == ("reduce", "async", "bulk"):
-        return bulk.reduce(t, s)
-    if s.opcode[1:3] == ("async", "bulk") and "tensor" not in s.opcode:
-        return bulk.copy(t, s)
+    if "bulk" in s.opcode and "tensor" not in s.opcode:
+        return bulk.reduce(t, s) if s.opcode[1] == "reduce" else bulk.copy(t, s)
     if s.opcode[1:3] == ("async", "mbarrier"):
         (place,) = s.operands
         space, address = place_of(t, s, place)
         if "noinc" in s.opcode:
             return Effect((), accesses.copies_arrive(space, mbarrier.arrive, address))
         # One more is expected, and comes when the copies have come: nobody else sees the number between.
-        return Effect((), accesses.copies_arrive(space, lambda old, count: mbarrier.arrive(old, count - count), address))
+        return Effect(
+            (), accesses.copies_arrive(space, lambda old, count: mbarrier.arrive(old, count - count), address)
+        )
     if s.opcode[1] != "async" or s.opcode[2] not in ("ca", "cg", *GROUPS):
-        raise Unknown(f"{'.'.join(s.opcode[:4])}, a copy by the hardware for bulk transfers")
+        raise Unknown(f"{'.'.join(s.opcode[:5])}, a copy of another form")
     if s.opcode[2] in GROUPS:
         pending = t.constant(s.operands[0]) if s.operands else 0
         return Effect((), accesses.copy_group(s.opcode[2], pending))

@@ -273,9 +273,9 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 def barrier_object(t: Operands, s: sass.Statement) -> Effect:
     """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
 
-    SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one, none
-    or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either word one
-    thread arrives and a register's bytes are expected. .RED: at a barrier of any block of the cluster.
+    SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one,
+    none or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either
+    word one thread arrives and a register's bytes are expected. .RED: at a barrier of any block of the cluster.
     SYNCS.PHASECHK.TRANS64{.TRYWAIT} p, [address], phase: whether the phase of a parity, bit 31, has ended.
     """
     if s.has("CCTL"):
@@ -309,7 +309,9 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
         (arrives, [one, amount]),
     )
     arrive = accesses.arrive(space, update, address, counts)
-    return _returns_pair(t, destination, lambda wave, r, mask: (mbarrier.state_of(arrive(wave, r, mask)[0]),))
+    # The lower register of the pair keeps what it holds.
+    upper = lambda wave, r, mask: (halves(arrive(wave, r, mask)[0])[1],)  # noqa: E731
+    return Effect((t.target(destination, 1) if t.target(destination) is not None else None,), upper)
 
 
 def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
@@ -358,8 +360,8 @@ def end_copy_group(t: Operands, s: sass.Statement) -> Effect:
 
 
 def wait_for_copies(t: Operands, s: sass.Statement) -> Effect:
-    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies, of threads and in bulk; other forms wait for what
-    has happened here."""
+    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies, of threads and in bulk; other forms wait for
+    what has happened here."""
     if not s.has("LE") or s.operands[:1] != (sass.Name("SB0"),):
         return NOTHING
     pending = number(s.operands[1]) if len(s.operands) > 1 else 0
