@@ -16,7 +16,7 @@ from helpers.simulator.engine.memory import SHARED_WINDOW
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import bulk
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, Reader
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, PhaseWait, Reader
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 CLUSTER = "cluster"
@@ -223,6 +223,8 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
         else:
             state = t.read(more[0], "b64")
             phase = lambda registers: mbarrier.parity(state(registers))  # noqa: E731
+        if what == "try_wait":
+            return PhaseWait(t.target(destination), accesses.PhaseLook(space, address, phase))
         return Effect((t.target(destination),), accesses.phase_ended(space, address, phase))
     updates = {"arrive": mbarrier.arrive, "arrive_drop": mbarrier.arrive_and_drop}
     if what not in updates:

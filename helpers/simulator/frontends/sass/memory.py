@@ -12,7 +12,7 @@ from helpers.simulator.engine import accesses, bulk
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, Reader
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, PhaseWait, Reader
 from helpers.simulator.frontends.sass.operands import (
     F4,
     F8,
@@ -270,7 +270,7 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 # ---- barriers in shared memory
 
 
-def barrier_object(t: Operands, s: sass.Statement) -> Effect:
+def barrier_object(t: Operands, s: sass.Statement) -> Effect | PhaseWait:
     """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
 
     SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one,
@@ -291,8 +291,10 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
         return Effect((), accesses.store("shared", address, [t.wide(value, U8)]))
     if s.has("PHASECHK"):
         state, shift = t.read(value, U4), np.uint32(31)
-        ended = accesses.phase_ended("shared", address, lambda registers: state(registers) >> shift)
-        return Effect((t.target(destination),), ended)
+        phase = lambda registers: state(registers) >> shift  # noqa: E731
+        if s.has("TRYWAIT"):
+            return PhaseWait(t.target(destination), accesses.PhaseLook("shared", address, phase))
+        return Effect((t.target(destination),), accesses.phase_ended("shared", address, phase))
     given = t.read(value, U4)
     amount = lambda registers: given(registers).astype(U8)  # noqa: E731
     one = lambda registers: np.uint64(1)  # noqa: E731
