@@ -75,11 +75,11 @@ class PhaseWaits:
         """The time is over of all who wait: whether they go on."""
         if not self._waiting:
             return False
-        now = list(wave.registers), wave.pcs.copy(), [part.copy() for part in memory_of(wave)]
-        late, self._late = self._late, now
-        if late is not None and np.array_equal(late[1], now[1]) and same_values(late[0], now[0]):
-            if all(np.array_equal(old, new) for old, new in zip(late[2], now[2], strict=True)):
-                return False
+        registers, memory = list(wave.registers), [wave.pcs.copy(), *(part.copy() for part in memory_of(wave))]
+        late, self._late = self._late, (registers, memory)
+        unchanged = late is not None and same_values(late[0], registers)
+        if unchanged and all(np.array_equal(old, new) for old, new in zip(late[1], memory, strict=True)):
+            return False
         for one in self._waiting:
             self._let_go(wave, one, one.lanes, np.False_)
         self._waiting = []
@@ -152,8 +152,7 @@ def _missing(bits: int) -> tuple[str, str]:
         )
     return (
         f"{_threads(threads)} to arrive",
-        "Does each thread arrive that mbarrier.init counts, and does the parity that is waited for change from phase to "
-        "phase?",
+        "Does each thread arrive that mbarrier.init counts, and does the parity change from phase to phase?",
     )
 
 
