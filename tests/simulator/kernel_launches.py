@@ -618,7 +618,8 @@ def bulk() -> tuple[Launch, ...]:
     def row(name: str, entry: str, grid, block, *parts: Arguments, shared: int = 0) -> None:
         rows.append(replace(_launch(name, file, entry, grid, block, *parts), shared_bytes=shared))
 
-    pieces = [  # bytes of a piece, how far they are apart, where the first lies in global and in shared memory, how many
+    # Bytes of a piece, how far they are apart, where the first lies in global and in shared memory, and how many.
+    pieces = [
         *((size, 0, 0, 0, 1) for size in (16, 32, 48, 64, 96, 112, 128, 144, 160, 256, 512, 1024, 2048, 4096, 8192)),
         *((128, 0, at, 0, 1) for at in (16, 32, 48, 64, 96, 112, 144)), *((256, 0, at, 0, 1) for at in (16, 48, 96)),
         *((256, 0, 0, at, 1) for at in (16, 32, 64, 112)), (32, 0, 16, 0, 1), (112, 0, 80, 48, 1), (1008, 0, 16, 16, 1),
@@ -629,11 +630,11 @@ def bulk() -> tuple[Launch, ...]:
         in_words, shared = copies * size // 4, near + copies * size
         numbers = i32(size, stride, far, near, copies, room)
         name = f"{size} bytes at {far} to {near}, {copies} x {stride}"
-        row(f"fetch {name}", "fetch_pieces", blocks, 64, bytes_of(blocks, room), zeros(blocks, in_words, dtype=np.int32),
-            numbers, shared=shared)  # fmt: skip
+        data = bytes_of(blocks, room), zeros(blocks, in_words, dtype=np.int32)
+        row(f"fetch {name}", "fetch_pieces", blocks, 64, *data, numbers, shared=shared)
         numbers = i32(size, stride, near, far, copies, room)
-        row(f"put {name}", "put_pieces", blocks, 64, words_of(blocks, in_words), bytes_of(blocks, room), numbers,
-            shared=shared)  # fmt: skip
+        data = words_of(blocks, in_words), bytes_of(blocks, room)
+        row(f"put {name}", "put_pieces", blocks, 64, *data, numbers, shared=shared)
     for operation, dtype in BULK_REDUCTIONS.items():
         size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
         if size == 8 or dtype is np.uint32:
@@ -652,7 +653,7 @@ def bulk() -> tuple[Launch, ...]:
             row(f"{entry} {M}x{N}x{K}", entry, (-(-N // 64), -(-M // 32)), 160, *matrices)
     row("copies_arrive", "copies_arrive", 2, 96, words_of(96, 4), words_of(96), shared=96 * 16)
     for n, size in ((5, 256), (3, 4096), (9, 1024)):
-        row(f"barrier_bits {n} {size}", "barrier_bits", 1, 1, zeros(16, dtype=np.uint64), i32(n, size))
+        row(f"barrier_states {n} {size}", "barrier_states", 1, 1, zeros(16, dtype=np.uint32), i32(n, size))
     for size in (16, 64, 1008):
         row(f"to_the_next {size}", "to_the_next", 8, 32, words_of(8, size // 4), words_of(8, size // 4), i32(size),
             shared=2 * size)  # fmt: skip

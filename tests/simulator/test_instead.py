@@ -17,8 +17,15 @@ REFUSED = {
         instead.TEXTURES,
     ),
     "surfaces' sums": ('asm("sured.b.add.1d.u32.trap [%0, {%1}], %1;" :: "l"(p[0]), "r"(4));', instead.TEXTURES),
-    "bulk": ('asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(p));', instead.BULK),
-    "bytes": ('asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(16));', instead.BULK),
+    "tensor maps": (
+        'asm volatile("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%0, {%1}];" :: "l"(p), "r"(0));',
+        instead.TENSOR_MAPS,
+    ),
+    "sums in shared memory": (
+        'asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0], '
+        '[%0], 16, [%0];" :: "r"(16));',
+        instead.BULK,
+    ),
     "counted stores": (
         'asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %0, [%0];" :: "r"(16));',
         instead.COUNTED_STORES,

@@ -162,15 +162,6 @@ def test_the_barrier_of_libcudacxx(level):
     np.testing.assert_array_equal(out, 200 + (THREADS ^ 33))
 
 
-def test_bytes_that_are_copied_in_bulk_are_refused_with_the_line():
-    body = 'asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 64;" :: "r"(bar) : "memory");'
-    for level, text in (("sass", "SYNCS"), ("ptx", "mbarrier.arrive")):
-        with pytest.raises(
-            simulator.UnsupportedInstruction, match=rf"{text}(.|\n)*line 8.*bytes that are copied in bulk"
-        ):
-            launch(body, level, 32, 32)
-
-
 def test_the_last_of_a_phase_carries_into_the_parity_and_the_count_starts_again():
     one, bits = np.array([1], np.uint64), mbarrier.initial(np.uint32([3]))
     assert [int(bits[0]) >> 63, int(mbarrier.pending(bits)[0])] == [0, 3]

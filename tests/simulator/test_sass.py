@@ -487,9 +487,9 @@ def test_an_unknown_instruction_is_named_with_its_line():
 
 def test_an_opcode_without_a_row_is_not_modelled_rather_than_not_existing():
     source = """extern "C" __global__ void kernel(int *x) {
-        asm volatile("cp.async.bulk.prefetch.L2.global [%0], 16;" :: "l"(x));
+        asm volatile("cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%0, {%1}];" :: "l"(x), "r"(0));
     }"""
-    expected = r"`UBLKPF\.L2 .*` \(line 2 of your source\) is not modelled by the simulator: the opcode UBLKPF\."
+    expected = r"`UTMAPF\.L2.*` \(line 2 of your source\) is not modelled by the simulator: the opcode UTMAPF\."
     with pytest.raises(simulator.UnsupportedInstruction, match=expected):
         run(source, np.zeros(1, np.int32))
 

@@ -810,11 +810,17 @@ static void float_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- the table */
 
+static uint64_t add_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)p, (void)out;
+    return s[0] + s[1] + s[2];
+}
+
 #define OF_EACH_LANE(function)                                                       \
     static void function##_of_warp(Warp *warp, const Instruction *i, uint32_t mask) { \
         each_lane(warp, i, mask, function);                                          \
     }
 
+OF_EACH_LANE(add_wide)
 OF_EACH_LANE(multiply_add)
 OF_EACH_LANE(multiply_add_wide)
 OF_EACH_LANE(dot4)
@@ -864,6 +870,7 @@ const NamedOperation ARITHMETIC[] = {
     {"move two", move_two},
     {"select", select_one},
     {"add", add_lanes},
+    {"add wide", add_wide_of_warp},
     {"add3", add3_lanes},
     {"multiply-add", multiply_add_lanes},
     {"multiply-add with carry", multiply_add_of_warp},

@@ -143,10 +143,10 @@ static void look_for_circles(Warp *warp) {
 }
 
 /* Whether all living warps wait, or go in circles with nothing changed since. */
-static int is_stuck(const Block *block) {
+static int is_stuck(Block *block) {
     for (int w = 0; w < block->warps; w++) {
-        const Warp *warp = &block->warp[w];
-        int runs = 0;
+        Warp *warp = &block->warp[w];
+        int runs = wake_at_phases(warp, 0);
         for (int g = 0; g < warp->groups; g++) runs |= !warp->group[g].waits;
         if (runs && !(warp->repeats && warp->known_since == warp->results->changes + 1)) return 0;
     }
@@ -172,6 +172,22 @@ static int part_from_loops(Block *block) {
         warp->results->changes += parted;
     }
     return parted;
+}
+
+/* Nobody can go on, and some wait for phases of mbarriers: the hardware lets them wait for a while only. They go on without
+ * success, unless they did so before, in the same state, with nothing changed since. Whether there are any. */
+static int give_up_waiting(Block *block) {
+    int some = 0;
+    for (int w = 0; w < block->warps; w++) {
+        Warp *warp = &block->warp[w];
+        uint64_t state = state_of(warp);
+        int64_t since = warp->results->changes + 1;
+        if (warp->late_since == since && warp->late_state == state) continue;
+        warp->late_since = since;
+        warp->late_state = state;
+        some |= wake_at_phases(warp, 1);
+    }
+    return some;
 }
 
 static void name_waiters(const Block *block, Results *results) {
@@ -232,10 +248,13 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         }
         if (results->fault || !block->living_warps) return 1;
         /* A warp that waited may go on because of one that came after it. */
-        for (int w = 0; w < block->warps && !can_run; w++)
+        for (int w = 0; w < block->warps && !can_run; w++) {
+            can_run = wake_at_phases(&block->warp[w], 0);
             for (int g = 0; g < block->warp[w].groups; g++) can_run |= !block->warp[w].group[g].waits;
+        }
+        if (results->fault) return 1;
         if (alone && is_stuck(block)) {
-            if (part_from_loops(block)) continue;
+            if (part_from_loops(block) || give_up_waiting(block)) continue;
             name_waiters(block, results);
             return 1;
         }
@@ -290,6 +309,10 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
         for (int r = 0; r < resident; r++) stuck &= is_stuck(&order[r]->block);
         for (int r = 0; stuck && r < resident; r++)
             if (part_from_loops(&order[r]->block)) stuck = 0;
+        for (int r = 0, waited = 0; stuck && r < resident; r++) {
+            waited |= give_up_waiting(&order[r]->block);
+            if (r == resident - 1) stuck = !waited;
+        }
         for (int r = 0; stuck && r < resident; r++) name_waiters(&order[r]->block, results);
     }
     book_patterns(launch, results);

@@ -97,6 +97,13 @@ static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
     set_predicate(warp, i->p_out[0], differs, mask);
 }
 
+/* ELECT p, {d}: p is true for the first active lane, whose number is d. */
+static void elect(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t first = mask & (0u - mask);
+    set_predicate(warp, i->p_out[0], first, mask);
+    if (i->d_width) write_row(warp, i->d, broadcast((uint32_t)__builtin_ctz(mask)), mask);
+}
+
 /* ---- S2R d, SR_... number[0]: which */
 
 enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
@@ -348,6 +355,7 @@ const NamedOperation EXCHANGE[] = {
     {"reduce warp", reduce_warp},
     {"match", match},
     {"to uniform", to_uniform},
+    {"elect", elect},
     {"special register", special_register},
     {"barrier result", barrier_result},
     {"bring votes", bring_votes},

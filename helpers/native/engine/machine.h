@@ -23,7 +23,8 @@ enum Mode {
 
 /* How the loop of a warp treats an instruction. */
 enum Kind {
-    COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER
+    COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
+    WAITS_FOR_PHASE
 };
 
 /* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants. */
@@ -201,7 +202,7 @@ typedef struct {
     uint32_t wanted;
 } Group;
 
-enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, AT_CLUSTER = 140, BARRIERS = 16 };
+enum { AT_WARPSYNC = 100, AT_BARRIER = 101, AT_PART = 121, AT_CLUSTER = 140, AT_PHASE = 141, BARRIERS = 16 };
 
 struct Block;
 
@@ -243,6 +244,8 @@ typedef struct {
     /* What it looked at last, and whether it has been in the same state before, with nothing changed since. */
     int32_t looked_by, looked_in;
     int64_t looked_at;
+    uint64_t late_state;  /* when the time was over that it waits for a phase, and what had changed until then */
+    int64_t late_since;
     uint64_t known_state;
     int64_t known_since;
     int32_t turns, known_turn, repeats, has_all_time;
@@ -299,7 +302,7 @@ typedef struct {
     Operation *execute;
 } NamedOperation;
 
-extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[], TEXTURES[];
+extern const NamedOperation ARITHMETIC[], MEMORY[], EXCHANGE[], TEXTURES[], BULK[];
 
 /* A row that an instruction reads. */
 static inline const Lanes *row_of(const Warp *warp, int32_t row) {

@@ -4,7 +4,7 @@
  * its lanes need not be looked at one by one. */
 #include "checks.h"
 #include "floats.h"
-#include "patterns.h"
+#include "memory.h"
 
 /* Modifiers, in `flags`. */
 enum {
@@ -30,9 +30,8 @@ static void add_term(Addresses *where, Lanes low, Lanes high) {
     where->high += high - (Lanes)(where->low < low); /* a comparison that is true is -1 */
 }
 
-/* The sum of sources `first` and `first` + 1, each times a scale, and an offset. */
-static void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset,
-                         const int32_t scale[2], Addresses *where) {
+void addresses_of(const Warp *warp, const Instruction *i, int first, int is_wide, int64_t offset, const int32_t scale[2],
+                  Addresses *where) {
     if (is_wide) {
         where->low = broadcast((uint32_t)offset);
         where->high = broadcast((uint32_t)((uint64_t)offset >> 32));
@@ -53,14 +52,13 @@ static void addresses_of(const Warp *warp, const Instruction *i, int first, int 
     where->high = (Lanes)((SignedLanes)sum >> 31);
 }
 
-static void request_of(const Addresses *where, uint32_t mask, Request *request) {
+void request_of(const Addresses *where, uint32_t mask, Request *request) {
     const uint32_t *low = (const uint32_t *)&where->low, *high = (const uint32_t *)&where->high;
     for (int lane = 0; lane < WARP; lane++) request->address[lane] = (uint64_t)high[lane] << 32 | low[lane];
     request->active = mask;
 }
 
-/* The array that holds an address, or -1. */
-static int allocation_of(const Launch *launch, uint64_t address, int width) {
+int allocation_of(const Launch *launch, uint64_t address, int width) {
     for (int k = 0; k < launch->allocation_count; k++) {
         const Allocation *one = &launch->allocations[k];
         if (address >= one->base && address + (uint64_t)width <= one->end) return k;
@@ -97,7 +95,7 @@ static int first_wrong(const Request *request, uint64_t bits, int64_t start, int
     return 0;
 }
 
-static int may_write(const Allocation *one, uint64_t first, uint64_t end) {
+int may_write(const Allocation *one, uint64_t first, uint64_t end) {
     return one->writable && first >= one->write_base && end <= one->write_end;
 }
 
@@ -135,10 +133,8 @@ static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *re
     return 1;
 }
 
-/* Where in the memory of the host each active lane's bytes are, and in which array (`slot`; of the first active lane).
- * 0 after a fault. */
-static int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes,
-                  uint8_t *at[WARP], int *slot) {
+int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes, uint8_t *at[WARP],
+           int *slot) {
     const Launch *launch = warp->launch;
     const Extent extent = extent_of(request);
     *slot = -1;
@@ -220,9 +216,8 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     }
 }
 
-/* A legal request was made. `stores`: it is counted as one, as all but plain loads are. `known`: its pattern, or NULL. */
-static void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores,
-                 int touch, Pattern *known) {
+void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
+          Pattern *known) {
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
@@ -242,10 +237,7 @@ static void note(Warp *warp, const Instruction *i, int space, int slot, const Re
 
 /* ---- spaces */
 
-typedef void Access(Warp *warp, const Instruction *i, int space, const Request *request);
-
-/* Carry out an access to shared memory: of the own block, and of others of the cluster. */
-static void in_its_block(Warp *warp, const Instruction *i, const Request *request, Access *access) {
+void in_its_block(Warp *warp, const Instruction *i, const Request *request, Access *access) {
     uint64_t rank = (uint64_t)warp->block->rank << RANK_SHIFT, base = (uint64_t)warp->launch->shared_base;
     Request own = {.active = 0}, others;
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
@@ -475,7 +467,7 @@ static uint32_t sum_of_pairs(uint32_t a, uint32_t b, int brain) {
     return result;
 }
 
-static uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint64_t other) {
+uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint64_t other) {
     int type = i->number[3], is_signed = type == TYPE_S32 || type == TYPE_S64;
     int64_t x = type == TYPE_S32 ? (int32_t)old : (int64_t)old, y = type == TYPE_S32 ? (int32_t)value : (int64_t)value;
     switch (i->number[2]) {
@@ -501,9 +493,13 @@ static uint64_t updated(const Instruction *i, uint64_t old, uint64_t value, uint
     }
 }
 
+int size_of_type(const Instruction *i) {
+    return i->number[3] == TYPE_U64 || i->number[3] == TYPE_S64 || i->number[3] == TYPE_F64 ? 8 : 4;
+}
+
 /* Lanes of one address act in lane order. On a GPU their order is not defined. */
 static void update_in(Warp *warp, const Instruction *i, int space, const Request *request) {
-    int size = i->number[3] == TYPE_U64 || i->number[3] == TYPE_S64 || i->number[3] == TYPE_F64 ? 8 : 4, slot;
+    int size = size_of_type(i), slot;
     uint8_t *at[WARP];
     if (!locate(warp, i, space, request, size, 1, at, &slot)) return;
     Lanes low[2], high[2];

@@ -129,6 +129,8 @@ static void pass_barrier(Warp *warp) {
     warp->results->changes++;
 }
 
+void end_phase(Block *block) { pass_barrier(&block->warp[0]); }
+
 static void release_block(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
     int32_t pc = -1, where = 0;
@@ -190,15 +192,16 @@ static void go(Warp *warp, Group *g, uint32_t taken, int32_t target, int32_t nex
     }
 }
 
-enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2, IF_ALL_AGREE = 4 };
+enum { IF_LANES_ARE_MISSING = 1, IF_NO_LANE_IS_MISSING = 2, IF_ALL_AGREE = 4, IF_ONE_SAYS = 8 };
 
 static uint32_t branch_taken(const Warp *warp, const Group *g, const Instruction *i, uint32_t active) {
-    if (i->flags & ~(uint32_t)IF_ALL_AGREE) {
+    if (i->flags & (IF_LANES_ARE_MISSING | IF_NO_LANE_IS_MISSING)) {
         uint32_t named = i->width[0] ? source(warp, i, 0)[__builtin_ctz(g->mask)] : 0xffffffffu;
         int missing = (named & warp->living & ~active) != 0; /* so is a lane whose guard is false */
         return missing == (i->flags == IF_LANES_ARE_MISSING) ? g->mask : 0;
     }
     active &= predicate_of(warp, i->p_in[0]);
+    if (i->flags & IF_ONE_SAYS) return active ? g->mask : 0;
     return i->flags & IF_ALL_AGREE && active != g->mask ? 0 : active;
 }
 
@@ -405,6 +408,28 @@ static void part(Warp *warp, Group *g, const Instruction *i) {
     }
 }
 
+/* SYNCS.PHASECHK.TRYWAIT: who has to wait is asked again before each turn of the warp. */
+static void wait_for_phase(Warp *warp, Group *g, const Instruction *i, uint32_t active) {
+    if (active && active != g->mask) {
+        go(warp, g, active, g->pc, g->pc + 1);
+        return;
+    }
+    g->pc++;
+    if (active && !try_wait(warp, i, active, 0)) g->waits = AT_PHASE;
+}
+
+int wake_at_phases(Warp *warp, int gives_up) {
+    int some = 0;
+    for (int g = 0; g < warp->groups; g++) {
+        Group *group = &warp->group[g];
+        if (group->waits != AT_PHASE) continue;
+        if (!try_wait(warp, &warp->launch->code[group->pc - 1], group->mask, gives_up)) continue;
+        group->waits = 0;
+        some = 1;
+    }
+    return some;
+}
+
 /* ---- the loop */
 
 static int next_group(const Warp *warp) {
@@ -450,6 +475,7 @@ int run_turn(Warp *warp) {
     warp->saw_others = 0;
     warp->has_all_time = 0;
     if (warp->groups < 2) warp->favoured = 0;
+    wake_at_phases(warp, 0);
     while ((at = next_group(warp)) >= 0 && !results->fault) {
         Group *g = &warp->group[at];
         const Instruction *i = &launch->code[g->pc];
@@ -512,6 +538,7 @@ int run_turn(Warp *warp) {
                     if (active) arrive_in_cluster(warp, i, active);
                     break;
                 case WAITS_FOR_CLUSTER: wait_for_cluster(warp, g, i, active); break;
+                case WAITS_FOR_PHASE: wait_for_phase(warp, g, i, active); break;
                 default:
                     g->pc++;
                     if (active) execute[i->operation](warp, i, active);
@@ -528,8 +555,8 @@ int run_turn(Warp *warp) {
 enum { MOST_OPERATIONS = 160 };
 
 const NamedOperation *operation_of(int number) {
-    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE, TEXTURES};
-    for (int table = 0; table < 4; table++)
+    const NamedOperation *const tables[] = {ARITHMETIC, MEMORY, EXCHANGE, TEXTURES, BULK};
+    for (int table = 0; table < 5; table++)
         for (const NamedOperation *one = tables[table]; one->name; one++)
             if (number-- == 0) return one;
     return 0;

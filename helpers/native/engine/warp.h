@@ -7,6 +7,15 @@
 /* Execute until nobody can go on, or for one turn if others may be waited for. 1 while somebody can go on. */
 int run_turn(Warp *warp);
 
+/* A phase of an mbarrier has ended: for those who watch it is a barrier of the block. */
+void end_phase(Block *block);
+
+/* The threads of a group wait for phases of mbarriers to end: 1 if they have, or if the group `gives_up`. */
+int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
+
+/* Let those of the warp go on whose phases have ended, or all (`gives_up`). Whether somebody goes on. */
+int wake_at_phases(Warp *warp, int gives_up);
+
 /* A token for a meeting; its entry of `agreed` is free, unless more than AGREED meetings are to come. */
 static inline int32_t new_token(Warp *warp) {
     for (int tries = 0; tries < AGREED; tries++)

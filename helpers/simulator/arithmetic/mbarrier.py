@@ -1,11 +1,12 @@
 """What the 64 bits of an mbarrier object become when threads arrive, and when bytes do. PTX ISA, 'mbarrier'.
 
 PTX leaves the bits open. Here they are those that machine code makes with ordinary arithmetic in `mbarrier.init` and
-takes apart in `mbarrier.pending_count`, and of the bytes those that an H100 shows:
+takes apart in `mbarrier.pending_count`, and of the bytes those that an H100 shows in a state; the object itself it
+shows to nobody, as loads find what was there before:
 
 - Hopper: 20 bits from bit 1 on hold how many threads arrive in a phase, 21 bits from bit 21 on how many bytes are still
   to come (less than none if they have come before they were expected), 20 bits from bit 43 on how many threads are, and
-  bit 63 the parity of the phase. Threads are kept as 2^20 less their number.
+  bit 63 the parity of the phase. Threads are kept as 2^20, bytes as 2^21 less their number.
 - Ampere: the threads alone, in two words, as 2^30 and as 2^31 less the number; it counts them one by one.
 """
 
@@ -15,7 +16,7 @@ U8 = np.uint64
 _FIELD, _FULL, _BYTES_FIELD = U8(0xFFFFF), U8(0x100000), U8(0x1FFFFF)
 _EXPECTED, _BYTES, _PENDING, _PHASE = U8(1), U8(21), U8(43), U8(63)
 _OTHERS = ~(_FIELD << _EXPECTED | _BYTES_FIELD << _BYTES | _FIELD << _PENDING | U8(1) << _PHASE)
-_NONE = U8(0)
+_NONE, _WORD = U8(0), U8(32)
 MOST_BYTES = 2**20 - 1  # that may be expected at a time
 
 
@@ -49,7 +50,7 @@ def _changed(old, count, dropped, size):
     expected = ((old >> _EXPECTED & _FIELD) + dropped) & _FIELD
     # Of nobody who is to come 2^20 is kept, whose low bits are 0.
     pending = (old >> _PENDING & _FIELD) + count
-    bytes_ = ((old >> _BYTES & _BYTES_FIELD) + size) & _BYTES_FIELD
+    bytes_ = ((old >> _BYTES & _BYTES_FIELD) - size) & _BYTES_FIELD
     completes = (pending & _FIELD == 0) & (bytes_ == 0)
     phase = old >> _PHASE ^ completes.astype(U8)
     pending = np.where(completes, expected, pending) & _FIELD
@@ -66,8 +67,8 @@ def arrive_at_ampere(old):
 
 
 def state_of(bits):
-    """What Hopper answers to who arrives, of the bits before: the phase and who was to come, and nothing below."""
-    return bits >> _PENDING << _PENDING
+    """What Hopper answers to who arrives, of the bits before: the upper word."""
+    return bits >> _WORD << _WORD
 
 
 def pending(state):
@@ -77,8 +78,8 @@ def pending(state):
 
 def bytes_pending(bits) -> int:
     """How many bytes are still to come; less than 0 if more have come than were expected."""
-    value = int(bits >> _BYTES & _BYTES_FIELD)
-    return value - 2**21 if value >= 2**20 else value
+    value = -int(bits >> _BYTES & _BYTES_FIELD)
+    return value + 2**21 if value <= -(2**20) else value
 
 
 def parity(state):

@@ -5,6 +5,7 @@ functions of the registers. Every access is reported to the wave's recorder afte
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -286,6 +287,35 @@ def copies_arrive(space: str, update: Callable, address: Reader):
         tells(wave, registers, mask)
 
     return execute
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseLook:
+    """How a thread looks whether a phase of an mbarrier has ended: where, and at which parity."""
+
+    space: str
+    address: Reader
+    phase: Reader
+
+    def at(self, registers: Registers) -> tuple[np.ndarray, np.ndarray]:
+        """(the addresses, the parities of the phases)."""
+        return self.address(registers), self.phase(registers)
+
+    def bits(self, wave, addresses, lanes) -> np.ndarray:
+        """The bits of the barriers of `lanes`; 0 for others."""
+        result = np.zeros(wave.shape, np.uint64)
+        for where, places, some in self._pieces(wave, addresses, lanes):
+            (bits,) = space_memory(wave, where).load(wave, places, some, np.dtype(np.uint64), 1)
+            result = np.where(some, bits, result)
+        return result
+
+    def tell(self, wave, addresses, lanes) -> None:
+        """Tell observers that the threads of `lanes` have looked."""
+        for where, places, some in self._pieces(wave, addresses, lanes) if wave.observers is not None else ():
+            wave.observers.tell(Access(wave, where, "atom", 8, places, some))
+
+    def _pieces(self, wave, addresses, lanes):
+        return _by_space(wave, addresses, lanes) if self.space == "generic" else ((self.space, addresses, lanes),)
 
 
 def phase_ended(space: str, address: Reader, phase: Reader):

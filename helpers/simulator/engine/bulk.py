@@ -88,7 +88,9 @@ class _Copier:
                 f"{found.name} ends there: make the last copy of a row or of an array shorter.",
             )
         if writes and not found.writable:
-            self._fail(OutOfBounds, f"wrote to {found.name}, a read-only array", "Pass a writable copy: numpy.array(x).")
+            self._fail(
+                OutOfBounds, f"wrote to {found.name}, a read-only array", "Pass a writable copy: numpy.array(x)."
+            )
         return found, first
 
     def in_shared(self, address: int, writes: bool, unit: int = UNIT, far: bool = False) -> SharedPlace:
@@ -103,8 +105,10 @@ class _Copier:
             self._fail(OutOfBounds, f"copies in bulk to or from shared memory of rank {rank} of its cluster, which has "
                        f"{blocks} block{'s' * (blocks > 1)}", "mapa takes ranks below %cluster_nctarank.")  # fmt: skip
         row = block // blocks * blocks + rank
-        if not 0 <= byte or byte + size > wave.shared.size:
-            what = f"copies {size} bytes in bulk {'to' if writes else 'from'}" if unit == UNIT else "has its mbarrier at"
+        if not byte >= 0 or byte + size > wave.shared.size:
+            what = (
+                f"copies {size} bytes in bulk {'to' if writes else 'from'}" if unit == UNIT else "has its mbarrier at"
+            )
             self._fail(OutOfBounds, f"{what} byte {byte} of shared memory, which has {wave.shared.size} bytes",
                        "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the "
                        "launch.")  # fmt: skip

@@ -47,7 +47,7 @@ class Circles:
         """All but memory is as before."""
         if self._ran is not None and not (self._ran | _stopped(wave)).all():
             return False  # somebody has not had a turn yet, and may change something
-        memory = _memory_of(wave)
+        memory = memory_of(wave)
         if self._memory is None:
             self._memory = [part.copy() for part in memory]
         elif all(np.array_equal(old, new) for old, new in zip(self._memory, memory, strict=True)):
@@ -77,6 +77,11 @@ def _same(old, new) -> bool:
     return old.shape == new.shape and old.dtype == new.dtype and old.tobytes() == new.tobytes()
 
 
+def same_values(old: list, new: list) -> bool:
+    """Whether two lists of registers hold the same bits."""
+    return all(map(_same, old, new))
+
+
 def _equal(old: tuple, new: tuple) -> bool:
     pairs = zip(old, new, strict=True)
     return all(a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
@@ -104,7 +109,7 @@ def _stopped(wave) -> np.ndarray:
     return stopped if wave.groups is None else stopped | wave.groups.threads(wave.groups.waiting == WARPSYNC)
 
 
-def _memory_of(wave) -> list[np.ndarray]:
+def memory_of(wave) -> list[np.ndarray]:
     """All that the threads of the wave can write, as bytes."""
     parts = [one.bytes_ for one in wave.global_memory.allocations if one.writable]
     parts.append(wave.shared.contents)

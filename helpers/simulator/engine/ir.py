@@ -77,8 +77,12 @@ class Kind(Enum):
     CLUSTER_BARRIER = "cluster barrier"  # waits for those of the cluster that have not arrived yet
     WARP_BARRIER = "warp barrier"  # waits for the lanes of the warp named by `select(registers)`
     MEETING = "meeting"  # BSYNC: waits for the threads of the warp that agreed to meet at `barrier`
+    PHASE_WAIT = "phase wait"  # waits, for a while, until the phase of an mbarrier has ended that `look` looks at
     EXIT = "exit"
     NOTHING = "nothing"  # left out of a program whose results nobody wants
+
+
+WAITS = (Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.PHASE_WAIT)
 
 
 @dataclass(slots=True)
@@ -108,7 +112,7 @@ class Instruction:
     condition: Callable[[Any, Registers], Any] | None = None
     called_from: tuple[int, ...] = ()
     barrier: int = -1
-    uniform: bool = False  # writes a register that the lanes of a warp share
+    uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
     # What those who watch the execution want to know: it copies one register, or takes the first of the two that are
     # `chosen` where `chooses(registers)` is true; it is a load that may come from shared memory, a compare-and-swap, a
     # strong operation of the memory model.
@@ -118,6 +122,7 @@ class Instruction:
     loads_shared: bool = False
     swaps: bool = False
     strong: bool = False
+    look: Any = None  # of a wait for a phase: accesses.PhaseLook
 
 
 @dataclass(slots=True)
@@ -200,7 +205,7 @@ def basic_blocks(
     Their order is that of the text, or one in which diverged threads meet again (`block_order`). For that it counts of
     calls and returns, by their index, what comes after them in the same function: `returning`.
     """
-    ends = (Kind.BRANCH, Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING, Kind.EXIT)
+    ends = (*WAITS, Kind.BRANCH, Kind.EXIT)
     leaders = {0}
     for instruction in instructions:
         if instruction.kind in ends:
@@ -271,11 +276,10 @@ def _liveness(blocks: list[BasicBlock], instructions: Sequence[Instruction]) -> 
                 live_in[block.index] = now
                 changed = True
     # While a block is executed by some threads the others are at later blocks, or wait behind any barrier.
-    waits = (Kind.BARRIER, Kind.CLUSTER_BARRIER, Kind.WARP_BARRIER, Kind.MEETING)
     kept = 0
     behind = {block.start: block.index for block in blocks}
     for block in blocks:
-        if instructions[block.stop - 1].kind in waits and block.stop in behind:
+        if instructions[block.stop - 1].kind in WAITS and block.stop in behind:
             kept |= live_in[behind[block.stop]]
     for block in reversed(blocks):
         keep = kept | live_out[block.index]

@@ -46,6 +46,7 @@ from helpers.simulator.engine.observers import (
     WaveBegins,
     WaveEnds,
 )
+from helpers.simulator.engine.phases import PhaseWaits
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.schedule import DONE, Turns, by_warps
 from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceeded, coordinates
@@ -93,6 +94,7 @@ class Wave:
         self.clock = (0, 0)  # instructions before the current basic block, the number of its first instruction
         self.global_memory = launch.global_memory
         self.shared = SharedMemory(count, launch.shared_bytes)
+        self.phases: PhaseWaits | None = None  # from the first wait for a phase of an mbarrier on
         self.cluster: clusters.ClusterBarrier | None = None  # from the first arrival at the barrier of a cluster on
         self.cluster_memory = clusters.ClusterMemory(self.shared, launch.blocks_of_cluster)
         self.local = (
@@ -286,7 +288,7 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
         return plain, (masked if target in keep else plain)
 
     guard = _guard_reader(instruction.guard) if instruction.guard else None
-    uniform = instruction.uniform
+    uniform = bool(instruction.uniform)
 
     def write(wave, registers, values, mask, always):
         mask = wave.uniform_mask(mask, mask) if uniform else mask
@@ -335,7 +337,7 @@ def _telling(instruction: Instruction, step: Step) -> Step:
 
 def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     """Memory and cross-lane instructions get the mask themselves."""
-    execute, writes = instruction.execute, instruction.writes
+    execute, writes, uniform = instruction.execute, instruction.writes, instruction.uniform
     guard = _guard_reader(instruction.guard) if instruction.guard else None
 
     def step(wave, registers, merging):
@@ -355,11 +357,10 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
                 continue
             values = values if len(writes) > 1 or isinstance(values, tuple) else (values,)
             keep_old = layer is not None and (merging or guard is not None or len(layers) > 1)
-            layer = wave.uniform_mask(layer, mask) if instruction.uniform else layer
             for slot, value in zip(writes, values, strict=True):
                 if slot is not None:
                     if keep_old:
-                        put(registers, slot, layer, value)
+                        put(registers, slot, wave.uniform_mask(layer, mask) if slot in uniform else layer, value)
                     else:
                         registers[slot] = value
 
@@ -603,6 +604,8 @@ def _after(wave: Wave, prepared: Prepared, pc: int) -> int:
         return _meeting(wave, prepared, last, pc)
     if kind is Kind.CLUSTER_BARRIER:
         return _cluster_barrier(wave, prepared, last, pc)
+    if kind is Kind.PHASE_WAIT:
+        return _phase_wait(wave, prepared, last, pc)
     if wave.pcs is None:
         return prepared.next[pc]
     wave.pcs[wave.mask] = prepared.next[pc]
@@ -730,6 +733,8 @@ def _tell_missed(wave: Wave, prepared: Prepared, pc: int, gone: np.ndarray) -> N
 
 def _schedule(wave: Wave) -> int:
     """Choose who goes on (`schedule`); join all threads again when the living ones are together."""
+    if wave.phases is not None:
+        wave.phases.release(wave)
     pcs, waiting = wave.pcs, wave.waiting
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
@@ -737,6 +742,10 @@ def _schedule(wave: Wave) -> int:
     if _goes_in_circles(wave, pc, runnable, mask) and _let_go_on(wave, runnable, mask):
         return _schedule(wave)
     if pc == DONE:
+        if wave.phases is not None and wave.phases.held.any():
+            if not wave.phases.give_up(wave):
+                wave.phases.refuse(wave)
+            return _schedule(wave)
         if waiting.any() or (groups is not None and groups.waiting.any()):
             _unreached_barrier(wave)
         return pc
@@ -853,6 +862,22 @@ def _cluster_barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int)
     return _schedule(wave)
 
 
+def _phase_wait(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
+    """A wait for a phase of an mbarrier: who comes before it has ended goes on when it has."""
+    following = prepared.next[pc]
+    taken = True if last.guard is None else _condition(wave, last)
+    active = wave.alive() if wave.mask is None else np.broadcast_to(wave.mask, wave.shape)
+    here = active if taken is True else active & taken
+    wave.phases = wave.phases or PhaseWaits(wave)
+    held = wave.phases.come(wave, last, here) if here.any() else here
+    if wave.pcs is None and not held.any():
+        return following
+    wave.diverge(pc)
+    wave.pcs[active] = following
+    wave.waiting |= held
+    return _schedule(wave)
+
+
 def _release(wave: Wave, prepared: Prepared) -> None:
     """The blocks whose living threads all wait at a barrier go on; it must be the same barrier."""
     if wave.cluster is not None:
@@ -876,6 +901,7 @@ def _release(wave: Wave, prepared: Prepared) -> None:
 def _at_syncthreads(wave: Wave) -> np.ndarray:
     """The threads that wait at a barrier of the whole block without a number, bool (blocks, threads)."""
     waiting = wave.waiting if wave.named is None else wave.waiting & ~wave.named.waiting
+    waiting = waiting if wave.phases is None else waiting & ~wave.phases.held
     return waiting if wave.cluster is None else waiting & ~wave.cluster.waiting
 
 

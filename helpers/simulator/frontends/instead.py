@@ -4,10 +4,11 @@ TEXTURES = (
     "Of textures and surfaces, cube maps, offsets, elements by several numbers, queries of sizes and atomic operations "
     "are not modelled: pass the size as an argument, and read by coordinates; or pass the array itself."
 )
-BULK = (
-    "Copies in bulk, by the tensor memory accelerator, are not modelled: copy with cp.async, which "
-    "__pipeline_memcpy_async makes."
+TENSOR_MAPS = (
+    "Copies that go by a tensor map are not modelled: copy row by row with cp.async.bulk, which needs no map, or with "
+    "cp.async, which __pipeline_memcpy_async makes."
 )
+BULK = "Of copies in bulk those between global and shared memory and to shared memory of other blocks are modelled."
 COUNTED_STORES = (
     "Stores whose bytes an mbarrier counts are not modelled: store through map_shared_rank(), and let each thread "
     "arrive with mbarrier.arrive."
@@ -18,11 +19,14 @@ WIDE_ATOMICS = "Atomic operations go up to 64 bits here: keep what is updated to
 _BY_BEGINNING = {
     **dict.fromkeys(("TEX", "TLD", "TXD", "TXQ", "TMML", "SULD", "SUST", "SUATOM", "SURED"), TEXTURES),
     **dict.fromkeys(("tex.", "tld4", "txq", "suld", "sust", "sured", "suq"), TEXTURES),
-    **dict.fromkeys(("UBLK", "UTMA", "cp.async.bulk", "cp.reduce.async.bulk"), BULK),
+    **dict.fromkeys(
+        ("UTMA", "cp.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "cp.reduce.async.bulk.tensor"), TENSOR_MAPS
+    ),
+    **dict.fromkeys(("UBLK", "cp.async.bulk", "cp.reduce.async.bulk"), BULK),
     **dict.fromkeys(("STAS", "REDAS", "st.async", "red.async"), COUNTED_STORES),
     **dict.fromkeys(("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP", "wgmma"), WARP_GROUPS),
 }
-_BY_PART = {"expect_tx": BULK, "complete_tx": BULK, "b128": WIDE_ATOMICS}
+_BY_PART = {"b128": WIDE_ATOMICS}
 
 
 def instead_of(opcode: str) -> str:
@@ -33,6 +37,4 @@ def instead_of(opcode: str) -> str:
     parts = opcode.split(".")
     if parts[0].startswith("ATOM") and "128" in parts:
         return WIDE_ATOMICS
-    if parts[0] == "SYNCS":
-        return BULK
     return next((sentence for part, sentence in _BY_PART.items() if part in parts), "")

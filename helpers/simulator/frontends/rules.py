@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.simulator.engine.accesses import PhaseLook
 from helpers.simulator.engine.ir import COLLECTIVE, EXCLUSIVE, Instruction, Kind, Registers
 
 Reader = Callable[[Registers], Any]
@@ -113,12 +114,20 @@ class Meeting:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseWait:
+    """Waits, for a while, until a phase of an mbarrier has ended; the predicate `target` receives whether it has."""
+
+    target: int | None
+    look: PhaseLook
+
+
 def _nothing(wave, registers, mask) -> None:
     """No value changes."""
 
 
 NOTHING = Effect((), _nothing)  # of hints and waits
-Outcome = Compute | Effect | Branch | Exit | Barrier | ClusterBarrier | WarpBarrier | Meeting
+Outcome = Compute | Effect | Branch | Exit | Barrier | ClusterBarrier | WarpBarrier | Meeting | PhaseWait
 
 
 def complete(instruction: Instruction, outcome: Outcome) -> None:
@@ -152,5 +161,7 @@ def complete(instruction: Instruction, outcome: Outcome) -> None:
         case WarpBarrier():
             instruction.kind, instruction.select = Kind.WARP_BARRIER, outcome.lanes
             instruction.barrier = COLLECTIVE if outcome.collective else EXCLUSIVE if outcome.exclusive else -1
+        case PhaseWait():
+            instruction.kind, instruction.writes, instruction.look = Kind.PHASE_WAIT, (outcome.target,), outcome.look
         case Meeting():
             instruction.kind, instruction.barrier = Kind.MEETING, outcome.number

@@ -42,7 +42,7 @@ def copy(t: Operands, s: Statement) -> Outcome:
 def reduce(t: Operands, s: Statement) -> Outcome:
     """cp.reduce.async.bulk.global.shared::cta.bulk_group.op.type [to], [from], size."""
     if s.opcode[4:6] != ("global", "shared::cta"):
-        raise Unknown("an operation in the shared memory of another block")
+        raise Unknown("an operation on shared memory")
     to, origin, size, *_ = s.operands
     operation = next((part for part in s.modifiers if part in OPERATIONS), None)
     if operation is None:

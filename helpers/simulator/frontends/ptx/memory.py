@@ -16,7 +16,7 @@ from helpers.simulator.engine.memory import SHARED_WINDOW
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx import bulk
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, Reader
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Outcome, PhaseWait, Reader
 
 SPACES = {"global": "global", "const": "global", "shared": "shared", "local": "local", "param": "param"}
 CLUSTER = "cluster"
@@ -223,6 +223,8 @@ def barrier_object(t: Operands, s: Statement) -> Outcome:
         else:
             state = t.read(more[0], "b64")
             phase = lambda registers: mbarrier.parity(state(registers))  # noqa: E731
+        if what == "try_wait":
+            return PhaseWait(t.target(destination), accesses.PhaseLook(space, address, phase))
         return Effect((t.target(destination),), accesses.phase_ended(space, address, phase))
     updates = {"arrive": mbarrier.arrive, "arrive_drop": mbarrier.arrive_and_drop}
     if what not in updates:
@@ -248,19 +250,19 @@ def _amount(t: Operands, operand) -> Reader:
 def copy_async(t: Operands, s: Statement) -> Outcome:
     """cp.async.{ca,cg}.shared.global [to], [from], size {, source size | ignore predicate}; its groups, and
     cp.async.mbarrier.arrive{.noinc}. For copies in bulk see `bulk`."""
-    if s.opcode[1:4] == ("reduce", "async", "bulk"):
-        return bulk.reduce(t, s)
-    if s.opcode[1:3] == ("async", "bulk") and "tensor" not in s.opcode:
-        return bulk.copy(t, s)
+    if "bulk" in s.opcode and "tensor" not in s.opcode:
+        return bulk.reduce(t, s) if s.opcode[1] == "reduce" else bulk.copy(t, s)
     if s.opcode[1:3] == ("async", "mbarrier"):
         (place,) = s.operands
         space, address = place_of(t, s, place)
         if "noinc" in s.opcode:
             return Effect((), accesses.copies_arrive(space, mbarrier.arrive, address))
         # One more is expected, and comes when the copies have come: nobody else sees the number between.
-        return Effect((), accesses.copies_arrive(space, lambda old, count: mbarrier.arrive(old, count - count), address))
+        return Effect(
+            (), accesses.copies_arrive(space, lambda old, count: mbarrier.arrive(old, count - count), address)
+        )
     if s.opcode[1] != "async" or s.opcode[2] not in ("ca", "cg", *GROUPS):
-        raise Unknown(f"{'.'.join(s.opcode[:4])}, a copy by the hardware for bulk transfers")
+        raise Unknown(f"{'.'.join(s.opcode[:5])}, a copy of another form")
     if s.opcode[2] in GROUPS:
         pending = t.constant(s.operands[0]) if s.operands else 0
         return Effect((), accesses.copy_group(s.opcode[2], pending))

@@ -64,7 +64,8 @@ def prefetch(t: Operands, s: sass.Statement) -> Effect:
     return NOTHING
 
 
-def _register(operand: sass.Operand) -> sass.Register:
+def in_one_register(operand: sass.Operand) -> sass.Register:
+    """The register that holds an address, alone or as the first of a pair."""
     place = address_operand(operand)
     if len(place.registers) != 1 or place.offset or place.registers[0].number is None:
         raise Unknown("an address that is not in one register")
@@ -73,12 +74,12 @@ def _register(operand: sass.Operand) -> sass.Register:
 
 def _near(t: Operands, operand: sass.Operand, distance: int = 0) -> Reader:
     """An address in shared memory; `distance` 1: that in the next register, of the mbarrier."""
-    value = t.read(_register(operand), U4, distance)
+    value = t.read(in_one_register(operand), U4, distance)
     return lambda registers: value(registers).astype(np.int64)
 
 
 def _far(t: Operands, operand: sass.Operand) -> Reader:
-    return t.wide(_register(operand))
+    return t.wide(in_one_register(operand))
 
 
 def _bytes(t: Operands, operand: sass.Operand) -> Reader:

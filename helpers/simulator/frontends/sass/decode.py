@@ -18,7 +18,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.sass import control, matrix, textures
+from helpers.simulator.frontends.sass import bulk, control, matrix, textures
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
@@ -27,7 +27,8 @@ ALWAYS, NEVER_KEPT, NEGATED = 7, 16, 128
 UNIFORM_PREDICATES = 8
 NEGATE, INVERT, FLOAT_NEGATE, FLOAT_ABSOLUTE, HALF_NEGATE, HALF_ABSOLUTE = 1, 2, 4, 8, 16, 32
 LOW_TWICE, HIGH_TWICE, NEGATE_HIGH = 64, 128, 256
-COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER = range(11)
+(COMPUTES, BRANCHES, JUMPS, EXITS, WAITS, MEETS, WAITS_FOR_LANES, PARTS, LEAVES, ARRIVES, WAITS_FOR_CLUSTER,
+ WAITS_FOR_PHASE) = range(12)  # fmt: skip
 GLOBAL, SHARED, LOCAL, GENERIC = range(4)
 SPACES = {"global": GLOBAL, "shared": SHARED, "local": LOCAL, "generic": GENERIC}
 SEES_BLOCK, SEES_GRID = 1, 2
@@ -276,6 +277,8 @@ def _carries(t: Decoder, i: Decoded, carries_in: Sequence[sass.Operand]) -> bool
 
 def add3(t: Decoder, s: sass.Statement) -> Decoded:
     destination, carries, (a, b, c, *carries_in) = _addition(s)
+    if s.has("64"):
+        return _add_wide(t, destination, (a, b, c), [*carries, *carries_in])
     i = Decoded("add3")
     t.writes(i, destination)
     i.p_out = [t.kept(carries[k]) if k < len(carries) else NEVER_KEPT for k in (0, 1)]
@@ -288,6 +291,16 @@ def add3(t: Decoder, s: sass.Statement) -> Decoded:
             i.number[0] += 1
     if not carries_out and not has_carry:
         i.operation = "add"
+    return i
+
+
+def _add_wide(t: Decoder, destination, sources, carries) -> Decoded:
+    if carries:
+        raise NotDecoded("a carry of a sum of pairs")
+    i = Decoded("add wide")
+    t.writes(i, destination, 2)
+    for place, operand in enumerate(sources):
+        t.read(i, place, operand, "w")
     return i
 
 
@@ -856,6 +869,7 @@ NARROW = {"U8": (1, False), "S8": (1, True), "U16": (2, False), "S16": (2, True)
 ATOMICS = {
     name: number for number, name in enumerate(["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS"])
 }
+HALVES = {"F16": 6, "BF16": 7}  # of copies in bulk: two in 32 bits
 TYPES = {"F64": 5, "F32": 4, "F16x2": 6, "BF16x2": 7, "S64": 3, "U64": 2, "64": 2, "S32": 1}
 SIGNED_TERM, SIGNED_VALUE, ANSWERS, FLUSHES, SETS, FILLS, TRANSPOSED = (
     8,
@@ -1020,6 +1034,67 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
+# How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
+ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
+COMPLETES_ONE = 6
+LEAVES_FOR_GOOD, ANYWHERE, MULTICAST = 1 << 18, 1 << 19, 1 << 20
+BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
+
+
+def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
+    if s.has("CCTL"):
+        return Decoded("nothing")
+    destination, place, value = s.operands
+    if s.has("EXCH"):
+        i = _memory(t, s, "store", "st")
+        i.strong, i.offset, i.number[2] = 0, _address(t, i, place, t.space), 2
+        if not is_register(value):
+            raise NotDecoded("a barrier whose bits are in no register")
+        i.source[2], i.width[2] = t.row(value, 2), 1
+        return i
+    i = _memory(t, s, "phase ended" if s.has("PHASECHK") else "arrive", "atom")
+    t.read(i, 2, value)
+    if s.has("PHASECHK"):
+        i.offset = _address(t, i, place, t.space)
+        i.p_out[0] = t.kept(destination)
+        i.kind = WAITS_FOR_PHASE if s.has("TRYWAIT") else COMPUTES
+        return i
+    if s.has("RED"):  # in any block of the cluster
+        i.flags = LOCAL | ANYWHERE
+    i.offset = _address(t, i, place, "local" if s.has("RED") else t.space)
+    i.flags |= LEAVES_FOR_GOOD * s.has("OPTOUT")
+    i.number[2] = operand_rules.chosen(s, ARRIVALS, 0)
+    if destination.number is not None:
+        t.writes(i, destination.next(1))
+    return i
+
+
+def copies_arrive(t: Decoder, s: sass.Statement) -> Decoded:
+    (place,) = s.operands
+    i = _memory(t, s, "arrive", "atom")
+    i.offset = _address(t, i, place, t.space)
+    i.number[2] = ARRIVALS["A1T0"] if s.has("ARVCNT") else COMPLETES_ONE
+    return i
+
+
+def copy_bulk(t: Decoder, s: sass.Statement) -> Decoded:
+    to, origin, size, *_ = s.operands
+    what = {"SG": BULK_FETCHES, "SS": BULK_SENDS, "GS": BULK_PUTS}.get("".join(s.opcode[1:3]))
+    if what is None:
+        raise NotDecoded("its form")
+    i = Decoded("copy bulk", space=GLOBAL, op="bulk", flags=MULTICAST * s.has("MULTICAST"))
+    i.number[0] = BULK_COMBINES if s.base == "UBLKRED" else what
+    if s.base == "UBLKRED":
+        i.number[2], i.number[3] = operand_rules.chosen(s, ATOMICS), operand_rules.chosen(s, TYPES | HALVES, 0)
+        if i.number[3] >= TYPES["F32"] and i.number[2] != ATOMICS["ADD"]:
+            raise NotDecoded("an operation on floats other than a sum")
+    for place, (operand, count) in enumerate(((to, 2), (origin, 2 if what == BULK_FETCHES else 1))):
+        register = bulk.in_one_register(operand)
+        i.source[place], i.width[place] = t.row(register, count), 1
+    t.read(i, 2, size)
+    return i
+
+
 def load_matrix(t: Decoder, s: sass.Statement) -> Decoded:
     destination, place = s.operands
     if not s.has("M88", "MT88"):
@@ -1042,6 +1117,10 @@ def lanes_together(t: Decoder, s: sass.Statement) -> Decoded:
 
 def close_copies(t: Decoder, s: sass.Statement) -> Decoded:
     return Decoded("close copies")
+
+
+def close_bulk(t: Decoder, s: sass.Statement) -> Decoded:
+    return Decoded("nothing")
 
 
 def await_copies(t: Decoder, s: sass.Statement) -> Decoded:
@@ -1189,6 +1268,17 @@ def match(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
+def elect(t: Decoder, s: sass.Statement) -> Decoded:
+    answer, *others = s.operands
+    i = Decoded("elect")
+    i.p_out[0] = t.kept(answer)
+    if others and is_register(others[0]):
+        t.writes(i, others[0])
+    if len(others) == 2 and t.predicate(others[1]) != ALWAYS:
+        raise NotDecoded("its form with a condition")
+    return _for_warp(i)
+
+
 def to_uniform(t: Decoder, s: sass.Statement) -> Decoded:
     *between, destination, source = s.operands
     if between and not is_predicate(between[0]):
@@ -1282,7 +1372,7 @@ def branch(t: Decoder, s: sass.Statement) -> Decoded:
     i = Decoded(kind=BRANCHES, target=t.code.place(label))
     if not s.has("DIV", "CONV"):
         _condition(t, i, operands)
-        i.flags = 4 * s.has("U")
+        i.flags = 8 if s.has("ANY") else 4 * s.has("U")
         return i
     i.flags = 1 if s.has("DIV") else 2
     if operands:
@@ -1437,7 +1527,9 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "F2IP": float_to_byte, "F2F": float_to_float, "F2FP": pack_halves, "FRND": round_to_whole, "LDG": load,
     "LDS": load, "LDL": load, "LD": load, "LDC": load_constant, "STG": store, "STS": store, "STL": store, "ST": store,
     "ATOM": atomic, "ATOMG": atomic, "ATOMS": atomic, "RED": atomic, "REDG": atomic, "LDGSTS": copy_async,
-    "LDGDEPBAR": close_copies, "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
+    "SYNCS": barrier_object, "ARRIVES": copies_arrive, "UBLKCP": copy_bulk, "UBLKRED": copy_bulk, "UBLKPF": nothing,
+    "UTMACMDFLUSH": close_bulk, "FENCE": nothing, "ELECT": elect, "LDGDEPBAR": close_copies,
+    "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
     "CCTL": nothing,
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
     "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
@@ -1461,7 +1553,7 @@ _ROUNDED = "FTZ SAT RM RP RZ"
 _INTEGERS = "U8 S8 U16 S16 U32 S32 U64 S64"
 # The modifiers that the functions above carry out, or that change nothing here. With another one a form is not decoded.
 MODIFIERS: dict[str, str] = {
-    "IADD3": "X", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
+    "IADD3": "X 64", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
     "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX", "IMNMX": "U32", "VIMNMX": "U32 S16x2 U16x2",
     "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2", "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16",
     "I2I": f"SAT {_INTEGERS}", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W", "PLOP3": "LUT",
@@ -1476,12 +1568,16 @@ MODIFIERS: dict[str, str] = {
     "FRND": "FTZ F16 F64 TRUNC FLOOR CEIL", "LDG": _ACCESS, "LDS": _ACCESS, "LDL": _ACCESS, "LD": _ACCESS,
     "LDC": "64 128 U8 S8 U16 S16", "STG": _ACCESS, "STS": _ACCESS, "STL": _ACCESS, "ST": _ACCESS, "ATOM": _ATOMIC,
     "ATOMG": _ATOMIC, "ATOMS": _ATOMIC, "RED": _ATOMIC, "REDG": _ATOMIC, "LDGSTS": f"BYPASS ACCESS ZFILL {_ACCESS}",
+    "SYNCS": "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64",
+    "ARRIVES": "LDGSTSBAR 64 ARVCNT TRANSCNT", "UBLKCP": "S G MULTICAST", "UBLKPF": "L2", "FENCE": "VIEW ASYNC S T G",
+    "UBLKRED": "G S RN ADD MIN MAX INC DEC AND OR XOR F32 F64 F16 BF16 S32 U64 S64",
     "DEPBAR": "LE", "MEMBAR": "SC ALL VC CTA GPU SYS", "ERRBAR": "any", "CGAERRBAR": "any", "CCTL": "any",
     "CCTLL": "any", "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88",
     "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
-    "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any", "BRA": "DIV CONV U",
+    "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any",
+    "BRA": "DIV CONV U ANY",
     "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
     "WARPSYNC": "ALL COLLECTIVE EXCLUSIVE", "BMOV": "32 CLEAR",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from helpers.simulator.engine import accesses, bulk
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, Reader
+from helpers.simulator.frontends.rules import NOTHING, Compute, Effect, Execute, PhaseWait, Reader
 from helpers.simulator.frontends.sass.operands import (
     F4,
     F8,
@@ -270,12 +270,12 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 # ---- barriers in shared memory
 
 
-def barrier_object(t: Operands, s: sass.Statement) -> Effect:
+def barrier_object(t: Operands, s: sass.Statement) -> Effect | PhaseWait:
     """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one, SYNCS.CCTL.IV ends it.
 
-    SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one, none
-    or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either word one
-    thread arrives and a register's bytes are expected. .RED: at a barrier of any block of the cluster.
+    SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one,
+    none or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either
+    word one thread arrives and a register's bytes are expected. .RED: at a barrier of any block of the cluster.
     SYNCS.PHASECHK.TRANS64{.TRYWAIT} p, [address], phase: whether the phase of a parity, bit 31, has ended.
     """
     if s.has("CCTL"):
@@ -291,8 +291,10 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
         return Effect((), accesses.store("shared", address, [t.wide(value, U8)]))
     if s.has("PHASECHK"):
         state, shift = t.read(value, U4), np.uint32(31)
-        ended = accesses.phase_ended("shared", address, lambda registers: state(registers) >> shift)
-        return Effect((t.target(destination),), ended)
+        phase = lambda registers: state(registers) >> shift  # noqa: E731
+        if s.has("TRYWAIT"):
+            return PhaseWait(t.target(destination), accesses.PhaseLook("shared", address, phase))
+        return Effect((t.target(destination),), accesses.phase_ended("shared", address, phase))
     given = t.read(value, U4)
     amount = lambda registers: given(registers).astype(U8)  # noqa: E731
     one = lambda registers: np.uint64(1)  # noqa: E731
@@ -309,7 +311,9 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect:
         (arrives, [one, amount]),
     )
     arrive = accesses.arrive(space, update, address, counts)
-    return _returns_pair(t, destination, lambda wave, r, mask: (mbarrier.state_of(arrive(wave, r, mask)[0]),))
+    # The lower register of the pair keeps what it holds.
+    upper = lambda wave, r, mask: (halves(arrive(wave, r, mask)[0])[1],)  # noqa: E731
+    return Effect((t.target(destination, 1) if t.target(destination) is not None else None,), upper)
 
 
 def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
@@ -358,8 +362,8 @@ def end_copy_group(t: Operands, s: sass.Statement) -> Effect:
 
 
 def wait_for_copies(t: Operands, s: sass.Statement) -> Effect:
-    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies, of threads and in bulk; other forms wait for what
-    has happened here."""
+    """DEPBAR.LE SB0, n waits for all but the n newest groups of copies, of threads and in bulk; other forms wait for
+    what has happened here."""
     if not s.has("LE") or s.operands[:1] != (sass.Name("SB0"),):
         return NOTHING
     pending = number(s.operands[1]) if len(s.operands) > 1 else 0

@@ -129,6 +129,7 @@ class Operands:
         self.shared_base = shared_base
         self.space = ""
         self.slots: dict[str, int] = {}
+        self.uniform_slots: set[int] = set()  # of registers that the lanes of a warp share
         self.initial: list = []
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
@@ -146,6 +147,8 @@ class Operands:
         """The slot of a register by name; made when first asked for."""
         if name not in self.slots:
             self.slots[name] = len(self.initial)
+            if name.startswith("U"):
+                self.uniform_slots.add(self.slots[name])
             self.initial.append(np.bool_(False) if name.lstrip("U").startswith("P") else initial)
         return self.slots[name]
 

@@ -211,8 +211,7 @@ def _instruction(t: Operands, s: sass.Statement, kind: Family, entry: str) -> In
         rules.complete(instruction, rules.Effect((), _raise_unsupported))
         return instruction
     instruction.reads = tuple(t.read_now)
-    first = s.operands[0] if s.operands else None
-    instruction.uniform = isinstance(first, sass.Register) and first.file in ("UR", "UP") and bool(instruction.writes)
+    instruction.uniform = frozenset(t.uniform_slots & {slot for slot in instruction.writes if slot is not None})
     return instruction
 
 
