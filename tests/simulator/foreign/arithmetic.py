@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.simulator.foreign.rows import held, right
+from tests.simulator.foreign.rows import right
 
 I32, U32, F32, F64, I64, U64 = np.int32, np.uint32, np.float32, np.float64, np.int64, np.uint64
 

@@ -65,10 +65,12 @@ class Run:
         assert "line" in message and len(message) < 700, message
         self.heard.append(message)
 
-    def once(self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), **given) -> None:
+    def once(
+        self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), arch: str = "sm_90", **given
+    ) -> None:
         """Launch a kernel that needs a module of its own."""
         grid, block = (size if isinstance(size, tuple) else (size,) for size in (grid, block))
-        module = simulator.RawModule(code=code, options=options)
+        module = simulator.RawModule(code=code, options=options, arch=arch)
         with simulator.record(level=self.level, checks="raise"):
             module.get_function(name)(grid, block, arguments, **given)
 
@@ -93,6 +95,7 @@ class Row:
     held_by: tuple[str, ...] = ()
     source: Path | None = None
     refused: tuple[str, ...] = ()
+    wanting: bool = False
 
     def run(self, level: str) -> None:
         """Launch and compare; an AssertionError or the simulator's error if it is not as it should be."""
@@ -102,10 +105,6 @@ class Row:
         other = "ptx" if level == "sass" else "sass"
         for message in run.heard:
             assert (f'level="{other}"' in message) == (other not in self.refused), message
-
-    def answer(self, level: str) -> str:
-        """What the row shows at a level: a right result, or a message."""
-        return "message" if level in self.refused else "right"
 
 
 ROWS: dict[str, Row] = {}
@@ -119,6 +118,11 @@ def right(*names: str) -> Callable:
 def refused(*names: str, levels: tuple[str, ...] = LEVELS) -> Callable:
     """The function checks these rows; at `levels` the launch must be answered by a sentence, which it reads."""
     return _row(names, refused=levels)
+
+
+def wanting(*names: str) -> Callable:
+    """The function checks these rows, and fails: what the simulator still lacks, so that nobody takes it for right."""
+    return _row(names, refused=(), wanting=True)
 
 
 def held(names: str, *tests: str) -> None:
@@ -135,11 +139,11 @@ def compiled(source: Path) -> simulator.RawModule:
     return module
 
 
-def _row(names: tuple[str, ...], refused: tuple[str, ...]) -> Callable:
+def _row(names: tuple[str, ...], refused: tuple[str, ...], wanting: bool = False) -> Callable:
     def add(check: Callable) -> Callable:
         source = Path(inspect.getfile(check)).with_suffix(".cu")
         for name in names:
-            _add(Row(name, check, (), source, refused))
+            _add(Row(name, check, (), source, refused, wanting))
         return check
 
     return add
