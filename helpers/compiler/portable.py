@@ -74,14 +74,15 @@ _CUB_FUNCTIONS = {
     "cub/thread/thread_store.cuh": ("ThreadStore",),
     "cub/util_ptx.cuh": ("LaneId", "LaneMaskLt", "ShuffleDown", "ShuffleIndex", "ShuffleUp", "WarpId"),
 }  # fmt: skip
-# What nvcc knows in namespace std, too, because the host's headers put it there: mathematical functions of CUDA, min and
-# max, and types.
+# What nvcc knows in namespace std, too, because the host's headers put it there: mathematical functions of CUDA, min
+# and max, and types.
 _OF_STD = frozenset({
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
-    "erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "isfinite", "isinf",
-    "isnan", "ldexp", "lgamma", "llrint", "log", "log10", "log1p", "log2", "lrint", "lround", "max", "min", "nearbyint",
-    "nextafter", "pow", "remainder", "rint", "round", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma", "trunc",
-    "memcpy", "memset", "printf", "malloc", "free", *(name for name in _TYPES if name.endswith("_t")),
+    "erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "isfinite",
+    "isinf", "isnan", "ldexp", "lgamma", "llrint", "log", "log10", "log1p", "log2", "lrint", "lround", "max", "min",
+    "nearbyint",
+    "nextafter", "pow", "remainder", "rint", "round", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma",
+    "trunc", "memcpy", "memset", "printf", "malloc", "free", *(name for name in _TYPES if name.endswith("_t")),
 })  # fmt: skip
 _STD = re.compile(r"\bstd\s*::\s*([A-Za-z_]\w*)")
 _OTHER_STD = re.compile(r"\bcuda\s*::\s*std\b")

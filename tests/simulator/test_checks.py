@@ -715,7 +715,7 @@ class FakeWave:
         self.shape, self.threads = shape, shape[1]
         self.shared = SimpleNamespace(size=size)
         self.exited = None
-        self.instruction = SimpleNamespace(index=0, swaps=False)
+        self.program, self.instruction = None, SimpleNamespace(index=0, swaps=False, opcode="")
 
 
 def random_events(rng: np.random.Generator, shape: tuple[int, int], words: int) -> list[tuple]:
@@ -762,7 +762,7 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         elif what == "warp":
             checks.warp_barrier(mask)
         else:
-            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas")
+            wave.instruction = SimpleNamespace(index=time, swaps=what == "cas", opcode=what)
             op = "atom" if what == "cas" else what
             checks.access(wave, op, 4, 4 * places, mask, (values,) if what == "st" else ())
     checks.end(wave)

@@ -18,7 +18,8 @@ def _(run, rng):
 
 
 REGISTERS = """extern "C" __global__ void __launch_bounds__(256) gives_registers(const int *x, int *y) {
-    if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;"); else asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");
+    if (threadIdx.x < 128) asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    else asm volatile("setmaxnreg.inc.sync.aligned.u32 200;");
     y[threadIdx.x] = x[255 - threadIdx.x];
 }"""
 
@@ -51,8 +52,10 @@ def _(run, rng):
 WGMMA = """extern "C" __global__ void multiplies(const unsigned long long *d, float *y) {
     float c[8] = {};
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    asm volatile("{wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, 1, 1, 1, 0, 0;}"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7]) : "l"(d[0]), "l"(d[1]));
+    asm volatile("{wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7}, %8, %9, 1, 1, 1, 0, 0;}"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]),
+          "+f"(c[5]), "+f"(c[6]), "+f"(c[7]) : "l"(d[0]), "l"(d[1]));
     asm volatile("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;" ::: "memory");
     for (int k = 0; k < 8; ++k) y[8 * threadIdx.x + k] = c[k];
 }"""
@@ -84,11 +87,12 @@ KERNEL = """__global__ void solve_kernel(const float *a, const float *b, float *
 @refused("leetgpu_template_with_host_code")
 def _(run, rng):
     told = _message(
-        "#include <cuda_runtime.h>\n" + KERNEL + """extern "C" void solve(const float *a, const float *b, float *c, int n) {
+        "#include <cuda_runtime.h>\n" + KERNEL + """extern "C" void solve(const float *a, const float *b,
+        float *c, int n) {
     solve_kernel<<<(n + 255) / 256, 256>>>(a, b, c, n);
     cudaDeviceSynchronize();
 }""")  # fmt: skip
-    assert "kernel.cu:8" in told and "cudaDeviceSynchronize is host code" in told
+    assert "kernel.cu:9" in told and "cudaDeviceSynchronize is host code" in told
     assert "calling the kernel launches it" in told
 
 
@@ -110,7 +114,8 @@ def _(run, rng):
 @refused("dynamic_parallelism")
 def _(run, rng):
     told = _message(
-        "__global__ void child(int *x) { x[0] = 1; }\n__global__ void solve_kernel(int *x) {\n    child<<<1, 1>>>(x);\n}"
+        "__global__ void child(int *x) { x[0] = 1; }\n"
+        "__global__ void solve_kernel(int *x) {\n    child<<<1, 1>>>(x);\n}"
     )
     assert "kernel.cu:3" in told and "Kernels that launch kernels, dynamic parallelism, are not modelled" in told
 
@@ -129,8 +134,10 @@ USES = {  # what a source with a header uses of it, and what that is
     "float.h": ("FLT_MAX > 3e38f ? 5 : 0", 5), "limits.h": ("INT_MAX == 2147483647 && CHAR_BIT == 8 ? 6 : 0", 6),
     "device_launch_parameters.h": ("threadIdx.x + blockDim.x", 1), "vector_types.h": ("sizeof(float4)", 16),
     "cuda/std/complex": ("(cuda::std::complex<float>(1, 2) * cuda::std::complex<float>(3, 4)).imag()", 10),
-    "cuda/std/cstdint": ("sizeof(cuda::std::uint16_t)", 2), "cuComplex.h": ("cuCmulf(make_cuComplex(1, 2), make_cuComplex(3, 4)).x", -5),
-    "cuda/std/array": ("cuda::std::array<int, 3>{7, 8, 9}[2]", 9), "algorithm": ("min(3, 2) + max(1, 4)", 6), "iostream": ("11", 11),
+    "cuda/std/cstdint": ("sizeof(cuda::std::uint16_t)", 2),
+    "cuComplex.h": ("cuCmulf(make_cuComplex(1, 2), make_cuComplex(3, 4)).x", -5),
+    "cuda/std/array": ("cuda::std::array<int, 3>{7, 8, 9}[2]", 9), "algorithm": ("min(3, 2) + max(1, 4)", 6),
+    "iostream": ("11", 11),
 }  # fmt: skip
 
 
