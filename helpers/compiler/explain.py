@@ -177,8 +177,9 @@ def _hints(error: Diagnostic, headers: Mapping[str, str]) -> list[str]:
     missing = _MISSING_HEADER.search(error.message)
     if missing and missing[1].startswith("curand_"):
         return [
-            f"    {missing[1]} belongs to cuRAND, which the course does not install: `pip install nvidia-curand-cu12` "
-            "brings it. For a few random numbers a hash of the thread's number is enough."
+            f"    {missing[1]} belongs to cuRAND, which the course does not install: `%pip install nvidia-curand-cu12` "
+            "in a cell brings it (70 MB); then restart the kernel. For a few random numbers a hash of the thread's "
+            "number is enough."
         ]
     if missing and not headers and _OWN_HEADER.match(missing[1]):
         return [

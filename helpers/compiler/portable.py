@@ -32,12 +32,25 @@ _TYPES = {
 # math.h, float.h and limits.h (ISO C 5.2.4.2): values of the types that the GPU shares with the host.
 _MACROS = {
     "INFINITY": "__int_as_float(0x7f800000)", "NAN": "__int_as_float(0x7fffffff)",
+    "HUGE_VALF": "__int_as_float(0x7f800000)", "HUGE_VAL": "__longlong_as_double(0x7ff0000000000000LL)",
     "FLT_MAX": "3.402823466e+38F", "FLT_MIN": "1.175494351e-38F", "FLT_EPSILON": "1.192092896e-07F",
     "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308",
     "DBL_EPSILON": "2.2204460492503131e-16",
     "INT_MAX": "2147483647", "INT_MIN": "(-2147483647 - 1)", "UINT_MAX": "4294967295U", "CHAR_BIT": "8",
-    "LLONG_MAX": "9223372036854775807LL", "ULLONG_MAX": "18446744073709551615ULL",
-    "M_PI": "3.14159265358979323846", "M_E": "2.7182818284590452354", "M_SQRT2": "1.41421356237309504880",
+    "LLONG_MAX": "9223372036854775807LL", "LLONG_MIN": "(-9223372036854775807LL - 1)",
+    "ULLONG_MAX": "18446744073709551615ULL", "LONG_MAX": "9223372036854775807L",
+    "LONG_MIN": "(-9223372036854775807L - 1)", "ULONG_MAX": "18446744073709551615UL",
+    "SHRT_MAX": "32767", "SHRT_MIN": "(-32768)", "USHRT_MAX": "65535", "SCHAR_MAX": "127", "SCHAR_MIN": "(-128)",
+    "UCHAR_MAX": "255", "CHAR_MAX": "127", "CHAR_MIN": "(-128)",
+    "INT8_MAX": "127", "INT8_MIN": "(-128)", "UINT8_MAX": "255", "INT16_MAX": "32767", "INT16_MIN": "(-32768)",
+    "UINT16_MAX": "65535", "INT32_MAX": "2147483647", "INT32_MIN": "(-2147483647 - 1)", "UINT32_MAX": "4294967295U",
+    "INT64_MAX": "9223372036854775807L", "INT64_MIN": "(-9223372036854775807L - 1)",
+    "UINT64_MAX": "18446744073709551615UL", "SIZE_MAX": "18446744073709551615UL",
+    "M_PI": "3.14159265358979323846", "M_PI_2": "1.57079632679489661923", "M_PI_4": "0.78539816339744830962",
+    "M_1_PI": "0.31830988618379067154", "M_2_PI": "0.63661977236758134308", "M_2_SQRTPI": "1.12837916709551257390",
+    "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074", "M_LOG10E": "0.43429448190325182765",
+    "M_LN2": "0.69314718055994530942", "M_LN10": "2.30258509299404568402", "M_SQRT2": "1.41421356237309504880",
+    "M_SQRT1_2": "0.70710678118654752440",
 }  # fmt: skip
 # All of CUB has parts for the host, which NVRTC refuses. A kernel uses classes of a block or of a warp, each of which
 # has a header of its own: BlockRadixSort is in cub/block/block_radix_sort.cuh.
@@ -61,6 +74,18 @@ _CUB_FUNCTIONS = {
     "cub/thread/thread_store.cuh": ("ThreadStore",),
     "cub/util_ptx.cuh": ("LaneId", "LaneMaskLt", "ShuffleDown", "ShuffleIndex", "ShuffleUp", "WarpId"),
 }  # fmt: skip
+# What nvcc knows in namespace std, too, because the host's headers put it there: mathematical functions of CUDA, min
+# and max, and types.
+_OF_STD = frozenset({
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
+    "erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "hypot", "isfinite",
+    "isinf", "isnan", "ldexp", "lgamma", "llrint", "log", "log10", "log1p", "log2", "lrint", "lround", "max", "min",
+    "nearbyint",
+    "nextafter", "pow", "remainder", "rint", "round", "signbit", "sin", "sinh", "sqrt", "tan", "tanh", "tgamma",
+    "trunc", "memcpy", "memset", "printf", "malloc", "free", *(name for name in _TYPES if name.endswith("_t")),
+})  # fmt: skip
+_STD = re.compile(r"\bstd\s*::\s*([A-Za-z_]\w*)")
+_OTHER_STD = re.compile(r"\bcuda\s*::\s*std\b")
 _CCCL = frozenset({"cuda", "cub", "thrust"})  # folders of NVIDIA's C++ libraries
 _HEADERS = {
     "cuda_fp16.h": ("__half", "__half2", "half", "half2"),
@@ -88,6 +113,11 @@ def adapted(source: str) -> str:
         added += ["#include <cuda/std/cstdint>"] if fixed else []
         types = {name: type_ for name, type_ in types.items() if name not in fixed}
     added += [f"typedef {type_} {name};" for name, type_ in types.items()]
+    of_std = set(_STD.findall(_OTHER_STD.sub(" ", code)))
+    if "numeric_limits" in of_std:
+        added += ["#include <cuda/std/limits>", "namespace std { using cuda::std::numeric_limits; }"]
+    if used_of_std := sorted(of_std & _OF_STD):
+        added.append(f"namespace std {{ {' '.join(f'using ::{name};' for name in used_of_std)} }}")
     added += [
         f"#define {name} {value}"
         for name, value in _MACROS.items()

@@ -235,7 +235,8 @@ def test_a_kernel_that_launches_kernels_is_said_not_to_be_modelled():
 
 def test_a_header_of_curand_is_said_to_be_a_package_of_its_own():
     told = message("#include <curand_kernel.h>\n" + HOST.split("int main")[0])
-    assert "curand_kernel.h belongs to cuRAND" in told and "pip install nvidia-curand-cu12" in told
+    assert "curand_kernel.h belongs to cuRAND" in told and "`%pip install nvidia-curand-cu12` in a cell" in told
+    assert "then restart the kernel" in told
 
 
 def test_a_missing_semicolon_is_looked_for_at_the_end_of_the_line_before():

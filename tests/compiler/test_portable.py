@@ -41,7 +41,14 @@ def test_a_header_of_the_host_is_allowed(header):
         ("x[0] = INT_MAX == 2147483647 && INT_MIN < 0;", 1),
         ("x[0] = isnan(NAN);", 1),
         ("x[0] = M_PI;", np.float32(np.pi)),
+        ("x[0] = M_PI_2 + M_PI_4 + M_1_PI + M_LN2;", np.float32(0.75 * np.pi + 1 / np.pi + np.log(2))),
+        ("x[0] = HUGE_VALF; if (!(1e300 < HUGE_VAL && isinf(HUGE_VAL))) x[0] = 0;", np.inf),
+        ("x[0] = LONG_MAX == INT64_MAX && UINT32_MAX == UINT_MAX && LONG_MIN + LONG_MAX == -1;", 1),
+        ("x[0] = USHRT_MAX + SHRT_MIN + UCHAR_MAX + SCHAR_MIN + INT8_MIN;", 65535 - 32768 + 255 - 256),
         ("assert(x != nullptr); x[0] = 1;", 1),
+        ("x[0] = std::sqrt(25.0f) + std::max(3, 4) + std::abs(-2.5f) + std::pow(2.0f, 3.0f);", 19.5),
+        ("x[0] = std::fmin(3.0, 2.0) + sizeof(std::sqrt(4.0f)) + std::isnan(NAN) + (std::int16_t)65537;", 8),
+        ("x[0] = -std::numeric_limits<float>::infinity() < std::numeric_limits<int>::min();", 1),
     ],
 )
 def test_names_that_the_hosts_headers_bring_exist(statement, expected):

@@ -719,7 +719,7 @@ class FakeWave:
         self.shape, self.threads = shape, shape[1]
         self.shared = SimpleNamespace(size=size)
         self.exited = None
-        self.instruction = SimpleNamespace(index=0, swaps=False, strong=False)
+        self.program, self.instruction = None, SimpleNamespace(index=0, swaps=False, strong=False, opcode="")
 
 
 PLAIN = ("ld", "ld", "st", "st", "atom", "cas", "warp", "warp", "barrier", "barrier")

@@ -106,3 +106,25 @@ def test_halves_that_nobody_wrote_are_found_as_floats_are(level):
         launch("o[threadIdx.x] = __hadd(x[threadIdx.x], x[threadIdx.x]);", "__half* o, const __half* x",
                gpu.zeros(32, np.float16), gpu.empty(32, np.float16), level=level,
                before="#include <cuda_fp16.h>\n")  # fmt: skip
+
+
+EXCHANGES = """
+    __shared__ int flag;
+    int was = atomicExch(&flag, 7);
+    __syncthreads();
+    o[threadIdx.x] = flag{used};
+    was = atomicExch(&a[threadIdx.x], 5);
+    __syncthreads();
+    o[threadIdx.x] += a[31 - threadIdx.x]{used};"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_an_exchange_is_a_store_where_nobody_uses_what_was_there(level):
+    body, out = EXCHANGES, gpu.zeros(32, np.int32)
+    launch(body.format(used=""), "int* o, int* a", out, gpu.empty(32, np.int32), level=level)
+    assert (out == 12).all()
+    with pytest.raises(simulator.UninitializedRead, match="updates flag, which no thread has written"):
+        launch(body.format(used=" + was"), "int* o, int* a", out, gpu.zeros(32, np.int32), level=level)
+    with pytest.raises(simulator.UninitializedRead, match=r"updates a\[0\], which nobody has written"):
+        launch("o[threadIdx.x] = atomicExch(&a[threadIdx.x], 1);", "int* o, int* a", out, gpu.empty(32, np.int32),
+               level=level)  # fmt: skip

@@ -195,6 +195,14 @@ def is_used(program: Program, index: int, slot: int) -> bool:
     return False
 
 
+def overwrites(program: Program, instruction: Instruction) -> bool:
+    """Whether an atomic operation only puts a value there: it exchanges, and nobody uses what was there before."""
+    exchanges = "exch" in instruction.opcode.lower().split(".")
+    return exchanges and not any(
+        slot is not None and is_used(program, instruction.index, slot) for slot in instruction.writes
+    )
+
+
 def basic_blocks(
     instructions: Sequence[Instruction],
     in_meeting_order: bool = False,

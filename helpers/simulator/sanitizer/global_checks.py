@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.devices import WARP
+from helpers.simulator.engine.ir import overwrites
 from helpers.simulator.engine.schedule import by_warps
 
 TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
@@ -204,7 +205,7 @@ class GlobalWatch:
         count = -(-width // self._item)
         if count > 1:
             elements = (elements[:, None] + np.arange(count)).reshape(-1)
-        if op != "st":
+        if op != "st" and not overwrites(wave.program, wave.instruction):
             missing = self.unwritten[elements]
             if missing.any():
                 where = int(missing.argmax())

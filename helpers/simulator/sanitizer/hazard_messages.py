@@ -267,6 +267,8 @@ class Messages:
                 "If several threads add to one element, use atomicAdd; else let each element be written by one thread, "
                 "from values that no other thread changes in this launch."
             )
+        if {first.what, second.what} == {"reads", "updates"}:
+            text += "Where the value of before is as good as the one of after, read it through a volatile pointer. "
         if not between:
             return text + f"Put __syncthreads() between line {min(one, two)} and line {max(one, two)}."
         return text + (

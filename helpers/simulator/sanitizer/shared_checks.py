@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from helpers.simulator.engine.ir import overwrites
 from helpers.simulator.sanitizer.loaded_values import LoadedValues, Uses
 from helpers.simulator.sanitizer.shared_epoch import (
     ALL_GROUPS,
@@ -127,6 +128,7 @@ class SharedChecks:
         self._report = report
         self._compared = False  # whether the last analysis had to compare stored values
         self._doubtful = frozenset() if uses is None else uses.doubtful
+        self._overwriting: set[int] = set()
         self._loaded = LoadedValues(uses, lambda what: report(self._wave, *what)) if self._doubtful else None
 
     # ---- the life of a wave
@@ -197,6 +199,8 @@ class SharedChecks:
             kind = SWAP
         elif wave.instruction.strong and kind in STRONG and not is_plain(wave.instruction):
             kind = STRONG[kind]
+        if kind == ATOMIC and overwrites(wave.program, wave.instruction):
+            self._overwriting.add(wave.instruction.index)
         self._append(kind, wave.instruction.index, addresses, mask, width, values)
 
     def copy(self, wave, width: int, addresses, mask) -> None:
@@ -363,6 +367,7 @@ class SharedChecks:
             state.pending,
             rows,
             self._doubtful,
+            self._overwriting,
         )
         result = epoch.analyse()
         self._compared = result.depends_on_values

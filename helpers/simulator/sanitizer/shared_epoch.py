@@ -112,7 +112,7 @@ class Epoch:
     Args: `shape` (rows, threads); `blocks` how many blocks one row stands for; `word` bytes; `array(number)` gives the
     addresses and masks that entries name; `values[i]` are what entry i stored, (blocks of the wave, threads) each;
     `rows` selects rows, None for all; `initialised` (rows, words) is changed in place; `doubtful` are loads whose value
-    may go unused.
+    may go unused, `overwriting` are exchanges whose old value nobody uses.
     """
 
     def __init__(
@@ -127,9 +127,10 @@ class Epoch:
         pending: Sequence[tuple[Pending, np.ndarray | None]],
         rows: np.ndarray | None = None,
         doubtful: Container[int] = (),
+        overwriting: Container[int] = (),
     ) -> None:
         self.shape = shape
-        self.doubtful = doubtful
+        self.doubtful, self.overwriting = doubtful, overwriting
         self.blocks = blocks
         self.word = word
         self.log = log
@@ -325,7 +326,7 @@ class Epoch:
 
     def _missing(self, time: int, entry: Entry, index, position, missing: np.ndarray) -> None:
         """Somebody reads words that nobody has written."""
-        if not missing.any():
+        if not missing.any() or entry.instruction in self.overwriting:
             return
         if entry.kind != LOAD or entry.instruction not in self.doubtful:
             self._add_unwritten(entry, index, position, missing)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.simulator.foreign.rows import held, right
+from tests.simulator.foreign.rows import right
 
 I32, U32, F32, F64, I64, U64 = np.int32, np.uint32, np.float32, np.float64, np.int64, np.uint64
 
@@ -193,7 +193,8 @@ def _(run, rng):
         away = whole(a, 64, lambda v: math.floor(abs(v) + 0.5) * (1 if v > 0 else -1), nan=low64)
         wanted = [
             whole(a, 32), whole(a, 32, signed=False), whole(a, 64, nan=low64), whole(a, 32, round),
-            whole(a, 32, math.ceil), whole(a, 32, math.floor), wrapped(whole(a, 32), 16), whole(b, 32, round, nan=-(1 << 31)),
+            whole(a, 32, math.ceil), whole(a, 32, math.floor), wrapped(whole(a, 32), 16), whole(b, 32, round,
+            nan=-(1 << 31)),
             whole(b, 64, nan=low64), nearest(b), None, as_int(F32(whole(b, 64, nan=low64))),
             wrapped(whole(b, 32, nan=-(1 << 31)), 8), whole(b, 64, round, nan=low64), away, cut(b),
         ]  # fmt: skip
@@ -214,7 +215,8 @@ def _(run, rng):
     for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         u, v, by = x % 2**64, y % 2**64, y & 63
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-        wanted = [x + y, x * y, quotient, x - quotient * y, u // v, u % v, x >> by, u >> by, x << by, min(x, y), max(u, v),
+        wanted = [x + y, x * y, quotient, x - quotient * y, u // v, u % v, x >> by, u >> by, x << by, min(x, y),
+                  max(u, v),
                   x * y >> 64, u * v >> 64, u.bit_count(), 64 - u.bit_length(), (u & -u).bit_length(),
                   int(f"{u:064b}"[::-1], 2), abs(x)]  # fmt: skip
         assert out[:, i].tolist() == [wrapped(value, 64) for value in wanted]
@@ -231,9 +233,11 @@ def _(run, rng):
         u, v = x % 2**32, y % 2**32
         quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
         octets = [u >> 8 * k & 255 for k in range(4)] + [v >> 8 * k & 255 for k in range(4)]
-        wanted = [quotient, x - quotient * y, u // v, u % v, x * y >> 32, u * v >> 32, u.bit_count(), 32 - u.bit_length(),
+        wanted = [quotient, x - quotient * y, u // v, u % v, x * y >> 32, u * v >> 32, u.bit_count(),
+                  32 - u.bit_length(),
                   (u & -u).bit_length(), int(f"{u:032b}"[::-1], 2),
-                  octets[5] | octets[1] << 8 | octets[7] << 16 | octets[3] << 24, abs(x - y) + 7, x + y >> 1, x + y + 1 >> 1,
+                  octets[5] | octets[1] << 8 | octets[7] << 16 | octets[3] << 24, abs(x - y) + 7, x + y >> 1,
+                  x + y + 1 >> 1,
                   min(max(x, -100), y), x >> (y & 31), u << (v & 31), abs(x), ((v << 32 | u) << 9) >> 32,
                   (x & y) ^ (~x | 0x5A5A), (x & 0xFFFF) * (y & 0xFFF)]  # fmt: skip
         assert out[:, i].tolist() == [wrapped(value, 32) for value in wanted], i
@@ -393,7 +397,8 @@ def _(run, rng):
         const int i = threadIdx.x;
         const __int128 x = (__int128)a[i] * b[i] + a[n - 1 - i], y = (__int128)b[i] << 40 | 12345;
         const __int128 values[6] = {x + y, x - y, x / b[i], x % b[i], x >> 7, x * 3 - (x < y)};
-        for (int k = 0; k < 6; ++k) out[n * k + i] = {(unsigned long long)values[k], (unsigned long long)(values[k] >> 64)};
+        for (int k = 0; k < 6; ++k) out[n * k + i] =
+            {(unsigned long long)values[k], (unsigned long long)(values[k] >> 64)};
     }"""
     a, b = rng.integers(-(2**63), 2**63 - 1, (2, 32))
     out = np.zeros((6, 32, 2), U64)

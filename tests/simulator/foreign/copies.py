@@ -99,7 +99,8 @@ extern "C" __global__ void sorts(const unsigned *x, unsigned *y, int *sums, int 
     using Sort = cub::BlockRadixSort<unsigned, 64, 4>;
     using Sum = cub::BlockReduce<int, 64>;
     using Scan = cub::BlockScan<int, 64>;
-    __shared__ union { typename Sort::TempStorage sort; typename Sum::TempStorage sum; typename Scan::TempStorage scan; } s;
+    __shared__ union { typename Sort::TempStorage sort;
+        typename Sum::TempStorage sum; typename Scan::TempStorage scan; } s;
     unsigned keys[4];
     cub::LoadDirectBlocked(threadIdx.x, x, keys);
     const int own = (int)(keys[0] % 1000) - 500;

@@ -57,7 +57,8 @@ def _(run, rng):
     x, y = a.astype(F64), b.astype(F64)
     exactly = {
         0: x + y, 1: x - y, 2: x * y, 3: fused(x, y, x), 4: -x, 5: abs(x), 6: np.minimum(x, y), 7: np.maximum(x, y),
-        8: np.where(x < y, x, 7), 9: x * 3, 10: x + once(y * x).astype(F64), 15: np.floor(x), 16: np.rint(x), 17: np.trunc(x),
+        8: np.where(x < y, x, 7), 9: x * 3, 10: x + once(y * x).astype(F64), 15: np.floor(x), 16: np.rint(x),
+        17: np.trunc(x),
         18: np.maximum(x, 0), 19: np.minimum(-x, y), 20: np.maximum(abs(x), -y),
     }  # fmt: skip
     for row, values in exactly.items():
@@ -80,7 +81,8 @@ def _(run, rng):
     x, y = a.astype(F64), b.astype(F64)
     sums = fused(x.ravel(), y.ravel(), y.ravel()).reshape(n, 2)
     wanted = {
-        0: x + y, 1: sums, 2: x[:, :1] * y[:, 1:] + 0 * x, 3: x[:, ::-1], 4: np.minimum(-x, y), 5: np.maximum(abs(x), y),
+        0: x + y, 1: sums, 2: x[:, :1] * y[:, 1:] + 0 * x, 3: x[:, ::-1], 4: np.minimum(-x, y),
+        5: np.maximum(abs(x), y),
         6: x > y, 7: x == x, 8: x <= y, 9: np.stack([y[:, 0], x[:, 1]], axis=1),
         10: np.stack([x[:, 0] * 2, x[:, 1] - 1], axis=1), 11: np.maximum(x, 0), 14: np.maximum(sums, 0),
     }  # fmt: skip

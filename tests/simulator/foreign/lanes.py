@@ -20,14 +20,16 @@ def _(run, rng):
     wide = np.array([9, 0, 1, 2**62], U64)
     run("every_atomic", 2, 96, x, cells, unsigneds, wide, I32(150))
     v = [int(value) for value in x]
-    assert cells.tolist() == [5 + sum(v), 7 - sum(v), min(v), max(v), reduce(lambda a, b: a & b, [w | 0xFF00 for w in v]),
+    assert cells.tolist() == [5 + sum(v), 7 - sum(v), min(v), max(v), reduce(lambda a, b: a & b,
+         [w | 0xFF00 for w in v]),
                               reduce(lambda a, b: a | b, v), reduce(lambda a, b: a ^ b, v, 3)]  # fmt: skip
     up = down = 4
     for _ in v:
         up, down = (0 if up >= 10 else up + 1), (10 if down == 0 or down > 10 else down - 1)
     assert unsigneds.tolist() == [min(w % 2**32 for w in v), max(w % 2**32 for w in v), up, down]
     assert wide.tolist() == [(9 + sum(w << 20 for w in v)) % 2**64, max(w * w for w in v),
-                             reduce(lambda a, b: a ^ b, [(w << 30) % 2**64 for w in v], 1), min(w << 33 for w in v) % 2**64]  # fmt: skip
+                             reduce(lambda a, b: a ^ b, [(w << 30) % 2**64 for w in v], 1),
+                             min(w << 33 for w in v) % 2**64]  # fmt: skip
 
 
 @right("atomicAnd_uniform_address")
@@ -155,8 +157,10 @@ def _(run, rng):
         same = len({value >> 30 for value in v}) == 1
         for k in range(32):
             equals = sum(1 << j for j in range(32) if v[j] & 7 == v[k] & 7)
-            wanted = [ballot, equals, sum(v), min(v), max(u), reduce(lambda a, b: a & b, u), reduce(lambda a, b: a | b, u),
-                      reduce(lambda a, b: a ^ b, u), 2**32 - 1 if same else 0, same, (5 not in v) + 2 * (7 in v)]  # fmt: skip
+            wanted = [ballot, equals, sum(v), min(v), max(u), reduce(lambda a, b: a & b, u), reduce(lambda a,
+                      b: a | b, u),
+                      reduce(lambda a, b: a ^ b, u), 2**32 - 1 if same else 0, same,
+                      (5 not in v) + 2 * (7 in v)]  # fmt: skip
             assert out[:, w + k].tolist() == words(wanted)
 
 

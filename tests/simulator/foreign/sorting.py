@@ -63,7 +63,7 @@ def _(run, rng):
 
 @right("merge_sort_global")
 def _(run, rng):
-    n, length = 333, 1
+    n, length = 150, 1
     x = rng.integers(-200, 200, n).astype(I32)
     wanted = np.sort(x)
     while length < n:
