@@ -183,8 +183,8 @@ class Checker(Observer):
 
     Args: the launch's `program` and `memory`; the geometry `grid` and `block`; `written`, the parameters and variables
     that the kernel may write through (None: any); `names` of its shared memory; `patterns` learnt in earlier launches;
-    `named_lanes`, by instruction the constant mask of a function of the warp. Unless it `goes_on`, FoundEnough is raised
-    some time after the first finding: threads that wait for each other may go round their loops for seconds.
+    `named_lanes`, by instruction the constant mask of a function of the warp. Unless it `goes_on`, FoundEnough is
+    raised some time after the first finding: threads that wait for each other may go round their loops for seconds.
     """
 
     def __init__(

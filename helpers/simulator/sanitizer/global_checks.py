@@ -6,10 +6,10 @@ bytes, or the array's smaller elements) the last writer and the last readers are
 Two accesses of one word, one of them a store, are in order if one thread does both, or
 
 - inside a block: `__syncthreads()` lies between, or `__syncwarp()` for lanes of one warp;
-- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation, and so has
-  the second an atomic operation: that is how results are handed on, and how locks work (CUDA guide, 'Memory Fence
-  Functions'). Another thread of the block, or of the warp, may do the fence and the atomic operation for the first, if a
-  barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Inside a block
+- between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation, and so
+  has the second an atomic operation: that is how results are handed on, and how locks work (CUDA guide, 'Memory Fence
+  Functions'). Another thread of the block, or of the warp, may do the fence and the atomic operation for the first, if
+  a barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Inside a block
   `__threadfence_block()` is enough, and the atomic variable may lie in shared memory. Which variable it was is not
   looked at.
 
@@ -54,8 +54,8 @@ class Clock:
     threads, the others by block of the wave. What a thread did before the time `told_by_threads` is known to those who
     take part in atomic operations: a fence came after it, and an atomic operation after that, its own or one of its
     warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`, and `told_in_block` of
-    threads whose fence is perhaps only one of their block, to which it is known. `atomics_of_threads`, in the block alone, are
-    those that a thread knows of: its own, and of its warp before a `__syncwarp()`.
+    threads whose fence is perhaps only one of their block, to which it is known. `atomics_of_threads`, in the block
+    alone, are those that a thread knows of: its own, and of its warp before a `__syncwarp()`.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:

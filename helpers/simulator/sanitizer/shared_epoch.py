@@ -7,8 +7,9 @@ The rules:
 
 - Between two barriers the order of two threads is not defined. If both access a word and one of them writes, the
   result depends on it: a race. Atomic operations do not race with each other, nor with loads and stores of cuda::atomic
-  and its like, and threads that store the same value do not either (compute-sanitizer's racecheck says so, too). A plain load does not race with atomicCAS: loops that build
-  an atomic function from it begin with such a load (CUDA guide, 'Atomic Functions').
+  and its like, and threads that store the same value do not either (compute-sanitizer's racecheck says so, too). A
+  plain load does not race with atomicCAS: loops that build an atomic function from it begin with such a load (CUDA
+  guide, 'Atomic Functions').
 - Lanes of one warp need not run in step (CUDA guide, 'Independent Thread Scheduling'), so that they race with each
   other as well, unless `__syncwarp()` lies between (racecheck: "Warp Level Programming").
 - A thread may hand on what it did: by a fence and then an atomic operation, or another strong access to global memory,
@@ -586,14 +587,9 @@ class Epoch:
 
 
 _WHAT = {
-    LOAD: "reads",
-    STRONG_LOAD: "reads",
-    STORE: "writes",
-    STRONG_STORE: "writes",
-    ATOMIC: "updates",
-    SWAP: "updates",
+    LOAD: "reads", STRONG_LOAD: "reads", STORE: "writes", STRONG_STORE: "writes", ATOMIC: "updates", SWAP: "updates",
     COPY: "copies",
-}
+}  # fmt: skip
 _COLUMNS = (
     "word",
     "thread",
