@@ -1,8 +1,8 @@
-"""Headers that take long are read once in a process: NVRTC keeps what it made of them (its guide, "Precompiled headers").
+"""Headers that take long are read once in a process: NVRTC keeps what it made of them, as its guide describes.
 
 <cooperative_groups.h> and what begins with <cuda/…> take half a second, each time that a learner changes a line of the
-kernel below them. Kept, they take a fifth of that; to keep them costs a third of a time more, so that they are kept from
-the second kernel on that begins with the same lines. The machine code is the same, byte for byte.
+kernel below them. Kept, they take a fifth of that. To keep them costs a third of a time more, so that they are kept
+from the second kernel on that begins with the same lines. The machine code is the same, byte for byte.
 """
 
 from __future__ import annotations

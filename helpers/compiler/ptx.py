@@ -190,8 +190,14 @@ _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\
 _REGISTER = re.compile(r"\.reg\s*\.(\w+)\s+(.+)$", re.S)
 
 
+_BRACKET = re.compile(r"[{\[(]")
+
+
 def split_operands(text: str) -> list[str]:
     """Split at the commas that are not inside brackets."""
+    if not _BRACKET.search(text):
+        flat = [part.strip() for part in text.split(",")]
+        return flat if flat[-1] else flat[:-1]
     parts, depth, start = [], 0, 0
     for position, character in enumerate(text):
         if character in "{[(":
@@ -206,6 +212,7 @@ def split_operands(text: str) -> list[str]:
     return parts
 
 
+@lru_cache(maxsize=4096)  # all kernels have registers of the same names
 def parse_operand(text: str) -> Operand:
     """One operand; `Other` for what is not read here."""
     text = text.strip()
@@ -274,16 +281,13 @@ def _statements(text: str):
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     text = re.sub(r"//[^\n]*", "", text)
     # Newlines matter only for the directives that have no semicolon (.loc, .file, .version, …).
-    position, length = 0, len(text)
+    position, length, between = 0, len(text), re.compile(r"[\s;]*")
     one_line = re.compile(
         r"\.(?:loc|file|version|target|address_size|section|maxntid|reqntid|minnctapersm|maxnctapersm|maxnreg|noreturn"
         r"|explicitcluster|reqnctapercluster|maxclusterrank|blocksareclusters)\b[^\n]*"
     )
     label = re.compile(r"[\w$]+:(?!:)")
-    while position < length:
-        if text[position].isspace() or text[position] == ";":
-            position += 1
-            continue
+    while (position := between.match(text, position).end()) < length:  # type: ignore[union-attr]
         match = one_line.match(text, position) or label.match(text, position)
         if match:
             yield match.group().strip()
@@ -293,27 +297,30 @@ def _statements(text: str):
             yield text[position]
             position += 1
             continue
-        end, depth = position, 0
-        while end < length:
-            character = text[end]
+        depth, end = 0, length
+        for bracket in _STRUCTURE.finditer(text, position):
+            character, at = bracket[0], bracket.start()
             if character in "{[(":
                 # `.entry name(` and a scope's brace are handled by the caller, one piece at a time.
-                if depth == 0 and character == "(" and ".entry" in text[position:end] + " ":
-                    break
-                if depth == 0 and character == "(" and _FUNCTION_HEAD.match(text[position:end]):
+                if depth == 0 and character == "(" and _is_head(text[position:at]):
+                    end = at
                     break
                 depth += 1
-            elif character in "}])":
-                if depth == 0:
-                    break
-                depth -= 1
-            elif character == ";" and depth == 0:
+            elif depth == 0:  # a semicolon, or the end of what is around
+                end = at
                 break
-            end += 1
+            elif character != ";":
+                depth -= 1
         yield text[position:end].strip()
         position = end
 
 
+def _is_head(text: str) -> bool:
+    """Whether what stands before a round bracket is the head of a kernel or of a function."""
+    return ".entry" in text or _FUNCTION_HEAD.match(text) is not None
+
+
+_STRUCTURE = re.compile(r"[{}\[\]();]")
 _ENTRY = re.compile(r"[.\w\s]*\.entry\s+([\w$]+)")
 _DEVICE_FUNCTION = re.compile(r"[.\w\s]*\.func\b\s*([\w$]+)?")
 _FUNCTION_HEAD = re.compile(r"[.\w\s]*\.func\b|(?!call\b)[\w$]+\s*$")  # `.func` before what it returns, then its name
@@ -326,11 +333,7 @@ def parse(text: str) -> Module:
     module = Module()
     body: _Body | None = None  # what is being read
     for statement in _statements(text):
-        if match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
-            module.files[int(match[1])] = match[2]
-        elif match := _ENTRY.match(statement):
-            body = _Body(Function(match[1]), module.functions)
-        elif body is not None and body.scopes:
+        if body is not None and body.scopes:
             if statement == "{":
                 body.open_scope()
             elif statement != "}":
@@ -338,6 +341,10 @@ def parse(text: str) -> Module:
             elif body.close_scope():
                 body.found[body.function.name] = body.function
                 body = None
+        elif match := re.match(r'\.file\s+(\d+)\s+"([^"]+)"', statement):
+            module.files[int(match[1])] = match[2]
+        elif match := _ENTRY.match(statement):
+            body = _Body(Function(match[1]), module.functions)
         elif match := _DEVICE_FUNCTION.match(statement):
             body = _Body(Function(match[1] or ""), module.called)
         elif body is not None and statement == "{":
@@ -411,7 +418,9 @@ class _Body:
     def add(self, statement: str) -> None:
         """One statement."""
         function = self.function
-        if match := _LOCATION.match(statement):
+        if statement[0] not in "._$()" and statement[-1] != ":" and not _PROTOTYPE.match(statement):
+            self._instruction(" ".join(statement.split()))
+        elif match := _LOCATION.match(statement):
             self._location(match)
         elif statement.endswith(":"):
             name = statement[:-1]
@@ -472,13 +481,13 @@ class _Body:
             names |= scope.registers
             arguments |= scope.arguments
         guard, body = None, text
-        if match := re.match(r"@(!?)([%\w$]+)\s+(.*)$", text):
+        if text[0] == "@" and (match := re.match(r"@(!?)([%\w$]+)\s+(.*)$", text)):
             register = Register(names.get(match[2], match[2]))
             guard, body = (Not(register) if match[1] else register), match[3]
         opcode, _, operands = body.partition(" ")
-        parsed = (
-            _renamed(_renamed(parse_operand(item), names, Register), arguments) for item in split_operands(operands)
-        )
+        parsed = map(parse_operand, split_operands(operands))
+        if names or arguments:
+            parsed = (_renamed(_renamed(operand, names, Register), arguments) for operand in parsed)
         statement = Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text, self.called_from)
         self.function.statements.append(statement)
 

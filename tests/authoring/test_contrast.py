@@ -41,12 +41,12 @@ def letters(drawn: theme.Figure) -> list[Artist]:
 
 
 def under(artist: Artist, paper: np.ndarray, renderer: object) -> np.ndarray:
-    """(n, 3) colours of the pixels on which the letters of an artist stand."""
+    """(n, 3) colours, 0 to 255, of the pixels on which the letters of an artist stand."""
     rows, columns = paper.shape[:2]
     if isinstance(artist, Text):
         for effect in artist.get_path_effects():
             if isinstance(effect, withStroke):
-                return np.array([to_rgb(effect._gc["foreground"])])
+                return np.round(255 * np.array([to_rgb(effect._gc["foreground"])])).astype(int)
         box = artist.get_window_extent(renderer)
         y, x = np.mgrid[rows - box.y1 + 2 : rows - box.y0 - 1, box.x0 + 1 : box.x1]
     else:
@@ -54,6 +54,12 @@ def under(artist: Artist, paper: np.ndarray, renderer: object) -> np.ndarray:
         y = rows - y
     inside = (x >= 0) & (x < columns) & (y >= 0) & (y < rows)
     return paper[y[inside].astype(int), x[inside].astype(int)]
+
+
+def colours(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 3) different colours of pixels, 0 to 1, and how many pixels have each."""
+    shades, counts = np.unique(pixels.astype(np.uint32) @ (1 << np.array([16, 8, 0], np.uint32)), return_counts=True)
+    return (shades[:, None] >> np.array([16, 8, 0]) & 255) / 255, counts
 
 
 def needed(artist: Artist) -> float:
@@ -87,9 +93,9 @@ def weak_letters(drawn: theme.Figure) -> Iterator[str]:
     for one in texts:
         one.set_alpha(0)
     drawn.canvas.draw()
-    paper = np.asarray(drawn.canvas.buffer_rgba())[..., :3] / 255
+    paper = np.asarray(drawn.canvas.buffer_rgba())[..., :3]
     for one in texts:
-        shades, counts = np.unique(under(one, paper, drawn.canvas.get_renderer()), axis=0, return_counts=True)
+        shades, counts = colours(under(one, paper, drawn.canvas.get_renderer()))
         for name, seen in PAGES.items():
             enough = theme.contrast(seen(colour_of(one)), seen(shades)) >= needed(one)
             if counts[enough].sum() < SHARE * counts.sum():

@@ -5,17 +5,19 @@ import pytest
 from gemm_kernels import LADDER
 from gemm_kernels.architecture import refused
 from helpers import compiler
+from tests.gemm_kernels.test_numeric import smaller
 
 
-@pytest.mark.parametrize("kernel", LADDER, ids=lambda kernel: kernel.name)
-def test_a_kernel_is_refused_where_the_compiler_refuses_it(kernel):
+@pytest.mark.parametrize("name", [kernel.name for kernel in LADDER if kernel.name == kernel.file])
+def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
+    kernel = smaller(name)
     assert not refused(kernel.source, "sm_90") and not refused(kernel.source, "sm_80")
     if reason := refused(kernel.source, "sm_75"):
         assert reason == "uses cp.async, which needs sm_80 or newer"
         with pytest.raises(compiler.CompileError, match="requires .target sm_80 or higher"):
-            compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=("-std=c++17",))
+            compiler.compile(kernel.source, kernel.entry, arch="sm_75")
     else:
-        compiler.compile(kernel.source, kernel.entry, arch="sm_75", options=("-std=c++17",))
+        compiler.compile(kernel.source, kernel.entry, arch="sm_75")
 
 
 def test_an_instruction_is_one_that_the_code_has_and_not_one_of_which_a_comment_speaks():

@@ -18,12 +18,12 @@ from helpers.measure.provenance import code_sha256
 from helpers.measure.suites import FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from helpers.models import register_banks
 
-SMALL = {"BM": 32, "BN": 64, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
+SMALL = {"BM": 32, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
 SHAPES = ((36, 68, 20), (35, 69, 51), (33, 70, 45), (1, 1, 1), (31, 61, 400))  # rows at 16 bytes, odd, at 8, tiny, deep
 SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a row of lanes, no workers and a k of 40
     "parts": SMALL | {"WORKERS": 6},
     "groups of parts": SMALL | {"WORKERS": 24},
-    "12 x 12": {"BM": 48, "BN": 192, "BK": 8, "WM": 24, "WN": 192, "TM": 12, "TN": 12, "SLICES": 1, "STAGES": 4,
+    "12 x 12": {"BM": 48, "BN": 192, "BK": 8, "WM": 24, "WN": 192, "TM": 12, "TN": 12, "SLICES": 2, "STAGES": 4,
                 "BLOCKS": 1, "WORKERS": 5},
     "one lane down": {"BM": 8, "BN": 128, "BK": 64, "WM": 8, "WN": 128, "TM": 8, "TN": 4, "SLICES": 8, "STAGES": 3,
                       "BLOCKS": 1, "WORKERS": 3},

@@ -4,6 +4,7 @@ Right: on the simulator, at a shape at random, every bit. Rejected: by a static_
 rules that cannot be tried (a division by zero stops the compiler before it reads them) are in test_kernels_rules.py.
 """
 
+import math
 import random
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.gemm_kernels.test_numeric import is_product, launched, random_matrice
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 ACCEPTED, REJECTED = 3, 3  # parameter sets a kernel
 LARGEST = 90  # M, N and K
+UNROLLED = 256  # FMAs that a thread's code writes out: more are the same ones again, and take a second to compile
 CHOICES = {
     "T": (1, 2, 5, 8, 12, 16, 33, 40, 64, 100),
     "block_x": (1, 3, 20, 64, 1025),
@@ -51,9 +53,14 @@ def at_random(kernel, chance, accepted, count):
     found = []
     while len(found) < count:
         params = {name: chance.choice(CHOICES[name]) for name in kernel.params}
-        if (verdict(kernel, params) is None) == accepted and params not in found:
+        if (verdict(kernel, params) is None) == accepted and params not in found and unrolled(params) <= UNROLLED:
             found.append(params)
     return found
+
+
+def unrolled(params):
+    """FMAs that the code of a thread writes out for a tile."""
+    return math.prod(params.get(name, 1) for name in ("TM", "TN", "BK")) // params.get("SLICES", 1)
 
 
 @pytest.mark.parametrize("kernel", OWN_SOURCE, ids=lambda kernel: kernel.name)

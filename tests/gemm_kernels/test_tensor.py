@@ -194,9 +194,9 @@ def test_a_sum_of_3xtf32_starts_from_zero_every_256_k_and_its_error_hardly_grows
 def test_through_shared_memory_a_warp_reads_and_writes_whole_lines_of_c():
     sectors = {}
     for name in ("mma_rasterized", "mma_staged_epilogue"):
-        kernel = get(name)
-        A, B = np.zeros((256, 64), np.uint16), np.zeros((64, 256), np.uint16)
-        recording = launched(kernel, A, B, np.zeros((256, 256), np.float32), 1.0, 1.0, "off")
+        kernel = get(name, BM=64, BN=128, WM=32, WN=32)
+        A, B = np.zeros((128, 64), np.uint16), np.zeros((64, 256), np.uint16)
+        recording = launched(kernel, A, B, np.zeros((128, 256), np.float32), 1.0, 1.0, "off")
         counters = recording.counters
         stores = counters["smsp__sass_inst_executed_op_global_st.sum"]
         sectors[name] = counters["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"] / stores

@@ -8,10 +8,11 @@ import re
 import numpy as np
 import pytest
 
+from gemm_kernels import get
 from helpers import compiler, devices, simulator
 from helpers.compiler import sass
 from helpers.simulator.frontends.sass import opcodes
-from tests.gemm_kernels import test_numeric
+from tests.gemm_kernels import test_beyond, test_numeric
 from tests.simulator import kernel_launches, sass_goldens
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90")
@@ -80,11 +81,12 @@ def assert_levels_agree(launch: kernel_launches.Launch, arch: str) -> None:
     assert bits_after(launch, arch, "ptx") == bits_after(launch, arch, "sass")
 
 
-def of_the_ladder(arch: str) -> tuple[kernel_launches.Launch, ...]:
-    """Launches of the ladder with its own parameters; with small ones, that compile in no time, for other GPUs."""
-    if arch == devices.DEFAULT.arch:
-        return kernel_launches.ladder(((33, 65, 17),))
-    return tuple(kernel_launches.product(test_numeric.smaller(name), 33, 65, 17) for name in test_numeric.NAMES)
+def of_the_ladder() -> tuple[kernel_launches.Launch, ...]:
+    """Launches of the ladder and of what comes after it, with small tiles: large ones have the same instructions, more
+    of each. (`persistent` is in `kernel_launches.sharing`.)"""
+    kernels = [test_numeric.smaller(name) for name in test_numeric.NAMES]
+    kernels += [get(name, **test_beyond.SMALL) for name in ("pinned", "unmerged")]
+    return tuple(kernel_launches.product(kernel, 33, 65, 17) for kernel in kernels)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def of_the_ladder(arch: str) -> tuple[kernel_launches.Launch, ...]:
     [
         pytest.param(launch, arch, id=f"{launch.file}-{arch}")
         for arch in FAMILIES
-        for launch in of_the_ladder(arch)
+        for launch in of_the_ladder()
         if runs_on(launch, arch)
     ],
 )
@@ -104,7 +106,7 @@ def test_the_ladder_gives_the_bits_of_the_ptx_level(launch, arch):
     ("launch", "arch"),
     [
         pytest.param(launch, arch, id=f"{launch.name}-{arch}")
-        for arch in ARCHITECTURES
+        for arch in FAMILIES
         for launch in kernel_launches.sharing()
         if runs_on(launch, arch)
     ],
