@@ -52,7 +52,6 @@ TRIED: Mapping[str, tuple[float, ...]] = {
     "l1_in_flight": (512, 1024, 2048),
     "block_turnaround": (100, 300, 500, 800),
     "branch": (3, 6, 9, 12),
-    "atomic_same": (2.5, 3, 3.5),
 }
 
 

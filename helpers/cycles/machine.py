@@ -29,11 +29,11 @@ ASSUMED: dict[str, float] = {
     "read_slack": 1, "write_conflict": 1.55, "branch": 6, "special_latency": 24, "operand_latency": 12,
     "mio_interval": 4, "mio_entries": 16, "lg_entries": 16, "l1_fill": 0.5, "l1_in_flight": 1024,
     "l2_spread": 45, "dram_spread": 130,
-    "dram_scatter": 1.2, "dram_fetch": 2, "partial_store": 1.25, "store_ahead": 400, "write_back": 1,
+    "dram_scatter": 1.2, "dram_fetch": 2, "atomic_float": 2.4, "partial_store": 1.25, "store_ahead": 400, "write_back": 1,
     "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
     "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850,
-    "tag_bank_0": 1, "tag_bank_1": 2, "l2_near_bytes": 24e6, "l2_sm": 110, "l1_and_shared_bytes": 256 * 1024,
-    "fp64_latency": 8,
+    "tag_bank_0": 1, "tag_bank_1": 2, "l2_request_sm": 0, "l2_request_gpu": 0.015, "l2_sm": 110,
+    "l1_and_shared_bytes": 256 * 1024, "fp64_latency": 8,
 }  # fmt: skip
 
 
@@ -131,7 +131,6 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         # Of a sector that is written in part 32 bytes are read from DRAM, and 32 written. For all sectors of a line
         # that takes as long as the bytes say; this is for one sector in each line.
         "dram_alone": measured["stg_line all×1024 /32"] / measured["stg_sector all×1024 /8"],
-        "atomic_same": 3,
         "atomic_lane": measured["red all×256 /0"] / 8 / 132 / 32,
         "atomic_return": measured["atom 1×256 /0"] / 8 / 32,
         "atomic_sm": 8 * 128 / measured["red 1×256 /1"],
@@ -142,7 +141,6 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         "evict_factor": factor,
         "evict_bytes": dirty / (factor - 1),
         "l2_gpu": rate("read {} MiB warm", 4, 16),
-        "l2_far_gpu": rate("read {} MiB warm", 16, 32),
         "floor_us": measured["empty 132×32"],
         "block_interval_gpu": (measured["empty 105600×256"] - measured["empty 10560×256"]) * per_us / (105600 - 10560),
         "code_refill": (measured["code64 all×128 /1"]) * 8,

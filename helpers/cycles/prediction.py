@@ -403,7 +403,7 @@ def _simulate(
         at(written, c_double),
         max(1.0, product(trace.grid) / (sms * trace.blocks)), fraction, int(cold), 1,
     )  # fmt: skip
-    constants = binding.machine(_of_one_sm(machine, trace, sms, float((array_stop - array_start).sum()), evict))
+    constants = binding.machine(_of_one_sm(machine, trace, sms, evict))
     result, ends = binding.Result(), np.zeros(blocks)
     by_instruction = np.zeros((len(code), 2, binding.REASONS))
     place, room = (None, 0) if events is None else (events.ctypes.data, len(events))
@@ -414,12 +414,12 @@ def _simulate(
     return Simulated(result, ends, by_instruction), found
 
 
-def _of_one_sm(machine: Machine, trace: Trace, sms: int, array_bytes: float, evict: bool) -> dict[str, float]:
+def _of_one_sm(machine: Machine, trace: Trace, sms: int, evict: bool) -> dict[str, float]:
     """The constants for one of `sms` SMs that share L2 and DRAM."""
     k, device = dict(machine.constants), machine.device
     k["l2_bytes_per_cycle"] = min(k["l2_sm"], k["l2_gpu"] / sms)
-    far = min(k["l2_sm"], k["l2_far_gpu"] / sms) if array_bytes > k["l2_near_bytes"] else k["l2_bytes_per_cycle"]
-    k["l2_far"] = k["l2_bytes_per_cycle"] / far
+    k["l2_request"] = max(k["l2_request_sm"], k["l2_request_gpu"] * sms)
+    k["l2_bytes"] = device.l2_bytes / 2  # what SMs of both halves of the GPU ask for is in both halves of L2
     k["dram_bytes_per_cycle"] = min(k["l2_sm"], k["dram_gpu"] / sms)
     k["store_bytes_per_cycle"] = min(k["store_sm"], k["store_gpu"] / sms)
     k["store_packet"] = max(k["store_packet_sm"], k["store_packet_gpu"] * sms)

@@ -36,6 +36,9 @@ MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
 MOST_AFTER = 1 << 17  # basic blocks and accesses after the first value that is unknown
 MOST_SHARERS = 1 << 18  # threads that are begun to see which sectors are shared
 ROUNDS = 3  # how often such a block executes each basic block at most
+SAMPLES = 4  # other SMs' blocks that are looked at if not all warps do the same
+MOST_WORK = 1 << 21  # warp instructions of them all, after which no further ones are
+GOLDEN = (5**0.5 - 1) / 2  # whose multiples are spread evenly
 LOCAL = 1 << 50  # local memory's place among the addresses of global memory
 SHARED_LD, SHARED_ST, SHARED_AT, GLOBAL = range(4)  # `enum Kind` of sm.c
 
@@ -104,11 +107,10 @@ def trace(launch: Captured, device: Device) -> Trace:
         output=Output(0), observers=None, max_instructions=MOST_INSTRUCTIONS,
     )  # fmt: skip
     on_one = max(1, min(fits.blocks, -(-all_blocks // device.sms)))
-    numbers = np.arange(on_one, dtype=np.int64) * device.sms % all_blocks
     lib = native.library()
 
-    def executed(run, slices: Slices | None) -> tuple[int, bytes]:
-        handle = lib.trace_new(on_one, run.threads)
+    def executed(run, slices: Slices | None, numbers: np.ndarray) -> tuple[int, bytes]:
+        handle = lib.trace_new(len(numbers), run.threads)
         tracer = _Tracer(handle, slices, unknown)
         try:
             replace(run, observers=Observers(tracer), only_blocks=numbers).run()
@@ -117,21 +119,68 @@ def trace(launch: Captured, device: Device) -> Trace:
             raise
         return handle, tracer.digest
 
-    handle = _in_short(unknown, partial(executed, light, slices))
-    if handle is None:
-        slices = Slices.of(program)
-        light = replace(light, prepared=Prepared(slices.results))
-        handle, _ = executed(light, None)
-    lib.trace_finish(handle)
+    def traced(numbers: np.ndarray) -> tuple[int, int, int]:
+        """(its handle, how many warps do what no other does, warp instructions)."""
+        nonlocal slices, light, in_short
+        handle = _in_short(unknown, partial(executed, light, slices, numbers)) if in_short else None
+        if handle is None:
+            if in_short:
+                in_short, slices = False, Slices.of(program)
+                light = replace(light, prepared=Prepared(slices.results))
+            handle, _ = executed(light, None, numbers)
+        different = lib.trace_finish(handle)
+        lib.trace_facts(handle, _at(lengths, ctypes.c_int32), _at(facts, ctypes.c_int64))
+        return handle, different, int(facts[0])
+
+    lengths = np.array([block.stop - block.start for block in program.blocks], np.int32)
+    facts, in_short = np.zeros(4, np.int64), True
+    handle = _typical(traced, on_one, fits.blocks, all_blocks, device.sms)
+    lib.trace_facts(handle, _at(lengths, ctypes.c_int32), _at(facts, ctypes.c_int64))
     light = replace(light, prepared=Prepared(slices.only_global))
     arrays = tuple((one.name, one.base, one.end) for one in run.global_memory.allocations)
-    lengths = np.array([block.stop - block.start for block in program.blocks], np.int32)
-    facts = np.zeros(4, np.int64)
-    lib.trace_facts(handle, _at(lengths, ctypes.c_int32), _at(facts, ctypes.c_int64))
     return Trace(
         compiled, program, run.grid, run.block, fits, shared_bytes, handle, on_one, arrays,
         *_sharing(light, fits.blocks, all_blocks, device.sms, arrays), int(facts[0]), int(facts[3]),
     )  # fmt: skip
+
+
+def _typical(
+    traced: Callable[[np.ndarray], tuple[int, int, int]], on_one: int, resident: int, blocks: int, sms: int
+) -> int:
+    """The trace of the blocks that one SM holds at first; of others, if what blocks do depends on where they are.
+
+    If all blocks of the grid are there at once, the last SM to end counts: of some, that with the most instructions. If
+    others follow, the mean counts: of some blocks from all over the grid, those that come nearest to it.
+    """
+    handle, different, instructions = traced(np.arange(on_one, dtype=np.int64) * sms % blocks)
+    if different == 1:
+        few = np.unique((np.arange(1, SAMPLES) * GOLDEN % 1 * blocks).astype(np.int64))
+        other, different, of_few = traced(few)
+        native.library().trace_free(other)
+        if different == 1 and 20 * abs(of_few * on_one - instructions * len(few)) < instructions * len(few):
+            return handle
+    at_once = blocks <= resident * sms
+    if at_once:
+        first = np.linspace(1, min(blocks, sms) - 1, SAMPLES).astype(int)
+        others = [(np.arange(on_one) * sms + sm) % blocks for sm in first]
+    else:
+        places = (np.arange(SAMPLES * on_one) * GOLDEN % 1 * blocks).astype(np.int64)
+        others = [places[k::SAMPLES] for k in range(SAMPLES)]
+    found = [(handle, instructions)]
+    for numbers in others:
+        if sum(instructions for _, instructions in found) > MOST_WORK:
+            break
+        with suppress(SimulatorError):
+            other, _, instructions = traced(numbers.astype(np.int64))
+            found.append((other, instructions))
+    work = np.array([instructions for _, instructions in found], float)
+    best = int(np.argmax(work)) if at_once else int(np.argmin(np.abs(work - work[1:].mean()))) if len(work) > 1 else 0
+    if work[best] < 1.05 * work[0] and (at_once or work[best] > work[0] / 1.05):
+        best = 0  # as those that are side by side do, which share what L1 holds
+    for number, (other, _) in enumerate(found):
+        if number != best:
+            native.library().trace_free(other)
+    return found[best][0]
 
 
 def _in_short(unknown: Unknown, executed: Callable[[], tuple[int, bytes]]) -> int | None:

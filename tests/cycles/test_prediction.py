@@ -233,3 +233,30 @@ def test_the_recorded_errors_are_those_of_the_model_as_it_is(number):
     case = next(case for case in errors.cases(HELD_BACK) if case.name == name)
     found = prediction.predict(case.trace, cycles.machine("NVIDIA H200"))
     assert found.ms == pytest.approx(predicted, rel=0.01)
+
+
+def test_loads_of_bytes_and_shorts_are_traced():
+    code = """extern "C" __global__ void widen(const unsigned char *a, const short *b, int *to) {
+        to[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x]; }"""
+    with simulator.capture() as caught:
+        run.simulated(code, "widen")((1,), (64,), (np.ones(64, np.uint8), np.ones(64, np.int16), np.zeros(64, np.int32)))
+    assert cycles.predict(caught[0]).simulated.result.l1_sectors == 2 + 4
+
+
+UNEVEN = """extern "C" __global__ void uneven(float *to, int steps) {
+    float value = threadIdx.x;
+    if (blockIdx.x >= gridDim.x / 2) for (int i = 0; i < steps; ++i) value = value * 0.9f + 1;
+    to[blockIdx.x * blockDim.x + threadIdx.x] = value; }"""
+
+
+@pytest.mark.parametrize(("blocks", "share"), [(132, 1), (132 * 64, 0.5)])
+def test_blocks_that_do_other_things_than_the_first_count(blocks, share):
+    """If all blocks are there at once the longest count, if others follow the mean."""
+
+    def predicted(code):
+        with simulator.capture() as caught:
+            run.simulated(code, "uneven")((blocks,), (256,), (np.zeros(blocks * 256, np.float32), np.int32(4000)))
+        return cycles.predict(caught[0]).cycles
+
+    uneven, all_long = predicted(UNEVEN), predicted(UNEVEN.replace("gridDim.x / 2", "0"))
+    assert uneven == pytest.approx(share * all_long, rel=0.15)
