@@ -15,14 +15,18 @@ from helpers.measure.clocks import record_clocks
 from helpers.measure.compared import Compared
 from helpers.measure.correctness import EVERY, Incorrect, record_correctness
 from helpers.measure.counters import NoProfiler, record_counters, write_cubins
+from helpers.measure.fetched import record_fetched
 from helpers.measure.graphs import NoCublas
+from helpers.measure.lost import record_lost
 from helpers.measure.measurement import Measurement
 from helpers.measure.occupancy_answers import record_occupancy
 from helpers.measure.record import at_shape, record_golden, record_suite
 from helpers.measure.suites import (
     FASTEST,
+    FETCHED,
     FINALS,
     LADDER_SIZES,
+    LOST,
     STEPS,
     SUITES,
     TIMED_SUITES,
@@ -377,6 +381,10 @@ def _record_answers(suite: str, options: argparse.Namespace) -> Path:
         return record_occupancy(options.folder)
     if suite == "clocks":
         return record_clocks(options.folder)
+    if suite == LOST:
+        return record_lost(options.folder)
+    if suite == FETCHED:
+        return record_fetched(options.folder)
     return record_counters(kernels, options.folder, options.cubins)
 
 

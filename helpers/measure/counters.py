@@ -70,7 +70,7 @@ def record_counters(
     names = {kernel.name for kernel in kernels}
     kept = [row for row in recordings.read(file)["rows"] if row["kernel"] not in names] if file.exists() else []
     measured = list(profile(kernels, cubins))
-    about_this_run = provenance() | {"ncu": _ncu_version()}
+    about_this_run = provenance() | {"ncu": ncu_version()}
     if cubins is not None:
         about_this_run["nvrtc"] = index_of(cubins)["nvrtc"]
     recordings.write(file, {"provenance": about_this_run, "rows": kept + measured})
@@ -141,7 +141,7 @@ def _number(text: str) -> int | float:
     return int(value) if value == int(value) else value
 
 
-def _ncu_version() -> str:
+def ncu_version() -> str:
     return subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()[-1]
 
 

@@ -103,18 +103,26 @@ def record_states(folder: Path = recordings.FOLDER, sizes: tuple[int, ...] = SIZ
 
 
 def profiled(metrics: Sequence[str], kernels: str, module: str, arguments: Sequence[str]) -> list[dict[str, float]]:
-    """Values of metrics by name, for each launch of a module that ncu runs as a program.
+    """`launches` with the values of the metrics alone, as numbers."""
+    rows = launches(metrics, kernels, module, arguments)
+    return [{name: float(row[name].replace(",", "")) for name in metrics if row.get(name)} for row in rows]
+
+
+def launches(metrics: Sequence[str], kernels: str, module: str, arguments: Sequence[str]) -> list[dict[str, str]]:
+    """The columns of ncu's report by name, for each launch of a module that it runs as a program.
 
     kernels: which ones are profiled, ncu's --kernel-name.  Raises NoProfiler, with ncu's last words, without any.
     """
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
     command += ["--kernel-name", kernels, "--metrics", ",".join(metrics), sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    except FileNotFoundError as error:
+        raise NoProfiler("ncu is not on the PATH: install Nsight Compute, or add the CUDA toolkit's bin.") from error
     start = done.stdout.find('"ID"')
     if start < 0:
         raise NoProfiler(f"ncu reported no launch. Its last words: {(done.stdout + done.stderr)[-800:]}")
-    rows = list(csv.DictReader(io.StringIO(done.stdout[start:])))[1:]  # the first row holds the units
-    return [{name: float(row[name].replace(",", "")) for name in metrics if row.get(name)} for row in rows]
+    return list(csv.DictReader(io.StringIO(done.stdout[start:])))[1:]  # the first row holds the units
 
 
 def launch_all(sizes: list[int]) -> None:

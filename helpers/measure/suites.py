@@ -191,4 +191,5 @@ CHOICES = "choices"  # of `choose`: the candidates for `gemm_kernels.fastest`
 TIMED_SUITES = ("ladder", "shapes", "blocks", "sweep", "tiles")
 GOLDEN = "golden"
 STEPS = "steps"  # of BEYOND; a GPU may have it without any of TIMED_SUITES
-SUITES = (*TIMED_SUITES, STEPS, FASTEST, GOLDEN, "clocks", "occupancy", "counters", "correctness")
+LOST, FETCHED = "lost", "fetched"  # for the log of the kernels: where `fastest` loses, and what fetching code costs
+SUITES = (*TIMED_SUITES, STEPS, FASTEST, LOST, FETCHED, GOLDEN, "clocks", "occupancy", "counters", "correctness")
