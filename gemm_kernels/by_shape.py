@@ -152,7 +152,8 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         own_tiles = full + (rest > 0)
         block_tiles = full * p["BLOCKS"] + math.ceil(rest / usable)
         rounds, block_rounds = own_tiles * of_a_tile, block_tiles * of_a_tile
-    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and kernel.name in ("persistent", "clustered", "reduce_scatter") else 1.0
+    moves_two = kernel.name in ("persistent", "clustered", "reduce_scatter")
+    odd = 0.0 if N % 4 == 0 else 0.5 if N % 2 == 0 and moves_two else 1.0
     return {
         "launch": 1.0,
         "rounds": rounds,

@@ -160,7 +160,7 @@ REDUCE_SCATTER = Family(
     buffers=_stages,
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=_equal_parts,
-    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # who is there, who has seen
+    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # who is there, who knows
 )
 ALL_AT_ONCE = Family(
     tile=_block_tile,

@@ -234,7 +234,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     const unsigned tiles_x = (N - 1) / BN + 1, tiles_y = (M - 1) / BM + 1, rounds = (K - 1) / BK + 1;
     Scheduler<(WORKERS > 0)> scheduler(tiles_x * tiles_y, rounds);
     const unsigned first_tile = scheduler.next_round / rounds;   // of the shared ones, if I have any
-    bool shares[2] = {};   // Do others share my first tile, and my last one?
+    unsigned shares = 0;   // 1, if others share my first tile, and 2, if they do my last one
     Work mine;
     while (scheduler.next(mine)) {
         // The last group of rows of tiles may have fewer than GROUP
@@ -405,7 +405,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
                     sharers, first_part, tile_row, tile_col, teams, turn, ahead * SUMS / sharers,
                     (ahead + 1) * SUMS / sharers, 0};
             }
-            (mine.tile > first_tile ? shares[1] : shares[0]) = true;
+            shares |= mine.tile > first_tile ? 2 : 1;
         }
         if (!WORKERS) return;
         __syncthreads();   // every thread has read the sums before the next tiles are copied over them
@@ -415,7 +415,7 @@ __device__ __forceinline__ void work(int M, int N, int K, float alpha, const flo
     // waits for long, as not all may be on the GPU: who has gone is counted, and then the last to arrive adds everything
     #pragma unroll 1
     for (int which = 0; which < 2; ++which) {
-        if (!(which == 0 ? shares[0] : shares[1])) continue;
+        if ((shares >> which & 1) == 0) continue;
         Shared &tile = shared_tiles[which];
         const unsigned sharers = tile.sharers;
         auto &counters = arrived[tile.first_part];

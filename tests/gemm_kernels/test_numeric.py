@@ -138,9 +138,7 @@ def shared_out(kernel, A, B):
         inner = [r for r in range(1, rounds) if number < shared and number * rounds + r in cuts]
         edges = [0, *(K - (rounds - r) * BK for r in inner), K]
         rows, columns = slice(y * BM, (y + 1) * BM), slice(x * BN, (x + 1) * BN)
-        parts = [
-            in_slices(A[rows], B[:, columns], range(a, b), p["SLICES"], BK) for a, b in itertools.pairwise(edges)
-        ]
+        parts = [in_slices(A[rows], B[:, columns], range(a, b), p["SLICES"], BK) for a, b in itertools.pairwise(edges)]
         share = parts_of_a_team(kernel, len(parts)) if kernel.file == "reduce_scatter" else len(parts)
         teams = (functools.reduce(np.add, parts[i : i + share]) for i in range(0, len(parts), share))
         C[rows, columns] = functools.reduce(np.add, teams)
@@ -377,17 +375,35 @@ def test_the_parts_of_a_tile_are_added_in_their_order_whoever_comes_last(name, m
             assert np.array_equal(launched(kernel, A, B, C, function=function), expected), shape
 
 
-def test_many_parts_are_added_by_teams_of_threads_or_by_the_last_block_if_the_others_have_gone(monkeypatch):
-    """The same bits, though one block does alone what each does a stretch of otherwise; and counters that are 0 again."""
+IMPATIENT = ("PATIENCE = 200", "PATIENCE = 0")  # blocks that go at once if others have not arrived
+
+
+@pytest.mark.parametrize("lanes", [engine.LANES_PER_WAVE, 1], ids=["in step", "one by one"])
+def test_many_parts_are_added_by_teams_of_threads_and_by_the_last_block_alone_if_others_have_gone(lanes, monkeypatch):
+    """The same bits, though one does alone what each does a stretch of otherwise, and counters that are 0 again."""
     kernel = smaller("reduce_scatter").replace(WORKERS=40)
-    function, workspace = compiled(kernel), empty_workspace(kernel)
+    assert kernel.source.count(IMPATIENT[0]) == 1
+    monkeypatch.setattr(engine, "LANES_PER_WAVE", lanes)
     A, B, C = random_matrices(60, 31, 700, seed=9)
-    expected = products_in_order(kernel, A, B)
     assert parts_of_a_team(kernel, 20) < 20
-    for lanes in (engine.LANES_PER_WAVE, 1, engine.LANES_PER_WAVE):
-        monkeypatch.setattr(engine, "LANES_PER_WAVE", lanes)
-        assert np.array_equal(launched(kernel, A, B, C, function=function, workspace=workspace), expected)
-        assert not workspace[0][2 * 40 * 32 * 32 :].any()
+    for source in (kernel.source, kernel.source.replace(*IMPATIENT)):
+        function, workspace = compiled(kernel, source), empty_workspace(kernel)
+        for _ in range(2):
+            result = launched(kernel, A, B, C, function=function, workspace=workspace)
+            assert np.array_equal(result, products_in_order(kernel, A, B))
+            assert not workspace[0][2 * 40 * 32 * 32 :].any()
+
+
+def test_the_last_block_adds_everything_if_others_have_gone():
+    """It would be a stretch alone otherwise, and the rest of C would stay what it was."""
+    kernel, wrong = smaller("reduce_scatter"), ("tile.begin = 0;", "")
+    assert kernel.source.count(wrong[0]) == 1
+    A, B, C = random_matrices(*SHARED["reduce_scatter"][0], seed=6)
+    for change, right in ((IMPATIENT, True), (wrong, False)):
+        source = kernel.source.replace(*IMPATIENT).replace(*change)
+        with simulator.sanitize("off"):
+            result = launched(kernel, A, B, C, function=compiled(kernel, source))
+        assert np.array_equal(result, products_in_order(kernel, A, B)) == right
 
 
 @pytest.mark.parametrize("name", SHARED)
@@ -410,7 +426,6 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
         ("reduce_scatter", ("block + j < end && columns > 0", "block + j + 1 < end && columns > 0")),
         ("reduce_scatter", ("atomicExch(&counters[0], 0), ", "")),
         ("reduce_scatter", ("2 * blockIdx.x + (mine.tile > first_tile)", "2 * blockIdx.x")),
-        ("reduce_scatter", ("tile.begin = 0;", "")),
     ],
 )
 def test_a_part_that_is_forgotten_or_a_counter_that_is_not_reset_gives_another_result(name, wrong, monkeypatch):

@@ -137,7 +137,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
         ("vector_matrix", "__syncthreads();   // one half is added to the other before that is halved itself"),
         ("matrix_vector", "__syncthreads();   // every warp's sum is there"),
         ("reduce_scatter", "__syncthreads();   // the sums are whole before any thread reads what others stored"),
-        ("reduce_scatter", "__syncthreads();   // every thread has read the sums before the next tiles are copied over"),
+        ("reduce_scatter", "__syncthreads();   // every thread has read the sums before the next tiles"),
         ("reduce_scatter", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
         ("reduce_scatter", "__syncthreads();   // all teams' sums are there"),
     ],
