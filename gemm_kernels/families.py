@@ -160,11 +160,13 @@ REDUCE_SCATTER = Family(
     buffers=_stages,
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=_equal_parts,
-    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # who is there, who has seen
+    workspace_bytes=lambda p: _parts_bytes(
+        2 * p["WORKERS"], p["BM"] * p["BN"], counters=2
+    ),  # who is there, who has seen
 )
 ALL_AT_ONCE = Family(
     tile=_block_tile,
-    shared_bytes=lambda p: FLOAT_BYTES * (p["BM"] * (p["BK"] + PAD) + p["BK"] * (p["BN"] + PAD)),
+    shared_bytes=lambda p: FLOAT_BYTES * max(p["BK"] * (p["BM"] + PAD + p["BN"]), p["BM"] * p["BN"]),
     blocks=lambda p, tiles: tiles,
 )
 VECTOR_MATRIX = Family(
