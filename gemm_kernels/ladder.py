@@ -158,9 +158,9 @@ SPECIALISTS: tuple[Kernel, ...] = (
     ),
     Kernel(
         "rank_k", "Rank-k update",
-        "With few k, latencies count: a block copies all that it needs at once, and loads its C meanwhile.",
+        "With few k, every instruction counts: a block copies all that it needs at once, multiplies and is done.",
         after=None, family=families.ALL_AT_ONCE,
-        params={"BM": 64, "BN": 128, "BK": 20, "TM": 8, "TN": 4, "BLOCKS": 1},
+        params={"BM": 64, "BN": 64, "BK": 40, "TM": 8, "TN": 4, "BLOCKS": 5},
     ),
 )  # fmt: skip
 

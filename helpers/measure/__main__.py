@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is 0 if everything that was asked for was measured."""
     options = _parser().parse_args(arguments)
     if options.command == "cubins":
-        print(write_cubins(options.folder))
+        print(write_cubins(options.folder, tuple(options.kernels) or LADDER))
         return 0
     if options.command == "tune" and (options.show or gpu.backend() != "gpu"):
         return _show_tuning(options)
@@ -140,8 +140,9 @@ def _parser() -> argparse.ArgumentParser:
     calibrating.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write")
     calibrating.set_defaults(run=_calibrate)
 
-    cubins = commands.add_parser("cubins", help="compile the ladder with the course's compiler (needs no GPU)")
+    cubins = commands.add_parser("cubins", help="compile kernels with the course's compiler (needs no GPU)")
     cubins.add_argument("folder", type=Path)
+    cubins.add_argument("kernels", nargs="*", type=_kernel, metavar="kernel", help="names; none: all of the ladder")
     return parser
 
 

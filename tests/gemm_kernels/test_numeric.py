@@ -34,7 +34,7 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
                   "BLOCKS": 1, "CLUSTER": 4},
     "reduce_scatter": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
                        "WORKERS": 6},
-    "rank_k": {"BM": 16, "BN": 24, "BK": 12, "TM": 4, "TN": 3, "BLOCKS": 2},
+    "rank_k": {"BM": 16, "BN": 32, "BK": 12, "TM": 4, "TN": 4, "BLOCKS": 2},
 }  # fmt: skip
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 NAMES = [kernel.name for kernel in OWN_SOURCE]
@@ -303,17 +303,32 @@ def test_a_vector_is_read_as_the_row_that_it_is_multiplied_with(K):
     assert is_product(kernel, launched(kernel, A, B, C), A, B)
 
 
-def test_rows_of_b_that_start_anywhere_are_copied_sixteen_bytes_at_a_time():
-    """By single floats there would be four times as many copies of B."""
-    copies = []
-    for N in (128, 127):
-        A, B, C = random_matrices(64, N, 17)
-        with simulator.record() as recording:
-            launched(get("rank_k", BM=32, BN=128), A, B, C)
-        copies.append(recording.counters["smsp__sass_inst_executed_op_ldgsts_cache_bypass.sum"])
-    assert (
-        copies[0] == copies[1] == 2 * -(-20 * (128 + 4) // 4 // 32) + 2
-    )  # one more for the last warp of each of two tiles
+def recorded(kernel, M, N, K):
+    """The counters of a launch."""
+    A, B, C = random_matrices(M, N, K)
+    with simulator.record() as recording:
+        launched(kernel, A, B, C)
+    return recording.counters
+
+
+def test_rank_k_copies_no_more_than_there_is_and_rows_of_b_sixteen_bytes_at_a_time_where_they_start_there():
+    kernel, copies = get("rank_k"), "smsp__sass_inst_executed_op_ldgsts_cache_{}.sum"
+    even, odd = (recorded(kernel, 128, N, 17) for N in (128, 127))
+    warps_of_a = 2 * 2 * 64 * 24 // 32  # four tiles, and lanes for three times eight k
+    assert even[copies.format("bypass")] == 2 * 2 * -(-17 * 64 // 4 // 32)
+    assert even[copies.format("access")] == warps_of_a
+    assert odd[copies.format("bypass")] == 0
+    assert odd[copies.format("access")] == warps_of_a + 2 * 2 * 17 * 64 // 32
+
+
+@pytest.mark.parametrize("N", [128, 127], ids=["rows at 16 bytes", "odd rows"])
+def test_rank_k_stores_to_shared_memory_without_bank_conflicts(N):
+    """A sum is stored with three others by a thread: a warp moves 512 bytes, 128 at a time."""
+    counters = recorded(get("rank_k"), 128, N, 40)
+    stores = counters["smsp__sass_inst_executed_op_shared_st.sum"]
+    assert stores == 4 * 8 * 4  # four tiles, whose threads have eight rows of one group each, in four warps
+    assert counters["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum"] == 4 * stores
+    assert counters["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts_cache_access.sum"] == 0
 
 
 # ---- blocks that share the work for a tile

@@ -198,6 +198,12 @@ def test_choose_measures_again_what_was_near_the_fastest_with_other_code(
     assert about["code_sha256"][changed] == "of another source" != about["earlier"][0]["code_sha256"][changed]
 
 
+def test_the_machine_code_of_named_kernels_is_written_without_a_gpu(tmp_path, capsys):
+    assert main(["cubins", str(tmp_path), "vector_matrix"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "index.json")
+    assert [file.name for file in tmp_path.glob("*.cubin")] == ["vector_matrix.cubin"]
+
+
 def test_the_summary_averages_the_ratios_of_each_kernel_geometrically():
     rows = [recordings.gflops(get("naive"), size, size, size) for size in (128, 4096)]
     expected = (rows[0].of_cublas * rows[1].of_cublas) ** 0.5

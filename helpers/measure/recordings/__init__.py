@@ -12,8 +12,8 @@ parameters):
 `machine`: microbenchmarks of the GPU, `workloads`: times of kernels that are no step of the ladder, `states`: what
 warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them.
 `registers`: what the register file costs, by changed machine code (`helpers.measure.registers`).
-`fetched`: what code that runs once for a tile costs, `lost`: both sides where cuBLAS is faster, by Nsight Compute (for the
-log of the kernels, gemm_kernels/cuda/stream_k.md).
+`fetched`: what code that runs once for a tile costs, `lost`: both sides where cuBLAS is faster, by Nsight Compute (for
+the log of the kernels, gemm_kernels/cuda/stream_k.md).
 `profiled`: small kernels timed and profiled, and samples of the ladder while nothing was issued. `timeline`: when the
 host and the GPU did what in the seven steps of a launch (`helpers.measure.host_timeline`).
 `lines`: what warps wait for before the instructions of each line, by Nsight Compute (`helpers.measure.lines`).
