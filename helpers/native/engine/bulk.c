@@ -126,6 +126,11 @@ static uint8_t *place_in_cluster(Warp *warp, const Instruction *i, uint32_t addr
         fail(warp, i, MISALIGNED, 0, (int64_t)address);
         return 0;
     }
+    for (const int32_t *one = launch->shared_arrays; one < launch->shared_arrays + 2 * launch->shared_array_count; one += 2)
+        if (byte >= (uint64_t)one[0] && byte < (uint64_t)one[1] && byte + size > (uint64_t)one[1]) {
+            fail(warp, i, OUT_OF_BOUNDS, 0, (int64_t)address); /* it would end in another array */
+            return 0;
+        }
     return block->shared + byte;
 }
 

@@ -16,7 +16,7 @@ from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import Allocation
-from helpers.simulator.engine.observers import BarrierPassed, BulkCopy, BulkGroup
+from helpers.simulator.engine.observers import BarrierPassed, BulkCopy, BulkGroup, PhaseEnded
 from helpers.simulator.errors import Misaligned, OutOfBounds
 
 Reader = Callable[[Registers], np.ndarray]
@@ -152,7 +152,8 @@ def change(wave, place: SharedPlace, update: Callable) -> None:
     if wave.observers is not None and mbarrier.parity(old) != mbarrier.parity(new):
         blocks = np.zeros(wave.shape[0], bool)
         blocks[place.row] = True
-        wave.observers.tell(BarrierPassed(wave, blocks))
+        wave.observers.tell(PhaseEnded(wave, place))
+        wave.observers.tell(BarrierPassed(wave, blocks, is_phase=True))
 
 
 def fetch(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Reader, ranks: Reader | None = None):
