@@ -175,10 +175,11 @@ def fetch(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Read
             else:
                 rows = [(base + rank, base + rank) for rank in range(cluster) if wanted >> rank & 1]
             data = allocation.bytes_[first : first + many]
-            for row, counted in rows:
+            is_far = any(row != who[0] for row, _ in rows)
+            for part, (row, counted) in enumerate(rows):
                 wave.shared.contents[row, target.byte : target.byte + many] = data
-                _tell(wave, who, "fetch", many, SharedPlace(row, target.byte), SharedPlace(counted, counter.byte),
-                      allocation, first)  # fmt: skip
+                place, at = SharedPlace(row, target.byte), SharedPlace(counted, counter.byte)
+                _tell(wave, who, "fetch", many, place, at, allocation, first, part=part, is_far=is_far)
                 come(wave, SharedPlace(counted, counter.byte), many)
 
     return execute
@@ -231,6 +232,8 @@ def group(what: str, pending: int = 0):
     return execute
 
 
-def _tell(wave, who, kind, size, shared, barrier=None, allocation=None, first=0, source=None) -> None:
+def _tell(
+    wave, who, kind, size, shared, barrier=None, allocation=None, first=0, source=None, part=0, is_far=False
+) -> None:
     if wave.observers is not None:
-        wave.observers.tell(BulkCopy(wave, who, kind, size, shared, barrier, allocation, first, source))
+        wave.observers.tell(BulkCopy(wave, who, kind, size, shared, barrier, allocation, first, source, part, is_far))

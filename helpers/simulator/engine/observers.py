@@ -204,7 +204,8 @@ class BulkCopy:
     kind: "fetch" from global to shared memory, "put" back, "reduce" the same with an operation, "send" to the shared
     memory of another block. `shared` and `barrier` are places in the wave's shared memory (`bulk.SharedPlace`), where a
     copy goes to, or comes from if it goes to global memory; `source` where one that is sent comes from. In global
-    memory it is byte `first` of `allocation`.
+    memory it is byte `first` of `allocation`. `part`: of a copy to several blocks, the number of this one among them;
+    `is_far`: another block than the own one gets something.
     """
 
     wave: Any
@@ -216,6 +217,8 @@ class BulkCopy:
     allocation: Any
     first: int
     source: Any
+    part: int = 0
+    is_far: bool = False
 
 
 @dataclass(frozen=True, slots=True)
