@@ -6,10 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import cycles, simulator
 from helpers.simulator.engine import compiled
 from tests.simulator import kernel_launches
-from tests.simulator.sass_goldens import kernel_of
+from tests.simulator.goldens import record
+from tests.simulator.sass_goldens import INSTRUCTIONS, PATCHED, compare_with_recorded, kernel_of
 
 LAUNCHES = {launch.name: launch for launch in kernel_launches.bulk()}
 WAYS = ("machine code", "machine code in NumPy", "PTX")
@@ -43,6 +44,43 @@ __device__ void put(void *to, const void *from, int bytes) {
 __device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ void publish() { asm volatile("fence.proxy.async;" ::: "memory"); }
 """
+
+
+AGAIN = "record again on a GPU, with the commands of tests/simulator/goldens/record.py and `bulk`"
+# Nsight Compute slows a kernel down when it patches its code, so that who waits for a copy may have to look once more:
+# an H100 lets a thread wait for some 7,760 cycles at a time.
+WAITS_LONGER = (
+    PATCHED, "smsp__sass_thread_inst_executed.sum", "smsp__sass_thread_inst_executed_pred_on.sum",
+    *(f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum" for op in ("misc", "control")),
+    "smsp__sass_inst_executed_op_branch.sum",
+)  # fmt: skip
+NOT_DECIDED = {  # why a counter of a launch is not compared
+    "copies_arrive": ("smsp__sass_l1tex_tags_mem_global.sum",),  # leaves out the lines of copies that bypass the L1
+}
+
+
+@functools.cache
+def bulk_goldens() -> dict[str, dict]:
+    """The recorded launches by name."""
+    return {row["name"]: row for row in record.read(record.BULK_GOLDENS)["launches"]}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_counters_and_results_of_copies_in_bulk_are_the_gpus(name):
+    golden = bulk_goldens()[name]
+    counters = golden["counters"]
+    waited = counters[INSTRUCTIONS] != counters[PATCHED] or INSTRUCTIONS in golden.get("unsteady", {})
+    excluded = (*NOT_DECIDED.get(name, ()), *(WAITS_LONGER if waited else ()), *golden.get("unsteady", {}))
+    assert compare_with_recorded(LAUNCHES[name], bulk_goldens(), AGAIN, excluded).counters > 105
+
+
+def test_every_launch_was_recorded_and_no_other():
+    assert [*bulk_goldens()] == [*LAUNCHES], AGAIN
+
+
+def test_most_waits_last_no_longer_under_nsight_compute():
+    waited = [name for name, row in bulk_goldens().items() if row["counters"][INSTRUCTIONS] != row["counters"][PATCHED]]
+    assert len(waited) < len(LAUNCHES) / 2
 
 
 @pytest.fixture(params=WAYS)
@@ -350,3 +388,11 @@ def test_what_is_put_must_be_written_before_and_stay_until_it_was_read(name, way
         return
     with pytest.raises(error, match=text):
         launched(body, way)
+
+
+def test_no_time_is_predicted_for_copies_in_bulk():
+    launch = LAUNCHES["put_by_all"]
+    with simulator.record(level="sass") as recording:
+        kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
+    with pytest.raises(simulator.SimulatorError, match="put_by_all cannot be predicted: it copies in bulk"):
+        cycles.predict(recording)
