@@ -10,7 +10,8 @@
 The functional simulator executes the blocks that one SM holds at first (`trace`); sm.c, in helpers/native/cycles, then
 executes their instructions cycle by cycle, with the compiler's control bits, the ports of the register file, queues,
 caches and memory. What an instruction or a sector takes was measured on the GPU (`machine`). `errors` says how far the
-predictions are from what was measured. Not modelled: power and clocks, TLBs, clusters, blocks that wait for others.
+predictions are from what was measured. Not modelled: power and clocks, TLBs, clusters, mbarriers and copies in bulk,
+blocks that wait for others.
 """
 
 from __future__ import annotations

@@ -87,14 +87,22 @@ class Trace:
         native.library().trace_free(self.handle)
 
 
+_NOT_MODELLED = ("UBLK", "SYNCS")  # copies in bulk, and barriers in shared memory
+
+
 def trace(launch: Captured, device: Device) -> Trace:
     """Execute the blocks of a launch that one SM of `device` holds at first. Raises what the kernel raises, and
-    SimulatorError for a kernel of clusters, whose blocks wait for others on other SMs."""
+    SimulatorError for a kernel of clusters, whose blocks wait for others on other SMs, or of mbarriers."""
     run, compiled = launch.run, launch.compiled
     if run.blocks_of_cluster > 1:
         raise SimulatorError(
             f"The time of {run.program.name} cannot be predicted: its blocks work together in clusters, and what that "
             "costs is not modelled. Measure it on a GPU, or leave __cluster_dims__ away."
+        )
+    if any(one.opcode.startswith(_NOT_MODELLED) for one in run.program.instructions):
+        raise SimulatorError(
+            f"The time of {run.program.name} cannot be predicted: it copies in bulk or waits for mbarriers, and what "
+            "that costs is not modelled. Measure it on a GPU."
         )
     program = run.program
     shared_bytes = compiled.shared_bytes + launch.shared_mem

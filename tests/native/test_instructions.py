@@ -76,6 +76,7 @@ FORMS: dict[str, list[str]] = {
             "R0, P1, -R2, -R4, RZ",
         ],
     ),
+    "UIADD3": ["UIADD3.64 UR0, UR2, UR4, UR6", "UIADD3.64 UR0, UR2, UR4, URZ", "UIADD3.64 UR0, UR2, -UR4, UR6"],
     "VIADD": forms("VIADD", (("", "16x2"),), ["R0, R2, R4", "R0, R2, -0x5", "R0, R2, RZ"]),
     "IMAD": [
         *forms(

@@ -642,6 +642,19 @@ def bulk() -> tuple[Launch, ...]:
         else:
             values = _numbers_and_bits(blocks, 1008 // size, dtype=dtype)
         row(f"reduce_{operation}", f"reduce_{operation}", blocks, 64, values, values, i32(1008), shared=1008)
+    for operation, dtype, smallest in (("add_f32", np.float32, 2.0**-126), ("add_f64", np.float64, 2.0**-1022)):
+        size = np.dtype(dtype).itemsize
+        values = floats(blocks, 1008 // size, low=-2 * smallest, high=2 * smallest, dtype=dtype)
+        row(
+            f"reduce_{operation} of the smallest",
+            f"reduce_{operation}",
+            blocks,
+            64,
+            values,
+            values,
+            i32(1008),
+            shared=1008,
+        )
     row("every_lane", "every_lane", 1, 29, bytes_of(29, 48), bytes_of(29, 48), i32(48), shared=29 * 48)
     row("put_by_all", "put_by_all", 1, 96, words_of(100), words_of(100), i32(400), shared=400)
     for size, at in ((16, 0), (256, 0), (256, 48), (4096, 16)):

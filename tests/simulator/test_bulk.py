@@ -1,14 +1,16 @@
 """Copies in bulk: pieces in both directions, sums and other operations, barriers that count bytes, clusters."""
 
 import functools
+import re
 
 import numpy as np
 import pytest
 
-from helpers import simulator
+from helpers import cycles, simulator
 from helpers.simulator.engine import compiled
 from tests.simulator import kernel_launches
-from tests.simulator.sass_goldens import kernel_of
+from tests.simulator.goldens import record
+from tests.simulator.sass_goldens import INSTRUCTIONS, PATCHED, compare_with_recorded, kernel_of
 
 LAUNCHES = {launch.name: launch for launch in kernel_launches.bulk()}
 WAYS = ("machine code", "machine code in NumPy", "PTX")
@@ -42,6 +44,43 @@ __device__ void put(void *to, const void *from, int bytes) {
 __device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ void publish() { asm volatile("fence.proxy.async;" ::: "memory"); }
 """
+
+
+AGAIN = "record again on a GPU, with the commands of tests/simulator/goldens/record.py and `bulk`"
+# Nsight Compute slows a kernel down when it patches its code, so that who waits for a copy may have to look once more:
+# an H100 lets a thread wait for some 7,760 cycles at a time.
+WAITS_LONGER = (
+    PATCHED, "smsp__sass_thread_inst_executed.sum", "smsp__sass_thread_inst_executed_pred_on.sum",
+    *(f"smsp__sass_thread_inst_executed_op_{op}_pred_on.sum" for op in ("misc", "control")),
+    "smsp__sass_inst_executed_op_branch.sum",
+)  # fmt: skip
+NOT_DECIDED = {  # why a counter of a launch is not compared
+    "copies_arrive": ("smsp__sass_l1tex_tags_mem_global.sum",),  # leaves out the lines of copies that bypass the L1
+}
+
+
+@functools.cache
+def bulk_goldens() -> dict[str, dict]:
+    """The recorded launches by name."""
+    return {row["name"]: row for row in record.read(record.BULK_GOLDENS)["launches"]}
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_counters_and_results_of_copies_in_bulk_are_the_gpus(name):
+    golden = bulk_goldens()[name]
+    counters = golden["counters"]
+    waited = counters[INSTRUCTIONS] != counters[PATCHED] or INSTRUCTIONS in golden.get("unsteady", {})
+    excluded = (*NOT_DECIDED.get(name, ()), *(WAITS_LONGER if waited else ()), *golden.get("unsteady", {}))
+    assert compare_with_recorded(LAUNCHES[name], bulk_goldens(), AGAIN, excluded).counters > 105
+
+
+def test_every_launch_was_recorded_and_no_other():
+    assert [*bulk_goldens()] == [*LAUNCHES], AGAIN
+
+
+def test_most_waits_last_no_longer_under_nsight_compute():
+    waited = [name for name, row in bulk_goldens().items() if row["counters"][INSTRUCTIONS] != row["counters"][PATCHED]]
+    assert len(waited) < len(LAUNCHES) / 2
 
 
 @pytest.fixture(params=WAYS)
@@ -187,9 +226,6 @@ extern "C" __global__ void kernel(const int *in, int *out, int n) {{
     return simulator.RawModule(code=source, arch="sm_90").get_function("kernel")
 
 
-FIRST_LINE = HEAD.count("\n") + 8  # of a kernel's own text
-
-
 def launched(body: str, level: str, n: int = 64, threads: int = 64, size: int = 256, checks: str = "raise"):
     """(what went in, what came out)."""
     numbers, out = np.arange(1, size + 1, dtype=np.int32), np.zeros(size, np.int32)
@@ -213,3 +249,150 @@ def test_bytes_may_come_before_they_are_expected(level):
         out[0] = reinterpret_cast<int *>(tile)[3];
     }"""
     assert launched(body, level, checks="off")[1][0] == 4
+
+
+# ---- what is wrong is said in words
+
+WRONG = {
+    "a size of no whole units": (
+        "if (t == 0) { expect(&full, 20); fetch(tile, in, n / 3, &full); }\n wait(&full, 0);",
+        simulator.Misaligned, r"copies 21 bytes in bulk, which is not a multiple of 16(.|\n)*5 bytes, one by one",
+    ),
+    "from between": (
+        "if (t == 0) fetch(tile, in + 1, n, &full);", simulator.Misaligned,
+        r"thread \(0, 0, 0\) of block \(0, 0, 0\) copies 64 bytes in bulk from an address that is not a multiple of 16 "
+        r"\(byte 4 of in, index 1 of in(.|\n)*line \d+: if \(t == 0\) fetch\(tile, in \+ 1, n, &full\);",
+    ),
+    "to between": (
+        "if (t == 0) fetch(tile + 8, in, n, &full);", simulator.Misaligned,
+        r"copies 64 bytes in bulk to an address that is not a multiple of 16(.|\n)*__align__\(16\)",
+    ),
+    "beyond the end": (
+        "if (t == 0) fetch(tile, in + 252, n, &full);", simulator.OutOfBounds,
+        r"copies 64 bytes in bulk from index 252 of in, which has 256 elements, of which only 16 are inside of in",
+    ),
+    "nowhere": ("if (t == 0) fetch(tile, in + (n << 20), n, &full);", simulator.OutOfBounds, r"far from every array"),
+    "beyond shared memory": (
+        "if (t == 0) fetch(tile + 4080, in, n, &full);", simulator.OutOfBounds,
+        r"copies 64 bytes in bulk to byte \d+ of shared memory, which has \d+ bytes",
+    ),
+    "beyond its array": (
+        "if (t == 0) fetch(small + 56, in, n, &full);", simulator.OutOfBounds,
+        r"copies 64 bytes in bulk to .*small\[56\], of which only 32 are inside of small",
+    ),
+    "put beyond the end": (
+        "small[t] = t; publish(); __syncthreads(); if (t == 0) put(out + 248, small, n);", simulator.OutOfBounds,
+        r"copies 64 bytes in bulk to index 248 of out, which has 256 elements, of which only 32 are inside of out",
+    ),
+    "half a barrier": (
+        "if (t == 0) fetch(tile, in, n, reinterpret_cast<u64 *>(reinterpret_cast<char *>(&full) + 4));",
+        simulator.Misaligned, r"names an mbarrier at byte \d+ of shared memory, which is not a multiple of 8",
+    ),
+    "more is expected than comes": (
+        "if (t == 0) { expect(&full, n + 16); fetch(tile, in, n, &full); }\n if (t < 40) wait(&full, 0);",
+        simulator.BarrierError,
+        r"thread \(0, 0, 0\) of block \(0, 0, 0\) and 39 more of its block at line 16, for 16 bytes to come at the "
+        r"mbarrier full(.|\n)*line \d+: if \(t < 40\) wait\(&full, 0\)(.|\n)*Do the sizes of the copies add up",
+    ),
+    "less is expected than comes": (
+        "if (t == 0) { expect(&full, n - 16); fetch(tile, in, n, &full); }\n wait(&full, 0);", simulator.BarrierError,
+        r"for 16 bytes to be expected that have come already at the mbarrier full",
+    ),
+    "nobody arrives": (
+        "if (t < 10) arrive(&vacant);\n wait(&vacant, 0);", simulator.BarrierError,
+        r"for 22 threads to arrive at the mbarrier vacant",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_what_is_wrong_with_a_copy_is_said_with_line_and_thread(name, way):
+    body, error, text = WRONG[name]
+    if name == "a size of no whole units" and way == "sass":  # which the machine code has cut already
+        error, text = simulator.BarrierError, r"for 4 bytes to come(.|\n)*takes whole multiples of 16 bytes"
+    with pytest.raises(error, match=text):
+        launched(f"    {body}\n    out[t] = tile[t] + small[0];", way, checks="off")
+
+
+PIPELINE = kernel_launches.source_of("bulk")
+EARLY, OVER = "has not waited for the copy in bulk into it", "a copy in bulk does not wait for who uses Bs"
+PLANTED = {  # what is changed in the multiplication, and what is said of it, in the error or in what came before it
+    "nobody waits for the rows": ("        wait(&full[stage], step / STAGES % 2);\n", "", f"{EARLY}|{OVER}"),
+    "nothing is expected": ("arrive_and_expect(&full[stage], rows * bytes)", "arrive(&full[stage])", EARLY),
+    "a row too much is expected": (
+        "arrive_and_expect(&full[stage], rows * bytes)", "arrive_and_expect(&full[stage], (rows + 1) * bytes)",
+        r"bytes to come at the mbarrier full\[0\]",
+    ),
+    "rows come too early": (
+        "if (step >= STAGES) wait(&vacant[stage], (step / STAGES - 1) % 2);", "", f"{EARLY}|{OVER}",
+    ),
+    "the parity is the other one": ("(step / STAGES - 1) % 2", "step / STAGES % 2", f"{EARLY}|{OVER}|wait for ever"),
+    "only some say that they are done": (
+        "        arrive(&vacant[stage]);", "        if (threadIdx.x % 2) arrive(&vacant[stage]);",
+        r"64 threads to arrive at the mbarrier vacant\[0\]|for one thread to arrive at the mbarrier full",
+    ),
+    "they say so before": (
+        "        wait(&full[stage], step / STAGES % 2);\n",
+        "        wait(&full[stage], step / STAGES % 2);\n        arrive(&vacant[stage]);\n", f"{EARLY}|{OVER}",
+    ),
+}  # fmt: skip
+
+
+def multiply(source: str, level: str) -> None:
+    """Run the multiplication of a source with all checks."""
+    launch = LAUNCHES["producer_gemm<3, 8> 70x132x45"]
+    module = simulator.RawModule(code=source, name_expressions=[launch.entry], arch="sm_90")
+    with simulator.record(level=level, checks="raise"):
+        module.get_function(launch.entry)(launch.grid, launch.block, tuple(launch.make_arguments()))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_an_error_in_a_pipeline_is_found(name, way):
+    old, new, text = PLANTED[name]
+    source = PIPELINE.replace(old, new)
+    if name == "they say so before":
+        last = source.rindex("        arrive(&vacant[stage]);\n    }")
+        source = source[:last] + source[last:].replace("        arrive(&vacant[stage]);\n", "", 1)
+    assert source != PIPELINE
+    with pytest.raises(simulator.SimulatorError) as caught:
+        multiply(source, way)
+    said = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert re.search(text, said), said
+
+
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_a_pipeline_without_an_error_gives_no_alarm(way):
+    multiply(PIPELINE, way)
+
+
+ASK = "small[t] = t; publish(); __syncthreads(); if (t == 0) { put(out, small, 256); commit();"
+PUTS = {
+    "right": (ASK + " waits; } __syncthreads(); small[t] = 7;", None, ""),
+    "no wait": (ASK + " } __syncthreads(); small[t] = 7;", simulator.AsyncCopyError, "may still read it"),
+    "no barrier before": (
+        ASK.replace("__syncthreads();", "") + " waits; }", simulator.RaceError, r"fence.proxy.async and then __syncthr",
+    ),
+    "no barrier behind": (ASK + " waits; } small[t] = 7;", simulator.AsyncCopyError, "may still read it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUTS)
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_what_is_put_must_be_written_before_and_stay_until_it_was_read(name, way):
+    body, error, text = PUTS[name]
+    body = "    " + body.replace("waits", 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory")')
+    if error is None:
+        launched(body, way)
+        return
+    with pytest.raises(error, match=text):
+        launched(body, way)
+
+
+def test_no_time_is_predicted_for_copies_in_bulk():
+    launch = LAUNCHES["put_by_all"]
+    with simulator.record(level="sass") as recording:
+        kernel_of(launch)(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
+    with pytest.raises(simulator.SimulatorError, match="put_by_all cannot be predicted: it copies in bulk"):
+        cycles.predict(recording)

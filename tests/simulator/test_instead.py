@@ -31,11 +31,6 @@ REFUSED = {
         instead.COUNTED_STORES,
     ),
     "warp groups": ('asm volatile("wgmma.fence.sync.aligned;"); p[1] = 1;', instead.WARP_GROUPS),
-    "128 bits": (
-        'asm volatile("{.reg .b128 a, c; mov.b128 a, {%1, %1}; atom.global.exch.b128 c, [%0], a;'
-        ' mov.b128 {%1, %1}, c;}" :: "l"(p), "l"(p[1]) : "memory");',
-        instead.WIDE_ATOMICS,
-    ),
 }
 
 
@@ -49,6 +44,37 @@ def test_a_way_out_is_named_with_the_line(what, level):
         kernel((1,), (128,), (np.zeros(4, np.uint64),))
     assert re.search(r"`.+` \(line 2 of your source\) is not modelled", str(caught.value))
     assert sentence in str(caught.value) and "Write it with ordinary arithmetic" not in str(caught.value)
+
+
+WIDE = """extern "C" __global__ void kernel(unsigned long long *p, unsigned long long *out) {
+    unsigned long long low, high;
+    const int t = threadIdx.x;
+    asm volatile("{.reg .b128 a, b, c; mov.b128 a, {%3, %4}; mov.b128 b, {%5, %6};"
+                 " atom.global.cas.b128 c, [%2], a, b; mov.b128 {%0, %1}, c;}"
+                 : "=l"(low), "=l"(high) : "l"(p), "l"(3ull), "l"(4ull + t), "l"(3ull), "l"(5ull + t) : "memory");
+    out[4 * t] = low;
+    out[4 * t + 1] = high;
+    asm volatile("{.reg .b128 a, c; mov.b128 a, {%3, %4}; atom.global.exch.b128 c, [%2], a; mov.b128 {%0, %1}, c;}"
+                 : "=l"(low), "=l"(high) : "l"(p + 2), "l"(7ull), "l"(1ull << 40 | t) : "memory");
+    out[4 * t + 2] = low;
+    out[4 * t + 3] = high;
+}"""
+
+
+def test_128_bits_are_compared_and_exchanged_at_once_in_machine_code():
+    p, out = np.array([3, 4, 8, 9], np.uint64), np.zeros((32, 4), np.uint64)
+    kernel = simulator.RawModule(code=WIDE, arch="sm_90").get_function("kernel")
+    with simulator.record(level="sass"):
+        kernel((1,), (32,), (p, out))
+    lanes = np.arange(32, dtype=np.uint64)
+    np.testing.assert_array_equal(out[:, 0], 3)
+    np.testing.assert_array_equal(out[:, 1], 4 + lanes)  # each finds what the one before it has put there
+    np.testing.assert_array_equal(out[:, 2], np.r_[np.uint64(8), np.full(31, 7, np.uint64)])
+    np.testing.assert_array_equal(out[:, 3], np.r_[np.uint64(9), np.uint64(1 << 40) | lanes[:-1]])
+    assert p.tolist() == [3, 36, 7, 1 << 40 | 31]
+    with simulator.record(level="ptx"), pytest.raises(simulator.UnsupportedInstruction) as caught:
+        kernel((1,), (32,), (p, out))
+    assert instead.WIDE_ATOMICS in str(caught.value)
 
 
 def test_what_gives_registers_back_changes_no_value():

@@ -105,11 +105,7 @@ def test_bounds_of_registers_blocks_and_clusters_stand_before_the_body(bounds):
 # ---- what is refused
 
 REFUSED = {
-    "vector atomics": ('asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" :: "l"(p), "f"(x[0]));',
-                       "the modifier .v4"),
     "a performance counter": ('int c; asm volatile("mov.u32 %0, %%pm0;" : "=r"(c)); x[0] = c;', "%pm0"),
-    "a sum that saturates": ('int d; asm("mad.hi.sat.s32 %0, %1, %1, %1;" : "=r"(d) : "r"((int)x[0])); x[0] = d;',
-                             "the modifier .sat"),
     "8-bit floats": ('unsigned h; asm("cvt.rn.relu.f16x2.e4m3x2 %0, %1;" : "=r"(h) : "h"((short)x[0])); '
                      "x[0] = h;", "e4m3x2"),
 }  # fmt: skip

@@ -286,6 +286,30 @@ def test_atomic_sums_of_16_bit_numbers_add_numbers_and_not_bits(space, instructi
     assert not is_pair or value(int(result[0]) >> 16) == 64.0
 
 
+VECTOR_SUMS = """extern "C" __global__ void kernel(float *sums, float *before) {
+    const int t = threadIdx.x;
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(sums), "f"(1.0f * t), "f"(2.0f * t), "f"(3.0f), "f"(-1.0f) : "memory");
+    float a, b;
+    asm volatile("atom.global.add.v2.f32 {%0, %1}, [%2], {%3, %4};"
+                 : "=f"(a), "=f"(b) : "l"(sums + 4 + 2 * t), "f"(0.5f), "f"(0.25f) : "memory");
+    before[2 * t] = a;
+    before[2 * t + 1] = b;
+}"""
+
+
+@pytest.mark.parametrize("level", ["ptx", "sass"])
+def test_a_sum_of_several_floats_updates_each_by_itself(level):
+    sums, before = np.arange(68, dtype=np.float32), np.zeros(64, np.float32)
+    expected = sums.copy()
+    expected[:4] += [496, 992, 96, -32]
+    expected[4:] += np.tile(np.float32([0.5, 0.25]), 32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=VECTOR_SUMS, arch="sm_90").get_function("kernel")((1,), (32,), (sums, before))
+    np.testing.assert_array_equal(sums, expected)
+    np.testing.assert_array_equal(before, np.arange(4, 68))
+
+
 @pytest.mark.parametrize(("space", "expected"), [("global", 0), ("shared", 5)])
 def test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory(space, expected):
     """PTX ISA, 'atom': atom.add.f32 on global memory flushes them to zero, on shared memory it does not."""

@@ -95,6 +95,15 @@ def test_integer_arithmetic(text, rule):
     assert result.tolist() == [rule(*lane) & M32 for lane in lanes(a, b, c)]
 
 
+def test_pairs_of_uniform_registers_are_added():
+    low, high = [words() for _ in range(3)], [words() for _ in range(3)]
+    names = {f"UR{2 * k + 2 + part}": half[k] for k in range(3) for part, half in ((0, low), (1, high))}
+    result = execute("UIADD3.64 UR0, UR2, UR4, UR6", **names)
+    for lane in range(len(low[0])):
+        total = sum(int(low[k][lane]) | int(high[k][lane]) << 32 for k in range(3))
+        assert [int(result["UR0"][lane]), int(result["UR1"][lane])] == [total & M32, total >> 32 & M32]
+
+
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_carries_make_a_64_bit_addition_of_two_32_bit_ones(sign):
     low_a, high_a, low_b, high_b = words(), words(), words(), words()

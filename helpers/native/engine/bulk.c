@@ -126,6 +126,11 @@ static uint8_t *place_in_cluster(Warp *warp, const Instruction *i, uint32_t addr
         fail(warp, i, MISALIGNED, 0, (int64_t)address);
         return 0;
     }
+    for (const int32_t *one = launch->shared_arrays; one < launch->shared_arrays + 2 * launch->shared_array_count; one += 2)
+        if (byte >= (uint64_t)one[0] && byte < (uint64_t)one[1] && byte + size > (uint64_t)one[1]) {
+            fail(warp, i, OUT_OF_BOUNDS, 0, (int64_t)address); /* it would end in another array */
+            return 0;
+        }
     return block->shared + byte;
 }
 
@@ -160,15 +165,32 @@ static void combine(const Instruction *i, uint8_t *there, const uint8_t *begin, 
     }
 }
 
+/* A copy goes line by line of shared memory; the first byte there has the same place in its line as in the block. */
+static void count_bulk(Warp *warp, const Instruction *i, int slot, uint64_t place, uint64_t shared, uint64_t size, int is_far) {
+    int64_t *sums = sums_of(warp, i, slot);
+    sums[REQUESTS]++;
+    sums[LANES]++;
+    sums[USEFUL_BYTES] += (int64_t)size;
+    sums[IDEAL_SECTORS] += (int64_t)((size + SECTOR_BYTES - 1) / SECTOR_BYTES);
+    if (slot >= warp->launch->allocation_count) return;
+    sums[UNCERTAIN] += is_far;
+    for (uint64_t at = 0, step; at < size; at += step) {
+        step = LINE_BYTES - (shared + at) % LINE_BYTES;
+        if (step > size - at) step = size - at;
+        sums[SECTORS] += (int64_t)((place + at + step - 1) / SECTOR_BYTES - (place + at) / SECTOR_BYTES + 1);
+    }
+}
+
 static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
     int lane = __builtin_ctz(mask), what = i->number[0], own = warp->block->rank;
     uint64_t to = first_of(warp, i, 0, lane, 1), from = first_of(warp, i, 1, lane, what == FETCHES);
     uint64_t given = first_of(warp, i, 2, lane, 0), size = (given & 0xffff) * UNIT;
     uint32_t target = (uint32_t)to, counter = (uint32_t)(to >> 32);
     uint8_t *far = 0, *begin = 0;
+    int slot = warp->launch->allocation_count + CLUSTER - SHARED, is_far = 0;
     if (what != SENDS) {
         uint64_t address = what == FETCHES ? from : to;
-        int slot = array_of(warp, i, address, size, what != FETCHES);
+        slot = array_of(warp, i, address, size, what != FETCHES);
         if (slot < 0) return;
         const Allocation *one = &warp->launch->allocations[slot];
         far = one->bytes + (address - one->base);
@@ -189,11 +211,14 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
             uint8_t *there = place_in_cluster(warp, i, target, size, rank, UNIT);
             uint8_t *bar = place_in_cluster(warp, i, counter, 8, counted, 8);
             if (!there || !bar) return;
+            is_far |= rank != own;
             memmove(there, what == FETCHES ? far : begin, size);
             change(warp, warp->block->cluster->block[counted], bar, 0, 0, (uint64_t)0 - size);
         }
     }
-    if (warp->launch->checking) fail(warp, i, HAZARD, lane, 0); /* TODO */
+    /* Who waits for it, and who does not, only the engine in NumPy looks into. */
+    if (warp->launch->checking) fail(warp, i, HAZARD, lane, 0);
+    if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
 }
 
 const NamedOperation BULK[] = {

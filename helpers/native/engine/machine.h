@@ -158,6 +158,7 @@ typedef struct {
     const uint8_t *traced;      /* by place in block_ids; NULL: none */
     const RegisterUse *uses;    /* by instruction; NULL if no value is to be followed */
     const Image *images;
+    const int32_t *shared_arrays; /* of the static ones in shared memory, by pairs: the first byte, and the one behind it */
     int64_t blocks;
     int64_t most_steps;         /* of a warp, before its loop is taken for an endless one */
     int32_t instructions, rows, allocation_count, basic_blocks, memory_instructions;
@@ -170,7 +171,7 @@ typedef struct {
     int32_t cluster_blocks;     /* blocks of a cluster, which follow one another in block_ids, by rank */
     int32_t image_count;
     int32_t fences;             /* whether there are fences behind which threads may hand something on */
-    int32_t spare;
+    int32_t shared_array_count;
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */

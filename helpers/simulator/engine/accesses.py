@@ -16,11 +16,13 @@ from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, active_
 from helpers.simulator.engine.observers import (
     AbsentLaneRead,
     Access,
+    Arrived,
     AsyncCopy,
     BarrierPassed,
     CopyGroup,
     Fence,
     LanesNamed,
+    PhaseFound,
 )
 
 Reader = Callable[[Registers], np.ndarray]
@@ -267,11 +269,14 @@ def arrive(space: str, update: Callable, address: Reader, counts: Sequence[Reade
         if wave.observers is not None:
             new = update(old, *(np.broadcast_to(count(registers), wave.shape) for count in counts))
             ends = mbarrier.parity(old) != mbarrier.parity(new)
-            blocks = (ends if mask is None else ends & mask).any(axis=1)
+            ends = ends if mask is None else ends & mask
+            for where, places, lanes in _pieces(wave, space, address(registers), mask):
+                wave.observers.tell(Arrived(wave, where, places, lanes, ends if lanes is None else ends & lanes))
+            blocks = ends.any(axis=1)
             if blocks.any():
                 cluster = wave.launch.blocks_of_cluster if space == "generic" else 1  # somewhere in it
                 blocks = blocks.reshape(-1, cluster).any(axis=1).repeat(cluster)
-                wave.observers.tell(BarrierPassed(wave, blocks))
+                wave.observers.tell(BarrierPassed(wave, blocks, is_phase=True))
         return (old,)
 
     return execute
@@ -304,18 +309,24 @@ class PhaseLook:
     def bits(self, wave, addresses, lanes) -> np.ndarray:
         """The bits of the barriers of `lanes`; 0 for others."""
         result = np.zeros(wave.shape, np.uint64)
-        for where, places, some in self._pieces(wave, addresses, lanes):
+        for where, places, some in _pieces(wave, self.space, addresses, lanes):
             (bits,) = space_memory(wave, where).load(wave, places, some, np.dtype(np.uint64), 1)
             result = np.where(some, bits, result)
         return result
 
-    def tell(self, wave, addresses, lanes) -> None:
-        """Tell observers that the threads of `lanes` have looked."""
-        for where, places, some in self._pieces(wave, addresses, lanes) if wave.observers is not None else ():
+    def tell(self, wave, addresses, lanes, found: bool) -> None:
+        """Tell observers that the threads of `lanes` have looked, and whether they found their phases ended."""
+        if wave.observers is None:
+            return
+        for where, places, some in _pieces(wave, self.space, addresses, lanes):
             wave.observers.tell(Access(wave, where, "atom", 8, places, some))
+            if found:
+                wave.observers.tell(PhaseFound(wave, where, places, some))
 
-    def _pieces(self, wave, addresses, lanes):
-        return _by_space(wave, addresses, lanes) if self.space == "generic" else ((self.space, addresses, lanes),)
+
+def _pieces(wave, space: str, addresses, lanes):
+    """(space, addresses in it, the threads whose addresses these are): generic addresses are looked up."""
+    return _by_space(wave, addresses, lanes) if space == "generic" else ((space, addresses, lanes),)
 
 
 def phase_ended(space: str, address: Reader, phase: Reader):
@@ -324,7 +335,11 @@ def phase_ended(space: str, address: Reader, phase: Reader):
 
     def execute(wave, registers, mask):
         (bits,) = look(wave, registers, mask)
-        return (mbarrier.parity(bits) != phase(registers),)
+        ended = mbarrier.parity(bits) != phase(registers)
+        if wave.observers is not None and (found := ended if mask is None else ended & mask).any():
+            for where, places, lanes in _pieces(wave, space, address(registers), found):
+                wave.observers.tell(PhaseFound(wave, where, places, lanes))
+        return (ended,)
 
     return execute
 

@@ -16,7 +16,7 @@ from helpers.simulator.arithmetic import mbarrier
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.engine.memory import Allocation
-from helpers.simulator.engine.observers import BarrierPassed, BulkCopy, BulkGroup
+from helpers.simulator.engine.observers import BarrierPassed, BulkCopy, BulkGroup, PhaseEnded
 from helpers.simulator.errors import Misaligned, OutOfBounds
 
 Reader = Callable[[Registers], np.ndarray]
@@ -152,7 +152,8 @@ def change(wave, place: SharedPlace, update: Callable) -> None:
     if wave.observers is not None and mbarrier.parity(old) != mbarrier.parity(new):
         blocks = np.zeros(wave.shape[0], bool)
         blocks[place.row] = True
-        wave.observers.tell(BarrierPassed(wave, blocks))
+        wave.observers.tell(PhaseEnded(wave, place))
+        wave.observers.tell(BarrierPassed(wave, blocks, is_phase=True))
 
 
 def fetch(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Reader, ranks: Reader | None = None):
@@ -174,10 +175,11 @@ def fetch(by_warp: bool, to: Reader, barrier: Reader, origin: Reader, size: Read
             else:
                 rows = [(base + rank, base + rank) for rank in range(cluster) if wanted >> rank & 1]
             data = allocation.bytes_[first : first + many]
-            for row, counted in rows:
+            is_far = any(row != who[0] for row, _ in rows)
+            for part, (row, counted) in enumerate(rows):
                 wave.shared.contents[row, target.byte : target.byte + many] = data
-                _tell(wave, who, "fetch", many, SharedPlace(row, target.byte), SharedPlace(counted, counter.byte),
-                      allocation, first)  # fmt: skip
+                place, at = SharedPlace(row, target.byte), SharedPlace(counted, counter.byte)
+                _tell(wave, who, "fetch", many, place, at, allocation, first, part=part, is_far=is_far)
                 come(wave, SharedPlace(counted, counter.byte), many)
 
     return execute
@@ -230,6 +232,8 @@ def group(what: str, pending: int = 0):
     return execute
 
 
-def _tell(wave, who, kind, size, shared, barrier=None, allocation=None, first=0, source=None) -> None:
+def _tell(
+    wave, who, kind, size, shared, barrier=None, allocation=None, first=0, source=None, part=0, is_far=False
+) -> None:
     if wave.observers is not None:
-        wave.observers.tell(BulkCopy(wave, who, kind, size, shared, barrier, allocation, first, source))
+        wave.observers.tell(BulkCopy(wave, who, kind, size, shared, barrier, allocation, first, source, part, is_far))

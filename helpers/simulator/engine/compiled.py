@@ -86,7 +86,7 @@ class CLaunch(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("code", "constants", "allocations", "jumps", "banks", "limits",
-                                               "block_ids", "traced", "uses", "images")),
+                                               "block_ids", "traced", "uses", "images", "shared_arrays")),
         ("blocks", ctypes.c_int64), ("most_steps", ctypes.c_int64),
         *((name, ctypes.c_int32) for name in ("instructions", "rows", "allocation_count", "basic_blocks",
                                               "memory_instructions")),
@@ -94,7 +94,8 @@ class CLaunch(ctypes.Structure):
         *((name, ctypes.c_int32) for name in ("threads", "shared_bytes", "shared_base", "local_bytes",
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
-                                              "global_granule", "cluster_blocks", "image_count", "fences", "spare")),
+                                              "global_granule", "cluster_blocks", "image_count", "fences",
+                                              "shared_array_count")),
     ]  # fmt: skip
 
 
@@ -476,6 +477,10 @@ def _run(
         setattr(c, name, array.ctypes.data)
     images = _images() if machine.uses_images else np.zeros(0, IMAGE)
     c.images, c.image_count = images.ctypes.data, len(images)
+    shared_arrays = np.array(
+        [(one.offset, one.offset + one.bytes) for one in launch.shared_names.arrays if one.bytes] or [(0, 0)], np.int32
+    )
+    c.shared_arrays, c.shared_array_count = shared_arrays.ctypes.data, len(shared_arrays)
     c.traced = None if wanted is None else wanted.ctypes.data
     uses = machine.uses(program) if checking else ()
     c.uses = uses.ctypes.data if len(uses) else None

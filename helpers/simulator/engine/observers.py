@@ -56,12 +56,44 @@ class BarrierPassed:
     """`__syncthreads()`: the blocks set in `blocks`, bool (B,), passed a barrier; None means all of them.
 
     Of a barrier with a `number`, `threads` are those that waited there: it may be that others did not take part.
+    `is_phase`: it is a phase of an mbarrier that has ended, of which nobody need have waited for it.
     """
 
     wave: Any
     blocks: Any
     number: int = -1
     threads: Any = None
+    is_phase: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The threads of `mask` have changed mbarriers at `addresses` in `space`, "shared" or "cluster"; by those of
+    `ended` phases have ended."""
+
+    wave: Any
+    space: str
+    addresses: Any
+    mask: Any
+    ended: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseEnded:
+    """By bytes that have come, the phase of the mbarrier at a place (`bulk.SharedPlace`) has ended."""
+
+    wave: Any
+    place: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseFound:
+    """The threads of `mask` have found that phases of mbarriers at `addresses` have ended; `space` as in Arrived."""
+
+    wave: Any
+    space: str
+    addresses: Any
+    mask: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +204,8 @@ class BulkCopy:
     kind: "fetch" from global to shared memory, "put" back, "reduce" the same with an operation, "send" to the shared
     memory of another block. `shared` and `barrier` are places in the wave's shared memory (`bulk.SharedPlace`), where a
     copy goes to, or comes from if it goes to global memory; `source` where one that is sent comes from. In global
-    memory it is byte `first` of `allocation`.
+    memory it is byte `first` of `allocation`. `part`: of a copy to several blocks, the number of this one among them;
+    `is_far`: another block than the own one gets something.
     """
 
     wave: Any
@@ -184,6 +217,8 @@ class BulkCopy:
     allocation: Any
     first: int
     source: Any
+    part: int = 0
+    is_far: bool = False
 
 
 @dataclass(frozen=True, slots=True)

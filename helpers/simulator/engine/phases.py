@@ -167,4 +167,4 @@ def _pass(wave, one: Waiting, lanes: np.ndarray, answer) -> None:
         old = wave.registers[slot]
         wave.registers[slot] = answer if lanes.all() else np.where(lanes, answer, old)
     wave.instruction = one.instruction
-    one.instruction.look.tell(wave, one.addresses, lanes)
+    one.instruction.look.tell(wave, one.addresses, lanes, bool(answer))

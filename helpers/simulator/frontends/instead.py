@@ -14,7 +14,10 @@ COUNTED_STORES = (
     "arrive with mbarrier.arrive."
 )
 WARP_GROUPS = "Products of warp groups are not modelled: mma.sync and nvcuda::wmma multiply matrices of a warp."
-WIDE_ATOMICS = "Atomic operations go up to 64 bits here: keep what is updated together in 64 bits, or take a lock."
+WIDE_ATOMICS = (
+    "In PTX atomic operations go up to 64 bits here, in machine code up to 128: record at that level, which is taken "
+    "where none is named."
+)
 
 _BY_BEGINNING = {
     **dict.fromkeys(("TEX", "TLD", "TXD", "TXQ", "TMML", "SULD", "SUST", "SUATOM", "SURED"), TEXTURES),
@@ -35,6 +38,4 @@ def instead_of(opcode: str) -> str:
         if opcode.startswith(beginning):
             return sentence
     parts = opcode.split(".")
-    if parts[0].startswith("ATOM") and "128" in parts:
-        return WIDE_ATOMICS
     return next((sentence for part, sentence in _BY_PART.items() if part in parts), "")

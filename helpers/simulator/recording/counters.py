@@ -78,7 +78,7 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
         total = sum(row.warps for row, op in rows if name in op.issued)
         counters[f"smsp__sass_inst_executed_op_{name}.sum"] = total
     for bits in (8, 16, 32, 64, 128):
-        total = sum(row.warps for row, op in rows if op.space and _bits(row.opcode) == bits)
+        total = sum(row.warps for row, op in rows if op.space and not op.barrier and _bits(row.opcode) == bits)
         counters[f"smsp__sass_inst_executed_op_memory_{bits}b.sum"] = total
     for name in opcodes.PIPES:
         total = sum(row.warps for row, op in rows if op.pipe_of(row.opcode) == name)
@@ -86,7 +86,40 @@ def of_sass(launches: Iterable) -> dict[str, int | float]:
     for name in opcodes.TENSOR_OPS:
         total = sum(row.warps for row, op in rows if op.tensor_op == name and op.pipe_of(row.opcode) == "tensor")
         counters[f"smsp__inst_executed_pipe_tensor_op_{name}.sum"] = total
-    return counters | _memory(launches) | of_launch(launches[-1].facts)
+    return counters | _memory(launches) | _in_bulk(rows, launches) | of_launch(launches[-1].facts)
+
+
+# Copies in bulk by how Nsight Compute calls them: the opcode begins so.
+_BULK = {"_ld": "UBLKCP.S.G", "_st": "UBLKCP.G.S", "_red": "UBLKRED"}
+_TO_OTHER_BLOCKS, _ASK_AHEAD, _CLOSE = "UBLKCP.S.S", "UBLKPF", "UTMACMDFLUSH"
+
+
+def _in_bulk(rows: list, launches: tuple) -> dict[str, int]:
+    """Counters of copies in bulk, if there are any in the code; sectors only where they stay in the own block."""
+
+    def warps(*beginnings: str) -> int:
+        return sum(row.warps for row, _ in rows if row.opcode.startswith(beginnings))
+
+    every = (*_BULK.values(), _TO_OTHER_BLOCKS)
+    if not any(row.opcode.startswith((*every, _ASK_AHEAD)) for row, _ in rows):
+        return {}
+    counters = {
+        "smsp__inst_executed_pipe_tma.sum": warps(*every, _ASK_AHEAD, _CLOSE),
+        "smsp__inst_executed_op_tma_ld.sum": warps(_BULK["_ld"]),
+        "smsp__inst_executed_op_tma_st.sum": warps(_BULK["_st"], _BULK["_red"], _TO_OTHER_BLOCKS),
+        "smsp__sass_inst_executed_op_tma.sum": warps(*every),
+        "smsp__sass_inst_executed_op_dshared_tma_st.sum": warps(_TO_OTHER_BLOCKS),
+    }
+    totals = _Totals(launches)
+    for name, beginning in _BULK.items():
+        counters[f"smsp__sass_inst_executed_op_tma{name}.sum"] = warps(beginning)
+        if totals("uncertain", "global", f"bulk{name}"):
+            continue
+        sectors = totals("sectors", "global", f"bulk{name}")
+        way = "xbar2l1tex_read" if name == "_ld" else "l1tex2xbar_write"
+        counters[f"l1tex__m_{way}_sectors_mem_global_op_tma{name}.sum"] = sectors
+        counters[f"l1tex__m_{way}_bytes_mem_global_op_tma{name}.sum"] = 32 * sectors
+    return counters
 
 
 def _memory(launches: tuple) -> dict[str, int]:
@@ -190,6 +223,8 @@ class _Totals:
         for launch in launches:
             for (index, space, op, _), counts in launch.counts.items():
                 opcode = launch.program.instructions[index].opcode
+                if opcodes.of(opcode).barrier:
+                    continue
                 values = {quantity: getattr(counts, quantity) for quantity in QUANTITIES}
                 values["words"] = counts.requests * max(1, _bits(opcode) // 32)  # local memory is served by words
                 way = "" if not opcode.startswith("LDGSTS") else "bypass" if ".BYPASS" in opcode else "access"

@@ -163,6 +163,16 @@ def _merged(addresses: np.ndarray, active: np.ndarray, width: int) -> np.ndarray
     return merged
 
 
+def bulk_sectors(place: int, shared: int, size: int) -> int:
+    """The sectors of a copy in bulk of `size` bytes from or to byte `place` of global memory: those of each piece that
+    lies in one line of shared memory, where byte `shared` is the first. So an H100 counts them."""
+    cuts = [0, *range(LINE_BYTES - shared % LINE_BYTES, size, LINE_BYTES), size] if size else [0]
+    return sum(
+        (place + stop - 1) // SECTOR_BYTES - (place + start) // SECTOR_BYTES + 1
+        for start, stop in zip(cuts, cuts[1:], strict=False)
+    )
+
+
 def _uniform(addresses: np.ndarray, active: np.ndarray) -> np.ndarray:
     """Rows in which all active lanes have one address."""
     first = np.take_along_axis(addresses, active.argmax(axis=1)[:, None], axis=1)

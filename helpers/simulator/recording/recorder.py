@@ -11,13 +11,24 @@ import numpy as np
 from helpers.compiler import CompiledKernel
 from helpers.devices import SECTOR_BYTES, WARP
 from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Guarded, Handlers, Observer, WaveBegins
+from helpers.simulator.engine.observers import (
+    Access,
+    AsyncCopy,
+    BulkCopy,
+    Executed,
+    Guarded,
+    Handlers,
+    Observer,
+    WaveBegins,
+)
 from helpers.simulator.recording import counting
 from helpers.simulator.recording.recorded import Counts, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.trace import Trace
 from helpers.simulator.recording.unique_sectors import SectorSets
 
 COPY = "copy"  # asynchronous copies: global loads and, of their own kind, shared stores
+
+BULK_OPS = {"fetch": "bulk_ld", "put": "bulk_st", "reduce": "bulk_red", "send": "bulk_send"}
 
 
 class LaunchRecorder(Observer):
@@ -54,7 +65,7 @@ class LaunchRecorder(Observer):
     def handlers(self) -> Handlers:
         return {
             WaveBegins: self.begin, Executed: self.executed, Guarded: self.guarded, Access: self.access,
-            AsyncCopy: self.copy_async,
+            AsyncCopy: self.copy_async, BulkCopy: self.copy_in_bulk,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
@@ -93,6 +104,21 @@ class LaunchRecorder(Observer):
             self._request(reads, COPY, reads.addresses)
         written = Access(wave, "shared", COPY, event.size, to, event.mask)
         self._request(written, COPY, _both_sides(wave, to, event.origin, event.read))
+
+    def copy_in_bulk(self, event: BulkCopy) -> None:
+        """Count the sectors of a copy in bulk, which goes line by line of shared memory."""
+        wave, shared, allocation = event.wave, event.shared, event.allocation
+        if event.part:
+            return
+        space, array = ("cluster", "") if allocation is None else ("global", allocation.name)
+        counts = self.counts.setdefault((wave.instruction.index, space, BULK_OPS[event.kind], array), Counts())
+        counts.requests += 1
+        counts.lanes += 1
+        counts.useful_bytes += event.size
+        counts.ideal_sectors += -(-event.size // SECTOR_BYTES)
+        if allocation is not None:
+            counts.sectors += counting.bulk_sectors(event.first, shared.byte, event.size)
+            counts.uncertain += event.is_far
 
     def access(self, event: Access) -> None:
         """Count one memory instruction of the active threads."""

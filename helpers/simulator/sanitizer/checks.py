@@ -6,7 +6,7 @@ shared and in global memory, and asynchronous copies that are used before they a
 sanitizer is on or off.)
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -16,14 +16,18 @@ import numpy as np
 
 from helpers.devices import WARP
 from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
+from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
 from helpers.simulator.engine.observers import (
     AbsentLaneRead,
     Access,
+    Arrived,
     AsyncCopy,
     BarrierPassed,
+    BulkCopy,
+    BulkGroup,
     Chosen,
     ClusterBarrierPassed,
     CopyGroup,
@@ -35,6 +39,8 @@ from helpers.simulator.engine.observers import (
     LanesNamed,
     NamedBarrierReached,
     Observer,
+    PhaseEnded,
+    PhaseFound,
     WarpBarrierReached,
     WaveBegins,
     WaveEnds,
@@ -47,6 +53,7 @@ from helpers.simulator.errors import (
     WarpMaskError,
     coordinates,
 )
+from helpers.simulator.sanitizer.bulk_checks import BulkWatch
 from helpers.simulator.sanitizer.bystanders import Bystanders, has_partial_barriers
 from helpers.simulator.sanitizer.cluster_checks import ClusterChecks, ClusterHazard
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
@@ -215,6 +222,8 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
+        copies_in_bulk = any(_copies_in_bulk(instruction.opcode) for instruction in program.instructions)
+        self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
         self._bystanders = Bystanders(self._shared_hazard) if has_partial_barriers(program) else None
         clusters = product(program.cluster or ()) > 1
         if clusters and any(_arrives_elsewhere(instruction.opcode) for instruction in program.instructions):
@@ -266,7 +275,9 @@ class Checker(Observer):
             NamedBarrierReached: self.named_barrier,
             LanesNamed: self.lanes_named, LanesMissed: self.lanes_missed, AbsentLaneRead: self.absent_lane_read,
             ClusterBarrierPassed: self.cluster_barrier,
-            Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group,
+            Access: self.access, AsyncCopy: self.copy_async, CopyGroup: self.copy_group, BulkCopy: self.copy_in_bulk,
+            BulkGroup: self.bulk_group, Arrived: self.arrived, PhaseEnded: self.phase_ended,
+            PhaseFound: self.phase_found,
         }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
@@ -275,6 +286,8 @@ class Checker(Observer):
         if self._bystanders is not None:
             self._bystanders.begin(event.wave)
         self.shared.begin(event.wave)
+        if self._bulk is not None:
+            self._bulk.begin(event.wave)
         if self._clusters is not None:
             self._clusters.begin(event.wave)
         self.clock.begin(event.wave)
@@ -307,6 +320,8 @@ class Checker(Observer):
         self.counts["barriers"] += wave.shape[0] if blocks is None else int(blocks.sum())
         self.shared.barrier(wave, blocks)
         self.clock.barrier(blocks)
+        if self._bulk is not None and not event.is_phase:
+            self._bulk.meet(blocks, event.threads)
         if self._bystanders is None:
             return
         if event.threads is None:
@@ -332,6 +347,8 @@ class Checker(Observer):
 
     def warp_barrier(self, event: WarpBarrierReached) -> None:
         self.shared.warp_barrier(event.mask)
+        if self._bulk is not None:
+            self._bulk.meet_in_warps(event.mask)
         if event.named is not None:
             named = np.asarray(event.named).view(np.uint32)
             self._named_by(event.wave, event.mask, named, event.instruction)
@@ -399,6 +416,8 @@ class Checker(Observer):
             self._from_outside(event)
         elif event.space == "shared":
             self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+            if self._bulk is not None:
+                self._bulk.access(wave, event.op, event.addresses, mask)
             if self._bystanders is not None:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
             if event.op in ("atom", "red") or (wave.instruction.strong and not is_plain(wave.instruction)):
@@ -447,6 +466,58 @@ class Checker(Observer):
         self.counts["global"] += self._active(event.wave, event.read)
         self.shared.copy(event.wave, event.size, event.to, event.mask)
 
+    def copy_in_bulk(self, event: BulkCopy) -> None:
+        """A copy in bulk between shared and global memory, or to another block."""
+        wave = event.wave
+        self.counts["copies"] += 1
+        if event.allocation is not None:
+            op = {"fetch": "ld", "put": "st", "reduce": "red"}[event.kind]
+            if event.allocation.watch is not None and event.size:
+                event.allocation.watch.copy_in_bulk(wave, op, event.who, event.first, event.size)
+        if event.kind in ("put", "reduce"):
+            self._bulk.put(event)
+            return
+        self._bulk.fetch(event)
+        places = np.arange(event.shared.byte, event.shared.byte + event.size, BULK_UNIT)
+        self.shared.write_from_outside(np.full(len(places), event.shared.row), places, BULK_UNIT)
+
+    def bulk_group(self, event: BulkGroup) -> None:
+        """Copies to global memory are grouped or waited for."""
+        if self._bulk is not None:
+            self._bulk.group(event)
+
+    def arrived(self, event: Arrived) -> None:
+        """Threads arrive at mbarriers."""
+        for row, byte, threads, ended in self._at_barriers(event):
+            self._bulk.arrive(row, byte, threads, ended)
+
+    def phase_ended(self, event: PhaseEnded) -> None:
+        """A phase ends when bytes have come."""
+        if self._bulk is not None:
+            self._bulk.arrive(event.place.row, event.place.byte, np.zeros(0, int), 1)
+
+    def phase_found(self, event: PhaseFound) -> None:
+        """Threads find that a phase has ended."""
+        for row, byte, threads, _ in self._at_barriers(event):
+            self._bulk.found_ended(row, byte, threads)
+
+    def _at_barriers(self, event: Arrived | PhaseFound) -> Iterator[tuple[int, int, np.ndarray, int]]:
+        """(block, byte, the threads of that block who are there, how many phases end), by mbarrier."""
+        if self._bulk is None:
+            return
+        wave = event.wave
+        lanes = np.broadcast_to(True if event.mask is None else event.mask, wave.shape)
+        ended = np.broadcast_to(getattr(event, "ended", False), wave.shape)[lanes]
+        rows, threads = np.nonzero(lanes)
+        addresses = np.broadcast_to(event.addresses, wave.shape)[lanes]
+        own, size = rows, wave.launch.blocks_of_cluster
+        if event.space == "cluster":
+            rows, addresses = rows // size * size + (addresses >> RANK_SHIFT), addresses & (1 << RANK_SHIFT) - 1
+        for key in np.unique(rows << RANK_SHIFT | addresses).tolist():
+            row, byte = key >> RANK_SHIFT, key & (1 << RANK_SHIFT) - 1
+            there = (rows == row) & (addresses == byte)
+            yield row, byte, threads[there & (own == row)], int(ended[there].sum())
+
     def copy_group(self, event: CopyGroup) -> None:
         self.shared.group(event.what, event.pending, event.mask)
 
@@ -490,6 +561,7 @@ class Checker(Observer):
             lines = tuple(dict.fromkeys((*self.messages.lines(hazard.first.instruction), *lines)))
         kind = {
             "race": SHARED_RACE, "unwritten": UNWRITTEN_SHARED, "pending": ASYNC_COPY, "left over": ASYNC_COPY,
+            "bulk early": ASYNC_COPY, "bulk over": SHARED_RACE, "bulk unread": ASYNC_COPY,
         }[hazard.kind]  # fmt: skip
 
         def make() -> Finding:
@@ -499,6 +571,8 @@ class Checker(Observer):
             write = {
                 "race": self.messages.shared_race, "unwritten": self.messages.shared_unwritten,
                 "pending": self.messages.copy_too_early, "left over": self.messages.copy_left_over,
+                "bulk early": self.messages.bulk_too_early, "bulk over": self.messages.bulk_over,
+                "bulk unread": self.messages.bulk_unread,
             }[hazard.kind]  # fmt: skip
             message = write(hazard, place, block)
             return Finding(kind, lines, block, thread, name, index, message, None if other is None else block, other)
@@ -564,6 +638,11 @@ class Checker(Observer):
             return Finding(kind, lines, block, thread, allocation.name, index, message, other_block, other_thread)
 
         self._keep((kind, allocation.name, *lines), count, make)
+
+
+def _copies_in_bulk(opcode: str) -> bool:
+    parts = opcode.split(".")
+    return parts[0] in ("UBLKCP", "UBLKRED") or (parts[0] == "cp" and "bulk" in parts)
 
 
 def _arrives_elsewhere(opcode: str) -> bool:

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.devices import WARP
+from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.ir import overwrites
 from helpers.simulator.engine.schedule import by_warps
 
@@ -199,6 +200,15 @@ class GlobalWatch:
                 # Narrower than the elements: from here on bytes are watched, and what was before is forgotten.
                 self._make(width)
             self._ordered(wave, op, first, marks, mask, width, values)
+
+    def copy_in_bulk(self, wave, op: str, who: tuple[int, int], first: int, size: int) -> None:
+        """Thread `who` copies `size` bytes from byte `first` on, or there."""
+        places = np.arange(first, first + size, BULK_UNIT)
+        marks = np.full(len(places), np.broadcast_to(self.clock.marks, wave.shape)[who])
+        if self.unwritten is not None:
+            self._initialised(wave, op, places, marks, BULK_UNIT)
+        if self.written:
+            self._ordered(wave, op, places, marks, None, BULK_UNIT, ())
 
     def _initialised(self, wave, op: str, first, marks, width: int) -> None:
         elements = first // self._item

@@ -138,6 +138,52 @@ class Messages:
             "groups are pending than came after it (cp.async.wait_group), then __syncthreads() if other threads use it."
         )
 
+    def bulk_too_early(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is used before the phase has ended that counts the bytes of a copy in bulk."""
+        first, second = hazard.first, hazard.second
+        return (
+            f"{self._program.name}: {place} is used by who has not waited for the copy in bulk into it, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_both(
+                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
+            )
+            + "The copy has come when the phase of its mbarrier has ended, for those who have waited for that: "
+            "mbarrier.try_wait with the phase's parity, in each thread or before a __syncthreads(). The phase waits "
+            "for the bytes only if they are expected: mbarrier.arrive.expect_tx with the sizes of all its copies. If "
+            "an earlier copy into the same place was waited for, it is copied to again too early."
+        )
+
+    def bulk_over(self, hazard: Hazard, place: str, block: Index) -> str:
+        """A copy in bulk and an access of another thread are in no order."""
+        first, second = hazard.first, hazard.second
+        into = first.what == "reads" or second.what == "copies over"
+        return (
+            f"{self._program.name}: race in shared memory, a copy in bulk does not wait for who uses {place}, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_both(
+                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
+            )
+            + (
+                "Let those who use it arrive at an mbarrier when they have done so, and wait for it before the place "
+                "is copied to again."
+                if into
+                else "Put fence.proxy.async and then __syncthreads() between what is written and the copy."
+            )
+        )
+
+    def bulk_unread(self, hazard: Hazard, place: str, block: Index) -> str:
+        """`place` is changed while a copy in bulk may still read it."""
+        first, second = hazard.first, hazard.second
+        return (
+            f"{self._program.name}: {place} is changed while a copy in bulk may still read it, in block "
+            f"{coordinates(block)}.\n"
+            + self._quote_both(
+                first.instruction, second.instruction, self._does(first, place), self._does(second, place)
+            )
+            + "The thread that asked for the copy must wait first, and then meet the others: "
+            "cp.async.bulk.commit_group, cp.async.bulk.wait_group.read 0, __syncthreads()."
+        )
+
     def copy_left_over(self, hazard: Hazard, place: str, block: Index) -> str:
         """A copy into `place` is never waited for."""
         who = lane_name(block, self.thread_index(hazard.second.thread))

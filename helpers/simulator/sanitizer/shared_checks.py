@@ -239,6 +239,8 @@ class SharedChecks:
     def write_from_outside(self, rows: np.ndarray, first: np.ndarray, width: int) -> None:
         """Another block of the cluster has stored into the shared memory of these blocks, from these bytes on."""
         state = self.patterns.states[self._state]
+        if state.initialised.all():
+            return
         initialised = np.broadcast_to(state.initialised, (self._wave.shape[0], state.initialised.shape[1])).copy()
         for byte in range(width):
             initialised[rows, (first + byte) // self.patterns.word] = True

@@ -130,6 +130,22 @@ CLUSTER_METRICS = tuple(
     for op in ("ld", "st", "atom")
 )  # fmt: skip
 
+# Of copies in bulk, the same.
+BULK_METRICS = tuple(
+    f"{name}.sum"
+    for name in (
+        "smsp__inst_executed_pipe_tma", "smsp__inst_executed_op_tma_ld", "smsp__inst_executed_op_tma_st",
+        "smsp__sass_inst_executed_op_tma", "smsp__sass_inst_executed_op_tma_ld", "smsp__sass_inst_executed_op_tma_st",
+        "smsp__sass_inst_executed_op_tma_red", "smsp__sass_inst_executed_op_dshared_tma_st",
+        *(f"l1tex__m_xbar2l1tex_read_{what}_mem_global_op_tma_ld" for what in ("sectors", "bytes")),
+        *(
+            f"l1tex__m_l1tex2xbar_write_{what}_mem_global_op_tma_{op}"
+            for what in ("sectors", "bytes")
+            for op in ("st", "red")
+        ),
+    )
+)  # fmt: skip
+
 
 def all_launches() -> tuple[kernel_launches.Launch, ...]:
     """In the order in which they are recorded."""
@@ -287,7 +303,7 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
         "launches": launches,
     }
     print(f"results of {len(rows)} launches: {time.perf_counter() - started:.0f} s", flush=True)
-    for metrics in (METRICS, (*MORE_METRICS, *_known(TENSOR_METRICS + CLUSTER_METRICS))):
+    for metrics in (METRICS, (*MORE_METRICS, *_known(TENSOR_METRICS + CLUSTER_METRICS + BULK_METRICS))):
         counters = profile(folder, metrics, names)
         if len(counters) != len(rows):
             raise SystemExit(f"ncu counted {len(counters)} launches of {len(rows)}")

@@ -5,7 +5,7 @@ from helpers.simulator.arithmetic.atomics import OPERATIONS, update
 from helpers.simulator.engine import accesses
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.memory import is_strong, ordered, place_of
-from helpers.simulator.frontends.ptx.operands import Operands, dtype_of
+from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
 from helpers.simulator.frontends.rules import Effect, Outcome
 
 
@@ -16,19 +16,24 @@ def atomic(t: Operands, s: Statement) -> Outcome:
     if name is None:
         raise Unknown("the atomic operation")
     destination, (address, *sources) = (s.operands[0], s.operands[1:]) if returns else (None, s.operands)
-    if any(isinstance(source, Vector) for source in sources):
-        raise Unknown("an atomic operation on a vector")
     if len(sources) > (2 if name == "cas" else 1):
         sources.pop()  # a cache policy
     (space, place), dtype = place_of(t, s, address), dtype_of(s.type)
     # Float32 sums in global memory flush subnormal numbers, those in shared memory keep them.
     function = update(name, s.type, flushes=space != "shared")
-    values = [t.read(source, s.type) for source in sources]
-    execute = ordered(s, accesses.atomic(space, function, dtype, place, values, returns))
+    # Of vectors each element is updated by itself.
+    parts = items_of(sources[0]) if isinstance(sources[0], Vector) else sources
+    count = len(parts) if isinstance(sources[0], Vector) else 1
+    values = [t.read(part, s.type) for part in parts]
+    execute = ordered(s, accesses.atomic(space, function, dtype, place, values, returns, count))
     swaps, strong = name == "cas", is_strong(s)
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)
-    slot = t.target(destination)
-    fit = t.fit(slot, dtype)
-    widened = execute if fit is None else (lambda wave, r, mask: tuple(fit(old) for old in execute(wave, r, mask)))
-    return Effect((slot,), widened, swaps=swaps, strong=strong)
+    slots = tuple(t.target(item) for item in items_of(destination))
+    fits = [t.fit(slot, dtype) for slot in slots]
+
+    def widened(wave, registers, mask):
+        old = execute(wave, registers, mask)
+        return tuple(value if fit is None else fit(value) for fit, value in zip(fits, old, strict=True))
+
+    return Effect(slots, widened if any(fits) else execute, swaps=swaps, strong=strong)

@@ -141,8 +141,9 @@ def multiply(t: Operands, s: Statement) -> Outcome:
 
 
 def multiply_add(t: Operands, s: Statement) -> Outcome:
-    """mad.{lo,hi,wide} d, a, b, c; mad{c}.{lo,hi}{.cc} d, a, b, c, whose sum is that of add{c}{.cc}."""
-    part, type_ = _part(s, ("cc",))
+    """mad.{lo,hi,wide} d, a, b, c; mad.hi.sat.s32, whose sum stays in its range; mad{c}.{lo,hi}{.cc} d, a, b, c, whose
+    sum is that of add{c}{.cc}."""
+    part, type_ = _part(s, ("cc", "sat"))
     product = PRODUCTS[part]
     destination, *sources = s.operands
     a, b = _read(t, sources[:2], s.type)
@@ -151,6 +152,12 @@ def multiply_add(t: Operands, s: Statement) -> Outcome:
         of_bits = lambda r: product(a(r), b(r)).view(dtype_of(unsigned))  # noqa: E731
         return _sum_with_carry(t, s, destination, of_bits, t.read(sources[2], unsigned))
     c = t.read(sources[2], type_)
+    if "sat" in s.modifiers:
+        if part != "hi" or s.type != "s32":
+            raise Unknown("the modifier .sat")
+        wide, least, most = np.int64, np.int64(-(2**31)), np.int64(2**31 - 1)
+        total = lambda r: product(a(r), b(r)).astype(wide) + c(r).astype(wide)  # noqa: E731
+        return t.result(destination, lambda r: np.clip(total(r), least, most).astype(np.int32), dtype_of(type_))
     if part == "lo":
         return t.result(destination, lambda r: a(r) * b(r) + c(r), dtype_of(type_))
     return t.result(destination, lambda r: product(a(r), b(r)) + c(r), dtype_of(type_))

@@ -1082,8 +1082,9 @@ def copy_bulk(t: Decoder, s: sass.Statement) -> Decoded:
     what = {"SG": BULK_FETCHES, "SS": BULK_SENDS, "GS": BULK_PUTS}.get("".join(s.opcode[1:3]))
     if what is None:
         raise NotDecoded("its form")
-    i = Decoded("copy bulk", space=GLOBAL, op="bulk", flags=MULTICAST * s.has("MULTICAST"))
+    i = Decoded("copy bulk", space=GLOBAL, flags=MULTICAST * s.has("MULTICAST"))
     i.number[0] = BULK_COMBINES if s.base == "UBLKRED" else what
+    i.op = ("bulk_ld", "bulk_send", "bulk_st", "bulk_red")[i.number[0]]
     if s.base == "UBLKRED":
         i.number[2], i.number[3] = operand_rules.chosen(s, ATOMICS), operand_rules.chosen(s, TYPES | HALVES, 0)
         if i.number[3] >= TYPES["F32"] and i.number[2] != ATOMICS["ADD"]:

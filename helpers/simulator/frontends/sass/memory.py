@@ -195,6 +195,8 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     if s.has("CAST"):
         return _compare_and_set(t, s, address, values, before)
     operation = chosen(s, ATOMIC_NAMES)
+    if s.has("128"):
+        return _quadruple(t, s, operation, address, destination if returns else None, values)
     dtype, type_ = _atomic_type(s)
     count = chosen(s, {"F32x2": 2, "F32x4": 4}, 1)
     if count > 1 and len(values) == 1 and is_register(values[0]):
@@ -223,6 +225,37 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
         return Effect(t.targets(destination, count), old, swaps=swaps, strong=strong)
     pair = lambda wave, r, mask: halves(execute(wave, r, mask)[0])  # noqa: E731
     return Effect(t.targets(destination, 2), pair, swaps=swaps, strong=strong)
+
+
+QUADRUPLE = np.dtype([("lower", "<u8"), ("upper", "<u8")])
+
+
+def _quadruple(t: Operands, s: sass.Statement, operation: str, address: Reader, destination, values) -> Effect:
+    """ATOMG.E.{CAS,EXCH}.128 PT, d, [address], values; ATOMS.{CAS,EXCH}.128: four registers each."""
+    if operation not in ("cas", "exch") or len(values) != (2 if operation == "cas" else 1):
+        raise Unknown("its form")
+    pairs = [(t.wide(value, U8), t.wide(value.next(2), U8)) for value in values if is_register(value)]
+    if len(pairs) != len(values):
+        raise Unknown("a value that is in no registers")
+
+    def quadruple(lower: Reader, upper: Reader) -> Reader:
+        def read(registers):
+            parts = np.broadcast_arrays(lower(registers), upper(registers))
+            whole = np.empty(parts[0].shape, QUADRUPLE)
+            whole["lower"], whole["upper"] = parts
+            return whole
+
+        return read
+
+    readers = [quadruple(*pair) for pair in pairs]
+    execute = accesses.atomic(t.space, OPERATIONS[operation], QUADRUPLE, address, readers, True)
+    slots = () if destination is None else t.targets(destination, 4)
+
+    def old(wave, registers, mask):
+        (before,) = execute(wave, registers, mask)
+        return (*halves(before["lower"].copy()), *halves(before["upper"].copy())) if slots else None
+
+    return Effect(slots, old, swaps=operation == "cas", strong=s.has("STRONG"))
 
 
 def _in_global_memory(execute: Execute, address: Reader, answers: int) -> Execute:

@@ -33,6 +33,7 @@ class Op:
         `pipe_with` names the pipe of forms with a modifier.
     tensor_op: what the tensor pipe, if it executes it, counts it as, `smsp__inst_executed_pipe_tensor_op_<tensor_op>`.
     since: the first compute capability whose machine code has it, times ten.
+    barrier: whether it works on an mbarrier: such accesses to shared memory are not counted.
     uniform: whether there is the same for registers that a warp shares, with a U before its name.
     reads_floats: whether its 32-bit sources are float32 numbers.
     may_be_subnormal: whether its float32 result may be subnormal unless it carries .FTZ.
@@ -48,6 +49,7 @@ class Op:
     pipe_with: Mapping[str, str] = field(default_factory=dict)
     tensor_op: str = ""
     since: int = 75
+    barrier: bool = False
     uniform: bool = False
     reads_floats: bool = False
     may_be_subnormal: bool = False
@@ -76,8 +78,8 @@ _BYTES = "B0 B1 B2 B3"
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
 _SURFACE = "1D 2D 3D 1D_ARRAY 2D_ARRAY U8 S8 U16 S16 64 128 TRAP IGN STRONG WEAK CTA SM GPU SYS"
-_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC ARRIVE 32 64 U32 S32 "
-           "U64 S64 F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
+_ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS CAST SPIN POPC ARRIVE 32 64 128 U32 "
+           "S32 U64 S64 F32 F32x2 F32x4 F64 F16x2 BF16x2 FTZ RN")  # fmt: skip
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
@@ -167,15 +169,17 @@ ROWS: tuple[Op, ...] = (
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
     _op("SYNCS", memory.barrier_object,
         "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64", space="shared",
-        since=90),
-    _op("ARRIVES", memory.copies_arrive, "LDGSTSBAR 64 ARVCNT TRANSCNT", space="shared", since=90),
+        counted="misc", barrier=True, since=90),
+    _op("ARRIVES", memory.copies_arrive, "LDGSTSBAR 64 ARVCNT TRANSCNT", space="shared", counted="memory",
+        barrier=True, since=90),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
     _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS ZFILL {_ACCESS}", space="global", counted="memory", since=80),
-    _op("UBLKCP", bulk.copy, "S G MULTICAST", since=90),
-    _op("UBLKRED", bulk.reduce, f"G S RN {' '.join((*bulk.OPERATIONS, *bulk.TYPES))}", since=90),
-    _op("UBLKPF", bulk.prefetch, "L2", since=90),
-    _op("UTMACMDFLUSH", bulk.close_group, since=90),
+    _op("UBLKCP", bulk.copy, "S G MULTICAST", counted="memory", since=90),
+    _op("UBLKRED", bulk.reduce, f"G S RN {' '.join((*bulk.OPERATIONS, *bulk.TYPES))}", counted="memory",
+        since=90),
+    _op("UBLKPF", bulk.prefetch, "L2", counted="memory", since=90),
+    _op("UTMACMDFLUSH", bulk.close_group, counted="memory", since=90),
     _op("LDGDEPBAR", memory.end_copy_group, counted="memory", since=80),
     _op("DEPBAR", memory.wait_for_copies, "LE", counted="misc"),
     # Of a fence's four, MEMBAR ERRBAR CGAERRBAR CCTL, two count as control and two as memory. They come together only,
@@ -184,7 +188,7 @@ ROWS: tuple[Op, ...] = (
     _op("ERRBAR", system.nothing, ANY, counted="control"),
     _op("CGAERRBAR", system.nothing, ANY, counted="control", since=90),
     _op("QSPC", memory.query_space, "E S D L G"),
-    _op("FENCE", system.nothing, "VIEW ASYNC S T G", since=90),
+    _op("FENCE", system.nothing, "VIEW ASYNC S T G", counted="misc", since=90),
     _op("CCTL", system.nothing, ANY, counted="memory"),
     _op("CCTLL", system.nothing, ANY),
     _op("CCTLT", system.nothing, ANY),
@@ -213,7 +217,7 @@ ROWS: tuple[Op, ...] = (
     _op("VOTEU", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
     _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
     _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
-    _op("ELECT", lanes.elect, since=90),
+    _op("ELECT", lanes.elect, counted="inter_thread_communication", since=90),
     _op("R2UR", lanes.to_uniform, "OR", counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),
