@@ -25,7 +25,8 @@ _TIMEOUT_SECONDS = 120
 def disassemble(kernel: CompiledKernel) -> str:
     """The SASS of ``kernel`` as ``nvdisasm -c -gi`` prints it: the file's header and the kernel's own section.
 
-    The section holds the functions that the kernel calls, too, or their sections follow (with ``-G``). ``//## File "kernel.cu", line 7`` comments name the
+    The section holds the functions that the kernel calls, too, or their sections follow (with ``-G``).
+    ``//## File "kernel.cu", line 7`` comments name the
     source line of what follows, with file names as they were given to the compiler. In a function that was inlined the
     comment goes on with ``inlined at``, and the next one names that line.
 

@@ -85,8 +85,8 @@ def _unknown_option(option: str) -> str:
         return f"{text} Each option is a string of its own, with its value behind '=': {name + '=' + value!r}."
     if re.match(r"-O\d?$|--optimize", option):
         return (
-            f"{text} Without any, code is optimised as by nvcc's -O3. For code that is not optimised at all write '-G'; "
-            "'--ptxas-options=-O0' turns off what the assembler does, the second half of the compiler."
+            f"{text} Without any, code is optimised as by nvcc's -O3. For code that is not optimised at all write '-G'"
+            "; '--ptxas-options=-O0' turns off what the assembler does, the second half of the compiler."
         )
     if option in ("-g", "--debug"):
         return f"{text} That is for code of the CPU: for the GPU's write '-G', or '-lineinfo' for source lines alone."

@@ -7,7 +7,7 @@ register any more. A copy into another register is no use, and neither is to be 
 takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterwards. Of a wide load each register is
 followed by itself: of four floats at the end of an array two may be used.
 
-In code for a debugger (-G) local arrays are in memory, so that a store there is a copy, too. It is not followed further.
+In code for a debugger (-G) local arrays are in memory, so that a store there is a copy, too. It is not followed.
 """
 
 from collections.abc import Callable, Iterator

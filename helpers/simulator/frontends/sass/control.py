@@ -128,8 +128,9 @@ def computed_branch(t: Operands, s: sass.Statement) -> Branch:
 
 
 def call(t: Operands, s: sass.Statement) -> Branch | Effect:
-    """CALL.REL.NOINC label, CALL.ABS.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6 `(kernel) calls through a
-    pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a function of the system."""
+    """CALL.REL.NOINC label, CALL.ABS.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6
+    `(kernel) calls through a pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a
+    function of the system."""
     if s.has("ABS") and not isinstance(s.operands[-1], sass.Label):
         return system.call(t, s)
     *register, function = at_least(s, 1, 2)
