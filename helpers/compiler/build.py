@@ -25,6 +25,8 @@ _SPILLS = re.compile(
 )
 _OWN_INCLUDES = ("-I", "--include-path", "-include", "--pre-include")
 _INCLUDES = re.compile(r"^\s*#\s*include\b", re.MULTILINE)
+_RELOCATABLE = ("-rdc=true", "--relocatable-device-code=true", "-dc", "--device-c")
+_FOR_A_LINKER = ("-dlto", "--dlink-time-opt")
 _CACHE_FORMAT = 2
 
 
@@ -179,8 +181,19 @@ def full_options(arch: str, options: Sequence[str], *, includes: bool = False) -
     own = ("-ftz=true", f"-arch={arch}", "--device-as-default-execution-space")
     line_info = () if any(option in ("-G", "--device-debug") for option in options) else ("-lineinfo",)
     # One file is the whole program, so that there is nothing to link: relocatable code would only have open addresses.
-    alone = tuple(option for option in options if option not in ("-rdc=true", "--relocatable-device-code=true", "-dc"))
+    alone = tuple(option for option in _in_one_word(options) if option not in _RELOCATABLE)
     return (*alone, *standard, *folders, *own, *line_info, "--ptxas-options=-v")
+
+
+def _in_one_word(options: Sequence[str]) -> tuple[str, ...]:
+    """Options with `"-rdc", "true"` written as `"-rdc=true"`."""
+    words: list[str] = []
+    for option in options:
+        if words and words[-1] in ("-rdc", "--relocatable-device-code"):
+            words[-1] += f"={option}"
+        else:
+            words.append(option)
+    return tuple(words)
 
 
 def include_options(*texts: str) -> tuple[str, ...]:
@@ -251,7 +264,8 @@ def _output(
     if output is None:
         changing = reads_other_files or bool(headers)
         kept = () if changing else precompiled.options(text, every_option)
-        output = nvrtc.run(text, filename, (*every_option, *kept), entries, dict(headers))
+        compile_ = nvrtc.run_apart if _may_crash(arch, text, *(header for _, header in headers)) else nvrtc.run
+        output = compile_(text, filename, (*every_option, *kept), entries, dict(headers))
         if not output.succeeded:
             raise failed_compilation(
                 output.log,
@@ -264,6 +278,11 @@ def _output(
         if not reads_other_files:
             cache.write(name, _to_store(output))
     return output
+
+
+def _may_crash(arch: str, *texts: str) -> bool:
+    """Whether NVRTC may end with a segmentation fault: 12.9 does for wgmma whose descriptor is the constant 0."""
+    return arch.endswith("a") and any("wgmma" in text for text in texts)
 
 
 def _to_store(output: nvrtc.Output) -> dict[str, bytes]:
@@ -364,6 +383,11 @@ def _check_options(options: Sequence[str]) -> None:
     for option in options:
         if not isinstance(option, str):
             raise CompileError(f"the option {option!r} is of type {type(option).__name__}; options are strings")
+        if option.startswith(_FOR_A_LINKER):
+            raise CompileError(
+                f"the option {option!r} makes an intermediate form for a linker, and no machine code that could be "
+                "run, neither here nor by CuPy's RawModule. Leave it out; one source is compiled as a whole anyway."
+            )
         if option.startswith(("-arch", "--gpu-architecture")):
             raise CompileError(
                 f"the option {option!r} is not allowed here: CuPy adds its own -arch for the GPU it finds. "

@@ -78,7 +78,18 @@ class Cubin:
 
     def code(self, kernel: str) -> bytes:
         """The machine code of a kernel and of the functions that it calls."""
-        return self.data(f".text.{kernel}")
+        return b"".join(self.data(section) for section in self.code_sections(kernel))
+
+    def code_sections(self, kernel: str) -> tuple[str, ...]:
+        """The sections of a kernel's code: its own, which usually holds the functions that it calls, too, and those of
+        functions that it calls elsewhere (with -G), in the order in which they are named."""
+        sections = {f".text.{kernel}": None}
+        for section in (todo := list(sections)):
+            named = (symbol.section for _, (symbol, _) in sorted(self.relocations.get(section, {}).items()))
+            found = [each for each in named if each.startswith(".text.") and each not in sections]
+            sections |= dict.fromkeys(found)
+            todo += dict.fromkeys(found)
+        return tuple(sections)
 
     def bank(self, number: int, kernel: str) -> bytes:
         """The contents of a constant bank as the compiler left them: the kernel's own, else the module's."""
@@ -97,12 +108,16 @@ class Cubin:
     def branch_targets(self, kernel: str) -> dict[int, tuple[int, ...]]:
         """Where the computed branches of a kernel may go: address of the branch → addresses, all from its start."""
         targets: dict[int, tuple[int, ...]] = {}
-        for attribute, value in _attributes(self.data(f".nv.info.{kernel}")):
-            position = 0
-            while attribute == _INDIRECT_BRANCH_TARGETS and position < len(value):
-                address, _, count = struct.unpack_from("<3I", value, position)
-                targets[address] = struct.unpack_from(f"<{count}I", value, position + 12)
-                position += 12 + 4 * count
+        start = 0
+        for section in self.code_sections(kernel):
+            for attribute, value in _attributes(self.data(section.replace(".text.", ".nv.info.", 1))):
+                position = 0
+                while attribute == _INDIRECT_BRANCH_TARGETS and position < len(value):
+                    address, _, count = struct.unpack_from("<3I", value, position)
+                    places = struct.unpack_from(f"<{count}I", value, position + 12)
+                    targets[start + address] = tuple(start + place for place in places)
+                    position += 12 + 4 * count
+            start += len(self.data(section))
         return targets
 
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from helpers.compiler import cache
+from helpers.compiler import cache, cubin
 from helpers.compiler.build import CompiledKernel
 from helpers.compiler.errors import DisassemblyError, NvdisasmMissing
 from helpers.compiler.paths import with_given_names
@@ -25,7 +25,8 @@ _TIMEOUT_SECONDS = 120
 def disassemble(kernel: CompiledKernel) -> str:
     """The SASS of ``kernel`` as ``nvdisasm -c -gi`` prints it: the file's header and the kernel's own section.
 
-    The section holds the functions that the kernel calls, too. ``//## File "kernel.cu", line 7`` comments name the
+    The section holds the functions that the kernel calls, too, or their sections follow (with ``-G``).
+    ``//## File "kernel.cu", line 7`` comments name the
     source line of what follows, with file names as they were given to the compiler. In a function that was inlined the
     comment goes on with ``inlined at``, and the next one names that line.
 
@@ -106,7 +107,11 @@ def _stamp(program: Path) -> str:
 
 def _section(text: str, kernel: CompiledKernel) -> str:
     marks = list(_SECTION.finditer(text))
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        if mark[1] == f".text.{kernel.lowered_name}":
-            return text[: marks[0].start()] + text[mark.start() : following.start() if following else None]
+    sections = {
+        mark[1]: text[mark.start() : following.start() if following else None]
+        for mark, following in zip(marks, [*marks[1:], None], strict=True)
+    }
+    wanted = cubin.read(kernel.cubin).code_sections(kernel.lowered_name)
+    if wanted[0] in sections:
+        return text[: marks[0].start()] + "".join(sections.get(name, "") for name in wanted)
     raise DisassemblyError(f"nvdisasm printed no section .text.{kernel.lowered_name} for {kernel.entry}")

@@ -10,6 +10,7 @@ from helpers.compiler.diagnostics import Diagnostic
 from helpers.compiler.errors import CompileError, UnknownKernel
 
 _MAX_ERRORS_SHOWN = 5
+_UNKNOWN_OPTION = re.compile(r"unrecognized option (.+) found\s*$", re.MULTILINE)
 _SHARED_OVERFLOW = re.compile(r"uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\)")
 _UNDEFINED_FUNCTION = re.compile(r"Unresolved extern function")
 _MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "(.*?)"')
@@ -44,6 +45,8 @@ def failed_compilation(
 
     ``ptx`` is called, and makes the PTX of the source, only when the assembler complains about one of its lines.
     """
+    if unknown := _UNKNOWN_OPTION.search(log):
+        return CompileError(_unknown_option(unknown[1]))
     groups = _errors_with_notes(diagnostics.parse(log))
     about_source = [group for group in groups if group[0].filename != diagnostics.NAME_MAP]
     if groups and not about_source:
@@ -69,6 +72,25 @@ def failed_compilation(
             f"Host code, too: {_lines(of_the_host)}. Leave out main and every other function that runs on the CPU."
         )
     return CompileError(_MANGLED.sub(_plain_name, "\n\n".join(shown)))
+
+
+def _unknown_option(option: str) -> str:
+    """What to say of an option that NVRTC, unlike nvcc, does not know."""
+    text = (
+        f"NVRTC, the compiler that CuPy's RawModule and the simulator use, does not know the option {option!r}; it has "
+        "fewer than nvcc."
+    )
+    name, _, value = option.partition(" ")
+    if value:
+        return f"{text} Each option is a string of its own, with its value behind '=': {name + '=' + value!r}."
+    if re.match(r"-O\d?$|--optimize", option):
+        return (
+            f"{text} Without any, code is optimised as by nvcc's -O3. For code that is not optimised at all write '-G'"
+            "; '--ptxas-options=-O0' turns off what the assembler does, the second half of the compiler."
+        )
+    if option in ("-g", "--debug"):
+        return f"{text} That is for code of the CPU: for the GPU's write '-G', or '-lineinfo' for source lines alone."
+    return f"{text} Leave it out."
 
 
 def _host_code_apart(groups: Sequence[list[Diagnostic]]) -> tuple[list[list[Diagnostic]], list[int]]:

@@ -8,14 +8,25 @@ neither a GPU nor a driver nor CuPy.
 from __future__ import annotations
 
 import functools
+import os
+import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from helpers.compiler.errors import CompilerMissing
+from helpers.compiler.errors import CompileError, CompilerMissing
 
+# A program that reads the arguments of `run`, and writes what it returns.
+_APART = """
+import pickle, sys
+from helpers.compiler import nvrtc
+sys.stdout.buffer.write(pickle.dumps(nvrtc.run(*pickle.loads(sys.stdin.buffer.read()))))
+"""
 _TIME = re.compile(r"^ptxas info\s*: Compile time = .*\n?", re.MULTILINE)
 
 
@@ -97,6 +108,29 @@ def run(
                 _call("nvrtcGetLoweredName", program, expression.encode()).decode() for expression in name_expressions
             ),
         )
+
+
+def run_apart(
+    source: str, filename: str, options: Sequence[str], name_expressions: Sequence[str], headers: Mapping[str, str]
+) -> Output:
+    """As `run`, in a process of its own: CompileError, and not the end of this one, if the compiler crashes."""
+    arguments = pickle.dumps((source, filename, tuple(options), tuple(name_expressions), dict(headers)))
+    root = Path(__file__).parents[2]
+    folders = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", _APART], input=arguments, capture_output=True, check=False,
+        env=os.environ | {"PYTHONPATH": folders},
+    )  # fmt: skip
+    if done.returncode == 0:
+        return pickle.loads(done.stdout)
+    if done.stderr:
+        raise CompileError(f"the compiler could not be run: {done.stderr.decode(errors='replace').splitlines()[-1]}")
+    major, minor = version()
+    raise CompileError(
+        f"the compiler itself, NVRTC {major}.{minor}, crashed on this source (status {done.returncode}), and would in "
+        "CuPy, with the whole session. It is known to for wgmma with a constant descriptor such as 0: make descriptors "
+        "at run time from the addresses of the tiles in shared memory."
+    )
 
 
 @contextmanager

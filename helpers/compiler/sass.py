@@ -8,7 +8,7 @@ opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; 
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 INSTRUCTION_BYTES = 16  # since compute capability 7.0
@@ -132,8 +132,10 @@ class Function:
 _INSTRUCTION = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
 _LINE = re.compile(r'\s*//## File "(.*?)", line (\d+)( inlined at)?')
 _LABEL = re.compile(r"\s*([.$\w]+):\s*$")
+_SECTION = "//----"
+_FOR_THE_LINKER = re.compile(r"32@(lo|hi)\((?:\([.$\w]+ \+ ([.$\w]+)@srel\)|([.$\w]+))\)")
 _COMMENT = re.compile(r'\(\*".*?"\*\)')
-_SEPARATOR = re.compile(r",| (?=[-`])")
+_SEPARATOR = re.compile(r",| (?=[-`]|0x)")
 _GUARD = re.compile(r"@(!?)(U?P)(\d|T)\s+")
 _REGISTER = re.compile(r"(UR|UP|R|P|B)(\d+|Z|T|R)((?:\.\w+)*)$")
 _CONSTANT = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(.*)\]((?:\.\w+)*)$")
@@ -156,11 +158,13 @@ def rows(text: str, filename: str) -> tuple[list[Row], dict[str, int]]:
 
     Code of a header that was inlined belongs to the line of `filename` that called it, as at PTX level. The compiler's
     own functions (the slow paths of division and square root) belong to no line. What fills the code up after the last
-    instruction (NOPs and a jump to itself) is kept: nothing reaches it.
+    instruction (NOPs and a jump to itself) is kept: nothing reaches it. Where functions have sections of their own,
+    addresses go on from one to the next, as a linker would put them.
     """
     found_rows: list[Row] = []
     labels: dict[str, int] = {}
     lines: list[int] = []  # the source line and those of the calls that it was inlined at, in the user's file
+    start = 0  # of the section
     is_caller = False  # a location and what it is inlined at are printed on lines of their own
     for printed in text.splitlines():
         if found := _LINE.match(printed):
@@ -172,12 +176,28 @@ def rows(text: str, filename: str) -> tuple[list[Row], dict[str, int]]:
         elif found := _INSTRUCTION.match(printed):
             instruction = " ".join(_COMMENT.sub("", found[2]).split())
             line, *callers = lines or [0]
-            found_rows.append(Row(int(found[1], 16), instruction, line, tuple(callers)))
+            found_rows.append(Row(start + int(found[1], 16), instruction, line, tuple(callers)))
+        elif printed.startswith(_SECTION):
+            start = len(found_rows) * INSTRUCTION_BYTES
         elif found := _LABEL.match(printed):
             labels[found[1]] = len(found_rows)
             if not found[1].startswith(".L"):
                 lines = []  # another function starts
-    return found_rows, labels
+    return [_linked(row, labels) for row in found_rows], labels
+
+
+def _linked(row: Row, labels: dict[str, int]) -> Row:
+    """With the address of a label or of a function where the text leaves it to the linker."""
+    if "32@" not in row.text:
+        return row
+
+    def address(found: re.Match) -> str:
+        if (index := labels.get(found[2] or found[3])) is None:
+            return found[0]
+        place = index * INSTRUCTION_BYTES
+        return hex(place & 0xFFFFFFFF if found[1] == "lo" else place >> 32)
+
+    return replace(row, text=_FOR_THE_LINKER.sub(address, row.text))
 
 
 def parse(text: str, filename: str) -> Function:
@@ -201,7 +221,7 @@ def _statement(row: Row) -> Statement:
 
 
 def split_operands(text: str) -> list[str]:
-    """Split at the commas that are not inside brackets. `BRX R4 -0x100` has two operands without a comma."""
+    """Split at the commas that are not inside brackets. `BRX R4 -0x100`, `RET.ABS R4 0x0` have two without a comma."""
     if "[" not in text and "(" not in text:
         return [part for part in map(str.strip, _SEPARATOR.split(text)) if part]
     parts, depth, start = [], 0, 0

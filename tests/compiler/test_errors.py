@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import compiler
-from helpers.compiler import CompileError, UnknownArchitecture, UnknownKernel, diagnostics
+from helpers.compiler import CompileError, UnknownArchitecture, UnknownKernel, diagnostics, nvrtc
 
 
 @pytest.fixture(autouse=True)
@@ -288,3 +288,34 @@ def test_lines_of_cpp_are_not_taken_for_python(line):
         f"__global__ void k(float *A) {{\n    int row = 0;\n    float sum = 0;\n    {line}\n    A[row] = sum;\n}}\n"
     )
     assert "Python" not in message(source) and "In C++" not in message(source)
+
+
+# ---- a compiler that crashes
+
+WGMMA = """
+extern "C" __global__ void kernel(float *o, unsigned long long given) {
+    float d[4] = {};
+    asm volatile("wgmma.fence.sync.aligned;");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(DESCRIPTOR));
+    o[threadIdx.x] = d[0];
+}"""
+
+
+def test_a_source_on_which_the_compiler_crashes_gets_a_sentence_and_the_session_goes_on():
+    with pytest.raises(compiler.CompileError, match="crashed on this source") as caught:
+        compiler.compile(WGMMA.replace("DESCRIPTOR", "0ull"), "kernel", arch="sm_90a")
+    assert "make descriptors at run time" in str(caught.value)
+    assert compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch="sm_90a").registers > 0
+
+
+def test_what_is_compiled_apart_is_what_is_compiled_here():
+    arguments = ('extern "C" __global__ void kernel(float *o) { o[0] = X; }', "k.cu", ("-arch=sm_90", "-DX=2"), (), {})
+    assert nvrtc.run_apart(*arguments) == nvrtc.run(*arguments)
+
+
+def test_only_sources_with_wgmma_for_a_hopper_of_its_own_are_compiled_apart(monkeypatch):
+    monkeypatch.setattr(nvrtc, "run_apart", lambda *arguments: pytest.fail("a process is started"))
+    source = 'extern "C" __global__ void kernel(float *o) { o[0] = 4711; } // '
+    assert compiler.compile(source + "wgmma", "kernel", arch="sm_90")
+    assert compiler.compile(source, "kernel", arch="sm_90a")

@@ -11,17 +11,19 @@ from helpers import simulator
 SOURCE = (Path(__file__).parent / "kernels" / "textbook.cu").read_text(encoding="utf-8")
 F32, I32, U32 = np.float32, np.int32, np.uint32
 
-pytestmark = pytest.mark.parametrize("level", ("sass", "ptx"))
+# What each runs as: machine code, PTX, and the machine code for a debugger.
+pytestmark = pytest.mark.parametrize("level", ("sass", "ptx", "sass -G"))
 
 
 @cache
-def module() -> simulator.RawModule:
-    return simulator.RawModule(code=SOURCE, options=("-std=c++17",))
+def module(*flags: str) -> simulator.RawModule:
+    return simulator.RawModule(code=SOURCE, options=("-std=c++17", *flags))
 
 
 def run(level: str, name: str, grid: int, block: int, *arguments) -> None:
+    level, *flags = level.split()
     with simulator.record(level=level, checks="raise"):
-        module().get_function(name)((grid,), (block,), arguments)
+        module(*flags).get_function(name)((grid,), (block,), arguments)
 
 
 @pytest.fixture

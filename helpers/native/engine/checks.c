@@ -7,7 +7,7 @@
  * watch may suspect the innocent, and must not miss anybody.
  *
  * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
- * suspicious when an instruction reads the register, even if only to copy it, and forgotten when one writes it. */
+ * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
 
 enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 }; /* readers and writers beside single threads of the block */
@@ -203,20 +203,33 @@ static int hold(Warp *warp, const Instruction *i, int32_t row, int lane) {
     return 1;
 }
 
-void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
-    const RegisterUse *use = &warp->launch->uses[i->index];
-    uint64_t any = 0;
+/* An instruction uses what it reads. */
+static void use_held(Warp *warp, const Instruction *i, const RegisterUse *use, uint32_t mask) {
     for (int part = 0; part < REGISTERS / 64; part++) {
         for (uint64_t rest = use->reads[part] & warp->held[part]; rest; rest &= rest - 1) {
             uint32_t lanes = warp->held_by[64 * part + __builtin_ctzll(rest)] & mask;
             if (lanes) fail(warp, i, HAZARD, __builtin_ctz(lanes), 0);
         }
+    }
+}
+
+void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
+    const RegisterUse *use = &warp->launch->uses[i->index];
+    if (use->copied == TO_MEMORY) return;
+    uint32_t copied = use->copied ? warp->held_by[(use->copied & 0xffff) - 1] & mask : 0;
+    if (!use->copied) use_held(warp, i, use, mask);
+    uint64_t any = 0;
+    for (int part = 0; part < REGISTERS / 64; part++) {
         for (uint64_t rest = use->writes[part] & warp->held[part]; rest; rest &= rest - 1) {
             int row = 64 * part + __builtin_ctzll(rest);
             warp->held_by[row] &= ~mask;
             if (!warp->held_by[row]) warp->held[part] &= ~(1ull << row % 64);
         }
         any |= warp->held[part];
+    }
+    if (copied) {
+        warp->held[use->copied >> 16 >> 6] |= any = 1ull << (use->copied >> 16) % 64;
+        warp->held_by[use->copied >> 16] |= copied;
     }
     warp->holds = any != 0;
 }
@@ -442,6 +455,8 @@ static void check_local(Warp *warp, const Instruction *i, const Request *request
 
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
                   const Pattern *known) {
+    if (warp->holds && space != LOCAL && warp->launch->uses[i->index].copied == TO_MEMORY)
+        use_held(warp, i, &warp->launch->uses[i->index], request->active);
     if (space == SHARED || space == CLUSTER) check_shared(warp, i, space, request, width, touch, known);
     else if (space == GLOBAL) {
         check_global(warp, i, slot, request, width, touch, known);

@@ -56,10 +56,12 @@ typedef struct {
 enum { REGISTERS = 256 };
 
 /* The registers that an instruction reads and writes, a bit for each, and whether it is a load from shared memory whose
- * value may go unused. */
+ * value may go unused. copied: 0, or that it only copies, 1 + the register from which | the one into which << 16; or
+ * TO_MEMORY, for a store in code for a debugger, which is a copy if it goes to local memory. */
+enum { TO_MEMORY = 0xffff };
 typedef struct {
     uint64_t reads[REGISTERS / 64], writes[REGISTERS / 64];
-    uint32_t may_go_unused, spare;
+    uint32_t may_go_unused, copied;
 } RegisterUse;
 
 /* An array of global memory. */

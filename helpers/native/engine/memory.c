@@ -658,6 +658,11 @@ static void fence(Warp *warp, const Instruction *i, uint32_t mask) {
     note_fence(warp, mask, i->number[0]);
 }
 
+/* BPT.TRAP: the engine in NumPy says what it is. */
+static void trap(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (mask) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
+}
+
 const NamedOperation MEMORY[] = {
     {"load", load},
     {"store", store},
@@ -667,6 +672,7 @@ const NamedOperation MEMORY[] = {
     {"load matrix", load_matrix},
     {"fence", fence},
     {"nothing", nothing},
+    {"trap", trap},
     {"lanes together", lanes_together},
     {"close copies", close_copies},
     {"await copies", await_copies},

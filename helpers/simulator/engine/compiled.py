@@ -18,7 +18,7 @@ import numpy as np
 
 from helpers import native
 from helpers.devices import WARP, unravel
-from helpers.simulator.engine.ir import Kind, Program, bits, uncollected
+from helpers.simulator.engine.ir import Instruction, Kind, Program, bits, uncollected
 from helpers.simulator.engine.memory import Allocation, lane_name, product
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface, Texture
@@ -34,6 +34,7 @@ INTERRUPTED = 99
 OF_IMAGES = ("read texture", "load surface", "store surface")
 NAME_LANES = ("shuffle", "vote", "reduce warp", "match", "lanes together")
 NO_SPARE = (0,) * 6
+STORES, TO_MEMORY = ("ST.", "STL"), 0xFFFF  # to where code for a debugger has its local arrays
 PLACES = 32  # patterns of requests that are remembered of an instruction, as in machine.h
 MOST_WAITERS = 64
 MOST_NAMED = 3  # groups of threads that a message names
@@ -71,7 +72,7 @@ GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
 TIMES = _struct(("written", "u4"), ("read", "u4"))
 REGISTERS = 256
 REGISTER_USE = _struct(
-    ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("spare", "u4"),
+    ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("copied", "u4"),
 )  # fmt: skip
 IMAGE = _struct(
     ("bytes", "u8"), ("pitch", "i8"), ("handle", "u4"), ("outside", "u4", 4), ("size", "i4", 3), ("dims", "i4"),
@@ -193,7 +194,17 @@ class Machine:
                     registers = bits({self.row_of[slot] for slot in slots if slot in self.row_of})
                     row[name] = np.frombuffer(registers.to_bytes(REGISTERS // 8, "little"), "<u8")
                 row["may_go_unused"] = instruction.index in doubtful
+                row["copied"] = self._copied(program, instruction)
         return self._uses
+
+    def _copied(self, program: Program, instruction: Instruction) -> int:
+        """`copied` of a RegisterUse."""
+        if program.debug and instruction.opcode.startswith(STORES):
+            return TO_MEMORY
+        rows = [[self.row_of.get(slot) for slot in slots] for slots in (instruction.reads, instruction.writes)]
+        if not instruction.copies or any(len(each) != 1 or each[0] is None for each in rows):
+            return 0
+        return 1 + rows[0][0] | rows[1][0] << 16
 
 
 @uncollected

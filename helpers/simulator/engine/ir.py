@@ -147,9 +147,9 @@ class Program:
     `initial` holds one NumPy scalar per register slot. `global_variables` maps the name of a module variable to its
     declaration and the slot that receives its address (None if it is not used). `shared_bytes` is static shared memory;
     dynamic shared memory starts at `dynamic_shared_offset`. Of `local_bytes` the first `stack_reserve` are beyond what
-    the compiler states: for functions that call themselves. `shared_base` is the address that the code gives to the
-    first byte of shared memory; `cluster` is what `__cluster_dims__` asks for; `start(wave)`, if there is one, prepares
-    the registers of a wave.
+    the compiler states: for functions that call themselves. `debug`: it is code for a debugger (-G). `shared_base` is
+    the address that the code gives to the first byte of shared memory; `cluster` is what `__cluster_dims__` asks for;
+    `start(wave)`, if there is one, prepares the registers of a wave.
     """
 
     name: str
@@ -162,6 +162,7 @@ class Program:
     dynamic_shared_offset: int = 0
     local_bytes: int = 0
     stack_reserve: int = 0
+    debug: bool = False
     registers_per_thread: int = 0
     max_threads: int | None = None
     subnormal: bool = False  # float32 arithmetic without .ftz, or a subnormal constant: see Registers

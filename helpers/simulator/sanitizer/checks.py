@@ -446,6 +446,7 @@ class Checker(Observer):
         wave, local = event.wave, event.wave.local
         if event.op != "ld":
             local.note_written(event.addresses, event.mask, event.width)
+            self.shared.stored_locally(wave.instruction.index)
             return
         if not local.never_written(event.addresses, event.mask, event.width).any():
             return

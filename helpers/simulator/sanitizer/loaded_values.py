@@ -6,6 +6,8 @@ basic blocks that come after them, and a read of unwritten memory is followed un
 register any more. A copy into another register is no use, and neither is to be one of two values of which a thread
 takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterwards. Of a wide load each register is
 followed by itself: of four floats at the end of an array two may be used.
+
+In code for a debugger (-G) local arrays are in memory, so that a store there is a copy, too. It is not followed.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,6 +22,8 @@ from helpers.simulator.engine.ir import Instruction, Program, bits
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
 LOCAL_LOADS = ("LDL", "ld.local")
+# Stores to local memory, or to an address that may lie there.
+MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "b", "f", "v2", "v4")))
 
 
 class _Step(NamedTuple):
@@ -35,16 +39,18 @@ class _Step(NamedTuple):
     source: int
     first: int
     second: int
+    certain: bool  # whether what it reads is certainly used
 
 
-def _step(instruction: Instruction) -> _Step:
+def _step(instruction: Instruction, debug: bool) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
     first, second = (0 if slot is None else 1 << slot for slot in instruction.chosen)
     return _Step(
-        instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source, first, second
-    )
+        instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source, first, second,
+        instruction.guard is None and not (debug and instruction.opcode.startswith(MAYBE_LOCAL)),
+    )  # fmt: skip
 
 
 def _handed_on(step: _Step) -> int:
@@ -63,7 +69,10 @@ class Uses:
         if not loads:
             return
         blocks = program.blocks
-        self._steps = [[_step(i) for i in program.instructions[block.start : block.stop]] for block in blocks]
+        self.debug = program.debug
+        self._steps = [
+            [_step(i, program.debug) for i in program.instructions[block.start : block.stop]] for block in blocks
+        ]
         certain = self._certain(program)
         doubtful, followed = set(), 0
         for steps, after in zip(self._steps, certain, strict=True):
@@ -93,7 +102,7 @@ class Uses:
         for steps in self._steps:
             written = used = 0
             for step in steps:
-                if step.guard is None:
+                if step.certain:
                     used |= step.reads & ~_handed_on(step) & ~written
                 written |= step.writes if step.guard is None else 0
             kill.append(written)
@@ -125,9 +134,9 @@ class Uses:
 
 def _before(step: _Step, certain: int) -> int:
     """The registers that are certain to be used from this instruction on."""
-    if step.guard is not None:
-        return certain
-    return certain & ~step.writes | step.reads & ~_handed_on(step)
+    if step.guard is None:
+        certain &= ~step.writes
+    return certain | step.reads & ~_handed_on(step) if step.certain else certain
 
 
 def uses_of(program: Program) -> Uses:
@@ -140,7 +149,7 @@ def uses_of(program: Program) -> Uses:
 @dataclass(slots=True)
 class _Passage:
     """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none,
-    and `choices` those that took the first of two values.
+    and `choices` those that took the first of two values. `kept`: the stores to local memory that are no use.
 
     `mark` is the length of the log of accesses before it.
     """
@@ -150,6 +159,7 @@ class _Passage:
     mask: np.ndarray | None
     guards: dict[int, Any] = field(default_factory=dict)
     choices: dict[int, Any] = field(default_factory=dict)
+    kept: set[int] = field(default_factory=set)
 
 
 def _ways(step: _Step, passage: _Passage, active: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
@@ -210,6 +220,11 @@ class LoadedValues:
         if index in self.uses.choosing:
             self._trace[-1].choices[index] = first
 
+    def stored_locally(self, index: int) -> None:
+        """An instruction stores to local memory."""
+        if self.uses.debug and self._trace:
+            self._trace[-1].kept.add(index)
+
     def end(self) -> None:
         """The wave has come to its end."""
         if self._held:
@@ -264,7 +279,7 @@ class LoadedValues:
                     for mask in (passage.mask, guard):
                         active = active if mask is None else active & mask
                     if active.any():
-                        if step.reads & registers & ~_handed_on(step):
+                        if step.reads & registers & ~_handed_on(step) and step.index not in passage.kept:
                             self._report(held.what)
                             return False
                         rest = lanes & ~active

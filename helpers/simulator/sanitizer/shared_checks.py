@@ -258,6 +258,11 @@ class SharedChecks:
         else:
             self._report(self._wave, *what)
 
+    def stored_locally(self, index: int) -> None:
+        """An instruction stores to local memory."""
+        if self._loaded is not None:
+            self._loaded.stored_locally(index)
+
     # ---- the log
     def _append(self, kind: int, instruction: int, addresses, mask, width: int, values: tuple) -> None:
         # A copy may outlive its log, and so must its addresses.

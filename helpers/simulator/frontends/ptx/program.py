@@ -59,6 +59,7 @@ def translate(kernel: CompiledKernel) -> Program:
         },
         blocks=basic_blocks(instructions, in_meeting_order=True, returning=_returning(text)),
         cluster=kernel.cluster,
+        debug=any(option in ("-G", "--device-debug") for option in kernel.options),
     )
     if text.calls:
         program.order = _order(program, operands)

@@ -128,9 +128,10 @@ def computed_branch(t: Operands, s: sass.Statement) -> Branch:
 
 
 def call(t: Operands, s: sass.Statement) -> Branch | Effect:
-    """CALL.REL.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6 `(kernel) calls through a
-    pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a function of the system."""
-    if s.has("ABS"):
+    """CALL.REL.NOINC label, CALL.ABS.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6
+    `(kernel) calls through a pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a
+    function of the system."""
+    if s.has("ABS") and not isinstance(s.operands[-1], sass.Label):
         return system.call(t, s)
     *register, function = at_least(s, 1, 2)
     place = t.code.place(function)
@@ -140,9 +141,10 @@ def call(t: Operands, s: sass.Statement) -> Branch | Effect:
 
 
 def returns(t: Operands, s: sass.Statement) -> Branch:
-    """RET.REL.NODEC R6 `(kernel): to the kernel's address plus a register."""
+    """RET.REL.NODEC R6 `(kernel): to the kernel's address plus a register; RET.ABS.NODEC R6 0x0."""
     register, function = exactly(s, 2)
-    return _go_to(t, register, sass.INSTRUCTION_BYTES * t.code.place(function), t.code.return_points)
+    base = number(function) if s.has("ABS") else sass.INSTRUCTION_BYTES * t.code.place(function)
+    return _go_to(t, register, base, t.code.return_points)
 
 
 def _go_to(t: Operands, register: sass.Operand, base: int, targets: tuple[int, ...]) -> Branch:

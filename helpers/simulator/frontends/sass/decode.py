@@ -1112,6 +1112,10 @@ def nothing(t: Decoder, s: sass.Statement) -> Decoded:
     return Decoded("nothing")
 
 
+def trap(t: Decoder, s: sass.Statement) -> Decoded:
+    return Decoded("trap")
+
+
 def lanes_together(t: Decoder, s: sass.Statement) -> Decoded:
     return Decoded("lanes together")
 
@@ -1413,7 +1417,7 @@ def computed_branch(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def call(t: Decoder, s: sass.Statement) -> Decoded:
-    if s.has("ABS"):
+    if s.has("ABS") and not isinstance(s.operands[-1], sass.Label):
         raise NotDecoded("a function of the system")
     *register, function = s.operands
     place = t.code.place(function)
@@ -1424,7 +1428,8 @@ def call(t: Decoder, s: sass.Statement) -> Decoded:
 
 def returns(t: Decoder, s: sass.Statement) -> Decoded:
     register, function = s.operands
-    return _go_to(t, register, sass.INSTRUCTION_BYTES * t.code.place(function), t.code.return_points)
+    base = _number(function) if s.has("ABS") else sass.INSTRUCTION_BYTES * t.code.place(function)
+    return _go_to(t, register, base, t.code.return_points)
 
 
 def leave(t: Decoder, s: sass.Statement) -> Decoded:
@@ -1538,7 +1543,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "MATCH": match, "R2UR": to_uniform,
     "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "LEPC": position, "NOP": lanes_together,
     "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch, "CALL": call,
-    "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
+    "BPT": trap, "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
     "UCGABAR_ARV": arrive_in_cluster, "UCGABAR_WAIT": wait_for_cluster,
     "ENDCOLLECTIVE": end_collective, "BSSY": begin_meeting, "BSYNC": meet, "BREAK": leave_meeting,
     "BMOV": move_meeting,
@@ -1578,7 +1583,7 @@ MODIFIERS: dict[str, str] = {
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
     "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any",
-    "BRA": "DIV CONV U ANY",
-    "CALL": "REL ABS NOINC", "RET": "REL NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
+    "BRA": "DIV CONV U ANY", "BPT": "TRAP",
+    "CALL": "REL ABS NOINC", "RET": "REL ABS NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
     "WARPSYNC": "ALL COLLECTIVE EXCLUSIVE", "BMOV": "32 CLEAR",
 }  # fmt: skip

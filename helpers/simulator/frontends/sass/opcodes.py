@@ -237,7 +237,7 @@ ROWS: tuple[Op, ...] = (
     _op("BRA", control.branch, "DIV CONV U ANY", counted="control", issued="branch"),
     _op("BRX", control.computed_branch, counted="control", issued="branch"),
     _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
-    _op("RET", control.returns, "REL NODEC", counted="control", issued="branch"),
+    _op("RET", control.returns, "REL ABS NODEC", counted="control", issued="branch"),
     _op("EXIT", control.leave, counted="control"),
     _op("BAR", control.barrier, "SYNC ARV RED POPC AND OR DEFER_BLOCKING", counted="misc"),
     _op("UCGABAR_ARV", control.arrive_in_cluster, counted="control", since=90),

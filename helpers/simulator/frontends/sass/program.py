@@ -8,8 +8,10 @@ of registers and constants. Here they are put together, and a launch fills the c
 - bank 2 holds literals, bank 3 the module's `__constant__` variables, bank 4 addresses of variables and functions.
 """
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,6 +39,10 @@ IS_CLUSTER, CLUSTER_DIMENSIONS, INVERSES, CLUSTERS_OF_GRID, BLOCKS_OF_CLUSTER = 
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
+# With -G an instruction may hold an address that the linker puts in; here it is a word of a bank that no GPU has.
+FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
+LINKED_BANK = 0x20
+CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 RESERVED = "%reserved_smem_offset"  # a register of PTX: machine code has a number in its place
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
 
@@ -65,13 +71,15 @@ def translate(kernel: CompiledKernel) -> Program:
         )
     function = listing.parse(kernel)
     image = cubin.read(kernel.cubin)
+    linked = _link_variables(function)
     translator = Operands(kernel.arch, kind.shared_base, _code(function, image, kernel))
     instructions = [_instruction(translator, statement, kind, kernel.entry) for statement in function.statements]
     _reachable_only(instructions)
     # Without it an index below a local array is outside; what the compiler states is enough where nobody is called.
     reserve = STACK_RESERVE if not kernel.local_bytes or any(s.base == "CALL" for s in function.statements) else 0
     local_bytes = kernel.local_bytes + reserve if kernel.local_bytes or _uses_stack(function) else 0
-    if any(s.base == "CALL" for s in function.statements):
+    debug = any(CHECKS_STACK in s.operands for s in function.statements)
+    if debug or any(s.base == "CALL" for s in function.statements):
         local_bytes = -(-local_bytes // 16) * 16  # functions expect their part of the stack to begin so
     program = Program(
         name=kernel.entry,
@@ -84,6 +92,7 @@ def translate(kernel: CompiledKernel) -> Program:
         dynamic_shared_offset=-(-kernel.shared_bytes // 16) * 16,
         local_bytes=local_bytes,
         stack_reserve=reserve,
+        debug=debug,
         registers_per_thread=kernel.registers,
         max_threads=kernel.max_threads_per_block,
         subnormal=_may_be_subnormal(function.statements),
@@ -92,8 +101,11 @@ def translate(kernel: CompiledKernel) -> Program:
         cluster=kernel.cluster,
     )
     program.blocks = basic_blocks(instructions)
-    program.global_variables = _variables(translator, image, kernel)
-    program.start = _starter(translator, image, kernel, program)
+    addresses = image.addresses(4, kernel.lowered_name)
+    symbols = {symbol.name: symbol for symbol in image.symbols}
+    linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
+    program.global_variables = _variables(translator, image, (*addresses.values(), *linked.values()))
+    program.start = _starter(translator, image, kernel, program, linked)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
 
@@ -131,7 +143,7 @@ def _uses_stack(function: sass.Function) -> bool:
 
 def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -> Code:
     statements = function.statements
-    calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and s.has("REL")]
+    calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and isinstance(s.operands[-1], sass.Label)]
     ends: dict[int, int] = {}
     collective = -1
     for s in statements:
@@ -262,9 +274,26 @@ def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
 # ---- constant banks
 
 
-def _variables(t: Operands, image: cubin.Cubin, kernel: CompiledKernel) -> dict[str, tuple[Variable, int]]:
+def _link_variables(function: sass.Function) -> dict[str, int]:
+    """Make words of a constant bank of the addresses that the text leaves to the linker: name → offset in the bank."""
+    offsets: dict[str, int] = {}
+    for number, statement in enumerate(function.statements):
+        if "32@" not in statement.text:
+            continue
+        operands = list(statement.operands)
+        for place, operand in enumerate(operands):
+            if isinstance(operand, sass.Name) and (found := FOR_THE_LINKER.match(operand.text)):
+                offset = offsets.setdefault(found[2], 8 * len(offsets)) + 4 * (found[1] == "hi")
+                operands[place] = sass.Constant(LINKED_BANK, offset)
+        function.statements[number] = replace(statement, operands=tuple(operands))
+    return offsets
+
+
+def _variables(
+    t: Operands, image: cubin.Cubin, addresses: Iterable[tuple[cubin.Symbol, int]]
+) -> dict[str, tuple[Variable, int]]:
     """The module's variables that the code can reach, each with a slot for its address."""
-    wanted = {symbol.name: symbol for symbol, _ in image.addresses(4, kernel.lowered_name).values() if symbol.section}
+    wanted = {symbol.name: symbol for symbol, _ in addresses if symbol.section}
     wanted |= {symbol.name: symbol for symbol in image.variables(".nv.constant3")}
     variables = {}
     for name, symbol in sorted(wanted.items()):
@@ -274,8 +303,17 @@ def _variables(t: Operands, image: cubin.Cubin, kernel: CompiledKernel) -> dict[
     return variables
 
 
-def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: Program) -> Callable:
-    """The function that fills the constant banks of a wave and the slots that hold their words."""
+def _starter(
+    t: Operands,
+    image: cubin.Cubin,
+    kernel: CompiledKernel,
+    program: Program,
+    linked: dict[int, tuple[cubin.Symbol, int]],
+) -> Callable:
+    """The function that fills the constant banks of a wave and the slots that hold their words.
+
+    linked: the addresses of LINKED_BANK, as `Cubin.addresses` has those of bank 4.
+    """
     literals = {2: image.bank(2, kernel.lowered_name)}
     addresses = image.addresses(4, kernel.lowered_name)
     bank4 = image.bank(4, kernel.lowered_name)
@@ -287,13 +325,14 @@ def _starter(t: Operands, image: cubin.Cubin, kernel: CompiledKernel, program: P
     def start(wave) -> None:
         registers = wave.registers
         banks = {0: _bank_zero(wave, kernel), **literals}
-        if addresses:
-            data = bytearray(bank4)
-            for offset, (symbol, addend) in addresses.items():
+        for bank, there, before in ((4, addresses, bank4), (LINKED_BANK, linked, bytes(8 * len(linked)))):
+            data = bytearray(before)
+            for offset, (symbol, addend) in there.items():
                 known = system.FUNCTION_ADDRESSES.get(symbol.name, 0)
                 place = int(registers[variables[symbol.name][1]]) if symbol.name in variables else known
                 struct.pack_into("<q", data, offset, place + addend)
-            banks[4] = bytes(data)
+            if there:
+                banks[bank] = bytes(data)
         if bank3:
             data = bytearray(bank3)
             for symbol in constants3:
