@@ -64,7 +64,9 @@ def _(run, rng):
     run.fill("atoms", atoms)
     grid = rng.normal(size=(10, 19)).astype(F32)
     y, x = np.indices(grid.shape)
-    apart = np.sqrt((x[..., None] * 0.25 - atoms[:11, 0]) ** 2 + (y[..., None] * 0.25 - atoms[:11, 1]) ** 2 + atoms[:11, 2] ** 2.0)
+    apart = np.sqrt(
+        (x[..., None] * 0.25 - atoms[:11, 0]) ** 2 + (y[..., None] * 0.25 - atoms[:11, 1]) ** 2 + atoms[:11, 2] ** 2.0
+    )
     wanted = grid + (atoms[:11, 3] / apart).sum(axis=2)
     run("potential", (2, 2), (16, 8), grid, I32(19), I32(10), F32(0.25), I32(11))
     assert np.allclose(grid, wanted, rtol=1e-5)
@@ -80,7 +82,17 @@ def _(run, rng):
     mixed = rng.permutation(len(row))
     y = np.zeros(rows, F32)
     values = dense[row, column].astype(F32)
-    run("spmv_coo", -(-len(row) // 64), 64, row[mixed].astype(I32), column[mixed].astype(I32), values[mixed], x, y, I32(len(row)))
+    run(
+        "spmv_coo",
+        -(-len(row) // 64),
+        64,
+        row[mixed].astype(I32),
+        column[mixed].astype(I32),
+        values[mixed],
+        x,
+        y,
+        I32(len(row)),
+    )
     assert y.tolist() == wanted.tolist()
     lengths = (dense != 0).sum(axis=1)
     order = np.argsort(-lengths, kind="stable")
@@ -92,7 +104,13 @@ def _(run, rng):
                 flat.append(np.flatnonzero(dense[r])[d])
                 data.append(dense[r, flat[-1]])
     y = np.full(rows, -1, F32)
-    arrays = (order.astype(I32), np.array(diagonals, I32), lengths[order].astype(I32), np.array(flat, I32), np.array(data, F32))
+    arrays = (
+        order.astype(I32),
+        np.array(diagonals, I32),
+        lengths[order].astype(I32),
+        np.array(flat, I32),
+        np.array(data, F32),
+    )
     run("spmv_jds", 2, 32, *arrays, x, y, I32(rows))
     assert y.tolist() == wanted.tolist()
 
@@ -208,7 +226,9 @@ def _(run, rng):
     out_h, out_w = (9 + 2 - 3) // 2 + 1, (11 + 2 - 3) // 2 + 1
     columns = np.zeros((27, out_h * out_w), F32)
     run("im2col", 2, 64, image, columns, *map(I32, (3, 9, 11, 3, 1, 2, out_h, out_w)))
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(image, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))[:, ::2, ::2]
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(image, ((0, 0), (1, 1), (1, 1))), (3, 3), (1, 2))[
+        :, ::2, ::2
+    ]
     assert columns.tolist() == windows.transpose(0, 3, 4, 1, 2).reshape(27, -1).tolist()
 
 
@@ -327,7 +347,17 @@ def _(run, rng):
 def _(run, rng):
     text = bytes(rng.choice(list(b"ab"), 200).tolist())
     places, count = np.zeros(200, I32), np.zeros(1, I32)
-    run("finds", 4, 64, np.frombuffer(text, np.int8).copy(), I32(200), np.frombuffer(b"abba", np.int8).copy(), I32(4), places, count)
+    run(
+        "finds",
+        4,
+        64,
+        np.frombuffer(text, np.int8).copy(),
+        I32(200),
+        np.frombuffer(b"abba", np.int8).copy(),
+        I32(4),
+        places,
+        count,
+    )
     assert sorted(places[: count[0]].tolist()) == [i for i in range(197) if text[i : i + 4] == b"abba"]
 
 
