@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulator.foreign import sanitized, table
+from tests.simulator.foreign import findings, sanitized, table
 
 RUN = [
     pytest.param(row, level, id=f"{row.name}-{level}", marks=[pytest.mark.xfail(strict=True)] if row.wanting else [])
@@ -23,7 +23,10 @@ def test_a_kernel_from_elsewhere_gives_what_the_table_says(row, level):
 
 
 def test_rows_that_other_tests_hold_name_tests_that_there_are():
-    for test in {test for row in table.ROWS.values() for test in row.held_by} | set(sanitized.HELD.values()):
+    for test in {test for row in table.ROWS.values() for test in row.held_by} | {
+        *sanitized.HELD.values(),
+        *findings.HELD_BY.values(),
+    }:
         file, name = test.split("::")
         assert f"\ndef {name}(" in (Path(__file__).parent / file).read_text(encoding="utf-8"), test
 

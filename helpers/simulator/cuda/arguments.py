@@ -29,7 +29,8 @@ def pack_arguments(kernel: str, parameters: Sequence[Parameter], args: Sequence,
         )
     if len(args) != len(parameters):
         wanted = ", ".join(f"{p.type} {p.name}" for p in parameters)
-        raise ArgumentError(f"{kernel} takes {len(parameters)} arguments ({wanted}), but {len(args)} were given.")
+        given = "1 was given" if len(args) == 1 else f"{len(args)} were given"
+        raise ArgumentError(f"{kernel} takes {len(parameters)} arguments ({wanted}), but {given}.")
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for position, (parameter, argument) in enumerate(zip(parameters, args, strict=True), 1):
         place = f"Argument {position} of {kernel} ({parameter.type} {parameter.name})"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -537,16 +538,16 @@ def _on_threads(c: CLaunch, runs: list[Run], shares: list[tuple[int, int]]) -> N
         library().run_blocks(ctypes.byref(c), ctypes.byref(run.c), ctypes.c_int64(first), ctypes.c_int64(stop))
 
     threads = [threading.Thread(target=work, args=(run, *share)) for run, share in zip(runs, shares, strict=True)]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             thread.join()
     except BaseException:
-        for run in runs:
-            run.c.fault = INTERRUPTED
-        for thread in threads:
-            thread.join()
+        while any(thread.is_alive() for thread in threads):  # one that is only about to begin sets its fault to none
+            for run in runs:
+                run.c.fault = INTERRUPTED
+            time.sleep(0.01)
         raise
 
 

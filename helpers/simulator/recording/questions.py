@@ -47,6 +47,11 @@ class Recording:
     reports: list[Report] = field(default_factory=list)
     _asked: dict[tuple[Any, ...], np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __reduce__(self):
+        raise TypeError(
+            'A recording cannot be pickled. Keep it with recording.save("launch.npz"); simulator.load reads it.'
+        )
+
     @property
     def level(self) -> str:
         """What was executed and counted: "sass", the machine code that the hardware runs; "ptx", the compiler's
@@ -161,7 +166,10 @@ class Recording:
 
     def _launches(self) -> list[RecordedLaunch]:
         if not self.launches:
-            raise SimulatorError("Nothing was recorded: no kernel was launched inside `with simulator.record(...)`.")
+            raise SimulatorError(
+                "Nothing was recorded: no kernel was launched inside `with simulator.record(...)`. (What another "
+                "thread launches meanwhile is not recorded: let that thread record it.)"
+            )
         return self.launches
 
     def total(self, quantity: str, space: str | None = None, op: str | None = None, array: str | None = None) -> int:

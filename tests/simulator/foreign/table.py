@@ -4,6 +4,7 @@ from tests.simulator.foreign import (  # noqa: F401 (their rows)
     arithmetic,
     control,
     copies,
+    further,
     halves,
     hopper,
     lanes,

@@ -1,0 +1,66 @@
+"""What was wrong once, found by kernels from elsewhere, and the test that holds each since: a wrong result (W), a false
+alarm (F), a bug that was missed (M), a program that the simulator could not run at all (G)."""
+
+KERNELS = "test_foreign_kernels.py::test_a_kernel_from_elsewhere_gives_what_the_table_says"
+SANITIZER = "test_foreign_kernels.py::test_the_sanitizer_says_of_a_program_what_is_wrong_with_it_and_nothing_else"
+
+HELD_BY = {
+    "W1 atomicAdd of floats in shared memory never ended":
+        "test_sass.py::test_atomic_sums_of_floats_in_shared_memory_come_to_an_end",
+    "W2 infinity chosen in double was NaN": "test_sass.py::test_infinity_may_be_chosen_in_float64",
+    "W3 the smaller half dropped signs": "test_sass_rules.py::test_the_smaller_of_two_halves_heeds_signs_and_places",
+    "W4 variables were not shared by kernels":
+        "test_raw_module.py::test_the_variables_of_a_module_are_shared_by_its_kernels_and_keep_their_values",
+    "W5 atomics on halves added bits":
+        "test_ptx_memory.py::test_atomic_sums_of_16_bit_numbers_add_numbers_and_not_bits",
+    "W6 who spins starved whom it waits for":
+        "test_schedule.py::test_threads_of_two_warps_take_a_lock_in_turns_in_ptx_too",
+    "W7 a kernel without parameters crashed": "test_raw_module.py::test_a_kernel_without_parameters_runs",
+    "W8 bare Python errors in place of a message":
+        "test_ptx_forms.py::test_what_is_not_modelled_is_refused_in_a_sentence_with_its_line",
+    "W9 relu of NaN was 0": "test_operations.py::test_relu_makes_negative_numbers_zero_and_keeps_nan",
+    "W10 atomic sums kept subnormal numbers":
+        "test_ptx_memory.py::test_float_sums_flush_subnormal_numbers_in_global_memory_and_keep_them_in_shared_memory",
+    "W11 the sign of zero in fmin of doubles":
+        "test_operations.py::test_of_two_zeros_of_float64_the_negative_one_is_the_smaller",
+    "W12 big-endian arrays were read wrongly":
+        "test_raw_module.py::test_an_array_in_another_byte_order_is_refused_in_a_sentence",
+    "W13 a rare block was missed by sampling":
+        "test_sampling.py::test_one_block_among_hundreds_that_goes_another_way_is_counted_as_what_it_does",
+    "F1 padding of a struct":
+        "test_unused_values.py::test_a_struct_is_copied_with_its_padding_but_not_without_a_member",
+    "F2 unused lanes of a float4": "test_unused_values.py::test_of_four_floats_at_the_end_of_an_array_two_may_be_used",
+    "F3 a select": "test_unused_values.py::test_of_two_values_the_one_that_is_not_taken_may_be_anything",
+    "F4 atom.acq_rel": "test_ptx_forms.py::test_an_atomic_with_a_memory_order_is_a_fence",
+    "F5 a plain read beside atomicMin is a race; what the message advises runs": KERNELS,
+    "F6 bits that empty leaves":
+        "test_checks.py::test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empty_left_there",
+    "F7 an exchange whose old value nobody uses":
+        "test_unused_values.py::test_an_exchange_is_a_store_where_nobody_uses_what_was_there",
+    "M1 wrong masks": "test_checks.py::test_a_wrong_mask_is_found_at_its_line",
+    "M2 the counter without its barrier":
+        "test_checks.py::test_a_block_that_counts_before_all_its_threads_have_written_is_found",
+    "M3 the neighbour in shared memory":
+        "test_same_places.py::test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_code",
+    "M3 outside of a local array": "test_checks.py::test_an_array_of_a_thread_is_watched",
+    "M4 uninitialised local arrays": "test_checks.py::test_an_array_of_a_thread_is_watched",
+    "M4 empty arrays of narrow integers": "test_checks.py::test_narrow_integers_that_nobody_wrote_are_found",
+    "M4 empty arrays of halves": "test_unused_values.py::test_halves_that_nobody_wrote_are_found_as_floats_are",
+    "M5 writes outside of a view": "test_checks.py::test_what_is_written_outside_of_a_view_is_found",
+    "M6 volatile updates are legal": SANITIZER,
+    "G1 switch": "test_sass.py::test_a_switch_goes_to_each_of_its_cases",
+    "G2 headers": "../compiler/test_portable.py::test_a_header_of_the_host_is_allowed",
+    "G3 get_global":
+        "test_module_variables.py::test_constants_are_filled_before_the_first_launch_and_again_between_launches",
+    "G4 clocks": "test_system.py::test_a_clock_of_32_bits_and_the_global_timer_go_on",
+    "G5 named barriers": "test_named_barriers.py::test_a_part_of_a_block_waits_for_itself",
+    "G6 calls at PTX level": "test_ptx_calls.py::test_calls_give_at_the_level_of_ptx_what_the_machine_code_gives",
+    "G7 halves": "test_instruction_goldens.py::test_the_machine_code_of_a_form_answers_what_the_gpu_answered",
+    "G8 parts of registers": "test_sass.py::test_arithmetic_on_parts_of_registers_gives_the_bits_of_the_ptx_level",
+    "G9 tensor cores": "test_tensor_core.py::test_every_product_of_a_tensor_core_is_bit_for_bit_the_one_of_an_h200",
+    "G10 clusters and mbarriers": "test_clusters.py::test_blocks_read_what_their_neighbours_stored",
+    "G11 textures, new": "test_textures.py::test_the_texture_unit_answers_what_the_gpu_answered",
+    "G12 older architectures": "../compiler/test_build.py::test_every_architecture_that_the_compiler_knows_compiles",
+    "G13 a table of functions in a module of two kernels":
+        "test_ptx_calls.py::test_kernels_of_a_module_share_a_table_of_functions_at_both_levels",
+}  # fmt: skip
