@@ -24,7 +24,9 @@ STALLS = (
     "math_pipe_throttle", "dispatch_stall", "not_selected", "no_instruction", "branch_resolving",
 )  # fmt: skip
 CLOSED = "dispatch_stall"  # a warp is ready, and the way into the core is not
-WAVES = 3  # of blocks that are simulated; the others follow from them
+WAVES = 3  # of blocks that are simulated at least; the others follow from them
+MOST_WAVES = 15  # of short blocks: those that begin together drift apart until some load while others compute
+SHORT = 400_000  # warp instructions that more than WAVES may take
 FEWEST_BLOCKS = 12
 BUDGET = 1_500_000  # warp instructions of a simulation, about a quarter of a second: of longer loops a part is left out
 FEWEST_REPETITIONS = 24  # of a loop that is left out in part
@@ -279,7 +281,8 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     blocks_in_all = product(trace.grid)
     on_one = -(-blocks_in_all // device.sms)
     resident = trace.blocks
-    most = max(WAVES, -(-FEWEST_BLOCKS // resident)) * resident
+    waves = int(SHORT / max(trace.warp_instructions, 1))
+    most = max(min(max(waves, WAVES), MOST_WAVES), -(-FEWEST_BLOCKS // resident)) * resident
     if trace.warp_instructions / resident * most > 8 * BUDGET:
         most = 2 * resident  # long blocks: what the first wave costs beside the others hardly counts
     blocks = min(on_one, most)
@@ -329,9 +332,10 @@ def _further(one: np.ndarray, other: np.ndarray, times: float) -> np.ndarray:
 
 
 def _per_block(run: Simulated, resident: int) -> float:
-    """Cycles that one more block takes: from the end of the first wave to that of the last, whole waves."""
+    """Cycles that one more block takes: from the end of an early wave, the first of three and the fifth of 15, to that
+    of the last."""
     ends = np.sort(run.block_end)
-    first, last = min(resident, len(ends)) - 1, len(ends) - 1
+    first, last = min(max(1, len(ends) // resident // 3) * resident, len(ends)) - 1, len(ends) - 1
     return float((ends[last] - ends[first]) / (last - first) if last > first else ends[last] / len(ends))
 
 

@@ -239,7 +239,9 @@ def test_loads_of_bytes_and_shorts_are_traced():
     code = """extern "C" __global__ void widen(const unsigned char *a, const short *b, int *to) {
         to[threadIdx.x] = a[threadIdx.x] + b[threadIdx.x]; }"""
     with simulator.capture() as caught:
-        run.simulated(code, "widen")((1,), (64,), (np.ones(64, np.uint8), np.ones(64, np.int16), np.zeros(64, np.int32)))
+        run.simulated(code, "widen")(
+            (1,), (64,), (np.ones(64, np.uint8), np.ones(64, np.int16), np.zeros(64, np.int32))
+        )
     assert cycles.predict(caught[0]).simulated.result.l1_sectors == 2 + 4
 
 

@@ -43,10 +43,11 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(l2_request)        /* cycles that what is asked for of a line takes of the way to L2 at least */ \
   F(l2_bytes)          /* of what all SMs ask for, that L2 holds */ \
   F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
+  F(dram_batch) F(dirty_batch) /* cycles for which DRAM serves others at a time; while dirty lines are evicted */ \
   F(dram_alone)        /* factor for a sector that is written alone in its line */ \
-  F(dram_scatter)      /* factor for fetches of less than a whole line */ \
+  F(dram_scatter)      /* factor for fetches of less than a whole line, here and there */ \
   F(store_bytes_per_cycle) F(store_packet) /* cycles of the way to L2 that each line of a store takes at least */ \
-  F(partial_store)     /* factor for sectors that a store fills only in part */ \
+  F(store_line) F(store_sector) /* cycles that sectors which are filled in part take: for a line, and for each */ \
   F(store_ahead)       /* cycles that stores may be behind before the queue stops */ \
   F(write_back)        /* share of written sectors that go to DRAM during the launch */ \
   F(write_ahead)       /* cycles of DRAM writes that L2 puts off */ \
@@ -622,7 +623,8 @@ typedef struct {
   const Machine *m; const Job *job; const Trace *t;
   Warp *warp; int warps;
   int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
-  double lg, fill, l2, dram, put_off, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come
+  double lg, fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come;
+                                                  // owed: reads that it has not been busy for; batch: at how many it will be
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
   double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
@@ -715,16 +717,19 @@ static int is_new(Sm *s, double *first, double *again, int array, double sharing
   return share >= 1 || drawn(s) < share;
 }
 
-// Take so many cycles of DRAM to read, from `asked` on; returns when it is done. Reads come first: writes are put off to
+// Take so many cycles of DRAM to read, from `asked` on; returns when it is done. All SMs share it, and it serves a batch of
+// requests after the other: now and then one waits for a while, most do not. Reads come first: writes are put off to
 // cycles in which nobody reads, as long as L2 has room for them.
-static double dram_read(Sm *s, double asked, double cycles) {
+static double dram_read(Sm *s, double asked, double cycles, double batch) {
   if (asked > s->dram) { s->put_off = larger(0, s->put_off - (asked - s->dram)); s->dram = asked; }
-  return s->dram += cycles;
+  if ((s->owed += cycles) < s->batch) return s->dram;
+  s->dram += s->owed; s->owed = 0; s->batch = batch * 2 * drawn(s);
+  return s->dram;
 }
 
 // Returns from when on there is room for a write that takes so many cycles of DRAM.
 static double dram_write(Sm *s, double at, double cycles) {
-  dram_read(s, at, 0);
+  dram_read(s, at, 0, 0);
   s->put_off += cycles; s->r->dram_busy += cycles;
   if (s->put_off <= s->m->write_ahead) return at;
   s->dram += s->put_off - s->m->write_ahead; s->put_off = s->m->write_ahead;
@@ -755,10 +760,10 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way,
   s->brought += 32 * fetched * m->sms / sharing;
   double evicting = s->fetched * 32 < m->evict_bytes ? m->evict_factor : 1;
   s->fetched += fetched * m->sms / sharing;
-  double cost = 32 * fetched * evicting * (whole_line ? 1 : m->dram_scatter) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
+  double cost = 32 * fetched * evicting * (scattered && !whole_line ? m->dram_scatter : 1) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
   s->r->dram_sectors += fetched / sharing; s->r->dram_busy += cost;
   // Most come after the least latency, few much later: banks of DRAM that have to open another row.
-  return larger(arrives, dram_read(s, asked, cost) + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
+  return larger(arrives, dram_read(s, asked, cost, evicting > 1 ? m->dirty_batch : m->dram_batch) + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
 }
 
 // The number of the array that an address lies in, that of the arrays for none.
@@ -812,13 +817,13 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
 static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern *p, double start) {
   const Machine *m = s->m;
   uint64_t elsewhere = (uint64_t)(w->block / s->t->blocks) << 44;
-  double cost = 0; int fresh = 0;
+  double cost = 0; int fresh = 0, in_part = p->sectors > p->full;
   for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
-    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle);
+    double sectors = bits(p->mask[k]), bytes = bits(p->active) * p->width * sectors / p->sectors;
+    cost += larger(larger(m->store_packet, smaller(bytes, 32 * sectors) / m->store_bytes_per_cycle), in_part ? m->store_line + m->store_sector * sectors : 0);
     Touched *line = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
     fresh += bits(p->mask[k] & ~(line->mask >> 4)); line->mask |= (uint8_t)(p->mask[k] << 4); line->at = (float)s->brought;
   }
-  if (p->sectors > p->full) cost *= m->partial_store;
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
   if (s->job->cold && fresh) {
     int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]), now = 0;
@@ -850,7 +855,7 @@ static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Ac
       for (int n = 0; n < fresh; ++n) now += is_new(s, s->first_sectors, s->again, array, 1, w->block < s->t->blocks);
       double cycles = now * 32 * (bits(p->mask[k]) == 1 ? m->dram_alone : 1) / m->dram_bytes_per_cycle;
       s->brought += 32 * now * m->sms;
-      if (now) s->store = larger(s->store, larger(dram_write(s, start, cycles), dram_read(s, start, cycles)));
+      if (now) s->store = larger(s->store, larger(dram_write(s, start, cycles), dram_read(s, start, cycles, m->dram_batch)));
     }
   }
   *freed = larger(start, s->store - m->store_ahead);
