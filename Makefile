@@ -43,8 +43,9 @@ SIMULATOR := GEMM_COURSE_BACKEND=simulator
 FIRST_NOTEBOOK = $(firstword $(sort $(wildcard notebooks/*.ipynb)))
 # JupyterLab refuses to start as root unless told; in a container root is usual.
 AS_ROOT = $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
-# A worker takes a whole file: the cells of a notebook share one kernel.
-WORKERS := -n auto --maxprocesses=4 --dist=loadscope
+# A worker takes a whole file: the cells of a notebook share one kernel. Files come in their order, the short notebooks
+# last, so that no worker is left with a long one.
+WORKERS := -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 PYTEST = $(VENV_PYTHON) -m pytest $(WORKERS) --nbval-current-env --nbval-cell-timeout=120 tests notebooks
 
 .PHONY: help lab test test-gpu notebooks slides wheelhouse gallery record kernels engine labextension tune picture format pins clean setup setup-test

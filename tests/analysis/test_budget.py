@@ -12,6 +12,10 @@ KERNELS = [kernel.name for kernel in LADDER]
 H200 = devices.DEFAULT
 
 
+def test_a_k_step_has_an_fma_for_each_sum_shared_out_among_lanes_and_schedulers():
+    assert budget.K_STEP * devices.WARP * devices.SCHEDULERS == budget.SIDE**2
+
+
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_parts_of_a_k_step_add_up_to_the_recorded_time(name):
     (row,) = (

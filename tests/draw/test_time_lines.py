@@ -8,17 +8,6 @@ from helpers.models.pipeline import ByHand
 from tests.draw.data import boxes_of
 
 
-def test_with_one_buffer_the_times_add_up_and_with_two_the_longer_one_counts():
-    assert ByHand(4, 4, 3, 1).end == 4 * (4 + 3)
-    assert ByHand(4, 4, 3, 2).end == 4 * 4 + 3
-    assert ByHand(4, 4, 6, 2).end == 4 + 4 * 6
-
-
-def test_a_load_waits_until_its_buffer_has_been_multiplied():
-    one = ByHand(4, 4, 6, 2)
-    assert one.loads == (0, 4, 10, 16) and one.products == (4, 10, 16, 22)
-
-
 def test_bars_stand_at_their_times():
     drawn = time_lines_figure([ByHand(4, 4, 3, 1), ByHand(4, 4, 3, 2)], "four tiles")
     boxes = np.array(boxes_of(drawn, "bars"))

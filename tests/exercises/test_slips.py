@@ -6,11 +6,12 @@ import itertools
 import numpy as np
 import pytest
 
-from helpers.exercises.framework import judge, slips
+from helpers.exercises.framework import judge, slips, trial
 from helpers.exercises.framework.gemm import Gemm, shapes_that_tell
 from helpers.exercises.framework.problems import NotApplicable
 from helpers.exercises.framework.slips import Tiles
 from helpers.exercises.framework.trial import Outcome
+from helpers.run import simulated
 
 PROBLEM = Gemm("sgemm", (64,), (32, 32), Tiles(BM=32, BN=32, BK=8, TM=4, TN=4))
 
@@ -116,3 +117,32 @@ def test_shapes_have_tails_single_rows_and_no_two_equal_sizes():
         assert any(M == 1 < N for M, N, _ in shapes) and any(N == 1 < M for M, N, _ in shapes)
         assert any(K == 1 for _, _, K in shapes) and (1, 1, 1) in shapes
         assert any(M > N for M, N, _ in shapes) and any(M < N for M, N, _ in shapes)
+
+
+# ---- what the library says that a slip leaves is what a kernel with it leaves
+
+KERNEL = """extern "C" __global__ void sgemm(int M, int N, int K, float alpha, const float *A, const float *B,
+                                 float beta, float *C) {
+    const int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (GUARD) {
+        float sum = 0;
+        for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[k * N + col];
+        C[row * N + col] = alpha * sum + (beta == 0 ? 0 : beta * C[row * N + col]);
+    }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "guard"),
+    [
+        ("nothing_stored", "row < 0"),
+        ("last_row_unwritten", "row < M - 1 && col < N"),
+        ("last_column_unwritten", "row < M && col < N - 1"),
+        ("last_row_and_column_unwritten", "row < M - 1 && col < N - 1"),
+        ("first_row_unwritten", "0 < row && row < M && col < N"),
+        ("first_column_unwritten", "row < M && 0 < col && col < N"),
+    ],
+)
+def test_a_kernel_with_the_slip_leaves_what_the_library_says(name, guard):
+    kernel = simulated(KERNEL.replace("GUARD", guard), SQUARE.entry)
+    assert told([trial.run(kernel, SQUARE, case) for case in SQUARE.cases], SQUARE) == (slips.sentence(name),)

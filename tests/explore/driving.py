@@ -14,7 +14,7 @@ from helpers.draw import theme
 PNG = b"\x89PNG"
 
 
-def drive(explorer: Any, monkeypatch: pytest.MonkeyPatch, settings: int = 100, seed: int = 7) -> Counter[str]:
+def drive(explorer: Any, monkeypatch: pytest.MonkeyPatch, settings: int = 50, seed: int = 7) -> Counter[str]:
     """Every control to both of its ends, then random settings; says how often there was a picture and a sentence.
 
     A setting that is answered by a sentence is taken back, so that most of the settings show a picture.

@@ -30,7 +30,7 @@ def explorer(monkeypatch):
 def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(explorer, monkeypatch):
     before = living_figures()
     seen = drive(explorer, monkeypatch)
-    assert seen["picture"] > 60 and seen["sentence"] > 3
+    assert seen["picture"] > 30 and seen["sentence"] > 3
     assert living_figures() <= before
 
 

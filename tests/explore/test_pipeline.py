@@ -17,7 +17,7 @@ def test_every_setting_shows_a_picture_and_no_figure_is_kept(monkeypatch):
     monkeypatch.setattr(pipeline, "loop_of", lambda kernel: loop)
     before = living_figures()
     seen = drive(explorer, monkeypatch)
-    assert seen["picture"] > 110 and seen["sentence"] == 0
+    assert seen["picture"] > 55 and seen["sentence"] == 0
     assert living_figures() <= before
 
 

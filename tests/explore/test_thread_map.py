@@ -26,7 +26,7 @@ def test_every_setting_shows_a_picture_or_a_sentence_and_no_figure_is_kept(monke
     explorer = thread_map.explore()
     before = living_figures()
     seen = drive(explorer, monkeypatch)
-    assert seen["picture"] > 40 and seen["sentence"] > 5
+    assert seen["picture"] > 20 and seen["sentence"] > 2
     assert living_figures() <= before
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.models.pipeline import Pipeline, Work, steady_state, timeline
+from helpers.models.pipeline import ByHand, Pipeline, Work, steady_state, timeline
 
 WORK = Work(copy=10, store=20, multiply=100)
 
@@ -103,3 +103,17 @@ def test_no_latency_is_no_idle_cycle():
 def test_what_makes_no_sense_is_refused_in_a_sentence(wrong, message):
     with pytest.raises(ValueError, match=message):
         wrong()
+
+
+# --- a few tiles by hand
+
+
+def test_with_one_buffer_the_times_add_up_and_with_two_the_longer_one_counts():
+    assert ByHand(4, 4, 3, 1).end == 4 * (4 + 3)
+    assert ByHand(4, 4, 3, 2).end == 4 * 4 + 3
+    assert ByHand(4, 4, 6, 2).end == 4 + 4 * 6
+
+
+def test_a_load_waits_until_its_buffer_has_been_multiplied():
+    one = ByHand(4, 4, 6, 2)
+    assert one.loads == (0, 4, 10, 16) and one.products == (4, 10, 16, 22)

@@ -65,6 +65,11 @@ def test_the_queue_says_what_each_bank_owes_and_where_the_scheduler_stops():
     assert [step.lost for step in steps] == [0, 0, 1, 0]
 
 
+@pytest.mark.parametrize("asked", [(2, 0), (0, 2)])
+def test_at_the_start_no_bank_owes_anything_so_that_either_may_be_asked_twice_once(asked):
+    assert lost_cycles([asked]) == 0 and lost_cycles([asked, asked]) == 1
+
+
 def test_counting_conflicts_is_refuted_by_the_same_measurements():
     """By it every FMA of the second pattern would lose a cycle, as in the sixth."""
     every_other, always = ([EVEN, ODD] * 64), ([EVEN] * 128)

@@ -97,11 +97,10 @@ def simulate(kernel, M, N, K, beta):
 def test_the_formula_gives_the_bytes_that_the_simulated_threads_ask_for(kernel):
     M, N, K = SHAPE
     recording = simulate(kernel, M, N, K, beta=0.5)
-    warps = -(-kernel.threads // 32)
     asked = {"ld": {}, "st": {}}
     for block in itertools.product(*map(range, kernel.grid(M, N))):
-        for warp, (op, sums) in itertools.product(range(warps), asked.items()):
-            rows = recording.requests(space="global", op=op, block=block, warp=warp)
+        for op, sums in asked.items():
+            rows = recording.requests(space="global", op=op, block=block, warp=None)
             for array in np.unique(rows["array"]):
                 of_array = rows[rows["array"] == array]
                 lanes_bytes = int((of_array["active"].sum(axis=1) * of_array["width"]).sum())

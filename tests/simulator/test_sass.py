@@ -61,7 +61,7 @@ def code_of(kernel: simulator.Kernel, level: str) -> str:
     The PTX of a matrix product keeps the name, because each generation of tensor cores adds in its own way.
     """
     if level == "sass":
-        return sass_goldens.record.sass_digest(kernel.compiled)
+        return sass_goldens.record.code_digest(kernel.compiled)
     ptx = kernel.compiled.ptx
     return hashlib.sha256((ptx if "mma." in ptx else re.sub(r"(?m)^\.target .*$", "", ptx)).encode()).hexdigest()
 

@@ -178,7 +178,7 @@ def prepare(folder: Path, launches: tuple[kernel_launches.Launch, ...]) -> None:
                 "name": launch.name,
                 "cubin": _cubin_name(launch),
                 "function": kernel.lowered_name,
-                "sass_sha256": sass_digest(kernel),
+                "code_sha256": code_digest(kernel),
                 "inputs_sha256": [digest(argument) for argument in launch.make_arguments()],
             }
         )
@@ -188,6 +188,13 @@ def prepare(folder: Path, launches: tuple[kernel_launches.Launch, ...]) -> None:
 
 def _cubin_name(launch: kernel_launches.Launch) -> str:
     return re.sub(r"\W+", "-", launch.file) + ".cubin"
+
+
+def code_digest(kernel) -> str:
+    """SHA-256 of all bits of a kernel's machine code: the same ones were recorded, or others."""
+    from helpers.compiler import cubin
+
+    return hashlib.sha256(cubin.read(kernel.cubin).data(f".text.{kernel.lowered_name}")).hexdigest()
 
 
 def sass_digest(kernel) -> str:
@@ -288,7 +295,7 @@ def record(folder: Path, out: Path, names: list[str] | None = None) -> None:
     properties = cupy.cuda.runtime.getDeviceProperties(0)
     smi = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     ncu = subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.strip().splitlines()
-    launches = [{"name": row["name"], "sass_sha256": row["sass_sha256"], **results[row["name"]]} for row in rows]
+    launches = [{"name": row["name"], "code_sha256": row["code_sha256"], **results[row["name"]]} for row in rows]
     document = {
         "provenance": {
             "gpu": properties["name"].decode(),
