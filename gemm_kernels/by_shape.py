@@ -18,7 +18,7 @@ from gemm_kernels.ladder import SMS, get
 # Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
 ESTIMATED = ("stream_k", "persistent", "sliced_k", "rank_k", "clustered", "reduce_scatter")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
-FLAT = 32  # `rank_k` is tried at products of at most so many k
+FLAT = 32  # `rank_k` is tried at products of at most so many k, or as many as it copies at once
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
 PROMISING = 50  # tiled kernels that are tried at a shape; of 36, a faster one was left out at 13 of 310 shapes
 # The SMs of an H200 that clusters of so many blocks are on at a time, if an SM has room for one block: few GPCs have a
@@ -181,7 +181,7 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
         return M <= FEW
     if kernel.name == "matrix_vector":
         return N <= FEW
-    if kernel.name == "rank_k" and K > FLAT:
+    if kernel.name == "rank_k" and max(FLAT, kernel.params["BK"]) < K:
         return False
     if kernel.name == "clustered" and not _shares_enough(kernel, shape):
         return False

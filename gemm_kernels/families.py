@@ -164,7 +164,7 @@ REDUCE_SCATTER = Family(
 )
 ALL_AT_ONCE = Family(
     tile=_block_tile,
-    shared_bytes=lambda p: FLOAT_BYTES * (p["BM"] * (p["BK"] + PAD) + p["BK"] * (p["BN"] + PAD)),
+    shared_bytes=lambda p: FLOAT_BYTES * max(p["BK"] * (p["BM"] + PAD + p["BN"]), p["BM"] * p["BN"]),
     blocks=lambda p, tiles: tiles,
 )
 VECTOR_MATRIX = Family(
