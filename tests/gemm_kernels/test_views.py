@@ -5,15 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from gemm_kernels import choices, get
+from gemm_kernels import choices
 from helpers import gpu, run
+from helpers.measure import choosing
 from helpers.measure.problem import ALPHA, BETA, problem, verify
 
-EVERY = [get(one.kernel, **one.params) for one in choices.of().candidates]
+EVERY = choosing.candidates(choices.of().sms)
 NAMES = list(dict.fromkeys(kernel.name for kernel in EVERY))
-STARTS = ((1, 2, 3), (2, 3, 1), (3, 1, 2))  # of A, B and C: floats behind 16 bytes
-SHAPES = ((37, 45, 19), (36, 44, 18), (35, 46, 21))  # rows of B odd, at 16 bytes, at 8; no k a multiple of 4
-VECTORS = {"vector_matrix": ((1, 45, 190), (2, 44, 37)), "matrix_vector": ((37, 1, 190), (5, 2, 143))}
+STARTS = ((1, 2, 3), (2, 3, 0), (3, 0, 1), (0, 1, 2))  # of A, B and C, one for each shape: floats behind 16 bytes
+SHAPES = ((37, 45, 19), (36, 44, 18), (36, 44, 21), (35, 46, 22))  # rows of B odd, at 16 bytes, at 8
+VECTORS = {
+    "vector_matrix": ((1, 45, 190), (2, 44, 37), (1, 44, 81), (1, 46, 81)),
+    "matrix_vector": ((37, 1, 190), (5, 2, 143), (9, 1, 80), (9, 1, 81)),
+}
 
 
 def smallest(name: str):
@@ -34,10 +38,20 @@ def test_views_that_start_anywhere_are_multiplied_right_and_nothing_beside_them_
     """The simulator stops a launch that writes beside a view, or copies from an address that is not aligned."""
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
     launch = run.load(smallest(name))
-    for shape in VECTORS.get(name, SHAPES):
+    for shape, (start_a, start_b, start_c) in zip(VECTORS.get(name, SHAPES), STARTS, strict=True):
         A, B, C = problem(*shape)
-        for start_a, start_b, start_c in STARTS:
-            for beta in (0.0, BETA):
-                result = view(C if beta else np.full_like(C, np.nan), start_c)
-                launch(*shape, ALPHA, view(A, start_a), view(B, start_b), beta, result)
-                verify(result, A, B, C if beta else None, ALPHA, beta)
+        for beta in (0.0, BETA):
+            result = view(C if beta else np.full_like(C, np.nan), start_c)
+            launch(*shape, ALPHA, view(A, start_a), view(B, start_b), beta, result)
+            verify(result, A, B, C if beta else None, ALPHA, beta)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in EVERY if kernel.name == "rank_k"], ids=lambda one: one.entry)
+def test_every_candidate_of_rank_k_is_right_with_few_k_and_with_more_than_it_copies_at_once(kernel, monkeypatch):
+    monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
+    launch, depth = run.load(kernel), kernel.params["BK"]
+    for shape in ((131, 67, 19), (65, 68, depth), (70, 45, depth + 3)):
+        A, B, C = problem(*shape)
+        result = C.copy()
+        launch(*shape, ALPHA, A, B, BETA, result)
+        verify(result, A, B, C, ALPHA, BETA)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import LADDER, SPECIALISTS, get
 from helpers import devices, gpu, run
 from helpers.devices import LIMITS
 from helpers.measure import problem, recordings
@@ -13,7 +13,8 @@ from helpers.measure.counters import SHAPES, SMALL_SHAPES
 from helpers.models.traffic import sectors_per_request
 from helpers.occupancy import occupancy
 
-ROWS = recordings.raw(devices.DEFAULT.name, "counters")["rows"]
+RECORDED = recordings.of_architecture("counters", devices.DEFAULT)
+ROWS = [row for one in RECORDED for row in one["rows"]]
 IDS = [f"{row['kernel']}-{row['M']}x{row['N']}x{row['K']}" for row in ROWS]
 SMALL = [index for index, row in enumerate(ROWS) if (row["M"], row["N"], row["K"]) in SMALL_SHAPES]
 small_launches = pytest.mark.parametrize("index", SMALL, ids=[IDS[index] for index in SMALL])
@@ -65,9 +66,9 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
 
 
-def test_every_kernel_of_the_ladder_was_profiled():
+def test_every_kernel_of_the_ladder_and_for_special_shapes_was_profiled():
     profiled = {(row["kernel"], row["M"], row["N"], row["K"]) for row in ROWS}
-    wanted = {(kernel.name, *shape) for kernel in LADDER for shape in SHAPES}
+    wanted = {(kernel.name, *shape) for kernel in LADDER + SPECIALISTS for shape in SHAPES}
     assert not wanted - profiled, "run `python -m helpers.measure record --suite counters` on a GPU"
 
 

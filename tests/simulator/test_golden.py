@@ -1,4 +1,4 @@
-"""The simulator's C against the GPU's, bit for bit, by the hashes that were recorded on a GPU."""
+"""The simulator's C against the GPU's, bit for bit, by the hashes that were recorded on GPUs of this architecture."""
 
 import functools
 import hashlib
@@ -6,14 +6,14 @@ import hashlib
 import numpy as np
 import pytest
 
-from gemm_kernels import LADDER, get
+from gemm_kernels import LADDER, SPECIALISTS, get
 from helpers import devices, gpu, run, simulator
 from helpers.measure import problem, recordings
 from helpers.measure.record import golden_betas, sha256
 from helpers.measure.suites import GOLDEN_SHAPES
 
-SETTINGS = recordings.raw(devices.DEFAULT.name, "golden")
-ROWS = SETTINGS["rows"]
+RECORDED = recordings.of_architecture("golden", devices.DEFAULT)
+ROWS = [row | {name: one[name] for name in ("alpha", "seed")} for one in RECORDED for row in one["rows"]]
 
 
 @functools.lru_cache(maxsize=1)  # the rows are sorted by kernel
@@ -28,18 +28,21 @@ def loaded(name, params):
 def test_simulated_c_has_the_bits_of_the_gpus(row, monkeypatch):
     monkeypatch.setenv(gpu.BACKEND_VARIABLE, "simulator")
     M, N, K, beta = (row[name] for name in ("M", "N", "K", "beta"))
-    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K, SETTINGS["seed"]))
+    A, B, C = (gpu.asarray(matrix) for matrix in problem(M, N, K, row["seed"]))
     if beta == 0.0:
         C[:] = np.nan
     with simulator.sanitize("off"):  # which looks at all kernels in tests/gemm_kernels
-        loaded(row["kernel"], tuple(row["params"].items()))(M, N, K, SETTINGS["alpha"], A, B, beta, C)
+        loaded(row["kernel"], tuple(row["params"].items()))(M, N, K, row["alpha"], A, B, beta, C)
     assert sha256(C) == row["sha256"]
 
 
-def test_every_kernel_of_the_ladder_was_recorded_at_every_golden_shape():
+def test_every_kernel_of_the_ladder_and_for_special_shapes_was_recorded_at_every_golden_shape():
     recorded = {(row["kernel"], row["M"], row["N"], row["K"], row["beta"]) for row in ROWS}
     wanted = {
-        (kernel.name, *shape, beta) for kernel in LADDER for shape in GOLDEN_SHAPES for beta in golden_betas(*shape)
+        (kernel.name, *shape, beta)
+        for kernel in LADDER + SPECIALISTS
+        for shape in GOLDEN_SHAPES
+        for beta in golden_betas(*shape)
     }
     missing = sorted(wanted - recorded)
     assert not missing, f"run `python -m helpers.measure record --suite golden` on a GPU; missing: {missing[:3]} …"

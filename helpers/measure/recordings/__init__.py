@@ -71,6 +71,13 @@ def raw(gpu: str, suite: str, folder: Path = FOLDER) -> Mapping[str, Any]:
     return read(file)
 
 
+def of_architecture(suite: str, device: devices.Device, folder: Path = FOLDER) -> list[Mapping[str, Any]]:
+    """The files of a suite of all GPUs with the compute capability of this one: they run the same machine code."""
+    files = (read(file) for file in sorted(folder.glob(f"*/{suite}.json")))
+    wanted = ".".join(map(str, device.compute_capability))
+    return [one for one in files if one["provenance"]["compute_capability"] == wanted]
+
+
 def row_of(kernel: str, gpu: str, suite: str, what: str) -> Mapping[str, Any]:
     """The row of a kernel, by its name, in a suite that has one of each. NoRecording, with those that there are.
 
