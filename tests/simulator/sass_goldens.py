@@ -27,6 +27,12 @@ _OFF_THE_LINES = (
 )
 _LOOKED_UP = tuple(f"l1tex__t_{what}_pipe_lsu_mem_global_op_ld.sum" for what in ("sectors", "set_accesses"))
 _RECIPROCAL = "the remainder's estimate is MUFU.RCP, known to 1 ulp: a thread more or less corrects it"
+_OF_DIVERGED_WARPS = (
+    INSTRUCTIONS,
+    PATCHED,
+    "smsp__sass_inst_executed_op_branch.sum",
+    "smsp__inst_executed_pipe_xu.sum",
+)
 NOT_DECIDED = {
     "histogram_extremes": ((EVERYTHING,), _RETRIES),
     "mandelbrot": ((INSTRUCTIONS, PATCHED), _MEETING),
@@ -39,6 +45,10 @@ NOT_DECIDED = {
     "stream_k 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
     "persistent 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
     "persistent 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
+    "even_shares 128x128x128": (_LOOKED_UP, _OFF_THE_LINES),
+    "even_shares 256x256x256": (_LOOKED_UP, _OFF_THE_LINES),
+    "even_shares 100x90x77": (_OF_DIVERGED_WARPS, _MEETING),  # they add parts where C ends within a warp
+    "even_shares 33x257x65": (_OF_DIVERGED_WARPS, _MEETING),
     "divide_floats": (
         (
             INSTRUCTIONS,
