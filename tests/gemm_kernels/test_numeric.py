@@ -311,6 +311,14 @@ def recorded(kernel, M, N, K):
     return recording.counters
 
 
+def test_rank_k_has_room_for_its_sums_where_they_need_more_than_the_tiles_that_were_there():
+    """16 x 32 sums are 512 floats, four k of the tiles 208: a block that had only those would write beyond its memory,
+    at every shape, because all threads store their sums, those beyond an edge of C, too."""
+    kernel = get("rank_k", BM=16, BN=32, BK=4, TM=4, TN=4, BLOCKS=2)
+    A, B, C = random_matrices(1, 1, 1)
+    assert is_product(kernel, launched(kernel, A, B, C), A, B)
+
+
 def test_rank_k_copies_no_more_than_there_is_and_rows_of_b_sixteen_bytes_at_a_time_where_they_start_there():
     kernel, copies = get("rank_k"), "smsp__sass_inst_executed_op_ldgsts_cache_{}.sum"
     even, odd = (recorded(kernel, 128, N, 17) for N in (128, 127))
