@@ -90,6 +90,12 @@ def test_the_map_shows_each_exercise_with_its_mark(file):
     assert "● First" in page and "◐ Third" in page
 
 
+def test_the_number_of_a_notebook_leads_to_it_where_the_course_has_it(file):
+    page = progress_map((Row("03", ()), Row("99", ())))._repr_mimebundle_()["text/html"]
+    assert f'<a href="{plan.course().notebook("03").file}">03</a>' in page
+    assert ">99</th>" in page
+
+
 def test_the_courses_map_has_every_exercise(file):
     shown = exercises.progress_map()
     names = [name for row in shown.rows for name, _ in row.exercises]

@@ -147,7 +147,7 @@ class AnyTile(Gemm):
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Whole tiles of every side, no two sizes alike."""
+        """Whole tiles of every side, in two shapes each: in the first no two sizes are alike."""
         return tuple(
             Case({"M": a * T, "N": b * T, "K": c * T}, block=(T, T))
             for T in self.sides
