@@ -5,6 +5,8 @@ T, BM, BN: a block's tile of C; BK: its depth. STAGES: tiles in shared memory. S
 
 from __future__ import annotations
 
+import math
+
 from gemm_kernels.kernel import Family
 from gemm_kernels.rules import Params, Rule
 
@@ -141,6 +143,27 @@ PERSISTENT = Family(
     shared_bytes=_stages_or_strip_bytes,
     blocks=_equal_parts,
     workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # of parts and of groups
+)
+
+
+STRIP_FLOATS = 16_384  # of shared memory that sums of `producer` pass through on their way out, for all blocks of an SM
+
+
+def _stages_and_strip_bytes(p: Params) -> int:
+    """For the stages, each with two barriers of 8 bytes, and for a strip of sums beside them: as many rows of each
+    thread, a power of two, as there is room for, and at least one; 16 unused floats may end a row."""
+    warps, lanes_y = p["BM"] // p["WM"] * (p["BN"] // p["WN"]), p["WM"] // p["TM"]
+    row = p["SLICES"] * warps * lanes_y * (p["WN"] + (16 if lanes_y > 1 else 0))
+    rows = math.gcd(p["TM"], 1 << max(STRIP_FLOATS // p["BLOCKS"] // row, 1).bit_length() - 1)
+    return _stages_bytes(p) + 16 * p["STAGES"] + FLOAT_BYTES * row * rows
+
+
+PRODUCER = Family(
+    tile=_block_tile,
+    buffers=_stages,
+    shared_bytes=_stages_and_strip_bytes,
+    blocks=_equal_parts,
+    workspace_bytes=PERSISTENT.workspace_bytes,
 )
 
 

@@ -205,13 +205,25 @@ BEYOND: tuple[Kernel, ...] = (
     ),
 )  # fmt: skip
 
+# What was tried and is told of in the log, but is not among what `fastest` chooses from. Right for any shape, too;
+# `producer` needs compute capability 9.0 or later.
+TRIED: tuple[Kernel, ...] = (
+    Kernel(
+        "producer", "Producer warps",
+        "Warps of their own copy tiles, beyond the end of one, while others multiply; barriers hand the stages over.",
+        after="persistent", family=families.PRODUCER,
+        params={"BM": 64, "BN": 256, "BK": 16, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 1, "STAGES": 3}
+        | {"PRODUCERS": 4, "BLOCKS": 1, "WORKERS": SMS},
+    ),
+)  # fmt: skip
+
 
 def get(name: str, **params: int) -> Kernel:
     """The kernel with this name, its parameters the defaults but for those given: `get("shared_memory", T=16)`.
 
     ValueError, with a sentence, if there is no such kernel or if the parameters break one of its rules.
     """
-    every = LADDER + SPECIALISTS + BEYOND
+    every = LADDER + SPECIALISTS + BEYOND + TRIED
     for kernel in every:
         if kernel.name == name:
             return kernel.replace(**params)

@@ -9,6 +9,7 @@ import pytest
 
 import gemm_kernels
 from gemm_kernels import BEYOND, get
+from gemm_kernels.ladder import TRIED
 from gemm_kernels.rules import broken
 from helpers import compiler, devices, gpu, run
 from helpers.measure import recordings
@@ -32,6 +33,12 @@ SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a ro
     "a block for every tile, k by 40": SMALL | {"BK": 40, "SLICES": 4, "STAGES": 3, "WORKERS": 0},
 }  # fmt: skip
 
+PRODUCERS = {  # of `producer`: slices and parts of tiles; more lanes that copy than rows, two stages, no workers
+    "parts, one warp copies": SMALL | {"STAGES": 3, "PRODUCERS": 1, "WORKERS": 6},
+    "more lanes than rows": {"BM": 8, "BN": 64, "BK": 8, "WM": 8, "WN": 64, "TM": 4, "TN": 4, "SLICES": 1, "STAGES": 2,
+                             "PRODUCERS": 3, "BLOCKS": 2, "WORKERS": 0},
+}  # fmt: skip
+
 
 def machine_code(name):
     kernel = get(name)
@@ -50,6 +57,7 @@ STEPS = {name: get(name, **SMALL) for name in ("pinned", "unmerged", "exchanged"
     for workers in (1, 5, 24)
 }
 KERNELS = STEPS | {name: get("persistent", **params) for name, params in SETS.items()}
+KERNELS |= {name: get("producer", **params) for name, params in PRODUCERS.items()}
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
@@ -160,6 +168,13 @@ def test_no_block_has_more_than_one_iteration_more_than_another():
         assert np.array_equal(gpu.asnumpy(given), gpu.asnumpy(owned))
 
 
+def test_a_producer_warp_for_each_scheduler_leaves_room_for_12_by_8_sums():
+    """Three warps of a scheduler have 168 registers each, with which 16 x 8 sums do not go."""
+    kernel = get("producer", BM=96, WM=48, TM=12)
+    built = compiler.compile(kernel.source, kernel.entry, arch="sm_90")
+    assert kernel.threads == 12 * 32 and built.local_bytes == 0 and built.registers <= 168
+
+
 @pytest.mark.parametrize("kernel", BEYOND, ids=lambda kernel: kernel.name)
 def test_each_runs_with_the_shared_memory_of_every_gpu_since_ampere(kernel):
     since_ampere = [one for one in devices.LIMITS.values() if one.compute_capability >= (8, 0)]
@@ -185,7 +200,7 @@ def test_a_block_that_wants_more_shared_memory_than_there_is_is_answered_with_a_
 
 
 @pytest.mark.parametrize(
-    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + BEYOND, ids=lambda kernel: kernel.name
+    "kernel", gemm_kernels.LADDER + gemm_kernels.SPECIALISTS + BEYOND + TRIED, ids=lambda kernel: kernel.name
 )
 def test_no_launch_leaves_anything_to_another(kernel):
     """Variables of a module would be the same for all streams: what blocks leave each other is in the workspace."""

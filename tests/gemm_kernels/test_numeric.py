@@ -35,6 +35,8 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
     "reduce_scatter": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 4,
                        "WORKERS": 6},
     "rank_k": {"BM": 16, "BN": 32, "BK": 12, "TM": 4, "TN": 4, "BLOCKS": 2},
+    "producer": {"BM": 32, "BN": 32, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "SLICES": 2, "STAGES": 3,
+                 "PRODUCERS": 1, "BLOCKS": 1, "WORKERS": 6},
 }  # fmt: skip
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 NAMES = [kernel.name for kernel in OWN_SOURCE]
@@ -90,7 +92,7 @@ def products_in_order(kernel, A, B, aligned=True):
     A slice owns its part of every tile's k. The first tile is the short one if BK does not divide K. The kernels whose
     blocks share out the work have functions of their own. aligned: whether matrices start at 16 bytes.
     """
-    if kernel.file in ("stream_k", "reduce_scatter"):
+    if kernel.file in ("stream_k", "reduce_scatter", "producer"):
         return shared_out(kernel, A, B)
     if kernel.file == "clustered":
         return in_clusters(kernel, A, B)
@@ -266,6 +268,7 @@ def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
     [
         "vectorized", "vectorized_ptx", "double_buffered", "ping_pong", "serpentine", "wide_copies", "sliced_k",
         "stream_k", "vector_matrix", "matrix_vector", "rank_k", "clustered", "reduce_scatter",
+        "producer",
     ],
 )  # fmt: skip
 def test_a_matrix_that_does_not_start_at_16_bytes_is_multiplied_right(name):
@@ -377,6 +380,7 @@ def test_a_block_of_a_cluster_that_is_forgotten_gives_another_result():
 # By kernel: shapes with several parts a tile, with whole tiles beside shared ones, with fewer k than blocks could have.
 SHARED = {
     "stream_k": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (300, 20, 40)],
+    "producer": [(33, 97, 90), (70, 132, 37)],
     "vector_matrix": [(1, 72, 61), (1, 40, 3), (2, 36, 100), (12, 100, 20)],
     "matrix_vector": [(7, 1, 300), (3, 2, 5), (9, 1, 259), (50, 3, 20)],
     "reduce_scatter": [(33, 97, 90), (70, 131, 37), (40, 20, 7), (64, 200, 50), (30, 30, 700)],

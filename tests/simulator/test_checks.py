@@ -167,6 +167,36 @@ def test_without_one_of_its_barriers_a_cluster_races(barrier, sentence):
     assert sentence in share(step, step.source.replace(barrier, ""), (16, 64, 300)).findings[0].message
 
 
+def copied_by_warps_of_their_own() -> gemm_kernels.Kernel:
+    return gemm_kernels.get("producer", BM=16, BN=32, WM=16, WN=32, TM=4, TN=4, SLICES=2, PRODUCERS=1, WORKERS=2)
+
+
+@pytest.mark.parametrize("level", ("ptx", "sass"))
+def test_warps_that_copy_and_warps_that_multiply_are_not_blamed(level):
+    step = copied_by_warps_of_their_own()
+    for shape in ((20, 40, 100), (35, 41, 37)):
+        assert share(step, step.source, shape, level).findings == (), shape
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "sentence"),
+    [
+        ("wait(at + VACANT, odd ^ 1);", "", "wait for ever"),
+        ("arrive_with_copies(at + FULL);", "arrive(at + FULL);", "while an asynchronous copy into it is under way"),
+        ("sync_consumers<THREADS>();   // the sums are whole", "__syncwarp();   //", "race in shared memory"),
+    ],
+    ids=["copies into what is still read", "tells too early", "sums of other slices"],
+)
+def test_warps_that_copy_and_warps_that_multiply_must_wait_for_each_other(right, wrong, sentence):
+    step = copied_by_warps_of_their_own()
+    assert step.source.count(right) == 1
+    try:
+        found = [finding.message for finding in share(step, step.source.replace(right, wrong), (20, 40, 100)).findings]
+    except simulator.BarrierError as error:
+        found = [str(error)]
+    assert sentence in found[0]
+
+
 # ---- loads whose value nobody uses
 
 AHEAD = """extern "C" __global__ void kernel(int rounds, const int *length, const int *x, int *y) {
