@@ -47,6 +47,12 @@ class Recording:
     reports: list[Report] = field(default_factory=list)
     _asked: dict[tuple[Any, ...], np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __reduce__(self):
+        raise SimulatorError(
+            "A Recording cannot be pickled or copied. Write it to a file with recording.save(path); "
+            "Recording.load(path) reads it in another process."
+        )
+
     @property
     def level(self) -> str:
         """What was executed and counted: "sass", the machine code that the hardware runs; "ptx", the compiler's
@@ -56,7 +62,8 @@ class Recording:
 
     @property
     def note(self) -> str | None:
-        """Sentences that say why PTX was executed in place of the machine code; None if it was not."""
+        """Sentences that say why PTX was executed in place of the machine code, or that no GPU has confirmed how the
+        machine code of this architecture is executed here; None if there is nothing to say."""
         return "\n".join(dict.fromkeys(launch.facts.note for launch in self.launches if launch.facts.note)) or None
 
     @property
