@@ -8,7 +8,7 @@ from helpers import run, simulator
 from helpers.simulator.frontends.sass import opcodes
 from tests.simulator import random_programs
 
-# Of the ladder and beyond it one for each kind of load, of copy and of meeting; all of them agreed when this was written.
+# One for each kind of load, of copy and of meeting; all others agreed, too, when this was written.
 KERNELS = ("naive", "block_tile_2d", "vectorized_ptx", "sliced_k", "matrix_vector", "clustered", "rank_k")
 # What the compiler cannot change: bytes and products; where it moves a load out of a branch, not the instructions.
 COUNTERS = (

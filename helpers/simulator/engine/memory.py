@@ -497,7 +497,7 @@ class LocalMemory:
     # The stack grows towards 0.
     advice_below = (
         f"{advice} If functions call themselves: does that end, and is it not too deep? A GPU's stack can be made "
-        "larger (cudaLimitStackSize), the simulator's cannot: recurse less deep, or keep a stack of your own in an array."
+        "larger (cudaLimitStackSize), the simulator's cannot: recurse less deep, or keep your own in an array."
     )
 
     def __init__(self, shape: tuple[int, int], size: int, reserve: int = 0) -> None:

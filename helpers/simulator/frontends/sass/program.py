@@ -35,8 +35,8 @@ class BankZero:
     """Where the driver puts things in constant bank 0.
 
     grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The last
-    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide by
-    these, the clusters of the grid, and the blocks of a cluster.
+    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
+    by these, the clusters of the grid, and the blocks of a cluster.
     """
 
     block: int
