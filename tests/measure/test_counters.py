@@ -103,8 +103,8 @@ def test_the_machine_code_of_kernels_for_special_shapes_counts_what_nsight_compu
     launch = loaded(row["kernel"], tuple(row["params"].items()))
     with gpu.record(level="sass", checks=False) as recording:
         launch(M, N, K, 1.25, A, B, row["beta"], C)
-    if row["kernel"] == "reduce_scatter":  # only time decides how often its blocks look whether others have arrived
-        names = {name for name in DECIDED_IN_PTX if "ffma" in name or "op_shared" in name}
+    if row["kernel"] == "reduce_scatter":  # only time decides how often its blocks look for others, and who adds what
+        names = {name for name in DECIDED_IN_PTX if "wavefronts" in name}
     else:
         names = {name for name in row["counters"] if not name.startswith(("launch__", "sm__"))} & {*recording.counters}
         assert {*DECIDED_IN_PTX} <= names

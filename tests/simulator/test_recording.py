@@ -1,6 +1,8 @@
 """What can be asked of a recording."""
 
 import dataclasses
+import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -63,21 +65,21 @@ def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(no_mach
 
 
 def test_an_architecture_whose_machine_code_is_not_modelled_is_executed_as_ptx(tmp_path):
-    kernel = simulator.RawModule(code=SCALE, arch="sm_100").get_function("scale")
+    kernel = simulator.RawModule(code=SCALE, arch="sm_120").get_function("scale")
     with simulator.record() as recording:
         kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
-    assert recording.level == "ptx" and "compiled for sm_100" in recording.note
+    assert recording.level == "ptx" and "compiled for sm_120" in recording.note
     loaded = simulator.load(recording.save(tmp_path / "launch.npz"))
     assert (loaded.level, loaded.note) == (recording.level, recording.note)
 
 
 def test_counters_of_both_levels_are_not_added_up():
-    kernels = [simulator.RawModule(code=SCALE, arch=arch).get_function("scale") for arch in ("sm_90", "sm_100")]
+    kernels = [simulator.RawModule(code=SCALE, arch=arch).get_function("scale") for arch in ("sm_90", "sm_120")]
     with simulator.record() as recording:
         for kernel in kernels:
             kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
     assert recording.level == "mixed" and [launch.program.level for launch in recording.launches] == ["sass", "ptx"]
-    with pytest.raises(simulator.SimulatorError, match="some in PTX, which cannot be added up.*sm_100.*by itself"):
+    with pytest.raises(simulator.SimulatorError, match="some in PTX, which cannot be added up.*sm_120.*by itself"):
         recording.counters  # noqa: B018
 
 
@@ -125,3 +127,51 @@ def test_where_nvdisasm_is_missing_the_ptx_is_listed(request):
     assert recording.listings.keys() == {"ptx"}
     with pytest.raises(NvdisasmMissing, match=r"nvdisasm.* is not installed"):
         recording.listing("sass")
+
+
+# ---- threads of the host, and other processes
+
+ADD = 'extern "C" __global__ void add(float *x) { x[threadIdx.x] += 1; }'
+
+
+def in_a_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def test_what_another_thread_of_the_host_launches_is_recorded_too():
+    x = np.zeros(32, np.float32)
+    add = simulator.RawModule(code=ADD).get_function("add")
+    with simulator.record() as recording:
+        in_a_thread(lambda: add((1,), (32,), (x,)))
+        add((1,), (32,), (x,))
+    in_a_thread(lambda: add((1,), (32,), (x,)))
+    assert (x == 3).all()
+    assert len(recording.launches) == 2
+
+
+def test_a_thread_that_records_itself_has_its_own_recording():
+    x, own = np.zeros(32, np.float32), []
+    add = simulator.RawModule(code=ADD).get_function("add")
+
+    def work():
+        with simulator.record("ptx") as recording:
+            add((1,), (32,), (x,))
+        own.append(recording)
+
+    with simulator.record("sass") as recording:
+        in_a_thread(work)
+    assert (own[0].level, len(own[0].launches), len(recording.launches)) == ("ptx", 1, 0)
+
+
+def test_neither_a_recording_nor_a_kernel_is_pickled_and_both_say_what_to_do_instead():
+    module = simulator.RawModule(code=ADD)
+    add = module.get_function("add")
+    with simulator.record() as recording:
+        add((1,), (32,), (np.zeros(32, np.float32),))
+    with pytest.raises(simulator.SimulatorError, match=r"recording.save\(path\)"):
+        pickle.dumps(recording)
+    for one in (add, module):
+        with pytest.raises(simulator.SimulatorError, match="compile it there"):
+            pickle.dumps(one)

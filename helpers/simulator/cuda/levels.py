@@ -51,10 +51,23 @@ class Forms:
         return Prepared(sass_program.translate(self.compiled))
 
     @cached_property
+    def doubt(self) -> str:
+        """A sentence on machine code that no GPU has confirmed; "" for the others."""
+        from helpers.simulator.frontends.sass import opcodes
+
+        family = opcodes.family(self.compiled.arch)
+        if family is None or family.seen:
+            return ""
+        return (
+            f"{self.compiled.entry} was executed as machine code of {self.compiled.arch} ({family.name}). What its "
+            "instructions do was read off the compiler's text; results and counters were not held against such a GPU."
+        )
+
+    @cached_property
     def auto(self) -> tuple[Prepared, str]:
-        """What "auto" stands for, and a sentence that says why it is PTX; "" where it is the machine code."""
+        """What "auto" stands for, and a sentence that says why it is PTX, or else what is to be said of the code."""
         try:
-            return self.sass, ""
+            return self.sass, self.doubt
         except NOT_EXECUTABLE as error:
             unreadable = error
         try:
@@ -68,14 +81,14 @@ class Forms:
             ) from unknown
 
     def at(self, level: str) -> tuple[Prepared, str]:
-        """The kernel at one of LEVELS, and why PTX was taken in place of the machine code, "" if it was not.
+        """The kernel at one of LEVELS, and why PTX was taken in place of the machine code; or `doubt` where it was not.
 
         Raises UnsupportedInstruction or DisassemblyError, which name a level that does execute the kernel if one does.
         """
         if level == AUTO:
             return self.auto
         try:
-            return getattr(self, level), ""
+            return getattr(self, level), self.doubt if level == "sass" else ""
         except NOT_EXECUTABLE as error:
             what, other = ("its machine code", "sass") if level == "ptx" else ("its PTX", "ptx")
             try:

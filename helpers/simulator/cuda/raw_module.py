@@ -111,6 +111,12 @@ class Kernel:
         self.learnt: Learnt | None = None
         self._shared_names: dict[str, SharedNames] = {}
 
+    def __reduce__(self):
+        raise SimulatorError(
+            f"{self.name} is a compiled kernel, which cannot be pickled or copied. Give the other process its source, "
+            "and compile it there: that takes no time, since what was compiled is kept on disk."
+        )
+
     @property
     def num_regs(self) -> int:
         """Registers a thread."""

@@ -1,5 +1,6 @@
 """What is chosen for all launches inside a `with`: `record` counts them, `sanitize` says what happens with hazards."""
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -36,12 +37,34 @@ class Settings:
     captured: list[Captured] | None = None
 
 
-_settings: ContextVar[Settings] = ContextVar("simulator_settings", default=Settings())  # noqa: B039 (frozen)
+_settings: ContextVar[Settings | None] = ContextVar("simulator_settings", default=None)
+_of_main_thread: list[Settings] = []  # the innermost last
 
 
 def current() -> Settings:
-    """The settings of the innermost `with record(…)` or `with sanitize(…)`."""
-    return _settings.get()
+    """The settings of the innermost `with record(…)` or `with sanitize(…)`.
+
+    In a thread that has none, those of the main thread hold: what it starts inside the `with` is recorded, too.
+    """
+    own = _settings.get()
+    if own is not None:
+        return own
+    return _of_main_thread[-1] if _of_main_thread else Settings()
+
+
+@contextmanager
+def _chosen(settings: Settings) -> Iterator[None]:
+    """Settings that hold inside the `with`."""
+    is_main = threading.current_thread() is threading.main_thread()
+    token = _settings.set(settings)
+    if is_main:
+        _of_main_thread.append(settings)
+    try:
+        yield
+    finally:
+        _settings.reset(token)
+        if is_main:
+            _of_main_thread[:] = [one for one in _of_main_thread if one is not settings]
 
 
 @contextmanager
@@ -85,7 +108,7 @@ def record(
     else:
         wanted = tuple(tuple((*(int(i) for i in block), 0, 0)[:3]) for block in blocks)
     recording = Recording(level)
-    outside = _settings.get()
+    outside = current()
     mode = outside.checks if checks is None else _mode(checks)
     if max_instructions is None:
         max_instructions = outside.max_instructions
@@ -94,11 +117,8 @@ def record(
     settings = Settings(
         recording, level, wanted, only_traced, sampled, unique_sectors, max_instructions, mode, outside.reports
     )
-    token = _settings.set(settings)
-    try:
+    with _chosen(settings):
         yield recording
-    finally:
-        _settings.reset(token)
 
 
 @contextmanager
@@ -111,13 +131,10 @@ def sanitize(checks: bool | str = "raise", *, max_instructions: int | None = Non
     the kernel is taken for an infinite loop; by default as outside.
     """
     reports: list[Report] = []
-    outside = _settings.get()
+    outside = current()
     most = outside.max_instructions if max_instructions is None else max_instructions
-    token = _settings.set(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most))
-    try:
+    with _chosen(replace(outside, checks=_mode(checks), reports=reports, max_instructions=most)):
         yield reports
-    finally:
-        _settings.reset(token)
 
 
 @contextmanager
@@ -128,11 +145,8 @@ def capture(level: str = "sass") -> Iterator[list[Captured]]:
     """
     levels.checked(level)
     captured: list[Captured] = []
-    token = _settings.set(Settings(level=level, captured=captured))
-    try:
+    with _chosen(Settings(level=level, captured=captured)):
         yield captured
-    finally:
-        _settings.reset(token)
 
 
 def _mode(checks: bool | str) -> str:

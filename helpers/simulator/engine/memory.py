@@ -496,7 +496,10 @@ class LocalMemory:
     title = "its local memory"
     advice = "Check the index into the array that the thread keeps for itself."
     # The stack grows towards 0.
-    advice_below = f"{advice} If functions call themselves: does that end, and is it not too deep?"
+    advice_below = (
+        f"{advice} If functions call themselves: does that end, and is it not too deep? A GPU's stack can be made "
+        "larger (cudaLimitStackSize), the simulator's cannot: recurse less deep, or keep your own in an array."
+    )
 
     def __init__(self, shape: tuple[int, int], size: int, reserve: int = 0) -> None:
         self.size = size

@@ -61,7 +61,8 @@ class Recording:
 
     @property
     def note(self) -> str | None:
-        """Sentences that say why PTX was executed in place of the machine code; None if it was not."""
+        """Sentences that say why PTX was executed in place of the machine code, or that no GPU has confirmed how the
+        machine code of this architecture is executed here; None if there is nothing to say."""
         return "\n".join(dict.fromkeys(launch.facts.note for launch in self.launches if launch.facts.note)) or None
 
     @property

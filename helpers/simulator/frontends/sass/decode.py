@@ -18,7 +18,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.sass import bulk, control, matrix, textures
+from helpers.simulator.frontends.sass import bulk, control, integer, matrix, textures
 from helpers.simulator.frontends.sass import operands as operand_rules
 from helpers.simulator.frontends.sass.operands import Code, float_immediate, is_nan, is_predicate, is_register, is_zero
 
@@ -438,7 +438,7 @@ def compare(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def minimum_maximum(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, *sources, condition = s.operands
+    destination, *sources, condition = integer.without_second_answers(s.operands)
     three = s.base.removeprefix("U") in ("VIMNMX3", "VIADDMNMX")
     if len(sources) != (3 if three else 2) or (s.has("S16x2", "U16x2") and s.base == "VIMNMX3"):
         raise NotDecoded("a minimum of other operands")
@@ -1543,12 +1543,14 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "MATCH": match, "R2UR": to_uniform,
     "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "LEPC": position, "NOP": lanes_together,
     "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch, "CALL": call,
-    "BPT": trap, "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
+    "BPT": trap, "LDCU": load_constant,
+    "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
     "UCGABAR_ARV": arrive_in_cluster, "UCGABAR_WAIT": wait_for_cluster,
     "ENDCOLLECTIVE": end_collective, "BSSY": begin_meeting, "BSYNC": meet, "BREAK": leave_meeting,
     "BMOV": move_meeting,
 }  # fmt: skip
 
+_MEETING = "RECONVERGENT RELIABLE"
 _COMPARED = "LT LE EQ NE GE GT LTU LEU EQU NEU GEU GTU NUM NAN AND OR XOR"
 _CACHES = "E SYS GPU CTA SM WEAK STRONG CONSTANT EF EL LU EU NA LTC64B LTC128B LTC256B"
 _ACCESS = f"{_CACHES} U U8 S8 U16 S16 64 128"
@@ -1583,7 +1585,8 @@ MODIFIERS: dict[str, str] = {
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
     "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
     "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any",
-    "BRA": "DIV CONV U ANY", "BPT": "TRAP",
+    "BRA": "DIV CONV U ANY", "BPT": "TRAP", "LDCU": "64 128 U8 S8 U16 S16",
+    "BSSY": _MEETING, "BSYNC": _MEETING, "BREAK": _MEETING,
     "CALL": "REL ABS NOINC", "RET": "REL ABS NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",
     "WARPSYNC": "ALL COLLECTIVE EXCLUSIVE", "BMOV": "32 CLEAR",
 }  # fmt: skip

@@ -565,12 +565,17 @@ def select(t: Operands, s: sass.Statement) -> Compute:
     return Compute((t.target(destination),), evaluate, chooses=p, chosen=slots)
 
 
+def without_second_answers(operands: Sequence[sass.Operand]) -> Sequence[sass.Operand]:
+    """Blackwell's VIMNMX names two predicates behind its destination; PT, PT where nobody wants them."""
+    return (operands[0], *operands[3:]) if list(operands[1:3]) == [sass.Register("P", None)] * 2 else operands
+
+
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     """IMNMX, VIMNMX{.U32} d, a, b, p: the smaller where p, else the larger; VIMNMX3 of three.
 
     VIADDMNMX d, a, b, c, p: of a + b and c. {.S16x2,.U16x2}: of the lower and of the upper halves. .RELU: at least 0.
     """
-    destination, *sources, condition = at_least(s, 4, 5)
+    destination, *sources, condition = without_second_answers(at_least(s, 4, 6))
     if len(sources) != (3 if s.base in ("VIMNMX3", "VIADDMNMX") else 2):
         raise Unknown(f"its form with {len(s.operands)} operands")
     halves = chosen(s, {"S16x2": np.int16, "U16x2": np.uint16}, None)

@@ -67,6 +67,7 @@ def _op(name: str, rule: Rule, modifiers: str = "", *, counted: str = "", issued
     return Op(name, rule, allowed, counted=frozenset(counted.split()), issued=frozenset(issued.split()), **more)
 
 
+_MEETING = "RECONVERGENT RELIABLE"  # of Blackwell: who comes to a meeting is the same
 _COMPARE = "LT LE EQ NE GE GT"
 _COMPARE_FLOATS = f"{_COMPARE} LTU LEU EQU NEU GEU GTU NUM NAN"
 _COMBINE = "AND OR XOR"
@@ -160,6 +161,7 @@ ROWS: tuple[Op, ...] = (
     _op("LDL", memory.load, _ACCESS, space="local", counted="memory", issued="ld"),
     _op("LD", memory.load, _ACCESS, space="generic", counted="memory", issued="ld"),
     _op("LDC", memory.load_constant, "64 128 U8 S8 U16 S16", counted="memory", uniform=True),
+    _op("LDCU", memory.load_constant, "64 128 U8 S8 U16 S16", counted="uniform", since=100),
     _op("STG", memory.store, _ACCESS, space="global", counted="memory", issued="st"),
     _op("STS", memory.store, _ACCESS, space="shared", counted="memory", issued="st"),
     _op("STL", memory.store, _ACCESS, space="local", counted="memory", issued="st"),
@@ -245,9 +247,9 @@ ROWS: tuple[Op, ...] = (
     _op("B2R", control.barrier_result, "RESULT"),
     _op("WARPSYNC", control.warp_barrier, "ALL COLLECTIVE EXCLUSIVE", counted="control"),
     _op("ENDCOLLECTIVE", control.end_collective, since=90),
-    _op("BSSY", control.begin_meeting, counted="control"),
-    _op("BSYNC", control.meet, counted="control"),
-    _op("BREAK", control.leave_meeting, counted="control"),
+    _op("BSSY", control.begin_meeting, _MEETING, counted="control"),
+    _op("BSYNC", control.meet, _MEETING, counted="control"),
+    _op("BREAK", control.leave_meeting, _MEETING, counted="control"),
     _op("BMOV", control.move_meeting, "32 CLEAR"),
 )  # fmt: skip
 
@@ -280,12 +282,15 @@ class Family:
 
     since: its compute capability, times ten: it has the opcodes that came with it or before.
     shared_base: the address of a block's first byte of shared memory: Hopper keeps the first 1024 for the system.
+    seen: whether results were held against a GPU of the family, or of one that has the same opcodes. Of Blackwell none
+        was at hand: what its own opcodes do is read off the compiler's text, beside Hopper's for the same PTX.
     """
 
     name: str
     architectures: tuple[str, ...]
     since: int
     shared_base: int = 0
+    seen: bool = True
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -293,6 +298,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("Ampere", ("sm_80", "sm_86", "sm_87"), 80),
     Family("Ada", ("sm_89",), 89),
     Family("Hopper", ("sm_90", "sm_90a"), 90, shared_base=1024),
+    Family("Blackwell", ("sm_100", "sm_103"), 100, shared_base=1024, seen=False),
 )
 
 

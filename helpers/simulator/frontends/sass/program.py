@@ -11,7 +11,7 @@ of registers and constants. Here they are put together, and a launch fills the c
 import re
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,13 +29,33 @@ from helpers.simulator.frontends.sass.memory import OWN_RANK
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
 
-# Where things are in constant bank 0, the same for all families.
-BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
-# %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier: on Hopper, and before.
-GRID_BARRIER, GRID_BARRIER_BEFORE_HOPPER = (0x44, 0x48), (0x8C, 0x90)
-# On Hopper: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide by these, the
-# clusters of the grid, and the blocks of a cluster.
-IS_CLUSTER, CLUSTER_DIMENSIONS, INVERSES, CLUSTERS_OF_GRID, BLOCKS_OF_CLUSTER = 0x140, 0x144, 0x150, 0x15C, 0x188
+
+@dataclass(frozen=True, slots=True)
+class BankZero:
+    """Where the driver puts things in constant bank 0.
+
+    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The last
+    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
+    by these, the clusters of the grid, and the blocks of a cluster.
+    """
+
+    block: int
+    grid: int
+    shared_window: int
+    local_window: int
+    stack_top: int
+    grid_barrier: tuple[int, int]
+    is_cluster: int = 0
+    cluster: int = 0
+    inverses: int = 0
+    clusters: int = 0
+    cluster_blocks: int = 0
+
+
+BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x8C, 0x90))
+HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188)
+# As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
+BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
@@ -352,33 +372,39 @@ def _starter(
     return start
 
 
-def _tell_clusters(data: bytearray, launch) -> None:
+def _layout(program: Program) -> BankZero:
+    if not program.shared_base:
+        return BEFORE_HOPPER
+    return BLACKWELL if family(program.arch).since >= 100 else HOPPER
+
+
+def _tell_clusters(data: bytearray, launch, layout: BankZero) -> None:
     """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
     inverses = [
         np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in launch.cluster
     ]
     clusters = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
-    struct.pack_into("<I", data, IS_CLUSTER, launch.program.cluster is not None)
-    struct.pack_into("<3I", data, CLUSTER_DIMENSIONS, *launch.cluster)
-    struct.pack_into("<3f", data, INVERSES, *inverses)
-    struct.pack_into("<3I", data, CLUSTERS_OF_GRID, *clusters)
-    struct.pack_into("<I", data, BLOCKS_OF_CLUSTER, launch.blocks_of_cluster)
+    struct.pack_into("<I", data, layout.is_cluster, launch.program.cluster is not None)
+    struct.pack_into("<3I", data, layout.cluster, *launch.cluster)
+    struct.pack_into("<3f", data, layout.inverses, *inverses)
+    struct.pack_into("<3I", data, layout.clusters, *clusters)
+    struct.pack_into("<I", data, layout.cluster_blocks, launch.blocks_of_cluster)
 
 
 def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     """What the driver puts before the parameters, and the parameters."""
     end = kernel.parameter_base + len(wave.parameters)
-    halves = GRID_BARRIER if wave.program.shared_base else GRID_BARRIER_BEFORE_HOPPER
-    data = bytearray(max(end, 0x200))  # there may be no parameters
+    layout = _layout(wave.program)
+    data = bytearray(max(end, 0x380))  # there may be no parameters
     barrier = wave.launch.grid_barrier or 0
-    for place, half in zip(halves, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
+    for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
         struct.pack_into("<I", data, place, half)
-    struct.pack_into("<3I", data, BLOCK_DIMENSIONS, *wave.launch.block)
-    struct.pack_into("<3I", data, GRID_DIMENSIONS, *wave.launch.grid)
+    struct.pack_into("<3I", data, layout.block, *wave.launch.block)
+    struct.pack_into("<3I", data, layout.grid, *wave.launch.grid)
     if wave.program.shared_base:
-        _tell_clusters(data, wave.launch)
-    struct.pack_into("<q", data, SHARED_WINDOW_AT, SHARED_WINDOW)
-    struct.pack_into("<q", data, LOCAL_WINDOW_AT, LOCAL_WINDOW)
-    struct.pack_into("<I", data, STACK_TOP, wave.program.local_bytes)
+        _tell_clusters(data, wave.launch, layout)
+    struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
+    struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
+    struct.pack_into("<I", data, layout.stack_top, wave.program.local_bytes)
     data[kernel.parameter_base : end] = wave.parameters
     return bytes(data)
