@@ -31,6 +31,7 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 BLOCK_DIMENSIONS, GRID_DIMENSIONS, SHARED_WINDOW_AT, LOCAL_WINDOW_AT, STACK_TOP = 0x0, 0xC, 0x18, 0x20, 0x28
 # %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier: on Hopper, and before.
 GRID_BARRIER, GRID_BARRIER_BEFORE_HOPPER = (0x44, 0x48), (0x8C, 0x90)
+PARAMETERS_AT = 0x198  # on Hopper the address of the parameters
 # On Hopper: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide by these, the
 # clusters of the grid, and the blocks of a cluster.
 IS_CLUSTER, CLUSTER_DIMENSIONS, INVERSES, CLUSTERS_OF_GRID, BLOCKS_OF_CLUSTER = 0x140, 0x144, 0x150, 0x15C, 0x188
@@ -339,6 +340,7 @@ def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     struct.pack_into("<3I", data, GRID_DIMENSIONS, *wave.launch.grid)
     if wave.program.shared_base:
         _tell_clusters(data, wave.launch)
+        struct.pack_into("<q", data, PARAMETERS_AT, wave.launch.parameters_at or 0)
     struct.pack_into("<q", data, SHARED_WINDOW_AT, SHARED_WINDOW)
     struct.pack_into("<q", data, LOCAL_WINDOW_AT, LOCAL_WINDOW)
     struct.pack_into("<I", data, STACK_TOP, wave.program.local_bytes)
