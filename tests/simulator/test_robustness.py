@@ -81,9 +81,9 @@ def test_what_cannot_be_pickled_says_what_to_do_instead(module):
     x = np.zeros(40, F32)
     with simulator.record() as recording:
         add(module, x)
-    for thing, advice in ((recording, "recording.save"), (module.get_function("add"), "compile its source where")):
+    for thing, advice in ((recording, "recording.save"), (module.get_function("add"), "compile it there")):
         for make in (pickle.dumps, copy.deepcopy):
-            with pytest.raises(TypeError, match=advice):
+            with pytest.raises(simulator.SimulatorError, match=advice):
                 make(thing)
 
 

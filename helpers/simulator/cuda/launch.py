@@ -15,6 +15,7 @@ from helpers.occupancy import occupancy
 from helpers.simulator.cuda.arguments import pack_arguments
 from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
+from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch
@@ -111,18 +112,20 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
     prepared, note = kernel.forms.at(settings.level)
     program, memory = prepared.program, GlobalMemory()
     cooperative = kernel.cooperative
+    parameters = pack_arguments(kernel.name, program.parameters, args, memory)
     run = Launch(
         prepared,
         geometry.grid,
         geometry.block,
         program.dynamic_shared_offset + geometry.shared_mem,
         memory,
-        pack_arguments(kernel.name, program.parameters, args, memory),
+        parameters,
         kernel.variables.place(program, memory),
         settings.max_instructions,
         kernel.shared_names(program.level),
         kernel.pointers.named_lanes(program),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
+        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(program) else None,
     )
     if cooperative:
         _check_that_all_blocks_fit(kernel, run)
@@ -157,6 +160,11 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         if recorded is not None and recorded.sampling is not None:
             report = replace(report, notes=(*report.notes, str(recorded.sampling)))
         _tell(report, settings)
+
+
+def _may_point_to_them(program: Program) -> bool:
+    """Whether functions may be given pointers to parameters, as the language allows of `__grid_constant__` ones."""
+    return any("__grid_constant__" in line for line in program.source_lines)
 
 
 def _recorded(

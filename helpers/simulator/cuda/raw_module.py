@@ -182,9 +182,6 @@ class Kernel:
             self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, self.compiled.source, self.name)
         return self._shared_names[level]
 
-    def __reduce__(self):
-        raise TypeError(f"The kernel {self.name} cannot be pickled: compile its source where it is to be launched.")
-
     def __call__(
         self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
     ) -> None:

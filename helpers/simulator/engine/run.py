@@ -485,7 +485,7 @@ class Launch:
     `shared_bytes` of a block, static and dynamic; `parameters`, the bytes of the parameter block; `variables` of the
     module, as (register slot, address). `only_blocks` holds the linear numbers of the blocks to execute, None for all.
     `named_lanes`: by instruction the constant mask of a function of the warp. `grid_barrier` is the address of what the
-    blocks of a cooperative launch meet at, None in others.
+    blocks of a cooperative launch meet at, None in others; `parameters_at` that of the parameters, if wanted.
     """
 
     prepared: Prepared
@@ -499,6 +499,7 @@ class Launch:
     shared_names: SharedNames = NO_NAMES
     named_lanes: Mapping[int, int] = field(default_factory=dict)
     grid_barrier: int | None = None
+    parameters_at: int | None = None
     observers: Observers | None = None
     only_blocks: np.ndarray | None = None
     output: Output = field(default_factory=Output)

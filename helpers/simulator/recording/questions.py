@@ -48,8 +48,9 @@ class Recording:
     _asked: dict[tuple[Any, ...], np.ndarray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __reduce__(self):
-        raise TypeError(
-            'A recording cannot be pickled. Keep it with recording.save("launch.npz"); simulator.load reads it.'
+        raise SimulatorError(
+            "A Recording cannot be pickled or copied. Write it to a file with recording.save(path); "
+            "Recording.load(path) reads it in another process."
         )
 
     @property

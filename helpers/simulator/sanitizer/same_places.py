@@ -93,7 +93,8 @@ class _Sample:
         rng = np.random.default_rng(1)
         self.program = program
         self.launch = SimpleNamespace(
-            block=SIZES, grid=SIZES, grid_barrier=0, shared_bytes=program.shared_bytes, program=program,
+            block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None,
+            shared_bytes=program.shared_bytes, program=program,
             cluster=ALONE, blocks_of_cluster=1,
         )  # fmt: skip
         self.shared, self.global_memory, self.local = _Shared(), _Global(), None

@@ -104,3 +104,8 @@ extern "C" __global__ void references(const int *x, int *cells) {
     int seen = cuda::atomic_ref<int, cuda::thread_scope_device>(cells[2]).load();
     while (!cuda::atomic_ref<int, cuda::thread_scope_device>(cells[2]).compare_exchange_weak(seen, seen * 2 % 1000003 + 1)) { }
 }
+extern "C" __global__ void releases_by_libcudacxx(int *data, int *flag, int *o) {
+    cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
+    if (blockIdx.x == 0) { if (threadIdx.x == 0) { data[0] = 43; f.store(1, cuda::memory_order_release); } }
+    else if (threadIdx.x == 0) { while (f.load(cuda::memory_order_acquire) == 0) { } *o = data[0]; }
+}

@@ -86,6 +86,13 @@ def _(run, rng):
     assert cells.tolist() == [5 + x.sum(), x.max(), turns]
 
 
+@right("cuda_atomic_release_acquire")
+def _(run, rng):
+    data, flag, o = np.zeros(1, I32), np.zeros(1, I32), np.zeros(1, I32)
+    run("releases_by_libcudacxx", 2, 32, data, flag, o)
+    assert o[0] == 43
+
+
 held("mbarrier_ptx", "test_mbarrier.py::test_some_arrive_and_others_wait_for_the_parity_of_a_phase",
      "test_mbarrier.py::test_one_thread_arrives_for_many_and_a_state_tells_how_many_are_missing")  # fmt: skip
 held("cluster_dsmem cluster_ptx_ctarank", "test_clusters.py::test_blocks_read_what_their_neighbours_stored",

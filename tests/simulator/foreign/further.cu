@@ -5,7 +5,6 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda/std/array>
-#include <cuda/std/complex>
 #include <cuda/std/tuple>
 #include <cuda/std/bit>
 namespace cg = cooperative_groups;
@@ -233,8 +232,7 @@ extern "C" __global__ void four_bits(const unsigned *packed, const __half *scale
     if (i >= words) return;
     for (int k = 0; k < 8; ++k) out[8 * i + k] = __hmul(__int2half_rn((int)(packed[i] >> 4 * k & 15) - 8), scales[(8 * i + k) / group]);
 }
-// libcudacxx: complex, tuples, bits, arrays. C++: lambdas, templates, constexpr, if constexpr, fold expressions, structured bindings, range for.
-extern "C" __global__ void roots_of_unity(cuda::std::complex<float> *z, int n) { ME if (i < n) { cuda::std::complex<float> w(1, 0); const cuda::std::complex<float> u = cuda::std::polar(1.0f, 2 * 3.14159265f / n); for (int k = 0; k < i; ++k) w *= u; z[i] = w / cuda::std::abs(w); } }
+// libcudacxx: tuples, bits, arrays. C++: lambdas, templates, constexpr, if constexpr, fold expressions, structured bindings, range for.
 template <class... Ts> __device__ auto sum_of(Ts... values) { return (values + ...); }
 template <class T> __device__ int kind() { if constexpr (sizeof(T) == 8) return 8; else return 4; }
 constexpr int squares_up_to(int n) { int s = 0; for (int k = 1; k <= n; ++k) s += k * k; return s; }

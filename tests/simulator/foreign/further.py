@@ -261,13 +261,6 @@ def _(run, rng):
     assert out.tolist() == once(nibbles * np.repeat(halves, 16).astype(F64)).tolist()
 
 
-@right("libcudacxx_complex")
-def _(run, rng):
-    z = np.zeros(24, np.complex64)
-    run("roots_of_unity", 1, 32, z, I32(24))
-    assert np.abs(z - np.exp(2j * np.pi * np.arange(24) / 24)).max() < 5e-6
-
-
 @right("modern_cpp")
 def _(run, rng):
     n = 50

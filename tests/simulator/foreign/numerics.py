@@ -133,9 +133,9 @@ def _(run, rng):
 
 @right("flash_attention_fp32")
 def _(run, rng):
-    q, k, v = rng.normal(size=(3, 75, 16)).astype(F32)
+    q, k, v = rng.normal(size=(3, 43, 16)).astype(F32)
     out = np.zeros_like(q)
-    run("attention", 3, 32, q, k, v, out, I32(75))
+    run("attention", 2, 32, q, k, v, out, I32(43))
     scores = q.astype(F64) @ k.T.astype(F64) / 4
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     assert np.allclose(out, powers / powers.sum(axis=1, keepdims=True) @ v, atol=5e-6)

@@ -1,5 +1,4 @@
 // Correct programs that a sanitizer may not blame, and broken ones whose line it must name: `// BUG(kernel)`.
-#include <cuda/atomic>
 #define T threadIdx.x
 
 // ---- correct ones
@@ -109,11 +108,6 @@ extern "C" __global__ void lock_per_row(int *locks, int *rows, const int *which)
 extern "C" __global__ void publishes_by_exchange(int *data, int *flag, int *o) {
     if (blockIdx.x == 0) { if (T == 0) { data[0] = 42; __threadfence(); atomicExch(flag, 1); } }
     else if (T == 0) { while (atomicAdd(flag, 0) == 0) { } __threadfence(); *o = data[0]; }
-}
-extern "C" __global__ void releases_by_libcudacxx(int *data, int *flag, int *o) {
-    cuda::atomic_ref<int, cuda::thread_scope_device> f(*flag);
-    if (blockIdx.x == 0) { if (T == 0) { data[0] = 43; f.store(1, cuda::memory_order_release); } }
-    else if (T == 0) { while (f.load(cuda::memory_order_acquire) == 0) { } *o = data[0]; }
 }
 extern "C" __global__ void counts_with_release(int *parts, int *count, int *o) {
     if (T == 0) {

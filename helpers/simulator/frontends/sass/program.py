@@ -34,9 +34,9 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 class BankZero:
     """Where the driver puts things in constant bank 0.
 
-    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The last
+    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The next
     five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
-    by these, the clusters of the grid, and the blocks of a cluster.
+    by these, the clusters of the grid, and the blocks of a cluster. parameters: their address, where it is known.
     """
 
     block: int
@@ -50,10 +50,11 @@ class BankZero:
     inverses: int = 0
     clusters: int = 0
     cluster_blocks: int = 0
+    parameters: int = 0
 
 
 BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x8C, 0x90))
-HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188)
+HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
 # As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
 BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
@@ -403,6 +404,8 @@ def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     struct.pack_into("<3I", data, layout.grid, *wave.launch.grid)
     if wave.program.shared_base:
         _tell_clusters(data, wave.launch, layout)
+    if layout.parameters:
+        struct.pack_into("<q", data, layout.parameters, wave.launch.parameters_at or 0)
     struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
     struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
     struct.pack_into("<I", data, layout.stack_top, wave.program.local_bytes)
