@@ -378,6 +378,12 @@ PUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_what_is_combined_is_so_once_also_where_the_sanitizer_watches(way):
+    (new, old, _), (_, out, _) = run("reduce_add_u32", way, "raise")
+    np.testing.assert_array_equal(out.view(np.uint32), new.view(np.uint32) + old.view(np.uint32))
+
+
 @pytest.mark.parametrize("name", PUTS)
 @pytest.mark.parametrize("way", ["sass", "ptx"])
 def test_what_is_put_must_be_written_before_and_stay_until_it_was_read(name, way):

@@ -136,6 +136,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not _loads(statement))
             by_line.setdefault(place_in_source, {})[index] = only
+        if _puts_in_bulk(statement.opcode):
+            written |= reached or {ANYTHING}
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if (statement.opcode[0] in WRITES or statement.opcode[:2] == ("wmma", "store")) and not in_shared:
             written |= reached or {ANYTHING}
@@ -159,6 +161,11 @@ def find(kernel: CompiledKernel) -> Pointers:
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant
     )
+
+
+def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:
+    """Whether a copy in bulk goes to global memory: cp.async.bulk.global.…, cp.reduce.async.bulk.global.…"""
+    return opcode[0] == "cp" and "bulk" in opcode and opcode[opcode.index("bulk") + 1 :][:1] == ("global",)
 
 
 def _loads(access: ptx.Statement) -> bool:
