@@ -211,6 +211,40 @@ def test_both_engines_and_both_levels_answer_the_same(name, monkeypatch):
             assert np.asarray(one).tobytes() == np.asarray(same).tobytes()
 
 
+BY_THE_HEADERS = """#include <cuda/barrier>
+#include <cuda/ptx>
+extern "C" __global__ void twice_and_back(int *numbers, int count) {
+    __shared__ alignas(16) int part[256];
+    __shared__ cuda::barrier<cuda::thread_scope_block> arrived;
+    const int t = threadIdx.x;
+    if (t == 0) {
+        init(&arrived, blockDim.x);
+        cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    }
+    __syncthreads();
+    if (t == 0) cuda::memcpy_async(part, numbers, cuda::aligned_size_t<16>(4 * count), arrived);
+    arrived.arrive_and_wait();
+    for (int i = t; i < count; i += blockDim.x) part[i] = 2 * part[i] + 1;
+    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    __syncthreads();
+    if (t == 0) {
+        cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, numbers + count, part, 4 * count);
+        cuda::ptx::cp_async_bulk_commit_group();
+        cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+    }
+}"""
+
+
+@pytest.mark.parametrize("way", ["sass", "ptx"])
+def test_the_headers_of_libcudacxx_copy_in_bulk(way):
+    numbers = np.arange(512, dtype=np.int32)
+    module = simulator.RawModule(code=BY_THE_HEADERS, arch="sm_90", options=("-std=c++17",))
+    with simulator.record(level=way, checks="raise") as recording:
+        module.get_function("twice_and_back")((1,), (64,), (numbers, np.int32(256)))
+    np.testing.assert_array_equal(numbers, np.r_[np.arange(256), 2 * np.arange(256) + 1])
+    assert way == "ptx" or recording.counters["smsp__sass_inst_executed_op_tma.sum"] == 2
+
+
 @functools.cache
 def kernel(body: str, head: str = "") -> simulator.Kernel:
     """Of one block; it gets `in`, `out` and the number `n`."""
