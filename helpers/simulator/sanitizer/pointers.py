@@ -103,8 +103,11 @@ def find(kernel: CompiledKernel) -> Pointers:
     if function is None:
         return Pointers(written=None)
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    offsets, static_bytes = shared_layout(module, function)
-    if not static_bytes <= kernel.shared_bytes < static_bytes + 16:
+    offsets, _ = shared_layout(module, function)
+    shared_variables = [v for v in variables.values() if v.space == "shared"]
+    end = max((offsets[v.name] + v.bytes_ for v in shared_variables if v.bytes_ and v.name in offsets), default=0)
+    # The compiler may end with what the largest alignment asks for, of a variable that is used or not.
+    if not end <= kernel.shared_bytes < end + max((16, *(v.align for v in shared_variables))):
         offsets = {}  # the machine code does not keep the variables that PTX declares
     arrays = {
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
