@@ -71,7 +71,24 @@ def test_counters_and_results_of_copies_in_bulk_are_the_gpus(name):
     counters = golden["counters"]
     waited = counters[INSTRUCTIONS] != counters[PATCHED] or INSTRUCTIONS in golden.get("unsteady", {})
     excluded = (*NOT_DECIDED.get(name, ()), *(WAITS_LONGER if waited else ()), *golden.get("unsteady", {}))
-    assert compare_with_recorded(LAUNCHES[name], bulk_goldens(), AGAIN, excluded).counters > 105
+    assert compare_with_recorded(LAUNCHES[name], bulk_goldens(), AGAIN, excluded).counters > 95
+
+
+# What an H100 answered: the upper words of three states, for a number of threads and of bytes.
+STATES = {
+    (5, 256): [0x7FFFDBFF, 0x7FFFE000, 0x7FFFE800],
+    (3, 4096): [0x7FFFEBFF, 0x7FFFF000, 0x7FFFF800],
+    (9, 1024): [0x7FFFBBFF, 0x7FFFC000, 0x7FFFC800],
+}
+
+
+@pytest.mark.parametrize(("threads", "size"), STATES)
+def test_the_state_of_a_barrier_tells_threads_and_bytes_that_are_to_come_as_on_the_gpu(threads, size, level):
+    out = np.zeros(16, np.uint64)
+    kernel = simulator.RawModule(code=kernel_launches.source_of("bulk"), arch="sm_90").get_function("barrier_bits")
+    with simulator.record(level=level, checks="off"):
+        kernel((1,), (1,), (out, np.int32(threads), np.int32(size)))
+    assert (out[[3, 6, 8]] >> np.uint64(32)).tolist() == STATES[threads, size]
 
 
 def test_every_launch_was_recorded_and_no_other():
@@ -201,7 +218,7 @@ def test_what_a_block_fetches_comes_to_those_of_its_cluster_that_a_mask_names(ma
         np.testing.assert_array_equal(row, whole if mask >> block % 4 & 1 else 255)
 
 
-@pytest.mark.parametrize("name", named("reduce_", "put_by_all", "prefetch", "with_policies", "barrier_states")[::3])
+@pytest.mark.parametrize("name", named("reduce_", "put_by_all", "prefetch", "with_policies")[::3])
 def test_both_engines_and_both_levels_answer_the_same(name, monkeypatch):
     results = [run(name, "sass")[1], run(name, "ptx")[1]]
     monkeypatch.setattr(compiled, "library", lambda: None)
