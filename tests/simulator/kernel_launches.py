@@ -642,19 +642,6 @@ def bulk() -> tuple[Launch, ...]:
         else:
             values = _numbers_and_bits(blocks, 1008 // size, dtype=dtype)
         row(f"reduce_{operation}", f"reduce_{operation}", blocks, 64, values, values, i32(1008), shared=1008)
-    for operation, dtype, smallest in (("add_f32", np.float32, 2.0**-126), ("add_f64", np.float64, 2.0**-1022)):
-        size = np.dtype(dtype).itemsize
-        values = floats(blocks, 1008 // size, low=-2 * smallest, high=2 * smallest, dtype=dtype)
-        row(
-            f"reduce_{operation} of the smallest",
-            f"reduce_{operation}",
-            blocks,
-            64,
-            values,
-            values,
-            i32(1008),
-            shared=1008,
-        )
     row("every_lane", "every_lane", 1, 29, bytes_of(29, 48), bytes_of(29, 48), i32(48), shared=29 * 48)
     row("put_by_all", "put_by_all", 1, 96, words_of(100), words_of(100), i32(400), shared=400)
     for size, at in ((16, 0), (256, 0), (256, 48), (4096, 16)):
@@ -665,8 +652,6 @@ def bulk() -> tuple[Launch, ...]:
             matrices = (floats(M, K), floats(K, N), zeros(M, N), i32(M, N, K))
             row(f"{entry} {M}x{N}x{K}", entry, (-(-N // 64), -(-M // 32)), 160, *matrices)
     row("copies_arrive", "copies_arrive", 2, 96, words_of(96, 4), words_of(96), shared=96 * 16)
-    for n, size in ((5, 256), (3, 4096), (9, 1024)):
-        row(f"barrier_states {n} {size}", "barrier_states", 1, 1, zeros(16, dtype=np.uint32), i32(n, size))
     for size in (16, 64, 1008):
         row(f"to_the_next {size}", "to_the_next", 8, 32, words_of(8, size // 4), words_of(8, size // 4), i32(size),
             shared=2 * size)  # fmt: skip

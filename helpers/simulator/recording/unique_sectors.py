@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from helpers.devices import SECTOR_BYTES
-from helpers.simulator.engine.observers import Access, AsyncCopy, Handlers, Observer, WaveBegins, WaveEnds
+from helpers.simulator.engine.observers import Access, AsyncCopy, BulkCopy, Handlers, Observer, WaveBegins, WaveEnds
 from helpers.simulator.recording.trace import Trace
 
 FLAGS = {"ld": 1, "st": 2, "atom": 4, "red": 4}  # how a sector was touched; the flags of a sector are added
@@ -46,7 +46,10 @@ class SectorObserver(Observer):
         self._executed = 0
 
     def handlers(self) -> Handlers:
-        return {WaveBegins: self.begin, Access: self.access, AsyncCopy: self.copy_async, WaveEnds: self.end}
+        return {
+            WaveBegins: self.begin, Access: self.access, AsyncCopy: self.copy_async, BulkCopy: self.copy_in_bulk,
+            WaveEnds: self.end,
+        }  # fmt: skip
 
     def begin(self, event: WaveBegins) -> None:
         """Nothing is marked yet."""
@@ -79,6 +82,13 @@ class SectorObserver(Observer):
         """Mark what a copy reads."""
         if (reads := event.reads()) is not None:
             self.access(reads)
+
+    def copy_in_bulk(self, event: BulkCopy) -> None:
+        """Mark what a copy in bulk reads or writes."""
+        if event.allocation is not None and event.size:
+            first, last = event.first // SECTOR_BYTES, (event.first + event.size - 1) // SECTOR_BYTES
+            flag = FLAGS[{"fetch": "ld", "put": "st", "reduce": "red"}[event.kind]]
+            self._flags(event.wave, event.allocation)[event.who[0], first : last + 1] |= flag
 
     def end(self, event: WaveEnds) -> None:
         """Add up the wave's marks, by block and for the grid."""

@@ -474,7 +474,10 @@ class Checker(Observer):
         if event.allocation is not None:
             op = {"fetch": "ld", "put": "st", "reduce": "red"}[event.kind]
             if event.allocation.watch is not None and event.size:
-                event.allocation.watch.copy_in_bulk(wave, op, event.who, event.first, event.size)
+                place = event.shared
+                there = wave.shared.contents[place.row, place.byte : place.byte + event.size]
+                written = there.copy() if event.kind == "put" else ()
+                event.allocation.watch.copy_in_bulk(wave, op, event.who, event.first, event.size, written)
         if event.kind in ("put", "reduce"):
             self._bulk.put(event)
             return

@@ -201,14 +201,16 @@ class GlobalWatch:
                 self._make(width)
             self._ordered(wave, op, first, marks, mask, width, values)
 
-    def copy_in_bulk(self, wave, op: str, who: tuple[int, int], first: int, size: int) -> None:
-        """Thread `who` copies `size` bytes from byte `first` on, or there."""
+    def copy_in_bulk(
+        self, wave, op: str, who: tuple[int, int], first: int, size: int, written: np.ndarray | tuple = ()
+    ) -> None:
+        """Thread `who` copies `size` bytes from byte `first` on, or there; then `written` are the bytes."""
         places = np.arange(first, first + size, BULK_UNIT)
         marks = np.full(len(places), np.broadcast_to(self.clock.marks, wave.shape)[who])
         if self.unwritten is not None:
             self._initialised(wave, op, places, marks, BULK_UNIT)
         if self.written:
-            self._ordered(wave, op, places, marks, None, BULK_UNIT, ())
+            self._ordered(wave, op, places, marks, None, BULK_UNIT, written)
 
     def _initialised(self, wave, op: str, first, marks, width: int) -> None:
         elements = first // self._item
@@ -385,8 +387,10 @@ class _Lazily:
         return self._value
 
 
-def _words_of(values: tuple, shape: tuple[int, int], mask, word: int) -> np.ndarray | None:
+def _words_of(values: tuple | np.ndarray, shape: tuple[int, int], mask, word: int) -> np.ndarray | None:
     """What the active lanes store, word after word, as integers; None if it is not known."""
+    if isinstance(values, np.ndarray):
+        return values.view(f"u{word}")
     if not values:
         return None
     columns = [np.broadcast_to(value, shape) for value in values]

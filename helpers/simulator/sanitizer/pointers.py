@@ -103,8 +103,11 @@ def find(kernel: CompiledKernel) -> Pointers:
     if function is None:
         return Pointers(written=None)
     variables = {v.name: v for v in (*module.variables, *function.variables)}
-    offsets, static_bytes = shared_layout(module, function)
-    if not static_bytes <= kernel.shared_bytes < static_bytes + 16:
+    offsets, _ = shared_layout(module, function)
+    shared_variables = [v for v in variables.values() if v.space == "shared"]
+    end = max((offsets[v.name] + v.bytes_ for v in shared_variables if v.bytes_ and v.name in offsets), default=0)
+    # The compiler may end with what the largest alignment asks for, of a variable that is used or not.
+    if not end <= kernel.shared_bytes < end + max((16, *(v.align for v in shared_variables))):
         offsets = {}  # the machine code does not keep the variables that PTX declares
     arrays = {
         name: SharedArray(name, offset, variables[name].bytes_) for name, offset in offsets.items() if name in variables
@@ -136,6 +139,8 @@ def find(kernel: CompiledKernel) -> Pointers:
         if touched or ANYTHING in reached or not reached:
             place_in_source = (statement.line, not _loads(statement))
             by_line.setdefault(place_in_source, {})[index] = only
+        if _puts_in_bulk(statement.opcode):
+            written |= reached or {ANYTHING}
         in_shared = any(part.split("::")[0] in ("shared", "local") for part in statement.opcode)
         if (statement.opcode[0] in WRITES or statement.opcode[:2] == ("wmma", "store")) and not in_shared:
             written |= reached or {ANYTHING}
@@ -159,6 +164,11 @@ def find(kernel: CompiledKernel) -> Pointers:
     return Pointers(
         None if ANYTHING in written else frozenset(written), ordered, shared, alone, tuple(updated), several, constant
     )
+
+
+def _puts_in_bulk(opcode: tuple[str, ...]) -> bool:
+    """Whether a copy in bulk goes to global memory: cp.async.bulk.global.…, cp.reduce.async.bulk.global.…"""
+    return opcode[0] == "cp" and "bulk" in opcode and opcode[opcode.index("bulk") + 1 :][:1] == ("global",)
 
 
 def _loads(access: ptx.Statement) -> bool:

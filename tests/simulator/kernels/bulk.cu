@@ -248,35 +248,45 @@ extern "C" __global__ void copies_arrive(const int *in, int *out) {
     out[t] = before + 3 * reinterpret_cast<const int *>(tile)[4 * other + 1];
 }
 
-// The states that a barrier answers with; of each the upper word says something.
-extern "C" __global__ void barrier_states(unsigned *out, int n, int bytes) {
+// The states that several operations on a barrier answer with, and between them what loads find in its place: on a GPU what
+// was there before it was made.
+extern "C" __global__ void barrier_bits(u64 *out, int n, int bytes) {
     __shared__ u64 barrier;
     u64 state;
     int k = 0;
+    volatile u64 *bits = &barrier;
     const unsigned at = place(&barrier);
     init(&barrier, n);
+    out[k++] = *bits;
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+    out[k++] = *bits;
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(bytes / 2) : "memory");
+    out[k++] = *bits;
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;" : "=l"(state) : "r"(at), "r"(48) : "memory");
-    out[k++] = state >> 32;
+    out[k++] = state;
+    out[k++] = *bits;
     asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
-    asm volatile("mbarrier.arrive_drop.expect_tx.shared::cta.b64 %0, [%1], %2;"
-                 : "=l"(state)
-                 : "r"(at), "r"(16)
+    out[k++] = *bits;
+    asm volatile("mbarrier.arrive_drop.expect_tx.shared::cta.b64 %0, [%1], %2;" : "=l"(state) : "r"(at), "r"(16)
                  : "memory");
-    out[k++] = state >> 32;
+    out[k++] = state;
+    out[k++] = *bits;
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], %2;" : "=l"(state) : "r"(at), "r"(n - 2) : "memory");
-    out[k++] = state >> 32;
-    // The phase ends when as many bytes are expected as have come.
+    out[k++] = state;
+    out[k++] = *bits;
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(bytes - bytes / 2 - 64)
                  : "memory");
+    out[k++] = *bits;
     asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(at) : "memory");
+    out[k++] = *bits;
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(at) : "memory");
     asm volatile("cp.async.wait_all;" ::: "memory");
-    for (int left = n - 2; left > 0; --left) {
-        asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
-        out[k++] = state >> 32;
-    }
+    out[k++] = *bits;
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(bytes - bytes / 2 - 64)
+                 : "memory");
+    out[k++] = *bits;
+    asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(0) : "memory");
+    out[k++] = *bits;
 }
 
 // Each block puts its numbers into the shared memory of the next block of its cluster.

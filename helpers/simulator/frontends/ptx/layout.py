@@ -21,8 +21,8 @@ def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], i
     """(the first byte of each variable by its name in PTX, bytes of the static ones together).
 
     Static variables lie in the order of their declarations, each aligned as it wants. Dynamic shared memory, whose size
-    is not declared, follows at the next multiple of 16 bytes, or of the largest alignment that a variable wants: the
-    compiler counts the bytes between among the static ones.
+    is not declared, follows at the next multiple of 16 bytes, or where it wants to be aligned: then the bytes between
+    count among the static ones.
     """
     offsets: dict[str, int] = {}
     end = 0
@@ -31,9 +31,10 @@ def shared_layout(module: Module, function: Function) -> tuple[dict[str, int], i
         if variable.bytes_:
             offsets[variable.name] = -(-end // variable.align) * variable.align
             end = offsets[variable.name] + variable.bytes_
-    aligned = max((16, *(variable.align for variable in variables)))
+    dynamic = [variable for variable in variables if not variable.bytes_]
+    aligned = max((16, *(variable.align for variable in dynamic)))
     behind = -(-end // aligned) * aligned
-    offsets |= {variable.name: behind for variable in variables if not variable.bytes_}
+    offsets |= {variable.name: behind for variable in dynamic}
     return offsets, behind if aligned > 16 else end
 
 
