@@ -15,10 +15,11 @@ from helpers import compiler, devices, gpu, run
 from helpers.measure import recordings
 from helpers.measure.bench import geometric_mean
 from helpers.measure.problem import ALPHA, BETA, problem, verify
-from helpers.measure.provenance import code_sha256
-from helpers.measure.suites import FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
+from helpers.measure.suites import FASTEST_OTHERS, FASTEST_SQUARES, OTHERS, SQUARES, UNSEEN
 from helpers.models import register_banks
+from tests.measure.changed import CHANGED, changed_since
 
+H100 = "NVIDIA H100 80GB HBM3"
 SMALL = {"BM": 32, "BN": 64, "BK": 8, "WM": 32, "WN": 64, "TM": 8, "TN": 8, "SLICES": 2, "STAGES": 4, "BLOCKS": 1}
 SHAPES = ((36, 68, 20), (35, 69, 51), (33, 70, 45), (1, 1, 1), (31, 61, 400))  # rows at 16 bytes, odd, at 8, tiny, deep
 SETS = {  # of `persistent`: few workers with parts of tiles, wide patches, a row of lanes, no workers and a k of 40
@@ -208,10 +209,29 @@ def test_no_launch_leaves_anything_to_another(kernel):
     assert (kernel.workspace_bytes is not None) == ("float *workspace)" in kernel.source)
 
 
-def test_what_was_measured_is_this_code():
+def test_what_was_measured_is_this_code_or_known_to_be_older():
     content = recordings.raw(devices.DEFAULT.name, "choices")
-    for name, sha256 in content["provenance"]["code_sha256"].items():
-        assert sha256 == code_sha256(get(name)), f"{name} has changed: python -m helpers.measure choose"
+    assert changed_since(devices.DEFAULT.name, content["provenance"]["code_sha256"]) == CHANGED[devices.DEFAULT.name]
+    won = recordings.raw(H100, "won")
+    assert not changed_since(H100, won["provenance"]["code_sha256"])
+
+
+def test_on_an_h100_fastest_gives_what_won_there():
+    won = {tuple(row["shape"]): row for row in recordings.raw(H100, "won")["rows"]}
+    assert len(won) > 90 and {*FASTEST_OTHERS[:60]} <= {*won}
+    for shape, row in won.items():
+        assert gemm_kernels.fastest(*shape, H100).entry == row["kernel"]
+    squares = [row["of_cublas"] for shape, row in won.items() if shape[0] in FASTEST_SQUARES and len({*shape}) == 1]
+    others = [won[shape]["of_cublas"] for shape in FASTEST_OTHERS if shape in won]
+    assert min(squares) > 1.08 and geometric_mean(squares) > 1.25 and geometric_mean(others) > 1.20
+    assert sum(one < 1 for one in others) <= 6 and min(others) > 0.93
+
+
+def test_deep_products_are_won_by_blocks_that_all_add():
+    """On an H100 `reduce_scatter` is the fastest at the deep shapes that cuBLAS won before it was there."""
+    won = {tuple(row["shape"]): row for row in recordings.raw(H100, "won")["rows"]}
+    for shape in ((256, 256, 8192), (512, 512, 8192), (128, 128, 16_384)):
+        assert "reduce_scatter" in won[shape]["kernel"] and won[shape]["of_cublas"] > 1.05
 
 
 def test_squares_are_faster_than_cublas_and_all_that_cublaslt_offers_and_large_ones_near_the_peak():

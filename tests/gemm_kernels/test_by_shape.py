@@ -137,7 +137,7 @@ def test_a_matrix_without_rows_or_columns_is_answered_with_a_sentence(choose, sh
 def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
     with pytest.raises(ValueError, match=r"on 'GPU Y' .* Run `python -m helpers\.measure tune` .* 'NVIDIA H200'"):
         choose(64, 64, 64, gpu="GPU Y")
-    assert choices.gpus() == (GPU,) and "GPU Y" not in choices.gpus()
+    assert choices.gpus() == ("NVIDIA H100 80GB HBM3", GPU) and "GPU Y" not in choices.gpus()
 
 
 def test_a_gpu_with_a_part_of_the_choices_says_which_command_makes_the_other(tmp_path, monkeypatch):
@@ -203,10 +203,14 @@ def test_both_packages_have_the_same_default_gpu():
     assert devices.DEFAULT.name == choices.DEFAULT_GPU and choices.of().sms == devices.DEFAULT.sms
 
 
+def compared():
+    """The candidates that were compared, in the order of their numbers."""
+    return [get(one["kernel"], **one["params"]) for one in RECORDED["candidates"]]
+
+
 def computed():
     """What `choose` would write, from what it measured."""
-    sms = devices.get(GPU).sms
-    return choosing.chosen(choosing.candidates(sms), choosing.read_measured(GPU), sms)
+    return choosing.chosen(compared(), choosing.read_measured(GPU), devices.get(GPU).sms)
 
 
 def test_the_choice_is_what_is_computed_from_what_was_measured(monkeypatch):
@@ -242,8 +246,10 @@ def tried_rightly(kernel, shape):
 
 def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers():
     content = recordings.raw(GPU, "choices")
-    kernels = choosing.candidates(devices.get(GPU).sms)
+    kernels = compared()
     assert content["candidates"] == [kernel.entry for kernel in kernels]
+    since = {*choosing.candidates(devices.get(GPU).sms)} ^ {*kernels}  # what has come and gone, with its kernel's code
+    assert {kernel.name for kernel in since} == {"rank_k", "reduce_scatter"}
     measured = choosing.read_measured(GPU)
     shapes = choosing.shapes()
     assert [one.shape for one in measured] == SHAPES == [shape for shape in shapes if shape in SHAPES]

@@ -1,0 +1,17 @@
+"""Kernels whose code is newer than what was recorded of them, and why that was not recorded again."""
+
+from collections.abc import Mapping
+
+from gemm_kernels import get
+from helpers.measure.provenance import code_sha256
+
+# No H200 has been at hand since then. `persistent` stages its sums without bank conflicts now, `rank_k` reads B four columns
+# at a time; their sums, and so their bits, are the same. What was chosen there by times of the code before stays chosen.
+CHANGED = {"NVIDIA H200": {"persistent", "rank_k"}}
+
+
+def changed_since(gpu: str, sources: Mapping[str, str]) -> set[str]:
+    """Those kernels whose code has another SHA-256 than was recorded, which must be the ones that CHANGED names."""
+    changed = {name for name, sha256 in sources.items() if sha256 != code_sha256(get(name))}
+    assert changed <= CHANGED.get(gpu, set()), f"{', '.join(sorted(changed))}: record anew what was measured on {gpu}"
+    return changed
