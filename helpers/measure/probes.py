@@ -259,7 +259,7 @@ def _parts(call: Calls) -> dict[str, float]:
         ("store_parts", 1, 2**20 - 1), ("store_parts", 8, 2**20 - 1), ("store_parts", 32, 2**20 - 1),
         ("store_quads", 1, 2**18 - 1), ("store_quads", 2, 2**18 - 1), ("store_quads", 8, 2**18 - 1),
     ):  # fmt: skip
-        for blocks in (1, 132, 1056):
+        for blocks in (1, call.sms, 8 * call.sms):
             many = n if blocks > 1 else np.uint64(1 << 16)
             args = (name, blocks, 256, call.big, many, np.uint32(apart), np.uint32(mask))
             key = f"{name} {apart} apart, {blocks} blocks warm"
@@ -304,7 +304,7 @@ def _gathers(call: Calls) -> dict[str, float]:
             for state, before in call.around("gather", *args).items():
                 if (state == "warm") == (mib <= 8):
                     result[f"gather by {alike} in {mib} MiB {state}"] = call.timed(before, "gather", *args)
-        for blocks in (1, 33, 132):
+        for blocks in (1, call.sms // 4, call.sms):
             many = np.uint64(n * blocks // 1056)
             args = ("gather", blocks, 1024, call.big, call.to, many, np.uint32(1 << 20), np.uint32(alike))
             result[f"gather by {alike} by {blocks} blocks warm"] = call.timed(call.again(*args), *args)
@@ -315,7 +315,7 @@ def _steps(call: Calls) -> dict[str, float]:
     """Loads that wait for one another, by a few warps and by many; and on a page of memory each."""
     result = {}
     call.big.fill(0)
-    for blocks, threads in ((132, 32), (132, 256), (264, 1024)):
+    for blocks, threads in ((call.sms, 32), (call.sms, 256), (2 * call.sms, 1024)):
         for count in (1, 2, 4, 8):
             args = (blocks, threads, call.big, call.to, np.int32(count), np.int32(1 << 19))
             for state in ("dirty", "clean"):
