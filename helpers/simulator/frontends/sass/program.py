@@ -163,7 +163,11 @@ def _uses_stack(function: sass.Function) -> bool:
 
 def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -> Code:
     statements = function.statements
-    calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and isinstance(s.operands[-1], sass.Label)]
+    calls = [
+        i + 1
+        for i, s in enumerate(statements)
+        if s.base == "CALL" and any(isinstance(o, sass.Label) for o in s.operands)
+    ]
     ends: dict[int, int] = {}
     collective = -1
     for s in statements:
