@@ -79,9 +79,10 @@ def translate(kernel: CompiledKernel) -> Program:
     kind = family(kernel.arch)
     if kind is None:
         known = ", ".join(name for each in FAMILIES for name in each.architectures)
+        newest = next(each for each in reversed(FAMILIES) if each.seen)
         raise UnsupportedInstruction(
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
-            f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
+            f'Compile for one of {known}, for example RawModule(…, arch="{newest.architectures[0]}").'
         )
     if RESERVED in kernel.ptx and _uses_reserved_memory(kernel):
         raise UnsupportedInstruction(
