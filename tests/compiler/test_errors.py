@@ -176,7 +176,10 @@ def test_an_unknown_architecture_is_answered_with_the_known_ones():
 
 
 def test_wrong_options_are_told():
-    assert message(KERNELS, "plain", options=("--nope",)) == "error: nvrtc: unrecognized option --nope found"
+    assert message(KERNELS, "plain", options=("--nope",)) == (
+        "NVRTC, the compiler that CuPy's RawModule and the simulator use, does not know the option '--nope'; it has "
+        "fewer than nvcc. Leave it out."
+    )
     assert message(KERNELS, "plain", options="-DX=1") == (
         "options must be a tuple of strings such as ('-DX=1',), and this is one string"
     )

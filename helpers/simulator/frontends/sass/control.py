@@ -131,7 +131,7 @@ def call(t: Operands, s: sass.Statement) -> Branch | Effect:
     """CALL.REL.NOINC label, CALL.ABS.NOINC label: a jump; the return address is in registers. CALL.REL.NOINC R6
     `(kernel) calls through a pointer: the function at the kernel's address plus a register. CALL.ABS.NOINC R8: a
     function of the system."""
-    if s.has("ABS") and not isinstance(s.operands[-1], sass.Label):
+    if s.has("ABS") and not any(isinstance(operand, sass.Label) for operand in s.operands):
         return system.call(t, s)
     *register, function = at_least(s, 1, 2)
     place = t.code.place(function)

@@ -1417,7 +1417,7 @@ def computed_branch(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def call(t: Decoder, s: sass.Statement) -> Decoded:
-    if s.has("ABS") and not isinstance(s.operands[-1], sass.Label):
+    if s.has("ABS") and not any(isinstance(operand, sass.Label) for operand in s.operands):
         raise NotDecoded("a function of the system")
     *register, function = s.operands
     place = t.code.place(function)

@@ -80,9 +80,10 @@ def translate(kernel: CompiledKernel) -> Program:
     kind = family(kernel.arch)
     if kind is None:
         known = ", ".join(name for each in FAMILIES for name in each.architectures)
+        newest = next(each for each in reversed(FAMILIES) if each.seen)
         raise UnsupportedInstruction(
             f"{kernel.entry} was compiled for {kernel.arch}, whose machine code is not modelled by the simulator. "
-            f'Compile for one of {known}, for example RawModule(…, arch="{FAMILIES[-1].architectures[0]}").'
+            f'Compile for one of {known}, for example RawModule(…, arch="{newest.architectures[0]}").'
         )
     if RESERVED in kernel.ptx and _uses_reserved_memory(kernel):
         raise UnsupportedInstruction(
@@ -164,7 +165,11 @@ def _uses_stack(function: sass.Function) -> bool:
 
 def _code(function: sass.Function, image: cubin.Cubin, kernel: CompiledKernel) -> Code:
     statements = function.statements
-    calls = [i + 1 for i, s in enumerate(statements) if s.base == "CALL" and isinstance(s.operands[-1], sass.Label)]
+    calls = [
+        i + 1
+        for i, s in enumerate(statements)
+        if s.base == "CALL" and any(isinstance(o, sass.Label) for o in s.operands)
+    ]
     ends: dict[int, int] = {}
     collective = -1
     for s in statements:
