@@ -6,7 +6,7 @@ from gemm_kernels import get
 from helpers.measure.provenance import code_sha256
 
 # No H200 has been at hand since then. `persistent` stages its sums without bank conflicts now, and `rank_k` reads four
-# columns of B at a time; their sums, and so their bits, are the same. What was chosen there by older times stays chosen.
+# columns of B at a time; their sums, and so their bits, are the same. What was chosen by older times stays chosen.
 CHANGED = {"NVIDIA H200": {"persistent", "rank_k"}}
 
 
