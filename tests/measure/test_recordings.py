@@ -81,6 +81,14 @@ def test_the_geometric_mean_of_a_ratio_and_its_inverse_is_one():
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
+def test_rows_are_kept_in_the_order_of_the_ladder_and_of_the_steps_after_it(tmp_path):
+    names = ("persistent", "coalesced", "exchanged", "naive", "pinned")
+    params = {name: dict(get(name).params) for name in names}
+    file = merge("1", [row(kernel=name, params=params[name]) for name in names], tmp_path, suite="steps")
+    kept = [one["kernel"] for one in json.loads(file.read_text(encoding="utf-8"))["rows"]]
+    assert kept == ["naive", "coalesced", "pinned", "exchanged", "persistent"]
+
+
 def test_a_second_run_replaces_what_it_measured_again_and_keeps_the_rest(tmp_path):
     merge("first", [row(size=128, ms=2), row(size=256, ms=3)], tmp_path)
     file = merge("second", [row(size=256, ms=4), row(size=512, ms=5)], tmp_path)

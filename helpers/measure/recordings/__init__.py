@@ -32,7 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gemm_kernels import LADDER, Kernel, at_shape, get
+from gemm_kernels import BEYOND, LADDER, Kernel, at_shape, get
 from gemm_kernels.choices import distance, slug
 from helpers import devices
 from helpers.measure.compared import Compared
@@ -198,9 +198,9 @@ def drop(file: Path, unwanted: Callable[[Mapping[str, Any]], bool]) -> None:
 
 
 def _write_runs(file: Path, gpu: str, runs: list[Mapping[str, Any]], rows: list[Mapping[str, Any]]) -> None:
-    """Rows in the order of the ladder; runs that no row refers to are left out."""
-    ladder = [kernel.name for kernel in LADDER]
-    rows = sorted(rows, key=lambda row: ladder.index(row["kernel"]))
+    """Rows in the order of the ladder, and of what comes after it; runs that no row refers to are left out."""
+    order = [kernel.name for kernel in LADDER + BEYOND]
+    rows = sorted(rows, key=lambda row: order.index(row["kernel"]))
     used = sorted({row["run"] for row in rows})
     renumbered = {run: index for index, run in enumerate(used)}
     rows = [{**row, "run": renumbered[row["run"]]} for row in rows]
