@@ -323,8 +323,14 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if (!times && touch == READS && surely_read(warp, &words[word], thread, epoch)) continue;
-            if (!times && touch == WRITES && surely_written(warp, &words[word], thread, epoch)) continue;
+            if (!strength && touch == READS && surely_read(warp, &words[word], thread, epoch)) {
+                if (times) times[word].read = warp->results->now;
+                continue;
+            }
+            if (!strength && touch == WRITES && surely_written(warp, &words[word], thread, epoch)) {
+                if (times) times[word].written = warp->results->now;
+                continue;
+            }
             int verdict = verdict_on(warp, &words[word], times ? &times[word] : 0, thread, touch, strength);
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold(warp, i, i->d + (int32_t)((word - first) << shift >> 2), lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
