@@ -1,4 +1,4 @@
-"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings `fastest`, `fetched` and `lost`.
+"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings `fastest`, `fetched`, `lost` and `won`.
 
     python -m helpers.authoring.pages.kernel_log [--fix]
 
@@ -16,11 +16,16 @@ from helpers import devices
 from helpers.authoring.pages.markers import Markers, command_line
 from helpers.draw.theme import thousands
 from helpers.measure import compared, recordings
+from helpers.measure.bench import geometric_mean
 from helpers.measure.compared import Compared
+from helpers.measure.suites import FASTEST_OTHERS, FASTEST_SQUARES
 
 FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
 PLACE = Markers("fastest", "make picture")
-WAITING, IN_TURNS, LOST = (Markers(name, "make picture") for name in ("waiting", "in turns", "lost"))
+WAITING, IN_TURNS, LOST, WON = (
+    Markers(name, "make picture") for name in ("waiting", "in turns", "lost", "on another gpu")
+)
+OTHER_GPU = "NVIDIA H100 80GB HBM3"
 
 
 def section(rows: Sequence[Compared]) -> str:
@@ -40,6 +45,21 @@ def section(rows: Sequence[Compared]) -> str:
             f"| {row.group} | {row.M} × {row.N} × {row.K} | {row.way} | {speeds} | {ratio} | {spread} | "
             f"{row.of_best:.3f} | {peak} | "
             f"`{row.short}` |"
+        )
+    return "\n".join(lines)
+
+
+def won() -> str:
+    """What the fastest candidates reached on another GPU, at the shapes of the suite that were compared there."""
+    found = {tuple(row["shape"]): row["of_cublas"] for row in recordings.raw(OTHER_GPU, "won")["rows"]}
+    lines = []
+    for group, shapes in (("squares", [(n, n, n) for n in FASTEST_SQUARES]), ("others", FASTEST_OTHERS)):
+        there = {shape: found[shape] for shape in shapes if shape in found}
+        lost = sorted((one, shape) for shape, one in there.items() if one < 1)
+        lines.append(
+            f"- {group}: geometric mean {geometric_mean(list(there.values())):.3f} of cuBLAS over {len(there)} of "
+            f"{len(shapes)} shapes, faster at {len(there) - len(lost)}"
+            + (": lost " + ", ".join(f"{'×'.join(map(str, shape))} {one:.3f}" for one, shape in lost) if lost else "")
         )
     return "\n".join(lines)
 
@@ -90,7 +110,13 @@ def lost() -> str:
 def wanted(file: Path = FILE) -> dict[Path, str]:
     """The log, and the text that it should have. Raises ValueError with a sentence, NoRecording."""
     text = file.read_text(encoding="utf-8")
-    tables = (PLACE, section(recordings.fastest())), (WAITING, waiting()), (IN_TURNS, in_turns()), (LOST, lost())
+    tables = (
+        (PLACE, section(recordings.fastest())),
+        (WAITING, waiting()),
+        (IN_TURNS, in_turns()),
+        (LOST, lost()),
+        (WON, won()),
+    )
     for place, content in tables:
         text = place.replaced(text, content, file.name)
     return {file: text}
