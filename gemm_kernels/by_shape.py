@@ -45,7 +45,7 @@ def stream_k(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Kernel:
     Rows of B that start at 16 bytes and others are different shapes: `stream_k` has a parameter for that, LOOPS.
     """
     check_sizes(M=M, N=N, K=K)
-    found = choices.of(gpu).stream_k
+    found = choices.of(gpu, "stream_k").stream_k
     if not found:
         raise NoChoice(f"the parameters of stream_k were not compared on {gpu!r}. Set them yourself.")
     return get("stream_k", **found[choices.nearest((M, N, K), _like((M, N, K), found))])
@@ -267,7 +267,7 @@ def _kernels(found: Choices) -> tuple[Kernel, ...]:
 
 def _compared(gpu: str) -> Choices:
     """What was found on this GPU, if kernels were compared there; NoChoice otherwise."""
-    found = choices.of(gpu)
+    found = choices.of(gpu, "fastest")
     if not found.fastest:
         raise NoChoice(f"no kernels were compared on {gpu!r}. Run `python -m helpers.measure choose` on it.")
     return found

@@ -67,19 +67,20 @@ def slug(gpu: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-")
 
 
-def gpus() -> tuple[str, ...]:
-    """The GPUs that something was found on."""
-    return tuple(_read(file).gpu for file in sorted(FOLDER.glob("*.json")))
+def gpus(part: str = "gpu") -> tuple[str, ...]:
+    """The GPUs that something was found on, or this part of it: "searched", "stream_k" or "fastest"."""
+    found = (_read(file) for file in sorted(FOLDER.glob("*.json")))
+    return tuple(one.gpu for one in found if getattr(one, part))
 
 
-def of(gpu: str = DEFAULT_GPU) -> Choices:
-    """What was found on this GPU. NoChoice, with a sentence, if nothing was."""
+def of(gpu: str = DEFAULT_GPU, part: str = "gpu") -> Choices:
+    """What was found on this GPU. NoChoice, with a sentence that names the GPUs with this part of it, if nothing was."""
     file = path(gpu)
     if not file.exists():
         raise NoChoice(
             f"nothing was measured on {gpu!r} to choose kernels by. Run `python -m helpers.measure tune` and "
             f"`python -m helpers.measure choose` on it, or take the choice for another GPU: "
-            f"{', '.join(map(repr, gpus()))}."
+            f"{', '.join(map(repr, gpus(part)))}."
         )
     return _read(file)
 
@@ -97,7 +98,7 @@ def seed(gpu: str = DEFAULT_GPU) -> int:
 
 def searched(M: int, N: int, K: int, gpu: str = DEFAULT_GPU) -> Params:
     """The fastest parameters of `autotuned` at the searched shape nearest to M, N, K. NoChoice if there are none."""
-    found = of(gpu).searched
+    found = of(gpu, "searched").searched
     if not found:
         raise NoChoice(f"no parameters were searched for on {gpu!r}. Run `python -m helpers.measure tune` on it.")
     return found[nearest((M, N, K), found)]

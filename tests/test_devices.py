@@ -225,6 +225,7 @@ FACTS = {  # where an architecture or a number is meant, and not the default GPU
     "helpers/explore/vector_width.py": "a stride of 132 floats",
     "helpers/authoring/bench/explorers.py": "a stride of 132 floats",
     "helpers/measure/correctness.py": "a shape of 132 columns",
+    "helpers/measure/fetched.py": "the blocks of launches that were recorded",
     "helpers/measure/calibrate.py": "the blocks of launches that were recorded, whose names have them",
     "helpers/measure/workloads/__init__.py": "the blocks of launches that were recorded",
     "helpers/simulator/frontends/sass/operands.py": "whose machine code reads the sizes of a cluster from constants",

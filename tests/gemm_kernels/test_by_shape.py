@@ -140,6 +140,15 @@ def test_a_gpu_that_nobody_measured_on_is_answered_with_what_to_do(choose):
     assert choices.gpus() == ("NVIDIA H100 80GB HBM3", GPU) and "GPU Y" not in choices.gpus()
 
 
+def test_for_a_gpu_that_nobody_measured_on_those_are_named_whose_choice_can_be_taken():
+    assert choices.gpus("searched") == choices.gpus("stream_k") == (GPU,) and len(choices.gpus("fastest")) == 2
+    for choose in (stream_k, autotuned):
+        with pytest.raises(ValueError, match=r"take the choice for another GPU: 'NVIDIA H200'\.$"):
+            choose(64, 64, 64, gpu="GPU Y")
+    with pytest.raises(ValueError, match=r"another GPU: 'NVIDIA H100 80GB HBM3', 'NVIDIA H200'\.$"):
+        fastest(64, 64, 64, gpu="GPU Y")
+
+
 def test_a_gpu_with_a_part_of_the_choices_says_which_command_makes_the_other(tmp_path, monkeypatch):
     monkeypatch.setattr(choices, "FOLDER", tmp_path)
     monkeypatch.setattr(choices, "path", lambda gpu: tmp_path / f"{choices.slug(gpu)}.json")

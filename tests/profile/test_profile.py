@@ -101,7 +101,7 @@ def test_the_command_writes_a_page_that_fetches_nothing(files, tmp_path, capsys)
         (("1024", "99999999999999", "1", "1"), "do not fit into this machine's memory"),
         (("1024", "1", "99999999999", "1"), "'99999999999' is no value for int rows"),
         (("1024", "1", "1", "1", "--gpu", "GTX 1"), "GTX 1"),
-        (("1024", "1", "1", "1", "--gpu", "RTX A6000"), "Measured so far: NVIDIA H200"),
+        (("1024", "1", "1", "1", "--gpu", "RTX A6000"), "Measured so far: NVIDIA H100 80GB HBM3, NVIDIA H200"),
     ],
 )
 def test_wrong_arguments_are_answered_with_a_sentence(files, capsys, args, sentence):

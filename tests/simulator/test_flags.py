@@ -86,7 +86,7 @@ def multiply_with(name, *options):
 
 
 # One for each kind of load, of copy and of arithmetic; `wide_copies` loads more than it uses, through local arrays.
-@pytest.mark.parametrize("name", ["shared_memory", "vectorized_ptx", "wide_copies", "rank_k"])
+@pytest.mark.parametrize("name", ["shared_memory", "vectorized_ptx", "wide_copies", "swizzled"])
 def test_kernels_of_the_course_run_as_code_for_a_debugger(name):
     multiply_with(name, "-G")
 

@@ -134,10 +134,10 @@ def test_ordinary_kernels_give_the_bits_of_the_ptx_level(launch, arch):
 
 
 def test_what_only_machine_code_knows_says_so_at_the_ptx_level():
-    source = """extern "C" __global__ void kernel(int *x) {
-        asm("mad.hi.sat.s32 %0, %1, %1, %2;" : "=r"(x[0]) : "r"(x[0]), "r"(x[1]));
+    source = """extern "C" __global__ void kernel(unsigned long long *x) {
+        asm volatile("{.reg .b128 v; mov.b128 v, {%0, %1}; mov.b128 {%1, %0}, v;}" : "+l"(x[0]), "+l"(x[1]));
     }"""
-    kernel, x = simulator.RawModule(code=source).get_function("kernel"), np.array([2**30, 2**31 - 9], np.int32)
+    kernel, x = simulator.RawModule(code=source).get_function("kernel"), np.array([7, 9], np.uint64)
     with (
         pytest.raises(simulator.UnsupportedInstruction, match='line 2.*leave out level="ptx"') as caught,
         simulator.record(level="ptx"),
@@ -145,7 +145,7 @@ def test_what_only_machine_code_knows_says_so_at_the_ptx_level():
         kernel((1,), (1,), (x,))
     assert caught.value.__suppress_context__  # no KeyError of the simulator's own before it
     kernel((1,), (1,), (x,))  # takes the machine code of its own accord
-    assert x[0] == 2**31 - 1
+    assert x.tolist() == [9, 7]
 
 
 def test_softmax_agrees_within_the_ulps_of_the_special_functions():

@@ -168,10 +168,7 @@ class Recording:
 
     def _launches(self) -> list[RecordedLaunch]:
         if not self.launches:
-            raise SimulatorError(
-                "Nothing was recorded: no kernel was launched inside `with simulator.record(...)`. (What another "
-                "thread launches meanwhile is not recorded: let that thread record it.)"
-            )
+            raise SimulatorError("Nothing was recorded: no kernel was launched inside `with simulator.record(...)`.")
         return self.launches
 
     def total(self, quantity: str, space: str | None = None, op: str | None = None, array: str | None = None) -> int:
