@@ -74,7 +74,7 @@ def gpus(part: str = "gpu") -> tuple[str, ...]:
 
 
 def of(gpu: str = DEFAULT_GPU, part: str = "gpu") -> Choices:
-    """What was found on this GPU. NoChoice, with a sentence that names the GPUs with this part of it, if nothing was."""
+    """What was found on this GPU. NoChoice, with a sentence that names GPUs with this part of it, if nothing was."""
     file = path(gpu)
     if not file.exists():
         raise NoChoice(
