@@ -19,7 +19,7 @@ from helpers.authoring.notebooks import form
 
 TOKEN = "browser-test"
 START = 60  # seconds that a server may take to answer
-PATIENCE = 90_000  # milliseconds that a page may take for what it is waited for
+PATIENCE = 240_000  # milliseconds that a page may take for what it is waited for: other workers compile meanwhile
 ERROR = "[data-mime-type='application/vnd.jupyter.error']"
 STDERR = "[data-mime-type='application/vnd.jupyter.stderr']"
 
