@@ -135,7 +135,7 @@ EVEN_SHARES = Family(
     buffers=_stages,
     shared_bytes=_stages_or_low_strip_bytes,
     blocks=lambda p, tiles: p["WORKERS"],
-    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"]),  # a block shares two tiles at most
+    workspace_bytes=STREAM_K.workspace_bytes,
 )
 PERSISTENT = Family(
     tile=_block_tile,
@@ -183,7 +183,7 @@ REDUCE_SCATTER = Family(
     buffers=_stages,
     shared_bytes=_stages_or_padded_sums_bytes,
     blocks=_equal_parts,
-    workspace_bytes=lambda p: _parts_bytes(2 * p["WORKERS"], p["BM"] * p["BN"], counters=2),  # who is there, who knows
+    workspace_bytes=PERSISTENT.workspace_bytes,  # the two counters of a part: who is there, who knows
 )
 ALL_AT_ONCE = Family(
     tile=_block_tile,

@@ -315,14 +315,15 @@ def _choose(options: argparse.Namespace) -> int:
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
     known = {one.shape: one for one in before}
+    behind = choosing.far_behind(kernels, options.elsewhere) if options.elsewhere else {}
     plan = {
-        shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
+        shape: [
+            which
+            for which in choosing.wanting(kernels, shape, device.sms, known.get(shape))
+            if kernels[which] not in behind.get(shape, ())
+        ]
         for shape in options.size or choosing.shapes()
     }
-    if options.elsewhere:
-        behind = choosing.far_behind(kernels, options.elsewhere)
-        for shape, slow in behind.items():
-            plan[shape] = [which for which in plan.get(shape, ()) if kernels[which] not in slow]
     plan = {shape: which for shape, which in plan.items() if which}
     tried = sorted({one for which in plan.values() for one in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
