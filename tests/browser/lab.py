@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,13 +14,14 @@ from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, TimeoutError, expect, sync_playwright
 
 from helpers.authoring.notebooks import form
 
 TOKEN = "browser-test"
 START = 60  # seconds that a server may take to answer
-PATIENCE = 240_000  # milliseconds that a page may take for what it is waited for: other workers compile meanwhile
+PATIENCE = 90_000  # milliseconds that a page may take for what it is waited for: other workers compile meanwhile
+TAKEN_UP = 10_000  # milliseconds within which a kernel that is there takes up a cell
 ERROR = "[data-mime-type='application/vnd.jupyter.error']"
 STDERR = "[data-mime-type='application/vnd.jupyter.stderr']"
 
@@ -95,6 +97,18 @@ def choose(page: Page, menu: str, *entries: str) -> None:
 
 
 def run_all(page: Page) -> None:
-    """Run every cell; what the last one shows has to be waited for."""
+    """Run every cell; what the last one shows has to be waited for.
+
+    JupyterLab shows a kernel as idle a moment before it hands cells to it, and drops without a word what it was told to
+    run in between: its cells keep an empty prompt. So it is told again until one waits or has run.
+    """
     page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(state="attached")
-    choose(page, "Run", "Run All Cells")
+    begun = page.locator(".jp-InputPrompt").filter(has_text=re.compile(r"\[(\*|\d+)\]")).first
+    deadline = time.monotonic() + PATIENCE / 1000
+    while True:
+        choose(page, "Run", "Run All Cells")
+        try:
+            return begun.wait_for(state="attached", timeout=TAKEN_UP)
+        except TimeoutError:
+            if time.monotonic() > deadline:
+                raise
