@@ -328,11 +328,16 @@ def _choose(options: argparse.Namespace) -> int:
     tried = sorted({one for which in plan.values() for one in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
     compile_all([kernels[one] for one in tried], _progress)
+    about = choosing.about(kernels, earlier)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
     try:
         for shape, which in plan.items():
-            one, refusals = choosing.measure(kernels, shape, which, budget_s=options.budget)
+            try:
+                one, refusals = choosing.measure(kernels, shape, which, budget_s=options.budget)
+            except run.LaunchFailed:
+                print(f"At {'×'.join(map(str, shape))}:", file=sys.stderr)
+                raise
             one = choosing.added(known.get(shape), one)
             measured.append(one)
             refused += refusals
@@ -341,7 +346,7 @@ def _choose(options: argparse.Namespace) -> int:
     finally:
         if measured:
             every = list((known | {one.shape: one for one in measured}).values())
-            file = choosing.keep(kernels, every, device.sms, options.folder, options.choices, earlier)
+            file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
             print(f"choice: {file}")
     return _tell(refused)
 

@@ -171,7 +171,7 @@ def stop_after_fault(kernel: Kernel, reason: Exception) -> None:
         gpu.synchronize()
     except Exception:
         raise run.LaunchFailed(
-            f"{kernel.name} faulted on the GPU ({reason}); nothing more can be measured."
+            f"{kernel.entry} faulted on the GPU ({reason}); nothing more can be measured in this process."
         ) from reason
 
 

@@ -464,31 +464,33 @@ def added(before: Measured | None, now: Measured) -> Measured:
     return replace(now, times=times, in_graph=in_graph)
 
 
+def about(kernels: Sequence[Kernel], earlier: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The GPU at hand and the provenance of what is measured on it from now on. Asked for before anything is measured:
+    after a kernel's fault no question to the GPU has an answer.
+
+    earlier: the provenance of former runs that a part of what is kept is from.
+    """
+    here = provenance() | {"code_sha256": _sources(kernels)} | ({"earlier": list(earlier)} if earlier else {})
+    return {"gpu": gpu.name(), "provenance": here}
+
+
 def keep(
+    about: Mapping[str, Any],
     kernels: Sequence[Kernel],
     measured: Sequence[Measured],
     sms: int,
     folder: Path = recordings.FOLDER,
     choices_folder: Path = choices.FOLDER,
-    earlier: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write what was measured into the GPU's recordings, and the choice into its choices, whose file is returned.
 
-    earlier: the provenance of former runs that a part of it is from.
+    about: see `about`.
     """
     if not measured:
         raise ValueError("There is nothing to keep: no shape was finished.")
-    about = provenance() | {"code_sha256": _sources(kernels)} | ({"earlier": list(earlier)} if earlier else {})
-    recordings.write(
-        recordings.path(gpu.name(), CHOICES, folder),
-        {
-            "gpu": gpu.name(),
-            "provenance": about,
-            "candidates": [kernel.entry for kernel in kernels],
-            "rows": [to_row(one) for one in measured],
-        },
-    )
-    return update_choices(gpu.name(), sms, choices_folder, **chosen(kernels, measured, sms))
+    rows = {"candidates": [kernel.entry for kernel in kernels], "rows": [to_row(one) for one in measured]}
+    recordings.write(recordings.path(about["gpu"], CHOICES, folder), dict(about) | rows)
+    return update_choices(about["gpu"], sms, choices_folder, **chosen(kernels, measured, sms))
 
 
 def _sources(kernels: Sequence[Kernel]) -> dict[str, str]:

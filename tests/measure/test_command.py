@@ -11,6 +11,7 @@ from helpers.measure import __main__ as command
 from helpers.measure.__main__ import main, summary, table_row
 from helpers.measure.bench import Refusal
 from helpers.measure.counters import write_cubins
+from helpers.run import LaunchFailed
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +158,24 @@ def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_
     assert about["date"] == "second" and [run["date"] for run in about["earlier"]] == ["first"]
     kept = json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text(encoding="utf-8"))
     assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
+
+
+def test_choose_keeps_what_was_measured_before_a_kernel_faulted(an_h200_for_choosing, monkeypatch, tmp_path, capsys):
+    measured = choosing.measure
+
+    def until_a_fault(kernels, shape, which, *, budget_s):
+        if shape == (128, 128, 128):
+            for question in ("name", "synchronize"):
+                monkeypatch.setattr(gpu, question, lambda: pytest.fail("nothing can be asked of a GPU after a fault"))
+            monkeypatch.setattr(choosing, "provenance", gpu.name)
+            raise LaunchFailed("sgemm_rank_k<8> faulted on the GPU.")
+        return measured(kernels, shape, which, budget_s=budget_s)
+
+    monkeypatch.setattr(choosing, "measure", until_a_fault)
+    line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
+    assert main([*line, "64", "128", "256"]) == 1
+    assert "At 128×128×128:\n\nsgemm_rank_k<8> faulted" in capsys.readouterr().err
+    assert [row.shape for row in choosing.read_measured("NVIDIA H200", tmp_path)] == [(64, 64, 64)]
 
 
 def test_choose_measures_a_candidate_that_was_added_beside_its_rivals_and_renumbers_the_others(
