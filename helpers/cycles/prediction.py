@@ -152,6 +152,11 @@ class Prediction:
         return "with a warm L2, which holds what fits of the launch's arrays"
 
     @cached_property
+    def units(self) -> Mapping[str, float]:
+        """How busy each unit of an SM and its share of L2 and DRAM are while the kernel runs, 0 … 1; keys of `WHAT`."""
+        return {name: min(busy, 1.0) for name, busy in _busy(self.simulated.result, self.machine).items()}
+
+    @cached_property
     def stalls(self) -> Mapping[str, float]:
         issued = max(self.all_blocks.result.instructions, 1)
         return {name: self.all_blocks.result.stalls[number] / issued for number, name in enumerate(STALLS)}
@@ -345,11 +350,11 @@ def _evictions(run: Simulated, machine: Machine, scale: float, trace: Trace) -> 
     return (k["evict_factor"] - 1) * min(fetched, k["evict_bytes"]) / k["dram_gpu"] * busy
 
 
-def _limiter(result: binding.Result, machine: Machine, cycles: float) -> tuple[str, float]:
-    """(what limits, how busy it is)."""
+def _busy(result: binding.Result, machine: Machine) -> dict[str, float]:
+    """How busy each unit is, 0 … 1, by its key in `WHAT`."""
     k, whole = machine.constants, max(result.cycles, 1)
     unit = {name: result.unit[number] / 4 for number, name in enumerate(UNITS)}
-    busy = {
+    return {
         "fp32": (unit["fma"] + unit["heavy"] * (k["heavy_interval"] - 1)) / whole,
         "alu": unit["alu"] * k["alu_interval"] / whole,
         "fp64": unit["fp64"] * k["fp64_interval"] / whole,
@@ -361,6 +366,11 @@ def _limiter(result: binding.Result, machine: Machine, cycles: float) -> tuple[s
         "store": result.store_busy / whole,
         "issue": result.issue_slots / whole,
     }
+
+
+def _limiter(result: binding.Result, machine: Machine, cycles: float) -> tuple[str, float]:
+    """(what limits, how busy it is)."""
+    k, busy = machine.constants, _busy(result, machine)
     name = max(busy, key=busy.__getitem__)
     if name == "issue" and busy["fp32"] > 0.85 * busy["issue"]:
         name = "fp32"

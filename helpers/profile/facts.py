@@ -79,6 +79,17 @@ class HotLine:
 
 
 @dataclass(frozen=True)
+class Traffic:
+    """Bytes of the whole launch as the model counts them, as if all blocks did what the simulated ones do."""
+
+    asked_of_l1: float
+    found_in_l1: float
+    from_l2: float
+    dram_read: float
+    dram_written: float
+
+
+@dataclass(frozen=True)
 class Roof:
     """Operations and bytes of the whole launch as the model counts them, and the roof over their ratio."""
 
@@ -91,6 +102,7 @@ class Roof:
 class Profile:
     """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time.
 
+    units: how busy each is while the kernel runs, 0 … 1, the busiest first; keys of `cycles.prediction.WHAT`.
     hazards: what the sanitizer finds in the first block, races between blocks and in global memory left out.
     """
 
@@ -98,6 +110,8 @@ class Profile:
     prediction: Prediction
     cycles: Budget
     occupancy: str
+    units: Mapping[str, float]
+    traffic: Traffic
     accesses: tuple[Access, ...]
     wastes: tuple[Waste, ...]
     hazards: tuple[str, ...]
@@ -118,6 +132,7 @@ class Profile:
             "kernel": self.name, "label": p.label, "cache": "cold" if p.cold else "warm", "ms": p.ms,
             "range_ms": list(p.range_ms), "cycles": p.cycles, "limiter": p.limiter, "limited_by": p.kind,
             "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
+            "units": dict(self.units), "traffic": asdict(self.traffic),
             "memory": [asdict(one) for one in self.accesses], "wastes": list(map(str, self.wastes)),
             "hazards": list(self.hazards),
             "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
@@ -129,10 +144,11 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
     prediction = cycles.predict(launch, device, cold=cold)
     captured = cycles.captured(launch)
     counted, report = _first_block(captured)
+    traffic = _traffic(prediction)
     return Profile(
         captured.run.program.name, prediction, budget.predicted(prediction, captured.run.program.name),
-        _occupancy(prediction), _accesses(counted), _wastes(counted), tuple(one.message for one in report.findings),
-        _hot(prediction), _roof(prediction, counted),
+        _occupancy(prediction), _busiest_first(prediction.units), traffic, _accesses(counted), _wastes(counted),
+        tuple(one.message for one in report.findings), _hot(prediction), _roof(prediction, counted, traffic),
     )  # fmt: skip
 
 
@@ -209,17 +225,26 @@ def _hot(prediction: Prediction) -> tuple[HotLine, ...]:
     return tuple(found)
 
 
-def _roof(prediction: Prediction, counted: Recording) -> Roof | None:
+def _busiest_first(units: Mapping[str, float]) -> Mapping[str, float]:
+    return dict(sorted(units.items(), key=lambda one: -one[1]))
+
+
+def _traffic(prediction: Prediction) -> Traffic:
+    result, trace = prediction.simulated.result, prediction.trace
+    instructions = trace.warp_instructions / trace.blocks * product(trace.grid)
+    each = SECTOR_BYTES * instructions / max(result.instructions, 1)
+    sectors = (result.l1_sectors, result.l1_hits, result.l2_sectors, result.dram_sectors, result.written_sectors)
+    return Traffic(*(each * count for count in sectors))
+
+
+def _roof(prediction: Prediction, counted: Recording, traffic: Traffic) -> Roof | None:
     """Of the first block, as if all did the same; None without float32 arithmetic or global memory."""
     one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
-    operations = 2 * one["FFMA"] + one["FADD"] + one["FMUL"]
-    result = prediction.simulated.result
-    moved = (result.dram_sectors + result.written_sectors) * SECTOR_BYTES / max(result.instructions, 1)
-    instructions = prediction.trace.warp_instructions / prediction.trace.blocks
-    bytes_of_block = moved * instructions
-    if not operations or not bytes_of_block:
+    operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * product(prediction.trace.grid)
+    moved = traffic.dram_read + traffic.dram_written
+    if not operations or not moved:
         return None
     device = prediction.machine.device
-    intensity = operations / bytes_of_block
-    gflops = operations * product(prediction.trace.grid) / prediction.ms / 1e6
+    intensity = operations / moved
+    gflops = operations / prediction.ms / 1e6
     return Roof(gflops, intensity, min(device.peak_fp32_gflops, intensity * device.memory_gb_per_s))

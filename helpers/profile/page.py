@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from helpers.cycles import TITLES, WAITS, Prediction
 from helpers.draw.budget import COLOURS, OTHER_WAITS
-from helpers.profile.facts import HotLine, Profile, Roof
+from helpers.profile.facts import HotLine, Profile, Roof, Traffic
 
 BAR = 40  # characters of the longest bar
 LEAST = 0.005  # of the time, or of the hottest line, below which a part is left out
@@ -18,6 +18,13 @@ HAZARD = "Hazard: "
 HEADING = "Where the time goes: what is issued, and what is waited for while nothing is"
 HOT = "The lines that take most of the time, and what their warps mostly wait for"
 MEMORY = "Memory requests of the first block"
+BUSY = "How busy each unit is while the kernel runs"
+TRAFFIC = "What the launch moves"
+UNITS = {
+    "fp32": "FP32 pipe", "issue": "schedulers", "alu": "integer pipe (ALU)", "fp64": "FP64 pipe",
+    "xu": "special functions (XU)", "tensor": "tensor cores", "shared": "shared memory and L1", "l2": "L2's bandwidth",
+    "dram": "DRAM's bandwidth", "store": "way of stores to L2",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +53,11 @@ def text(profile: Profile) -> str:
             lines.append(
                 f"  {title:30}{share:6.1%} {'█' * max(1, round(share / longest * BAR)):{BAR}}  {meaning}".rstrip()
             )
+    lines += ["", f"{BUSY}:"]
+    for name, share in profile.units.items():
+        if share >= LEAST:
+            lines.append(f"  {UNITS[name]:30}{share:6.1%} {'█' * max(1, round(share * BAR))}")
+    lines += ["", f"{TRAFFIC}, {p.label}:", *(f"  {name:10}{what}" for name, what in _moved(profile.traffic, p))]
     if profile.accesses:
         lines += ["", f"{MEMORY}:"]
         for one in profile.accesses:
@@ -81,6 +93,30 @@ def _under(roof: Roof) -> str:
         f"{roof.gflops:,.0f} GFLOPS at {roof.intensity:.3g} FLOP per byte of DRAM, "
         f"{roof.gflops / roof.roof_gflops:.0%} of the {roof.roof_gflops:,.0f} under the roof there."
     )
+
+
+def _moved(traffic: Traffic, found: Prediction) -> list[tuple[str, str]]:
+    """(a level of memory, what passes there)."""
+    asked = traffic.asked_of_l1
+    hits = f", of which {traffic.found_in_l1 / asked:.0%} is there" if asked else ""
+    rate = (traffic.dram_read + traffic.dram_written) / found.ms / 1e6
+    return [
+        ("L1", f"{_bytes(asked)} asked for by loads{hits}"),
+        ("L2", f"{_bytes(traffic.from_l2)} sent to the SMs"),
+        (
+            "DRAM",
+            f"{_bytes(traffic.dram_read)} read and {_bytes(traffic.dram_written)} written, {rate:,.0f} GB/s of "
+            f"{found.machine.device.memory_gb_per_s:,.0f}",
+        ),
+    ]
+
+
+def _bytes(count: float) -> str:
+    """'12.6 MB', in units of 1000; '0 B'."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if count >= size:
+            return f"{_three_digits(count / size)} {unit}"
+    return f"{count:.0f} B"
 
 
 def _words(name: str, found: Prediction) -> tuple[str, str]:
@@ -122,12 +158,14 @@ def page(profile: Profile) -> str:
     longest = max(profile.shares.values())
     out.append(f"<h3>{HEADING}</h3><table>")
     for name, share in profile.shares.items():
-        if share >= LEAST:
-            title, meaning = _words(name, p)
-            colour = COLOURS.get(name, COLOURS[OTHER_WAITS])
-            bar = f'<span class="bar" style="width:{share / longest * 14:.2f}em; background:{colour}"></span>'
-            cells = (title, f"{share:.1%}", bar, html.escape(meaning))
-            out.append('<tr class="part">' + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
+        title, meaning = _words(name, p)
+        out += _bar(title, share, share / longest, COLOURS.get(name, COLOURS[OTHER_WAITS]), meaning)
+    out.append(f"</table><h3>{BUSY}</h3><table>")
+    for name, share in profile.units.items():
+        out += _bar(UNITS[name], share, share, COLOURS["other"])
+    out.append(f"</table><h3>{TRAFFIC}, {html.escape(p.label)}</h3><table>")
+    for cells in _moved(profile.traffic, p):
+        out.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
     out.append("</table>")
     if profile.accesses:
         out.append(f"<h3>{MEMORY}</h3><table>")
@@ -145,6 +183,15 @@ def page(profile: Profile) -> str:
             f"<code>{html.escape(one.text)}</code> ({one.waits_for or ISSUES})</summary><pre>{code}</pre></details>"
         )
     return "\n".join([*out, "</div>"])
+
+
+def _bar(title: str, share: float, length: float, colour: str, meaning: str = "") -> list[str]:
+    """A row of a table, or none if the share of the time is too small. length: of the bar, 0 … 1."""
+    if share < LEAST:
+        return []
+    bar = f'<span class="bar" style="width:{length * 14:.2f}em; background:{colour}"></span>'
+    cells = (title, f"{share:.1%}", bar, html.escape(meaning))
+    return ['<tr class="part">' + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>"]
 
 
 def compared(one: Profile, other: Profile, names: tuple[str, str] = ("the first", "the second")) -> str:

@@ -62,6 +62,38 @@ def test_memory_requests_are_those_that_the_simulator_counts():
     assert loads.requests == counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]
 
 
+def test_loads_ask_l1_for_what_the_simulator_counts_and_dram_reads_each_array_once(tmp_path, capsys):
+    launch = get("coalesced").launch(64, 96, 128)
+    kernel = run.simulated(launch.source, launch.entry, launch.options)
+    with simulator.record() as recording:
+        run.start(kernel, launch, *run.operands(*launch.shape), ALPHA, BETA)
+    moved = profile.profile(launch).traffic
+    sectors = recording.counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]
+    assert moved.asked_of_l1 == pytest.approx(32 * sectors)
+    assert moved.asked_of_l1 - moved.found_in_l1 == pytest.approx(moved.from_l2) and moved.found_in_l1 > 0
+    (file := tmp_path / "add.cu").write_text(
+        "__global__ void add(const float *x, float *y) { y[blockIdx.x * 256 + threadIdx.x] += "
+        "x[blockIdx.x * 256 + threadIdx.x]; }"
+    )
+    floats = 1 << 20
+    call = ["add", "--grid", str(floats // 256), "--block", "256", "--args", str(floats), str(floats)]
+    assert main([str(file), *call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["traffic"]["dram_read"] == pytest.approx(2 * 4 * floats)
+    assert found["traffic"]["dram_written"] == pytest.approx(4 * floats)
+    assert main([str(file), *call]) == 0
+    assert "DRAM      8.39 MB read and 4.19 MB written" in capsys.readouterr().out
+
+
+def test_units_are_sorted_and_the_limit_is_the_busiest_of_them():
+    found = profile.profile(get("coalesced").launch(512, 512, 512))
+    name, busy = next(iter(found.units.items()))
+    assert (name, busy) == (found.prediction.kind, found.prediction.busy) and name != "latency"
+    assert list(found.units.values()) == sorted(found.units.values(), reverse=True) and busy <= 1
+    assert f"  shared memory and L1          {busy:6.1%} █" in profile.text(found)
+    assert f'<td class="words">{busy:.1%}</td>' in profile.page(found)
+
+
 def test_hot_lines_are_sorted_and_carry_their_machine_code():
     found = profile.profile(get("shared_memory").launch(64, 64, 64)).hot
     assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
