@@ -80,13 +80,16 @@ class HotLine:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of the whole launch as the model counts them, as if all blocks did what the simulated ones do."""
+    """Bytes of the whole launch as the model counts them, as if all blocks did what the simulated ones do.
+
+    stored: goes to L2, and from there to DRAM when L2 needs the room: of a small array after the launch.
+    """
 
     asked_of_l1: float
     found_in_l1: float
     from_l2: float
-    dram_read: float
-    dram_written: float
+    stored: float
+    from_dram: float
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,7 @@ def _traffic(prediction: Prediction) -> Traffic:
     result, trace = prediction.simulated.result, prediction.trace
     instructions = trace.warp_instructions / trace.blocks * product(trace.grid)
     each = SECTOR_BYTES * instructions / max(result.instructions, 1)
-    sectors = (result.l1_sectors, result.l1_hits, result.l2_sectors, result.dram_sectors, result.written_sectors)
+    sectors = (result.l1_sectors, result.l1_hits, result.l2_sectors, result.written_sectors, result.dram_sectors)
     return Traffic(*(each * count for count in sectors))
 
 
@@ -241,7 +244,7 @@ def _roof(prediction: Prediction, counted: Recording, traffic: Traffic) -> Roof 
     """Of the first block, as if all did the same; None without float32 arithmetic or global memory."""
     one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
     operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * product(prediction.trace.grid)
-    moved = traffic.dram_read + traffic.dram_written
+    moved = traffic.from_dram + traffic.stored
     if not operations or not moved:
         return None
     device = prediction.machine.device

@@ -57,7 +57,7 @@ def text(profile: Profile) -> str:
     for name, share in profile.units.items():
         if share >= LEAST:
             lines.append(f"  {UNITS[name]:30}{share:6.1%} {'█' * max(1, round(share * BAR))}")
-    lines += ["", f"{TRAFFIC}, {p.label}:", *(f"  {name:10}{what}" for name, what in _moved(profile.traffic, p))]
+    lines += ["", f"{TRAFFIC}, {p.label}:", *(f"  {name:10}{what}" for name, what in _moved(profile.traffic))]
     if profile.accesses:
         lines += ["", f"{MEMORY}:"]
         for one in profile.accesses:
@@ -95,19 +95,14 @@ def _under(roof: Roof) -> str:
     )
 
 
-def _moved(traffic: Traffic, found: Prediction) -> list[tuple[str, str]]:
+def _moved(traffic: Traffic) -> list[tuple[str, str]]:
     """(a level of memory, what passes there)."""
     asked = traffic.asked_of_l1
     hits = f", of which {traffic.found_in_l1 / asked:.0%} is there" if asked else ""
-    rate = (traffic.dram_read + traffic.dram_written) / found.ms / 1e6
     return [
         ("L1", f"{_bytes(asked)} asked for by loads{hits}"),
-        ("L2", f"{_bytes(traffic.from_l2)} sent to the SMs"),
-        (
-            "DRAM",
-            f"{_bytes(traffic.dram_read)} read and {_bytes(traffic.dram_written)} written, {rate:,.0f} GB/s of "
-            f"{found.machine.device.memory_gb_per_s:,.0f}",
-        ),
+        ("L2", f"{_bytes(traffic.from_l2)} sent to the SMs, {_bytes(traffic.stored)} stored by them"),
+        ("DRAM", f"{_bytes(traffic.from_dram)} read; what is stored goes there when L2 needs the room"),
     ]
 
 
@@ -164,7 +159,7 @@ def page(profile: Profile) -> str:
     for name, share in profile.units.items():
         out += _bar(UNITS[name], share, share, COLOURS["other"])
     out.append(f"</table><h3>{TRAFFIC}, {html.escape(p.label)}</h3><table>")
-    for cells in _moved(profile.traffic, p):
+    for cells in _moved(profile.traffic):
         out.append("<tr>" + "".join(f'<td class="words">{cell}</td>' for cell in cells) + "</tr>")
     out.append("</table>")
     if profile.accesses:

@@ -79,10 +79,13 @@ def test_loads_ask_l1_for_what_the_simulator_counts_and_dram_reads_each_array_on
     call = ["add", "--grid", str(floats // 256), "--block", "256", "--args", str(floats), str(floats)]
     assert main([str(file), *call, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["traffic"]["dram_read"] == pytest.approx(2 * 4 * floats)
-    assert found["traffic"]["dram_written"] == pytest.approx(4 * floats)
+    assert found["traffic"]["from_dram"] == pytest.approx(2 * 4 * floats)
+    assert found["traffic"]["stored"] == pytest.approx(4 * floats)
     assert main([str(file), *call]) == 0
-    assert "DRAM      8.39 MB read and 4.19 MB written" in capsys.readouterr().out
+    assert (
+        "  L2        8.39 MB sent to the SMs, 4.19 MB stored by them\n  DRAM      8.39 MB read;"
+        in capsys.readouterr().out
+    )
 
 
 def test_units_are_sorted_and_the_limit_is_the_busiest_of_them():
