@@ -213,10 +213,9 @@ WIDE = Blank(
     notebook="09",
     title="Write it: four floats at a time, and what odd rows need",
     difficulty=1,
-    task="The kernel of notebook 06 shall load B and store C by float4 where every row begins at a multiple of 16 "
-    "bytes, "
-    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for N = 128: at "
-    "most 16 load requests to B and 64 store requests.",
+    task="Let the kernel of notebook 06 load B and store C by float4 where every row begins at a multiple of 16 bytes, "
+    "and float by float where it does not. M is a multiple of 64 and K of 8; N is anything. The goals for M = 64, "
+    "N = 128 and K = 16: at most 16 load requests to B and 64 store requests.",
     hints=(
         "A and B begin at multiples of 256 bytes, a float has 4 bytes. For which N does row 1 begin at a multiple of "
         "16?",

@@ -56,7 +56,7 @@ TWO_BUFFERS = KernelExercise(
     goals=(goals.barriers(16),),
     judged=WHOLE_TILES,
     wrong=(
-        Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong into "
+        Wrong("starter", "The next tiles are loaded over the ones that are multiplied in this round: they belong in "
               "the other buffer."),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
               "happens to be in the buffer."),
@@ -175,7 +175,7 @@ NEXT_TILE = Blank(
         Wrong("first_not_awaited", NOT_AWAITED),
         Wrong("first_not_loaded", "The first pair of tiles is never loaded: the first iteration multiplies what "
               "happens to be in it."),
-        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs into "
+        Wrong("same_buffer", "The next tile is stored over the one that other warps still multiply: it belongs in "
               "the other pair."),
         Wrong("never_changes", "The pairs never change places: every iteration multiplies the first tile."),
         Wrong("this_tile_again", "Each iteration loads the tile that it multiplies: the next one begins at k0 + T."),

@@ -1,4 +1,4 @@
-"""Exercises of notebook 13, autotuning: what the rules allow, good configurations, rounds of blocks."""
+"""Exercises of notebook 13, autotuning: what the rules allow, good configurations, turns of blocks."""
 
 from __future__ import annotations
 
@@ -122,21 +122,21 @@ LEGAL_TILES = ValueExercise(
 )  # fmt: skip
 
 
-# --- rounds of blocks
+# --- turns of blocks
 
 SIZE, TILE_ROWS, TILE_COLUMNS = 4096, 128, 256
 BLOCKS = SIZE // TILE_ROWS * (SIZE // TILE_COLUMNS)
 ROUNDS = math.ceil(BLOCKS / DEVICE.sms)
 BECAUSE_ROUNDS = (
-    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full rounds, and in the last one "
+    f"{BLOCKS} blocks on {DEVICE.sms} SMs: {ROUNDS - 1} full turns, and in the last one "
     f"{ROUNDS * DEVICE.sms - BLOCKS} SMs have nothing to do."
 )
 ROUNDS_SLIPS = (
-    Slip(BLOCKS // DEVICE.sms, "That many rounds are full. Who computes the blocks that are left?"),
+    Slip(BLOCKS // DEVICE.sms, "That many turns are full. Who computes the blocks that are left?"),
     Slip(BLOCKS, "That is the number of blocks. How many of them run at a time?"),
     Slip(SIZE // TILE_COLUMNS, "That is the number of tiles in a row of C."),
     Slip(SIZE // TILE_ROWS, "That is the number of tiles in a column of C."),
-    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one round."),
+    Slip(DEVICE.sms, "That is the number of SMs, of blocks in one turn."),
 )
 
 ROUNDS_OF_BLOCKS = ValueExercise(
@@ -145,17 +145,17 @@ ROUNDS_OF_BLOCKS = ValueExercise(
     title="How many turns?",
     difficulty=2,
     task="C has 4096 × 4096 elements, a block computes a tile of 128 × 256, and an SM has room for one block. How many "
-    f"rounds of blocks does an {DEVICE.short} with its {DEVICE.sms} SMs need?",
+    f"turns do the blocks need on an {DEVICE.short} with its {DEVICE.sms} SMs?",
     hints=(
         "How many tiles cover C: how many along its rows, how many along its columns?",
         f"32 · 16 = 512 blocks, of which {DEVICE.sms} run at a time.",
-        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a round.",
+        f"512 / {DEVICE.sms} is {512 / DEVICE.sms:.1f}, and there is no part of a turn.",
     ),
     variable="my_answer",
     starter=None,
     solved=ROUNDS,
     because=BECAUSE_ROUNDS,
-    judge=lambda answer: check_number(answer, ROUNDS, unit="rounds", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
+    judge=lambda answer: check_number(answer, ROUNDS, unit="turns", because=BECAUSE_ROUNDS, slips=ROUNDS_SLIPS),
     wrong=tuple(WrongValue(slip.answer, slip.because) for slip in ROUNDS_SLIPS),
 )
 

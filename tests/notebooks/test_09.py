@@ -2,15 +2,17 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from gemm_kernels import get
-from helpers import course, cycles, exercises
+from helpers import course, cycles, exercises, run
 from helpers.analysis import budget
 from helpers.analysis.vector_width import WIDTHS, Copy, way_of
 from helpers.exercises import n09
 from helpers.measure.states import states
-from tests.notebooks.support import answered, counters, gain, linked_terms, said
+from helpers.occupancy import occupancy
+from tests.notebooks.support import H200, answered, counters, gain, linked_terms, said, speeds
 
 GUARDED_LOOP = '''my_loop = """    if (K % 4 == 0)
         for (; k < K; k += 4) {
@@ -61,6 +63,25 @@ def test_float4_and_float2_are_refused_where_the_answers_say():
         refused = {row: bool(way_of(four, Copy(stride, row)).refused) for row in (1, 2)}
         assert refused == {1: stride % 4 != 0, 2: stride % 2 != 0}
         assert bool(way_of(two, Copy(stride, 1)).refused) == (stride % 2 != 0)
+
+
+def test_a_row_that_begins_beside_a_sector_costs_what_the_answers_say():
+    passes, own, shifted = said(
+        "09", r"into a fifth: (\d+) sectors\. .* another sector: (\d+)\. float4 is refused at column 1; .* costs (\d+)\."
+    )
+    assert [way_of(width, Copy(first=1)).cost for width in WIDTHS[:2]] == [passes, own]
+    assert way_of(WIDTHS[3], Copy(first=1)).refused and way_of(WIDTHS[3], Copy(first=4)).cost == shifted
+
+
+def test_at_2049_the_blocks_need_a_second_turn_which_at_2048_they_do_not():
+    edge, same, tiles, places = said("09", r"(\d+) · (\d+) = (\d+) tiles are more than the (\d+) blocks that fit")
+    for name in ("interleaved", "vectorized", "vectorized_ptx"):
+        kernel = get(name)
+        taken = run.compiled(kernel, H200.arch)
+        blocks = occupancy(H200, kernel.threads, taken.registers, taken.shared_bytes).blocks
+        assert kernel.grid(2049, 2049)[:2] == (edge, same) and edge * same == tiles
+        assert np.prod(kernel.grid(2048, 2048)) <= blocks * H200.sms == places < tiles
+        assert speeds(2049)[name] < 0.6 * speeds(2048)[name]
 
 
 def test_the_groups_and_the_tail_of_the_small_case_are_as_the_prose_counts_them():
