@@ -67,7 +67,8 @@ def test_float4_and_float2_are_refused_where_the_answers_say():
 
 def test_a_row_that_begins_beside_a_sector_costs_what_the_answers_say():
     passes, own, shifted = said(
-        "09", r"into a fifth: (\d+) sectors\. .* another sector: (\d+)\. float4 is refused at column 1; .* costs (\d+)\."
+        "09",
+        r"into a fifth: (\d+) sectors\. .* another sector: (\d+)\. float4 is refused at column 1; .* costs (\d+)\.",
     )
     assert [way_of(width, Copy(first=1)).cost for width in WIDTHS[:2]] == [passes, own]
     assert way_of(WIDTHS[3], Copy(first=1)).refused and way_of(WIDTHS[3], Copy(first=4)).cost == shifted

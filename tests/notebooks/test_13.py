@@ -111,7 +111,9 @@ def test_the_six_candidates_by_hand_are_those_of_the_check_and_their_numbers_are
         kept += [number] if n13.keep(params, n13.HAND_SIZE, H200.sms) else []
     assert tuple(kept) == said("13", r"Candidates (\d) and (\d)\. Candidate 1 fills")
     assert said("13", r"Candidate 1 fills (\d+) %") == (round(100 * numbers[0][9] / numbers[0][10]),)
-    assert said("13", r"5 has too many sums \(and fills only (\d+) %\)") == (round(100 * numbers[4][9] / numbers[4][10]),)
+    assert said("13", r"5 has too many sums \(and fills only (\d+) %\)") == (
+        round(100 * numbers[4][9] / numbers[4][10]),
+    )
 
 
 @pytest.mark.parametrize(("name", "check"), [("keep", n13.check_keep), ("search", n13.check_search)])
