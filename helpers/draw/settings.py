@@ -37,7 +37,7 @@ class Setting:
 
 
 def settings_figure(settings: Sequence[Setting], title: str, source: str) -> theme.Figure:
-    """One row per setting: a box for every sector, filled as far as it is used; sectors per request; GFLOPS.
+    """One row per setting: a box for every sector, filled as far as it is used; sectors per load; GFLOPS.
 
     source: where the GFLOPS come from.
     """
@@ -57,7 +57,7 @@ def _heads(axes: Axes, first: Setting, source: str) -> None:
         x = ARRAYS_X + number * ARRAY_STEP
         page.fill(axes, page.boxes(x, HEAD - 21, 11, 11), theme.ARRAY_COLOURS.get(access.array, theme.MUTED))
         page.text(axes, x + 17, HEAD - 7, access.name, va="bottom")
-    page.text(axes, SECTORS_X, HEAD - 7, "sectors per\nrequest", ha="right", va="bottom")
+    page.text(axes, SECTORS_X, HEAD - 7, "sectors per load,\nmean of all k", ha="right", va="bottom")
     place = source.replace("recorded on ", "recorded on\n").replace(" at ", "\nat ")  # the column is narrow
     page.text(axes, RIGHT, HEAD - 7, f"GFLOPS,\n{place}", ha="right", va="bottom")
 

@@ -55,7 +55,7 @@ def predict_gain() -> Prediction:
         1: "The arithmetic is the same, but most of the time goes into waiting for memory.",
         2: "That would be a kernel which spends about half of its time on other things than these loads.",
         7: f"That is the factor by which the sectors fell, {fewer:.1f}. Something else must have fallen by more.",
-        14: f"Time fell by more than the sectors, which fell {fewer:.1f} times. The next step explains why.",
+        14: f"Time fell by more than the sectors, which fell by a factor of {fewer:.1f}. The next step explains why.",
     }
     rows = [bars.Bar("x is the row index", before.gflops), bars.Bar("x is the column index", after.gflops)]
     title = f"Blocks of 32 × 8 threads, M = N = K = {theme.thousands(MEASURED_AT)}"
@@ -235,7 +235,8 @@ COALESCED = Blank(
     difficulty=1,
     task="Write the multiplication again, so that the 32 threads of a warp read and write neighbours. Blocks have "
     "32 × 8 threads, and now x is the column index: the grid has one block per 32 columns along x and one per 8 rows "
-    "along y. The goal is at most 2.6 sectors per load request.",
+    "along y. M is a multiple of 8 and N of 32, so that every thread has its element. The goal is at most 2.6 "
+    "sectors per load request.",
     hints=(
         "Threads of a warp differ in threadIdx.x alone. Which of the two indices must it belong to, so that their "
         "floats are neighbours in memory?",

@@ -243,8 +243,8 @@ TILED = Blank(
     "one element of A and one of B per tile and reads 16 of each from shared memory. The goal is at most "
     "4 096 floats loaded from global memory for M = N = K = 32.",
     hints=(
-        "The loop over k goes in steps of T: k0 is 0, T, 2 T, … In each step the block needs the T × T elements of A "
-        "to the right of k0 and the T × T elements of B below k0.",
+        "The loop over k goes in steps of T: k0 is 0, T, 2 T, … In each phase the block needs T × T elements of A, "
+        "of its own rows from column k0 on, and T × T elements of B, of its own columns from row k0 on.",
         "Thread (x, y) loads element (row, k0 + x) of A into As[y][x] and element (k0 + y, col) of B into Bs[y][x]. "
         "Nobody may read a tile before it is whole, and nobody may overwrite it before all have read it.",
         "In the loop: two loads; __syncthreads(); for k from 0 to T − 1 add As[y][k] * Bs[k][x] to the sum; "

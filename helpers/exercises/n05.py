@@ -318,8 +318,8 @@ MOST_REGISTERS = FunctionExercise(
         "warps = math.ceil(threads / 32) * blocks. math.ceil(warps / 4) * 4 of them share gpu.registers_per_sm; "
         "value // 256 * 256 rounds what each gets down.",
         "if warps > gpu.warps_per_sm or blocks > gpu.blocks_per_sm: return 0. Then registers_of_a_warp = "
-        "gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256. What is left is the share of one thread, and "
-        "255.",
+        "gpu.registers_per_sm // (math.ceil(warps / 4) * 4) // 256 * 256. What is left is the share of one thread, "
+        "or 255 if that is less.",
     ),
     variable="most_registers",
     starter=TRADE_EMPTY,

@@ -164,9 +164,9 @@ def test_the_four_limits_by_hand_are_those_of_the_estimate():
 
 @pytest.mark.parametrize("name", ["blocks", "warps", "registers", "shared"])
 def test_the_first_wrong_limit_is_named(name):
-    answers = {**LIMITS_BY_HAND.solved, name: 1000}
+    answers = {**LIMITS_BY_HAND.solved, name: 100}
     sentence = LIMITS_BY_HAND.judge(answers).sentence
-    assert sentence.startswith(f"{name}: 1000 blocks: not yet") and "fewer than that" in sentence
+    assert sentence.startswith(f"{name}: 100 blocks: not yet") and "fewer than that" in sentence
 
 
 def test_an_answer_that_is_not_complete_yet_waits():

@@ -59,7 +59,7 @@ def test_the_thread_of_the_small_case_computes_the_element_that_is_named():
 def test_time_fell_by_about_twice_the_factor_of_the_sectors():
     slow, fast = recorded("naive"), recorded("coalesced")
     fewer = slow.sectors_per_request / fast.sectors_per_request
-    assert f"The sectors fell {fewer:.1f} times" in prose("03")
+    assert f"The sectors fell by a factor of {fewer:.1f}" in prose("03")
     assert fast.speed / slow.speed == pytest.approx(2 * fewer, rel=0.15)
 
 

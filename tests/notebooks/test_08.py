@@ -82,6 +82,14 @@ def test_the_repair_of_the_loads_saves_more_wavefronts_than_padding_and_buys_mor
     assert all(gain("interleaved", "padded", size) > gain("padded", "transposed", size) for size in SIZES)
 
 
+def test_padding_wins_back_what_transposing_lost_from_2048_on_and_a_part_of_it_below():
+    (first,) = said("08", r"Padding wins that back and more from (\d+) on, but only a part of it at the small sizes")
+    assert min(SIZES) < first
+    for size in SIZES:
+        assert gain("padded", "transposed", size) > 0
+        assert (gain("padded", "block_tile_2d", size) > 0) == (size >= first)
+
+
 def test_padding_wins_most_where_matrices_are_large():
     gains = [gain("padded", "transposed", size) for size in SIZES]
     assert min(gains[3:]) > max(gains[:3])

@@ -68,7 +68,8 @@ def check_number(
         return Verdict(None, "Not answered yet: put your number in place of None and run the cell again.")
     if isinstance(answer, bool) or not isinstance(answer, (int, float)):
         return Verdict(False, f"{answer!r} is not a number; try a whole number such as 3.")
-    given = f"{answer:g} {unit.removesuffix('s') if answer == 1 else unit}".strip()
+    number = theme.thousands(answer) if float(answer).is_integer() else f"{answer:g}"
+    given = f"{number} {unit.removesuffix('s') if answer == 1 else unit}".strip()
     if abs(answer - expected) <= 1e-9 * max(1.0, abs(expected)):
         return Verdict(True, f"{given}: right. {because}".strip())
     for slip in slips:
