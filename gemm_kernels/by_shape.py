@@ -55,7 +55,7 @@ def fastest(M: int, N: int, K: int, gpu: str = DEFAULT_GPU, shared_bytes: int | 
     """The fastest kernel for C (M, N) = A (M, K) times B (K, N), as measured at this shape or else as estimated.
 
     shared_bytes: the most shared memory that a block may have, if it is less than on this GPU: candidates that need
-    more are not among the choice. ValueError, with a sentence, if nothing was measured on this GPU, if no candidate
+    more are left out. ValueError, with a sentence, if nothing was measured on this GPU, if no candidate
     needs so little, or if M, N or K is less than 1.
     """
     check_sizes(M=M, N=N, K=K)
@@ -171,9 +171,9 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
 def suits(kernel: Kernel, shape: Shape) -> bool:
     """Whether a candidate is worth a try at a shape.
 
-    What is made for few rows or columns is not tried where there are many, nor tiles of more than twice as many as
-    there are, nor small tiles for a large product, nor wide ones for another. LOOPS, if a kernel has a choice of them,
-    are those for B's rows.
+    Four kinds are not tried: kernels for few rows or columns where there are many; tiles with more than twice as many
+    rows or columns as C has; small tiles for a large product; and wide tiles for a product that is not large. Of a
+    kernel with a choice of LOOPS only the variant for the alignment of B's rows is tried.
     """
     M, N, K = shape
     rows, columns = kernel.tile
@@ -201,8 +201,11 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
 
 
 def promising(kernels: Iterable[Kernel], shape: Shape, sms: int) -> list[Kernel]:
-    """Of the kernels that suit a shape those that may be the fastest there: of tiled ones PROMISING, the first ones by
-    a rough estimate, which needs no costs, and all others. Only there are they measured, and costs fitted to it."""
+    """Those kernels that suit a shape and may be the fastest there.
+
+    Of the tiled ones these are the PROMISING first ones by a rough estimate, which needs no costs; of the others all.
+    A kernel is measured, and its costs are fitted, only at shapes where it is promising.
+    """
     suiting = [kernel for kernel in kernels if suits(kernel, shape)]
     tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
     first = sorted(tiled, key=lambda kernel: _rough_seconds(kernel, shape, sms))[:PROMISING]

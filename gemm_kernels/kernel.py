@@ -22,7 +22,7 @@ MAX_GRID_Y = 65535
 
 
 def check_sizes(**sizes: int) -> None:
-    """Refused, with a sentence, if a matrix's size is no whole number of at least 1: `check_sizes(M=M, N=N)`."""
+    """Refuse, with a sentence, a matrix's size that is not a whole number of at least 1: `check_sizes(M=M, N=N)`."""
     for name, size in sizes.items():
         if not isinstance(size, Integral):
             raise Refused(f"{name} = {size!r} is no whole number, such as {name}=128")
@@ -39,7 +39,7 @@ class Family:
     buffers: tiles of A, and as many of B, that a block holds in shared memory at a time; 0 without them.
     reuse: (rows, columns) of C over which one load from global memory is reused; None: the block's tile.
     shared_bytes: dynamic shared memory of a block in bytes (static shared memory is the compiler's to count).
-    rows_along: the grid axis that runs down the rows of C: "y", or "x" for the naive kernel alone.
+    rows_along: the grid axis along which blocks lie below each other in C: "y", or "x" for the naive kernel alone.
     blocks: for kernels whose blocks share out the tiles themselves: how many to launch, in one row, for so many tiles.
     workspace_bytes: for kernels whose blocks leave each other parts of C: global memory for them, which a launch finds
         and leaves full of zeros where it counts; None for kernels without that ninth argument.
@@ -73,7 +73,8 @@ class Kernel:
     after: the name of the kernel that this one is a change to (the diff between their sources is the lesson), or None.
     params: parameter name -> value. Use `replace` to change them.
     family: the launch that follows from the parameters.
-    file: its source is cuda/<file>.cu. The name, but for a kernel that is another one's source with other parameters.
+    file: its source is cuda/<file>.cu. It is the name, except for a kernel that is another one's source with
+        other parameters.
     chosen_by_shape: whether its parameters are chosen for each shape (see `gemm_kernels.by_shape`).
     """
 

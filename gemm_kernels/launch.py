@@ -14,7 +14,7 @@ OPTIONS = ("-std=c++17",)  # every kernel of the course is C++17
 class Arguments:
     """The arguments of a kernel that is no multiplication: arrays and numbers, in the order of its parameters.
 
-    No two of them are equal: what an array holds may change.
+    Two of them never compare equal, because what an array holds may change.
     """
 
     given: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Launch:
     tile: (rows, columns) of C that one block computes.
     depth: steps k of one phase of the main loop; 1 for a kernel without tiles in shared memory.
     buffers: tiles of A, and as many of B, that a block holds at a time; 0 for a kernel without them.
-    rows_along: the grid axis that runs down the rows of C.
+    rows_along: the grid axis along which blocks lie below each other in C.
     scaled: whether the kernel takes alpha and beta; without them C = A * B.
     options: of the compiler.
     arguments: of a kernel that is no such multiplication; None for one that is.

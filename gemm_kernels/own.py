@@ -20,7 +20,7 @@ USUAL_K = 64
 
 
 class NoLaunch(Refused):
-    """What can be no launch; the message is a sentence, and all that a notebook shows of the error."""
+    """This cannot be launched; the message is a sentence, and all that a notebook shows of the error."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"OwnKernel: {self}"]
@@ -40,12 +40,12 @@ class OwnKernel:
     tile: (rows, columns) of C that a block computes; None: explorers find it out from what the first blocks store.
     depth: steps k of one phase of its loop.  buffers: tiles of A and of B that it holds at a time.
     shape: (M, N, K) of the launch; None: what suits the picture.  name: what pictures call it; None: the entry.
-    rows_along: the grid axis that runs down the rows of C, "y" or "x".
+    rows_along: the grid axis along which blocks lie below each other in C, "y" or "x".
     grid: blocks along x, y, z; None: as many as cover C.
     args: arrays and numbers in the order of the parameters, of a kernel that is no multiplication; it needs a grid.
-    guessed: whether the tile was left out, so that it stands for an element a thread.
+    guessed: whether the tile was left out, so that one element per thread is assumed.
 
-    Raises NoLaunch with a sentence for what can be no launch, and for template arguments that break a static_assert
+    Raises NoLaunch with a sentence for what cannot be launched, and for template arguments that break a static_assert
     of the source. Whether the source compiles otherwise, and the launch runs, the explorer says.
     """
 

@@ -68,10 +68,10 @@ PROGRAMS = Path(gemm_kernels.__file__).with_name("host")
 
 @dataclass(frozen=True)
 class Compiled:
-    """A kernel of the learner's that is no exercise's.
+    """A kernel of the learner's own, which belongs to no exercise.
 
-    names: of the kernels in it.  warnings: the compiler's, as it words them.  place: the file it is kept in, "" if
-    none could be written.
+    names: the kernels in it.  warnings: what the compiler said, word for word.  place: the file that it is kept in, or
+    "" if none could be written.
     """
 
     names: tuple[str, ...]
@@ -127,7 +127,8 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) 
     kernel that was kept by `%%cuda NAME`, with its launch: `course.kernel("mine", block=256, grid=4, args=(x, 1000))`,
     as for OwnKernel; entry= chooses one of several kernels, or the arguments of a template.
 
-    ValueError, with a sentence, where the name is neither, or its kernel can be no launch.
+    ValueError, with a sentence, where the name is neither, or where its kernel
+    cannot be launched.
     """
     exercise = _exercise(name)
     if unknown := sorted(set(launch) - LAUNCH):
@@ -150,7 +151,8 @@ def kernel(name: str, shape: tuple[int, int, int] | None = None, **launch: Any) 
 def record(kernel: OwnKernel, M: int = 128, N: int = 128, K: int = 64) -> Recording:
     """A launch of a kernel in the simulator, recorded: `course.record(course.kernel("mine", …)).counters`.
 
-    M, N, K: of a multiplication that names no shape. Raises the simulator's and the compiler's errors.
+    M, N, K: the sizes of a multiplication whose kernel names no shape. Raises the errors of the simulator and
+    the compiler.
     """
     check_sizes(M=M, N=N, K=K)
     return run.record_whole(launch_of(_own(kernel), M, N, K))
@@ -176,15 +178,16 @@ def _own(kernel: OwnKernel) -> OwnKernel:
 def multiply(name: str, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A · B by the multiplication that the course goes on with under this name, on whichever device there is.
 
-    A (M, K) and B (K, N) are float32; the result (M, N) is one that every element was written of. ValueError where the
-    name is no multiplication; LaunchFailed, or the simulator's error, where the launch does not come to its end.
+    A (M, K) and B (K, N) are float32; every element of the result (M, N) was written by the kernel.
+    ValueError where the name is not that of a multiplication; LaunchFailed, or the simulator's error, where the launch
+    fails.
     """
     return run.multiply(kernel(name), A, B)
 
 
 def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
-    """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if others
-    than the kernel was written for."""
+    """What warp 0 of that kernel asks memory for at k = 0, M = N = K = 1024. block: threads along x and y, if not
+    those that the kernel was written for."""
     launch = kernel(name).launch(1024, 1024, 1024)
     if block is not None:
         x, y, _ = kernel(name, block=block).block  # which refuses what is no block
@@ -196,7 +199,8 @@ def sectors(name: str, block: tuple[int, int] | None = None) -> theme.Figure:
 def profile(launch: Launch | Recording, *, cold: bool = True) -> Page:
     """One page about a launch, without a GPU: its predicted time, what limits it, what its warps wait for, hot lines.
 
-    launch: `kernel.launch(M, N, K)`, or the recording of any kernel.  cold: whether L2 holds nothing of it at first.
+    launch: `kernel.launch(M, N, K)`, or the recording of any kernel.  cold: whether the
+    L2 cache holds none of its data at the beginning.
     """
     if not isinstance(launch, (Launch, Recording)):
         raise BadInput(
@@ -254,7 +258,7 @@ def _way(size: int) -> list[tuple[str, Measurement]]:
 
 
 def machine() -> theme.Figure:
-    """The picture of the GPU that the course records on: its memories, how wide the ways are, how long they take."""
+    """The picture of the GPU that the course records on: its memories, with their bandwidths and latencies."""
     return machine_picture.machine_figure(memories.machine())
 
 

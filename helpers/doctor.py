@@ -290,7 +290,7 @@ def _gpu() -> Finding:
 
 
 def _gpu_runs() -> Finding:
-    """Compile and launch on the GPU, and hold the result against the expected one."""
+    """Compile and launch on the GPU, and compare the result with the expected one."""
     import numpy as np
 
     from helpers import devices, gpu

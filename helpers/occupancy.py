@@ -103,7 +103,7 @@ def occupancy(
 def certain_shared_limit(device: LaunchLimits, result: Occupancy) -> int | None:
     """The limit by shared memory if it does not depend on the carve-out that the driver chooses, else None.
 
-    The driver may choose any carve-out that does not lower the number of resident blocks; which one is its secret.
+    The driver may choose any carve-out that does not lower the number of resident blocks; which one is not documented.
     """
     per_block = result.shared_bytes_per_block
     if not per_block:

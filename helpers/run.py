@@ -408,7 +408,7 @@ def checked(
     times: int = 1,
     max_instructions: int | None = None,
 ) -> simulator.Report:
-    """So many launches of any kernel on the same arguments under the sanitizer: what it found in all of them."""
+    """Launch any kernel so many times on the same arguments under the sanitizer: what it found in all of them."""
     with simulator.sanitize("report", max_instructions=max_instructions) as reports:
         for _ in range(times):
             call(kernel, grid, block, args, shared_bytes)

@@ -1,6 +1,6 @@
 """Timing on the GPU, recordings of it, and reading them back.
 
-`problem` makes the inputs that everybody multiplies, `verify` holds a result against float64, `bench` times a kernel
+`problem` makes the inputs that everybody multiplies, `verify` compares a result with float64, `bench` times a kernel
 beside cuBLAS, `performance` answers "how fast?" with a number measured here or recorded on a GPU, `tuning` searches
 parameters, `fastest_suite` compares the fastest kernel of each shape with cuBLAS (`recordings.fastest()` reads that
 back), `correctness` tries to find kernels wrong. Command line: `python -m helpers.measure bench`, `record`, `tune`.

@@ -1,4 +1,4 @@
-"""Nsight Compute's counters of every kernel, for the simulator's to be held against.
+"""Nsight Compute's counters of every kernel, to compare the simulator's with.
 
 Machine code differs from compiler to compiler, and counters with it. The simulator executes what the compiler that the
 course pins makes; `write_cubins` (no GPU needed) puts that into files, and `record_counters(cubins=…)` launches it.

@@ -1,7 +1,7 @@
 """Measure what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, cuBLASLt and `autotuned`. Needs a GPU.
 
 Every run goes over the whole list of shapes, so that the runs of a shape lie minutes apart and their spread is real.
-Before it is timed, a kernel is held against float64, and it must give the same bits twice.
+Before it is timed, a kernel's result is compared with float64, and it must give the same bits twice.
 """
 
 from __future__ import annotations

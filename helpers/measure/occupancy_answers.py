@@ -1,4 +1,4 @@
-"""Ask the CUDA driver how many blocks fit on an SM: what `helpers.occupancy` is held against."""
+"""Ask the CUDA driver how many blocks fit on an SM: what `helpers.occupancy` is compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inputs that every test, benchmark and notebook multiplies, and the reference that results are held against."""
+"""The inputs that every test, benchmark and notebook multiplies, and the reference that results are compared with."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def tolerance(K: int) -> float:
 
 @dataclass(frozen=True)
 class Reference:
-    """A·B in float64, to hold many results against. Works on NumPy and on CuPy arrays: whatever A and B are.
+    """A·B in float64, to compare many results with. Works on NumPy and on CuPy arrays: whatever A and B are.
 
     product: (M, N) float64.  typical: the size of a typical element of A·B, rms(A)·rms(B)·√K, which unlike the
     elements themselves does not vanish by cancellation.

@@ -25,7 +25,7 @@ OTHER_SHAPES = (
 )
 BLOCK_SIZE = 2048  # M = N = K of the block-shape suite
 BLOCK_THREADS = (16, 1024)
-BLOCK_KERNELS = ("naive", "coalesced")  # x runs down the rows, x runs along the columns
+BLOCK_KERNELS = ("naive", "coalesced")  # x is the row index, x is the column index
 SWEEP_SIZES = tuple(range(256, 4097, 256))
 SWEEP_KERNELS = ("vectorized", "double_buffered", "ping_pong", "async_copy")  # the same tile, loaded in four ways
 TILES_SIZE = 2048  # M = N = K of the tiles suite

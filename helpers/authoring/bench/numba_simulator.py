@@ -14,7 +14,7 @@ from numba import cuda
 
 @cuda.jit
 def sgemm_naive(M, N, K, alpha, A, B, beta, C):
-    """One thread computes one element of C, and threadIdx.x runs down the rows, as in gemm_kernels/cuda/naive.cu."""
+    """One thread computes one element of C, and threadIdx.x is the row index, as in gemm_kernels/cuda/naive.cu."""
     row = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     col = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
     if row < M and col < N:

@@ -81,7 +81,10 @@ def in_turns() -> str:
     """Variants of `persistent` beside today's: as the suite times the shape, and with a cold L2."""
     rows = recordings.raw(devices.DEFAULT.name, "fetched")["in_turns"]
     today = {(row["kernel"], *row["shape"]): row for row in rows if row["what"] == "now"}
-    lines = ["| M × N × K | instead of today's | µs: that, today's | with a cold L2: that, today's |", "|---|---|--:|--:|"]
+    lines = [
+        "| M × N × K | instead of today's | µs: that, today's | with a cold L2: that, today's |",
+        "|---|---|--:|--:|",
+    ]
     for row in rows:
         if row["what"] != "now":
             now = today[row["kernel"], *row["shape"]]

@@ -59,7 +59,7 @@ class Slip:
 def check_number(
     answer: float | None, expected: float, *, unit: str = "", because: str = "", slips: Sequence[Slip] = ()
 ) -> Verdict:
-    """Hold a number against the expected one. None is no answer yet: the exercise waits, and the notebook goes on.
+    """Compare a number with the expected one. None is no answer yet: the exercise waits, and the notebook goes on.
 
     because: why the expected number is right, shown with a right answer.  slips: shown only where a wrong answer equals
     theirs exactly; any other wrong answer learns how far off it is, not what it should have been.

@@ -42,8 +42,8 @@ class Wrong:
 class Exercise:
     """What all exercises have.
 
-    name: what `exercises.get` finds it by.  notebook: "04".  difficulty: 1 to 3.  task: what is to be done, in a few
-    sentences.  hints: three steps towards the solution.
+    name: what `exercises.get` finds it by.  notebook: its number, "04".  difficulty: 1 to 3.
+    task: what is to be done, in a few sentences.  hints: three steps towards the solution.
     """
 
     name: str

@@ -47,8 +47,8 @@ class Gemm:
 
     entry: what the module is asked for.  block: threads along x, y (and z).  tile: (rows, columns) of C that a block
     computes.  tiles: for the slips, and for the shapes.  scaled: the parameters are (M, N, K, alpha, A, B, beta, C),
-    else (M, N, K, A, B, C).  rows_along: the grid axis that runs down the rows of C; "either" for a grid that covers C
-    whichever it is.  column_major: all three matrices are.
+    else (M, N, K, A, B, C).  rows_along: the grid axis along which blocks lie below each other in C;
+    "either" for a grid that covers C whichever it is.  column_major: all three matrices are.
     """
 
     entry: str
