@@ -15,7 +15,10 @@ from helpers.analysis import CannotTell
 from helpers.devices import BANKS, WARP, WORD_BYTES
 from helpers.simulator import Recording
 from helpers.simulator.recording import counting
+from helpers.simulator.sanitizer import pointers
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
+TILES = ("As", "Bs")
 NAMES = {"ld": "load from", "ldsm": "load of matrices from", "st": "store to", "atom": "atomic update of",
          "copy": "asynchronous copy to"}  # fmt: skip
 
@@ -129,10 +132,15 @@ def shared_accesses(
     """(source line, request) for every request of a warp to shared memory, in the order of their execution."""
     texts = {line.line: line.text for line in recording.by_line()}
     rows = recording.requests(space="shared", block=block, warp=warp)
-    found = []
+    found, arrays = [], None
     for row in rows[np.argsort(rows["step"], kind="stable")]:
         line, op = int(row["line"]), str(row["op"])
-        tile = _tile(texts.get(line, ""))
+        named = _named(texts.get(line, ""))
+        if len(named) > 1:  # both tiles in one line: the address tells which
+            arrays = arrays or _arrays(recording)
+            around = map(arrays.around, row["address"][row["active"]].tolist())
+            named &= {array.name for array in around if array is not None}
+        tile = named.pop() if len(named) == 1 else ""
         name = f"{NAMES.get(op, op)} {tile or 'shared memory'}"
         access = SharedAccess(
             name, op, int(row["width"]), np.array(row["address"]), np.array(row["active"]), tile.removesuffix("s")
@@ -141,10 +149,15 @@ def shared_accesses(
     return found
 
 
-def _tile(text: str) -> str:
-    """ "As" or "Bs" if a source line names one of them alone, else ""."""
-    named = set(re.findall(r"\b[AB]s\b", text))
-    return named.pop() if len(named) == 1 else ""
+def _named(text: str) -> set[str]:
+    """Which of the tiles a source line names."""
+    return {tile for tile in TILES if re.search(rf"\b{tile}\b", text)}
+
+
+def _arrays(recording: Recording) -> SharedNames:
+    """The static arrays in shared memory of a recorded kernel."""
+    compiled = recording.launches[-1].compiled
+    return SharedNames() if compiled is None else SharedNames(pointers.find(compiled).shared_arrays)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """What a block stages in shared memory, out of a recording: which element lies in which word, and who reads it.
 
 A recording has addresses, not names: that word 33 of shared memory holds A[1, 8] follows from the thread that loaded
-A[1, 8] and stored to word 33. Loads and stores of a thread are paired in their order, those of one source line with
-each other where the lines agree (`As[…] = A[…];`).
+A[1, 8] and stored to word 33. A store is paired with the load that filled its register. Where none did, because the
+float has passed through another register, loads and stores of a thread are paired in their order. Those of one source
+line are paired with each other where the lines agree (`As[…] = A[…];`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from helpers.analysis import CannotTell
-from helpers.analysis.threads import BlockAccess, block_accesses
+from helpers.analysis.threads import UNKNOWN, BlockAccess, block_accesses
 from helpers.devices import FLOAT_BYTES
 from helpers.simulator import Recording
 
@@ -135,7 +136,7 @@ def _paired(loads: Sequence[BlockAccess], stores: Sequence[BlockAccess]) -> list
                     "so the picture cannot tell which element lies where. Load each element right where it is stored: "
                     "As[y][x] = A[…];"
                 )
-            load, loaded = waiting.pop(0)
+            load, loaded = waiting.pop(_source(waiting, store, part))
             if not (load.active == store.active).all():
                 raise CannotTell(
                     f"Line {store.line} stores to shared memory with threads that did not load in line {load.line} "
@@ -147,6 +148,17 @@ def _paired(loads: Sequence[BlockAccess], stores: Sequence[BlockAccess]) -> list
                        store.offset[active] // FLOAT_BYTES + part)
             )  # fmt: skip
     return copies
+
+
+def _source(waiting: Sequence[tuple[BlockAccess, int]], store: BlockAccess, part: int) -> int:
+    """Which of the waiting loads filled the register that a part of a store comes from; the first one if none did."""
+    taken = store.register + part
+    filled = (
+        number
+        for number, (load, loaded) in enumerate(waiting)
+        if load.step < store.step and UNKNOWN not in (load.register, store.register) and load.register + loaded == taken
+    )
+    return next(filled, 0)
 
 
 def _floats_by_line(accesses: Sequence[BlockAccess]) -> Counter[int]:

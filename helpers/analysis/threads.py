@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from helpers.simulator import Recording
+
+UNKNOWN = -1
+_REGISTER = re.compile(r"LD\S* R(\d+),|ST\S* .*\], R(\d+)$")  # LDG.E R17, desc[UR6][R30.64] · STS [R29], R18
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +21,8 @@ class BlockAccess:
     op: "ld", "st" or "atom".  array: the kernel parameter's name, "" for shared memory.  width: bytes a thread.
     offset: (threads,) int64 bytes from the start of the array, or of the block's shared memory.
     active: (threads,) bool.
+    register: the number of the first register that a load fills or that a store takes its floats from, in machine code;
+    UNKNOWN where the instruction names none.
     """
 
     step: int
@@ -27,6 +33,7 @@ class BlockAccess:
     width: int
     offset: np.ndarray
     active: np.ndarray
+    register: int = UNKNOWN
 
 
 def block_accesses(
@@ -52,15 +59,23 @@ def accesses_by_block(
         if space not in (None, trace.space) or op not in (None, trace.op) or array not in (None, trace.array):
             continue
         active = np.ones(len(trace.addresses), bool) if trace.active is None else trace.active
+        instruction = launch.program.instructions[trace.instruction]
         access = BlockAccess(
             step=trace.step,
-            line=launch.program.instructions[trace.instruction].line,
+            line=instruction.line,
             space=trace.space,
             op=trace.op,
             array=trace.array,
             width=trace.width,
             offset=trace.addresses - trace.base,
             active=active,
+            register=_register(instruction.text),
         )
         found.setdefault(trace.block, []).append(access)
     return found
+
+
+def _register(text: str) -> int:
+    """The first register of a load or a store, by its text in machine code."""
+    found = _REGISTER.search(text)
+    return int(found[1] or found[2]) if found else UNKNOWN

@@ -32,12 +32,15 @@ def time_lines_figure(panels: Sequence[ByHand], title: str) -> theme.Figure:
 
 
 def caption(panels: Sequence[ByHand]) -> str:
-    """'Loading takes 4 units, multiplying 3 – 1 buffer: 28 units; 2 buffers: 19 units.'"""
-    told = "; ".join(
-        f"{theme.plural(one.buffers, 'buffer')}, multiplying takes {one.multiply}: {theme.plural(one.end, 'unit')}"
+    """'Each of 4 tiles takes 4 units to load and 3 to multiply. All are done after 28 units with 1 buffer, and …'"""
+    same = len({one.multiply for one in panels}) == 1
+    work = f"{theme.plural(panels[0].load, 'unit')} to load" + f" and {panels[0].multiply} to multiply" * same
+    ends = ", and ".join(
+        f"after {theme.plural(one.end, 'unit')} with {theme.plural(one.buffers, 'buffer')}"
+        + (f" and {one.multiply} to multiply" if not same else "")
         for one in panels
     )
-    return f"By hand, {panels[0].tiles} tiles, loading one takes {theme.plural(panels[0].load, 'unit')} – {told}."
+    return f"Each of {panels[0].tiles} tiles takes {work}. All are done {ends}."
 
 
 def _panel(axes: Axes, one: ByHand, top: float, scale: float) -> None:

@@ -30,7 +30,7 @@ from helpers.simulator import Kernel as Compiled
 from helpers.simulator.errors import SimulatorError
 
 TILE = hierarchy.warptiled((128, 128, 64, 32, 8, 8))  # patches of 8 x 8, as in the kernels before, in warp tiles
-SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` holds against NumPy
+SIZES = (64, 96, 10)  # M, N, K of the launch that `check_lane_map` compares with NumPy
 
 
 def predict_floats() -> Prediction:

@@ -6,6 +6,7 @@ that a GPU would have. `explore()` is the explorer, `picture_of(choice)` what it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -25,19 +26,25 @@ from helpers.explore.tile_phases import TILES, shown
 from helpers.explore.widgets import choice_buttons, choice_slider, labelled
 from helpers.simulator.sanitizer.checks import Finding
 
-BARRIER = "__syncthreads();"
+BARRIER = re.compile(r"__syncthreads\s*\(\s*\)\s*;")
 WARP = 32
 ORDINALS = ("", "first", "second", "third", "fourth")
 REMOVED = (("both in place", 0), ("without the first", 1), ("without the second", 2))
 
 
 def without(launch: Launch, number: int) -> Launch:
-    """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer."""
+    """The kernel with its first (1), second (2), … __syncthreads() taken out. ValueError if it has fewer.
+
+    A line that has nothing else goes with it, so that those below move up by one.
+    """
     lines = launch.source.splitlines(keepends=True)
-    places = [place for place, line in enumerate(lines) if BARRIER in line.split("//")[0]]
+    places = [(place, found) for place, line in enumerate(lines) for found in BARRIER.finditer(line.split("//")[0])]
     if not 1 <= number <= len(places):
         raise ValueError(f"{launch.name} has {len(places)} barriers; there is no number {number} to take out.")
-    del lines[places[number - 1]]
+    place, found = places[number - 1]
+    code, line = lines[place].split("//")[0], lines[place]
+    alone = code.strip() == found.group()
+    lines[place] = "" if alone else line[: found.start()] + line[found.end() :]
     return launch.with_source("".join(lines), f"{launch.name} without its {ORDINALS[number]} barrier")
 
 

@@ -62,6 +62,16 @@ def test_the_conflict_of_the_ladder_is_in_the_store_of_the_transposed_tile():
     assert set(stores["padded"]) == set(stores["swizzled"]) == {1}
 
 
+def test_a_line_that_names_both_tiles_is_told_apart_by_its_addresses():
+    source = get("shared_memory", T=16).source
+    start, end = source.index("        As[y][x] ="), source.index("        A += T;")
+    launch = get("shared_memory", T=16).launch(32, 32, 32)
+    dense = launch.with_source(source[:start] + " ".join(source[start:end].split()) + "\n" + source[end:])
+    stores = [place.name for place in places(dense) if place.op == "st"]
+    assert sorted(stores) == ["store to As", "store to Bs"]
+    assert len({place.line for place in places(dense) if place.op == "st"}) == 1
+
+
 def test_loads_of_a_fragment_are_counted_as_the_hardware_runs_them():
     loads = {}
     for name in ("transposed", "interleaved"):

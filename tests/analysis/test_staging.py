@@ -15,11 +15,13 @@ def record(kernel: Kernel, size: int) -> simulator.Recording:
     return record_source(kernel.source, kernel.entry, kernel.block, size)
 
 
-def record_source(source: str, entry: str, block: tuple[int, ...], size: int) -> simulator.Recording:
+def record_source(
+    source: str, entry: str, block: tuple[int, ...], size: int, level: str = "ptx"
+) -> simulator.Recording:
     module = simulator.RawModule(code=source, options=("-std=c++17",), name_expressions=[entry])
     A, B, C = (np.zeros((size, size), np.float32) for _ in range(3))
     sizes = (np.int32(size),) * 3
-    with simulator.record(level="ptx", blocks=[(0, 0, 0)]) as recording:
+    with simulator.record(level=level, blocks=[(0, 0, 0)]) as recording:
         module.get_function(entry)((1, 1), block, (*sizes, np.float32(1), A, B, np.float32(0), C))
     return recording
 
@@ -82,6 +84,26 @@ def test_loads_that_are_stored_later_are_paired_in_their_order():
     (phase,) = staged_phases(record_source(LATER, "later", (32,), 16))
     assert phase.read_by(0, "B").tolist() == [62]
     assert phase.read_by(0, "A").tolist() == [0]
+
+
+IN_ONE_LINE = """
+extern "C" __global__ void dense(int M, int N, int K, float alpha, const float *A, const float *B, float beta,
+                                 float *C) {
+    __shared__ float As[8][4], Bs[4][8];
+    const int x = threadIdx.x, y = threadIdx.y, t = 8 * y + x;
+    As[t / 4][t % 4] = A[t / 4 * K + t % 4]; Bs[y][x] = B[y * N + x]; __syncthreads();
+    float sums[2] = {};
+    for (int k = 0; k < 4; ++k)
+        for (int i = 0; i < 2; ++i) sums[i] += As[2 * y + i][k] * Bs[k][x];
+    for (int i = 0; i < 2; ++i) C[(2 * y + i) * N + x] = sums[i];
+}
+"""
+
+
+def test_tiles_that_are_filled_in_one_line_are_told_apart_by_the_registers_of_the_machine_code():
+    (phase,) = staged_phases(record_source(IN_ONE_LINE, "dense", (8, 4), 8, level="sass"))
+    assert sorted(phase.read_by(3 * 8 + 5, "A").tolist()) == [8 * row + k for row in (6, 7) for k in range(4)]
+    assert sorted(phase.read_by(3 * 8 + 5, "B").tolist()) == [8 * k + 5 for k in range(4)]
 
 
 def test_a_kernel_without_shared_memory_is_answered_in_a_sentence():

@@ -35,6 +35,15 @@ def test_only_the_barriers_line_is_taken_out():
     assert len(before) == len(after) + 1 and len(gone) == 1 and "__syncthreads();" in gone[0]
 
 
+def test_of_a_line_with_other_code_the_barrier_alone_is_taken_out():
+    first = "for (;;) { As[0] = 1; __syncthreads(); sum += As[1]; __syncthreads ( ); } // __syncthreads();\n"
+    text = f"{first}__syncthreads();\n"
+    sources = [barriers.without(LAUNCH.with_source(text), number).source for number in (1, 2, 3)]
+    assert sources[0].startswith("for (;;) { As[0] = 1;  sum += As[1]; __syncthreads ( ); } //")
+    assert sources[1].startswith("for (;;) { As[0] = 1; __syncthreads(); sum += As[1];  } //")
+    assert sources[2] == first
+
+
 def test_a_kernel_without_that_many_barriers_is_answered_with_how_many_it_has():
     with pytest.raises(ValueError, match="coalesced has 0 barriers; there is no number 1"):
         barriers.without(get("coalesced").launch(8, 8, 8), 1)
