@@ -103,7 +103,7 @@ def caption(data: Comparison) -> str:
 
 
 def _legend(axes: Axes, y: float = 46) -> None:
-    keys = [page.Key(theme.A, "A's tile n on its way"), page.Key(theme.B, "B's"), page.Key(MOVE, "copy, store")]
+    keys = [page.Key(theme.A, "tile n of A on its way"), page.Key(theme.B, "of B"), page.Key(MOVE, "copy, store")]
     keys.append(page.Key(theme.C, "multiply K-block n"))
     page.legend(axes, y, [*keys, page.Key(theme.WASTE, "idle: every warp waits", hatched=True)])
 
@@ -170,14 +170,7 @@ def _scheduler(axes: Axes, shown: Timeline, top: float, scale: float) -> None:
 
 def _axis(axes: Axes, data: Comparison, scale: float) -> None:
     """The cycles, where the chosen pipeline is done, and where the single buffer is."""
-    longest = max(data.single.end, data.shown.end)
-    step = _round_step(longest / 8)
-    ticks = np.arange(0, longest + 1, step)
-    page.lines(axes, [[(LEFT, AXIS_Y), (RIGHT, AXIS_Y)]], theme.MUTED, 1.0)
-    page.lines(axes, [[(LEFT + scale * t, AXIS_Y), (LEFT + scale * t, AXIS_Y + 5)] for t in ticks], theme.MUTED, 1.0)
-    for tick in ticks:
-        page.text(axes, LEFT + scale * tick, AXIS_Y + 14, theme.thousands(tick), ha="center")
-    page.text(axes, LEFT - 10, AXIS_Y + 14, "cycles", ha="right")
+    _cycles(axes, AXIS_Y, max(data.single.end, data.shown.end), scale)
     _done(axes, data.shown.end, scale, theme.WARP, f"done after {theme.plural(data.shown.end, 'cycle')}")
     if data.single.end > data.shown.end:
         saved = 100 * (1 - data.shown.end / data.single.end)
@@ -186,6 +179,16 @@ def _axis(axes: Axes, data: Comparison, scale: float) -> None:
         words = f"{theme.thousands(saved)}\u202f% sooner than\na single buffer"
         if RIGHT - x > page.text_width("a single buffer") + 16:
             page.text(axes, x + 10, y, words, color=theme.WARP, weight="bold")
+
+
+def _cycles(axes: Axes, y: float, longest: float, scale: float) -> None:
+    """The axis of time."""
+    ticks = np.arange(0, longest + 1, _round_step(longest / 8))
+    page.lines(axes, [[(LEFT, y), (RIGHT, y)]], theme.MUTED, 1.0)
+    page.lines(axes, [[(LEFT + scale * tick, y), (LEFT + scale * tick, y + 5)] for tick in ticks], theme.MUTED, 1.0)
+    for tick in ticks:
+        page.text(axes, LEFT + scale * tick, y + 14, theme.thousands(tick), ha="center")
+    page.text(axes, LEFT - 10, y + 14, "cycles", ha="right")
 
 
 def _done(axes: Axes, cycle: int, scale: float, colour: str, words: str) -> None:
@@ -229,7 +232,8 @@ def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
     longest = max(shown.end / shown.pipeline.warps for shown in timelines)
     idle = [f"{_name(shown.pipeline)} {theme.number(steady_state(shown.pipeline).idle)}" for shown in timelines]
     told = f"Model, not measured. Idle cycles for a K-block: {', '.join(one.replace(' ', NO_BREAK) for one in idle)}."
-    drawn, axes = page.page(TWIN_TOP + TWIN_ROW * len(timelines) + 6, title, told, 2)
+    end = TWIN_TOP + TWIN_ROW * len(timelines)
+    drawn, axes = page.page(end + 26, title, told, 2)
     scale = (RIGHT - LEFT - 24) / longest
     with theme.style():
         _legend(axes)
@@ -243,6 +247,7 @@ def pipelines_figure(timelines: Sequence[Timeline], title: str) -> theme.Figure:
             flights = [flight for flight in shown.flights if flight.warp == 0]
             _flights(axes, flights, top + 2, 34 / lanes, lanes, scale)
             _scheduler_strip(axes, shown, top + 40, scale)
+        _cycles(axes, end, longest, scale)
     return drawn
 
 
