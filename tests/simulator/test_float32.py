@@ -583,8 +583,9 @@ def approximations():
 def operands():
     """Pairs of float32: all of what is special, and at random."""
     special = [0, 1, 0x3FFFFF, 0x400000, 0x7FFFFF, 0x800000, 0x800001, 0x1000000, 0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF,
-               0x3F800000, 0x3F800001, 0x40490FDB, 0x42FC0000, 0x42FC0001, 0x42FF0000, 0x43000000, 0x43150000, 0x43160000,
-               0x7E7FFFFF, 0x7E800000, 0x7E800001, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000]  # fmt: skip
+               0x3F800000, 0x3F800001, 0x40490FDB, 0x42FC0000, 0x42FC0001, 0x42FF0000, 0x43000000, 0x43150000,
+               0x43160000, 0x7E7FFFFF, 0x7E800000, 0x7E800001, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001,
+               0x7FC00000]  # fmt: skip
     special = np.array([sign | bits for bits in special for sign in (0, 1 << 31)], np.uint32)
     rng = np.random.default_rng(17)
     random = rng.integers(0, 1 << 32, (2, 3000), np.uint32)

@@ -180,3 +180,58 @@ def test_a_lock_without_fences_is_found_in_a_moment(how):
     with pytest.raises(simulator.RaceError, match="global memory"):
         spin(how, "")
     assert time.process_time() - start < 5, "seconds"
+
+
+# Block 0 raises a flag, block 1 waits for one, and they may have others; block 2 passes on what it has heard.
+OF_BLOCKS = """
+extern "C" __global__ void kernel(int *data, int *flags, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        data[0] = 42;
+        __threadfence();
+        atomicExch(flags, 1);
+    } else if (blockIdx.x == 2) {
+        while (!atomicAdd(flags, 0)) { }
+        __threadfence();
+        PASS
+    } else {
+        UNTIL
+        __threadfence();
+        out[0] = data[0];
+    }
+}"""
+ORDERED = {
+    "by the same flag": ("", "while (!atomicAdd(flags, 0)) { }"),
+    "by a flag that passes it on": ("atomicExch(flags + 99, 1);", "while (!atomicAdd(flags + 99, 0)) { }"),
+    "by one of two flags": ("", "atomicAdd(flags + 99, 1); while (!*(volatile int *)flags) { }"),
+    "by 64 bits of which the flag is the half": (
+        "", "while (!atomicAdd((unsigned long long *)flags, 0ull)) { }"),
+}  # fmt: skip
+SPIN = "for (int k = 0; k < 200; ++k) atomicAdd(flags + 99, 1);"
+UNORDERED = {
+    "another flag": ("", SPIN),
+    "another flag that is passed on before": ("", f"if (!atomicAdd(flags + 98, 0)) {SPIN}"),
+    "a flag that is written and not read": ("", f"{SPIN} *(volatile int *)flags = 1;"),
+}
+
+
+def of_blocks(level, texts):
+    data, flags, out = np.zeros(1, I32), np.zeros(100, I32), np.zeros(1, I32)
+    source = OF_BLOCKS.replace("PASS", texts[0]).replace("UNTIL", texts[1])
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((3,), (32,), (data, flags, out))
+    return out[0]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", ORDERED)
+def test_blocks_hear_of_each_other_by_a_variable_of_both_or_by_others(level, how):
+    assert of_blocks(level, ORDERED[how]) == 42
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", UNORDERED)
+def test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing(level, how):
+    with pytest.raises(simulator.RaceError) as caught:
+        of_blocks(level, UNORDERED[how])
+    assert sorted(caught.value.lines) == [5, 15]

@@ -141,7 +141,7 @@ def fma_of_normals(a, b, c):
 
 
 def div_ftz(a, b):
-    """`div.rn.ftz.f32`: a quotient is flushed if its 24 bits are below 2^-126, though as a subnormal number it is rounded up.
+    """`div.rn.ftz.f32`: a quotient is flushed if its 24 bits are below 2^-126, though subnormal it were rounded up.
 
     (The short program of the machine code looks at the exponent before it would shift the number.)
     """

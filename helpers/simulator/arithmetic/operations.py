@@ -1,7 +1,8 @@
 """Floating-point operations by PTX's names: ("fma", ("rn", "ftz"), "f32") → the function that computes it.
 
 Machine code asks under the same names. The functions of float32 are those of `float32`, of float64 NumPy's and those of
-`float64`, of the 16-bit formats those of `float16`, approximate ones those of `special_functions`. Reference: PTX ISA, 'Floating Point Instructions' and 'Half Precision Floating Point Instructions'.
+`float64`, of the 16-bit formats those of `float16`, approximate ones those of `special_functions`. Reference: PTX ISA,
+'Floating Point Instructions' and 'Half Precision Floating Point Instructions'.
 """
 
 from collections.abc import Callable, Sequence

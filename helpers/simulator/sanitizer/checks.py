@@ -335,7 +335,8 @@ class Checker(Observer):
         threads = event.blocks[:, None] & event.wave.alive()
         self.clock.fence(event.wave, threads)
         self.barrier(BarrierPassed(event.wave, event.blocks))
-        self.clock.atomic(event.wave, threads)
+        cluster = event.wave.block_ids[:, None] // event.wave.launch.blocks_of_cluster
+        self.clock.atomic(event.wave, threads, "atom", cluster * 4, 4)
         self.clock.barrier(event.blocks)
         if self._clusters is not None:
             self._clusters.barrier(event)
@@ -428,7 +429,7 @@ class Checker(Observer):
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
-                self.clock.atomic(wave, mask)
+                self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
                 self.shared.meet(mask)
 
     def _from_outside(self, event: Access) -> None:
@@ -541,7 +542,7 @@ class Checker(Observer):
         for allocation, there in self.memory.by_allocation(wave, places, lanes, event.width, "updated"):
             if allocation.watch is not None:
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
-        self.clock.atomic(wave, mask)
+        self.clock.atomic(wave, mask, event.op, addresses, event.width)
         self.shared.meet(mask)
 
     # ---- findings

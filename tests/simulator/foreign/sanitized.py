@@ -203,16 +203,7 @@ bad("global_race_between_blocks_increment", "plain_count", RaceError, 3, 32, lam
 bad("histogram_without_atomics", "plain_histogram", RaceError, 1, 64, lambda: (x(64) % 5, z(5)))
 bad("race_between_waves_200_blocks_of_256", "many_blocks", RaceError, 200, 256, lambda: (z(40000),))
 bad("fence_missing_last_block", "no_fence", RaceError, 5, 32, lambda: (z(5), z(1, dtype=U32), z(1)))
-bad(
-    "wrong_atomic_variable_sync",
-    "other_variable",
-    RaceError,
-    2,
-    32,
-    lambda: (z(1), z(2), z(1)),
-    wrong=("sass",),
-    why="which atomic variable it was is not looked at",
-)
+bad("wrong_atomic_variable_sync", "other_variable", RaceError, 2, 32, lambda: (z(1), z(2), z(1)))
 bad("uninit_shared_read", "unwritten_shared", UninitializedRead, 1, 64, lambda: (z(64),))
 bad(
     "uninit_local_array",
