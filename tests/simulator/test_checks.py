@@ -739,6 +739,27 @@ def test_a_view_may_be_read_around_and_written_whole_and_two_make_one():
         kernel("int *o", "o[threadIdx.x] = 1;")(1, 32, (parent[2:20],))
 
 
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("view", [slice(0, 7), slice(2, 5), slice(3, 4)])
+def test_halves_of_words_are_compared_and_swapped_up_to_the_end_of_an_array_and_not_beyond(view, level):
+    function = simulator.RawModule(
+        code="""extern "C" __global__ void swap(unsigned short *o, int beyond) {
+        int t = threadIdx.x;
+        atomicCAS(&o[t], (unsigned short)(3 + t), (unsigned short)(10 * t));
+        if (beyond && t == 0) o[beyond] = 1;
+    }"""
+    ).get_function("swap")
+    parent = np.zeros(7, np.uint16)
+    parent[view] = np.arange(len(parent[view])) + 3
+    n = len(parent[view])
+    with simulator.record(level=level):
+        function((1,), (n,), (parent[view], np.int32(0)))
+    assert parent[view].tolist() == [10 * t for t in range(n)] and parent.sum() == parent[view].sum()
+    with pytest.raises(simulator.OutOfBounds, match="wrote 2 bytes outside") as caught, simulator.record(level=level):
+        function((1,), (n,), (parent[view], np.int32(n)))
+    assert caught.value.line == 4
+
+
 # ---- the rules, against a slow oracle
 
 

@@ -258,6 +258,8 @@ class GlobalWatch:
         count = -(-width // self._item)
         if count > 1:
             elements = (elements[:, None] + np.arange(count)).reshape(-1)
+        if self.allocation.padding:
+            elements = np.minimum(elements, len(self.unwritten) - 1)
         if op != "st" and not overwrites(wave.program, wave.instruction):
             missing = self.unwritten[elements]
             if missing.any():
