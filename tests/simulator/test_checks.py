@@ -11,7 +11,8 @@ from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS
 from helpers import simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
+from helpers.simulator.sanitizer.shared_arrays import NO_NAMES
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
 from helpers.simulator.sanitizer.shared_epoch import Epoch
 from tests.simulator import kernel_launches, sass_goldens
 from tests.simulator.kernel_launches import SHARING
@@ -813,7 +814,10 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         assert hazard.kind == "race"
         pairs.add((hazard.first.instruction, hazard.second.instruction))
 
-    checks, wave = SharedChecks(report, patterns), FakeWave(shape, 4 * words)
+    checks, wave = (
+        SharedChecks(report, Strength(SimpleNamespace(instructions=()), NO_NAMES), patterns),
+        FakeWave(shape, 4 * words),
+    )
     checks.begin(wave)
     everywhere = np.arange(shape[1], dtype=np.int64)[None, :]
     checks.access(wave, "st", 4, 4 * everywhere, everywhere < words, (np.zeros((1, 1), I32),))

@@ -235,3 +235,43 @@ def test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing(level, how):
     with pytest.raises(simulator.RaceError) as caught:
         of_blocks(level, UNORDERED[how])
     assert sorted(caught.value.lines) == [5, 15]
+
+
+RING = """
+extern "C" __global__ void kernel(const int *x, int *out) {
+    __shared__ volatile int ring[4], full;
+    if (threadIdx.x == 0) full = 0;
+    __syncthreads();
+    for (int i = 0; i < 5 && threadIdx.x % 32 == 0; ++i)
+        if (threadIdx.x) {
+            while (!full) { }
+            __threadfence_block();
+            out[i] = ring[i % 4];
+            __threadfence_block();
+            full = 0;
+        } else {
+            while (full) { }
+            ring[i % 4] = x[i];
+            __threadfence_block();
+            full = 1;
+        }
+}"""
+
+
+def through_a_ring(level, source):
+    x, out = np.arange(7, 12, dtype=I32), np.zeros(5, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (64,), (x, out))
+    return out.tolist()
+
+
+DATA = ("volatile int ring[4], full", "int ring[4]; __shared__ volatile int full")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("declared", DATA)
+def test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_and_without_it_nothing(level, declared):
+    source = RING.replace(DATA[0], declared)
+    assert through_a_ring(level, source) == [7, 8, 9, 10, 11]
+    with pytest.raises(simulator.RaceError, match="shared memory"):
+        through_a_ring(level, source.replace("__threadfence_block();", ""))

@@ -60,7 +60,7 @@ from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, Globa
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, is_plain
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
 from helpers.simulator.sanitizer.shared_epoch import Hazard
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
@@ -217,7 +217,7 @@ class Checker(Observer):
         self.found: dict[tuple, Finding] = {}
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard, patterns, uses_of(program))
+        self.shared = SharedChecks(self._shared_hazard, Strength(program, names), patterns, uses_of(program))
         self.clock = Clock(product(grid), self.threads)
         self._mask: np.ndarray | None = None
         self._lanes = 0
@@ -416,12 +416,12 @@ class Checker(Observer):
         if event.space == "cluster":
             self._from_outside(event)
         elif event.space == "shared":
-            self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+            strong = self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bulk is not None:
                 self._bulk.access(wave, event.op, event.addresses, mask)
             if self._bystanders is not None:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
-            if event.op in ("atom", "red") or (wave.instruction.strong and not is_plain(wave.instruction)):
+            if strong:
                 self.clock.shared_atomic(wave, mask)
         elif event.space == "local":
             self._local(event)
