@@ -740,6 +740,8 @@ def _schedule(wave: Wave) -> int:
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
     pc, mask = wave.turns.choose(runnable, None if wave.program.order is None else wave.program.order(wave))
+    if groups is not None and not wave.turns.in_order:
+        mask = groups.of_which_some_are(mask) & (runnable == pc)
     if _goes_in_circles(wave, pc, runnable, mask) and _let_go_on(wave, runnable, mask):
         return _schedule(wave)
     if pc == DONE:
