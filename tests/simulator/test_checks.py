@@ -886,8 +886,10 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
         elif what == "fence":
             fenced |= knows & lanes
         elif what in ("meet", "atom", "cas", "strong ld", "strong st"):
-            received |= released & lanes
+            before = released
             released = released or bool((fenced & lanes).any())
+            # Of those who update at once each may come behind any other.
+            received |= (before if what.startswith("strong") else released) & lanes
     return bool(received[second])
 
 

@@ -275,3 +275,40 @@ def test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_an
     assert through_a_ring(level, source) == [7, 8, 9, 10, 11]
     with pytest.raises(simulator.RaceError, match="shared memory"):
         through_a_ring(level, source.replace("__threadfence_block();", ""))
+
+
+# All threads of a warp count at once: ptxas lets one of them make the fence and the atomic operation.
+EVERYBODY = """#include <cuda/atomic>
+extern "C" __global__ void kernel(const int *x, int *data, int *count, int *out) {
+    __shared__ int shared_count, shared_data[64];
+    if (threadIdx.x == 0) shared_count = 0;
+    __syncthreads();
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    DATA[i] = x[i];
+    const int all = gridDim.x * blockDim.x;
+    cuda::atomic_ref<int, cuda::thread_scope_device> counter(COUNT);
+    if (counter.fetch_add(1, cuda::memory_order_ORDER) != all - 1) return;
+    int sum = 0;
+    for (int k = 0; k < all; ++k) sum += DATA[k];
+    *out = sum;
+}"""
+
+
+def last_of_all(level, blocks, data, count, order):
+    source = EVERYBODY.replace("DATA", data).replace("COUNT", count).replace("ORDER", order)
+    n = 64 * blocks
+    x, given, counted, out = np.arange(n, dtype=I32), np.zeros(n, I32), np.zeros(1, I32), np.zeros(1, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((blocks,), (64,), (x, given, counted, out))
+    return out[0] == x.sum()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("blocks", "data", "count"),
+    [(3, "data", "*count"), (1, "shared_data", "shared_count"), (1, "data", "shared_count")],
+)
+def test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did(level, blocks, data, count):
+    assert last_of_all(level, blocks, data, count, "acq_rel")
+    with pytest.raises(simulator.RaceError):
+        last_of_all(level, blocks, data, count, "relaxed")

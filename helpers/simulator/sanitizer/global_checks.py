@@ -128,15 +128,17 @@ class Clock:
         latest = np.minimum(_latest_of_warps(self.fences_of_block)[warps], self.warp_barriers[warps])
         self.told_in_block[warps] = np.maximum(self.told_in_block[warps], latest)
 
-    def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
-        """An atomic operation, or another strong access to global memory."""
-        blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
+    def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int, everyone=None) -> None:
+        """An atomic operation, or another strong access to global memory, by the threads of a mask, for `everyone`."""
+        blocks = self._blocks(wave, mask)
         self.atomics[blocks] = self.tick()
+        if self.fenced and self.heard is not None:
+            self._meet_at(wave, mask, op, addresses, width)
+        mask = mask if everyone is None else everyone
+        lanes = _lanes(wave, mask)
         self.atomics_of_threads[lanes] = self.now
         if not self.fenced:
             return
-        if self.heard is not None:
-            self._meet_at(wave, mask, op, addresses, width)
         rows = slice(None) if mask is None else np.broadcast_to(mask, wave.shape).any(axis=1)
         self.told[blocks] = np.minimum(self.fences[blocks], self.barriers[rows])
         threads = (self.marks - 1)[lanes]
