@@ -8,6 +8,7 @@ from tests.simulator.foreign import (  # noqa: F401 (their rows)
     halves,
     hopper,
     lanes,
+    library,
     numerics,
     sorting,
     waiting,
