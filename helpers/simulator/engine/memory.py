@@ -387,10 +387,10 @@ def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> N
         f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
         f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: "
         + (
-            "check the index and the leading dimension, or use narrower accesses."
-            if memory is None
-            else f"check the index, and declare the array alignas({width}). Without, the compiler puts it at any "
-            "multiple of its elements' size, which may suit in one build and not in the next."
+            f"check the index, and declare the array alignas({width}). Without, the compiler puts it at any multiple "
+            "of its elements' size, which may suit in one build and not in the next."
+            if isinstance(memory, LocalMemory)
+            else "check the index and the leading dimension, or use narrower accesses."
         ),
         block,
         thread,
