@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from helpers.simulator.engine import compiled
 from tests.simulator import random_programs
 from tests.simulator.goldens import programs
 
@@ -27,12 +26,6 @@ def test_both_levels_give_the_same_bits(seed):
 @pytest.mark.parametrize("seed", (*range(16), *FOUND_WITH_CALLS))
 def test_both_levels_give_the_same_bits_where_functions_call_each_other(seed):
     assert random_programs.disagreement(seed, random_programs.program_with_calls) == ""
-
-
-# Of threads that had met only those went on whose turn it was, and the others met without them from then on.
-def test_who_has_met_goes_on_together_in_the_engine_in_numpy_too(monkeypatch):
-    monkeypatch.setattr(compiled, "library", lambda: None)
-    assert random_programs.disagreement(900171, random_programs.program_with_calls) == ""
 
 
 # The others were compared when they were recorded: python -m tests.simulator.goldens.programs compare
