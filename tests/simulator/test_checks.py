@@ -11,7 +11,8 @@ from gemm_kernels.ladder import BEYOND, LADDER, SPECIALISTS
 from helpers import simulator
 from helpers.simulator.engine import compiled
 from helpers.simulator.sanitizer import checks, shared_checks
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks
+from helpers.simulator.sanitizer.shared_arrays import NO_NAMES
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
 from helpers.simulator.sanitizer.shared_epoch import Epoch
 from tests.simulator import kernel_launches, sass_goldens
 from tests.simulator.kernel_launches import SHARING
@@ -739,6 +740,27 @@ def test_a_view_may_be_read_around_and_written_whole_and_two_make_one():
         kernel("int *o", "o[threadIdx.x] = 1;")(1, 32, (parent[2:20],))
 
 
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+@pytest.mark.parametrize("view", [slice(0, 7), slice(2, 5), slice(3, 4)])
+def test_halves_of_words_are_compared_and_swapped_up_to_the_end_of_an_array_and_not_beyond(view, level):
+    function = simulator.RawModule(
+        code="""extern "C" __global__ void swap(unsigned short *o, int beyond) {
+        int t = threadIdx.x;
+        atomicCAS(&o[t], (unsigned short)(3 + t), (unsigned short)(10 * t));
+        if (beyond && t == 0) o[beyond] = 1;
+    }"""
+    ).get_function("swap")
+    parent = np.zeros(7, np.uint16)
+    parent[view] = np.arange(len(parent[view])) + 3
+    n = len(parent[view])
+    with simulator.record(level=level):
+        function((1,), (n,), (parent[view], np.int32(0)))
+    assert parent[view].tolist() == [10 * t for t in range(n)] and parent.sum() == parent[view].sum()
+    with pytest.raises(simulator.OutOfBounds, match="wrote 2 bytes outside") as caught, simulator.record(level=level):
+        function((1,), (n,), (parent[view], np.int32(n)))
+    assert caught.value.line == 4
+
+
 # ---- the rules, against a slow oracle
 
 
@@ -792,7 +814,10 @@ def found_by_checks(events, shape, words, patterns) -> set[tuple[int, int]]:
         assert hazard.kind == "race"
         pairs.add((hazard.first.instruction, hazard.second.instruction))
 
-    checks, wave = SharedChecks(report, patterns), FakeWave(shape, 4 * words)
+    checks, wave = (
+        SharedChecks(report, Strength(SimpleNamespace(instructions=()), NO_NAMES), patterns),
+        FakeWave(shape, 4 * words),
+    )
     checks.begin(wave)
     everywhere = np.arange(shape[1], dtype=np.int64)[None, :]
     checks.access(wave, "st", 4, 4 * everywhere, everywhere < words, (np.zeros((1, 1), I32),))
@@ -861,8 +886,10 @@ def is_handed_on(events, shape, block, start, first, stop, second) -> bool:
         elif what == "fence":
             fenced |= knows & lanes
         elif what in ("meet", "atom", "cas", "strong ld", "strong st"):
-            received |= released & lanes
+            before = released
             released = released or bool((fenced & lanes).any())
+            # Of those who update at once each may come behind any other.
+            received |= (before if what.startswith("strong") else released) & lanes
     return bool(received[second])
 
 

@@ -3,12 +3,13 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator.arithmetic import float32, float64
+from helpers.simulator.arithmetic import float32, float64, special_functions
 from helpers.simulator.engine import compiled
 
 F32, F64 = np.float32, np.float64
@@ -504,8 +505,6 @@ def test_tf32_rounds_ties_away_or_to_even():
         ("rcp_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-0.0, -np.inf, np.inf, 0.0, np.nan]),
         ("sqrt_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -0.0, 0.0, np.inf, np.nan]),
         ("rsqrt_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, np.inf, 0.0, np.nan]),
-        ("sin_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [np.nan, -0.0, 0.0, np.nan, np.nan]),
-        ("cos_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [np.nan, 1.0, 1.0, np.nan, np.nan]),
         ("lg2_approx", [-np.inf, -1, -0.0, 0.0, np.inf, np.nan], [np.nan, np.nan, -np.inf, -np.inf, np.inf, np.nan]),
         ("ex2_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [0.0, 1.0, 1.0, np.inf, np.nan]),
         ("tanh_approx", [-np.inf, -0.0, 0.0, np.inf, np.nan], [-1.0, -0.0, 0.0, 1.0, np.nan]),
@@ -521,8 +520,6 @@ def test_special_values_of_the_special_function_unit_are_those_of_the_ptx_manual
         ("rcp_approx", lambda x: 1 / x, 1e-30, 1e30),
         ("sqrt_approx", math.sqrt, 1e-40, 1e38),
         ("rsqrt_approx", lambda x: 1 / math.sqrt(x), 1e-40, 1e38),
-        ("sin_approx", math.sin, -300, 300),
-        ("cos_approx", math.cos, -300, 300),
         ("lg2_approx", math.log2, 1e-40, 1e38),
         ("ex2_approx", lambda x: 2.0**x, -148, 127),
         ("tanh_approx", math.tanh, -10, 10),
@@ -537,8 +534,76 @@ def test_approximations_are_the_nearest_float32(function, reference, low, high):
 def test_the_approximate_quotient_loses_divisors_above_2_to_the_126():
     a = np.array([3, -3, 3, np.inf, 3, 1], F32)
     b = np.array([2.0**127, 2.0**127, -(2.0**127), 2.0**127, np.inf, 2.0**126], F32)
-    assert_same_bits(float32.div_approx(a, b), bits_of(0.0, -0.0, -0.0, np.nan, 0.0, 2.0**-126), a, b)
-    assert float32.div_full(F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
+    quotient = special_functions.APPROXIMATE["div"](a, b)
+    assert_same_bits(quotient, bits_of(0.0, -0.0, -0.0, np.nan, 0.0, 2.0**-126), a, b)
+    assert special_functions.divide_in_full_range(F32(3), F32(2.0**127)) == F32(3 * 2.0**-127)
+
+
+def test_sines_and_cosines_of_what_has_none_are_those_of_the_ptx_manual():
+    a = np.array([-np.inf, -0.0, 0.0, np.inf, np.nan], F32)
+    assert_same_bits(special_functions.APPROXIMATE["sin"](a), bits_of(np.nan, -0.0, 0.0, np.nan, np.nan), a)
+    assert_same_bits(special_functions.APPROXIMATE["cos"](a), bits_of(np.nan, 1.0, 1.0, np.nan, np.nan), a)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_sines_and_cosines_are_as_near_as_the_ptx_manual_says(name):
+    for reach, error in ((2 * np.pi, 2**-20.5), (100 * np.pi, 2**-14.7)):
+        a = np.random.default_rng(9).uniform(-reach, reach, 2000).astype(F32)
+        exact = getattr(np, name)(a.astype(np.float64))
+        assert np.abs(special_functions.APPROXIMATE[name](a) - exact).max() < error
+
+
+# What the special function unit is for, in PTX and by the names of C; X and Y are the operands.
+APPROXIMATE = {
+    **{f"{name}.approx{ftz}.f32": f'asm("{name}.approx{ftz}.f32 %0, %1;" : "=f"(r) : "f"(X));'
+       for name in ("sin", "cos", "ex2", "lg2", "rcp", "rsqrt", "sqrt", "tanh")
+       for ftz in ("", ".ftz") if (name, ftz) != ("tanh", ".ftz")},
+    **{f"div.{kind}.f32": f'asm("div.{kind}.f32 %0, %1, %2;" : "=f"(r) : "f"(X), "f"(Y));'
+       for kind in ("approx", "approx.ftz", "full", "full.ftz", "rn", "rn.ftz")},
+    **{f"{name}()": f"r = {name}(X);"
+       for name in ("__sinf", "__cosf", "__tanf", "__logf", "__log2f", "__log10f", "__expf", "__exp10f")},
+    **{f"{name}()": f"r = {name}(X, Y);" for name in ("__fdividef", "__powf")},
+}  # fmt: skip
+
+
+@cache
+def approximations():
+    kernels = (
+        f"""extern "C" __global__ void kernel{number}(const float *x, const float *y, float *out, int n) {{
+        int t = blockIdx.x * blockDim.x + threadIdx.x;
+        if (t < n) {{ float r; {code.replace("X", "x[t]").replace("Y", "y[t]")} out[t] = r; }} }}"""
+        for number, code in enumerate(APPROXIMATE.values())
+    )
+    module = simulator.RawModule(code="".join(kernels), options=("--ftz=false",))
+    module.compile()
+    return module
+
+
+@cache
+def operands():
+    """Pairs of float32: all of what is special, and at random."""
+    special = [0, 1, 0x3FFFFF, 0x400000, 0x7FFFFF, 0x800000, 0x800001, 0x1000000, 0x3EFFFFFF, 0x3F000000, 0x3F7FFFFF,
+               0x3F800000, 0x3F800001, 0x40490FDB, 0x42FC0000, 0x42FC0001, 0x42FF0000, 0x43000000, 0x43150000,
+               0x43160000, 0x7E7FFFFF, 0x7E800000, 0x7E800001, 0x7F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001,
+               0x7FC00000]  # fmt: skip
+    special = np.array([sign | bits for bits in special for sign in (0, 1 << 31)], np.uint32)
+    rng = np.random.default_rng(17)
+    random = rng.integers(0, 1 << 32, (2, 3000), np.uint32)
+    near = (rng.normal(0, 1, (2, 3000)) * rng.choice([1e-3, 1, 10, 130], 3000)).astype(F32).view(np.uint32)
+    pairs = [np.stack([np.repeat(special, len(special)), np.tile(special, len(special))]), random, near]
+    return np.concatenate(pairs, axis=1).view(F32)
+
+
+@pytest.mark.parametrize("number", range(len(APPROXIMATE)), ids=list(APPROXIMATE))
+def test_an_approximation_has_the_same_bits_in_ptx_and_in_machine_code(number):
+    x, y = operands()
+    results = {}
+    for level in ("ptx", "sass"):
+        out = results[level] = np.zeros_like(x)
+        with simulator.record(level=level):
+            kernel = approximations().get_function(f"kernel{number}")
+            kernel((-(-len(x) // 256),), (256,), (x, y, out, np.int32(len(x))))
+    assert_same_bits(results["ptx"], bits(results["sass"]), x, y)
 
 
 @pytest.mark.parametrize("level", ["ptx", "sass"])

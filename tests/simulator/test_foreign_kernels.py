@@ -10,7 +10,7 @@ import pytest
 from tests.simulator.foreign import findings, sanitized, table
 
 RUN = [
-    pytest.param(row, level, id=f"{row.name}-{level}", marks=[pytest.mark.xfail(strict=True)] if row.wanting else [])
+    pytest.param(row, level, id=f"{row.name}-{level}")
     for row in table.ROWS.values()
     if row.check
     for level in table.LEVELS
@@ -32,9 +32,7 @@ def test_rows_that_other_tests_hold_name_tests_that_there_are():
 
 
 SANITIZED = [
-    pytest.param(
-        program, level, id=f"{name}-{level}", marks=[pytest.mark.xfail(strict=True)] if level in program.wrong else []
-    )
+    pytest.param(program, level, id=f"{name}-{level}")
     for name, program in sanitized.PROGRAMS.items()
     for level in table.LEVELS
 ]

@@ -180,3 +180,135 @@ def test_a_lock_without_fences_is_found_in_a_moment(how):
     with pytest.raises(simulator.RaceError, match="global memory"):
         spin(how, "")
     assert time.process_time() - start < 5, "seconds"
+
+
+# Block 0 raises a flag, block 1 waits for one, and they may have others; block 2 passes on what it has heard.
+OF_BLOCKS = """
+extern "C" __global__ void kernel(int *data, int *flags, int *out) {
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) {
+        data[0] = 42;
+        __threadfence();
+        atomicExch(flags, 1);
+    } else if (blockIdx.x == 2) {
+        while (!atomicAdd(flags, 0)) { }
+        __threadfence();
+        PASS
+    } else {
+        UNTIL
+        __threadfence();
+        out[0] = data[0];
+    }
+}"""
+ORDERED = {
+    "by the same flag": ("", "while (!atomicAdd(flags, 0)) { }"),
+    "by a flag that passes it on": ("atomicExch(flags + 99, 1);", "while (!atomicAdd(flags + 99, 0)) { }"),
+    "by one of two flags": ("", "atomicAdd(flags + 99, 1); while (!*(volatile int *)flags) { }"),
+    "by 64 bits of which the flag is the half": (
+        "", "while (!atomicAdd((unsigned long long *)flags, 0ull)) { }"),
+}  # fmt: skip
+SPIN = "for (int k = 0; k < 200; ++k) atomicAdd(flags + 99, 1);"
+UNORDERED = {
+    "another flag": ("", SPIN),
+    "another flag that is passed on before": ("", f"if (!atomicAdd(flags + 98, 0)) {SPIN}"),
+    "a flag that is written and not read": ("", f"{SPIN} *(volatile int *)flags = 1;"),
+}
+
+
+def of_blocks(level, texts):
+    data, flags, out = np.zeros(1, I32), np.zeros(100, I32), np.zeros(1, I32)
+    source = OF_BLOCKS.replace("PASS", texts[0]).replace("UNTIL", texts[1])
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((3,), (32,), (data, flags, out))
+    return out[0]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", ORDERED)
+def test_blocks_hear_of_each_other_by_a_variable_of_both_or_by_others(level, how):
+    assert of_blocks(level, ORDERED[how]) == 42
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("how", UNORDERED)
+def test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing(level, how):
+    with pytest.raises(simulator.RaceError) as caught:
+        of_blocks(level, UNORDERED[how])
+    assert sorted(caught.value.lines) == [5, 15]
+
+
+RING = """
+extern "C" __global__ void kernel(const int *x, int *out) {
+    __shared__ volatile int ring[4], full;
+    if (threadIdx.x == 0) full = 0;
+    __syncthreads();
+    for (int i = 0; i < 5 && threadIdx.x % 32 == 0; ++i)
+        if (threadIdx.x) {
+            while (!full) { }
+            __threadfence_block();
+            out[i] = ring[i % 4];
+            __threadfence_block();
+            full = 0;
+        } else {
+            while (full) { }
+            ring[i % 4] = x[i];
+            __threadfence_block();
+            full = 1;
+        }
+}"""
+
+
+def through_a_ring(level, source):
+    x, out = np.arange(7, 12, dtype=I32), np.zeros(5, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((1,), (64,), (x, out))
+    return out.tolist()
+
+
+DATA = ("volatile int ring[4], full", "int ring[4]; __shared__ volatile int full")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("declared", DATA)
+def test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_and_without_it_nothing(level, declared):
+    source = RING.replace(DATA[0], declared)
+    assert through_a_ring(level, source) == [7, 8, 9, 10, 11]
+    with pytest.raises(simulator.RaceError, match="shared memory"):
+        through_a_ring(level, source.replace("__threadfence_block();", ""))
+
+
+# All threads of a warp count at once: ptxas lets one of them make the fence and the atomic operation.
+EVERYBODY = """#include <cuda/atomic>
+extern "C" __global__ void kernel(const int *x, int *data, int *count, int *out) {
+    __shared__ int shared_count, shared_data[64];
+    if (threadIdx.x == 0) shared_count = 0;
+    __syncthreads();
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    DATA[i] = x[i];
+    const int all = gridDim.x * blockDim.x;
+    cuda::atomic_ref<int, cuda::thread_scope_device> counter(COUNT);
+    if (counter.fetch_add(1, cuda::memory_order_ORDER) != all - 1) return;
+    int sum = 0;
+    for (int k = 0; k < all; ++k) sum += DATA[k];
+    *out = sum;
+}"""
+
+
+def last_of_all(level, blocks, data, count, order):
+    source = EVERYBODY.replace("DATA", data).replace("COUNT", count).replace("ORDER", order)
+    n = 64 * blocks
+    x, given, counted, out = np.arange(n, dtype=I32), np.zeros(n, I32), np.zeros(1, I32), np.zeros(1, I32)
+    with simulator.record(level=level, checks="raise"):
+        simulator.RawModule(code=source).get_function("kernel")((blocks,), (64,), (x, given, counted, out))
+    return out[0] == x.sum()
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("blocks", "data", "count"),
+    [(3, "data", "*count"), (1, "shared_data", "shared_count"), (1, "data", "shared_count")],
+)
+def test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did(level, blocks, data, count):
+    assert last_of_all(level, blocks, data, count, "acq_rel")
+    with pytest.raises(simulator.RaceError):
+        last_of_all(level, blocks, data, count, "relaxed")

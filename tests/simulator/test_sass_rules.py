@@ -527,6 +527,20 @@ def test_the_larger_of_two_halves_may_be_a_constant_from_the_code():
     assert as_halves(result["R0"]) == [1.5, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("VHMNMX R0, R1, R2, R3, !PT", [3.0, 1.0]),
+        ("VHMNMX R0, R1, -R2, |R3|, PT", [2.0, 0.5]),
+        ("VHMNMX R0, R1.H1_H1, R2.H0_H0, R3.H0_H0, !PT", [1.0, 1.0]),
+        ("VHMNMX R0, R1, 2, 1, R3, !PT", [3.0, 2.0]),
+    ],
+)
+def test_the_smallest_of_three_halves(text, expected):
+    values = {"R1": halves(3.0, 1.0), "R2": halves(-2.0, -4.0), "R3": halves(-7.0, 0.5)}
+    assert as_halves(execute(text, encoded(0x40003C00), **values)["R0"]) == expected
+
+
 def test_only_nan_forms_of_the_smaller_half_keep_nan():
     nan = halves(np.nan, 1.0)
     assert as_halves(execute("HMNMX2 R0, R1, R2, PT", R1=nan, R2=halves(2.0, 2.0))["R0"]) == [2.0, 1.0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from helpers.simulator.engine import compiled
+from helpers.simulator.engine import compiled, convergence
 
 LEVELS = ("sass", "ptx")
 RECORDED = Path(__file__).parent / "goldens" / "system_sm_90.json"
@@ -267,3 +267,50 @@ def test_blocks_that_read_what_others_wrote_meet_at_a_barrier_of_the_grid_with_c
     with simulator.record(level=level, checks="raise"):
         simulator.RawModule(code=source).get_function("kernel")((blocks,), (512,), (count, a, out))
     np.testing.assert_array_equal(out, np.roll(np.arange(n), -512))
+
+
+def test_who_has_met_goes_on_together_though_it_was_the_turn_of_some_only():
+    groups, everybody = convergence.Convergence((2, 40), None), np.ones((2, 40), bool)
+    some = np.zeros((2, 40), bool)
+    some[0, 3:7] = True
+    groups.enter(0, everybody)
+    groups.split(everybody, some.astype(np.int32))
+    assert (groups.of_which_some_are(some) == some).all()
+    groups.arrive(0, everybody & ~some)
+    groups.arrive(0, some)
+    assert np.argwhere(groups.of_which_some_are(some)).tolist() == [[0, lane] for lane in range(32)]
+
+
+# ptxas keeps a number of the loop of some threads in a uniform register, and the vote of the others in the same one.
+COMPUTES_APART = """extern "C" __global__ void kernel(unsigned *sums, unsigned *out) {
+    unsigned x = threadIdx.x * 2654435761u, kind = threadIdx.x & 3;
+    if (kind == 0) {
+        #pragma unroll 1
+        for (unsigned i = 0; i < 3000; ++i) { x = x * 1664525u + i; if (x & 64) x ^= i << 3; }
+    } else
+        #pragma unroll 1
+        for (unsigned k = 0; k < 6; ++k) {
+            #pragma unroll 1
+            for (unsigned i = 0; i < (kind == 3 ? 100 : 3); ++i) x = x * 1664525u + i;
+            atomicAdd(&sums[k], x >> 20);
+        }
+    out[threadIdx.x] = x;
+}"""
+
+
+def test_threads_that_only_compute_keep_the_turn_of_their_warp(monkeypatch):
+    monkeypatch.setattr(compiled, "library", lambda: None)
+    sums, out, wanted = np.zeros(6, np.uint32), np.zeros(64, np.uint32), np.zeros(6, int)
+    with simulator.record(level="sass"):
+        simulator.RawModule(code=COMPUTES_APART).get_function("kernel")((1,), (64,), (sums, out))
+    for thread in range(64):
+        x, kind = thread * 2654435761 % 2**32, thread % 4
+        for i in range(3000 if kind == 0 else 0):
+            x = (x * 1664525 + i) % 2**32
+            x ^= i << 3 if x & 64 else 0
+        for k in range(6 if kind else 0):
+            for i in range(100 if kind == 3 else 3):
+                x = (x * 1664525 + i) % 2**32
+            wanted[k] += x >> 20
+        assert out[thread] == x, thread
+    assert sums.tolist() == wanted.tolist()

@@ -13,7 +13,8 @@
 enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 }; /* readers and writers beside single threads of the block */
 
 /* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
- * access later knows of it, in the block if the fence is one of the block. Times are numbers of events. */
+ * access later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
+ * variable, or of one by which another block passes on what it has heard. Times are numbers of events. */
 enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, NEVER = 0x7fffffffu,
        MOST_EVENTS = 0x7ffffff0u };
 
@@ -31,7 +32,7 @@ static uint32_t *told_of(const Warp *warp, int number) {
 void note_fence(Warp *warp, uint32_t mask, int of_block) {
     if (!warp->results->told) return;
     uint32_t now = tick(warp->results);
-    if (!of_block) warp->block->fenced = now;
+    if (!of_block) warp->block->fenced = warp->results->fenced = now;
     for (; mask; mask &= mask - 1) {
         int lane = __builtin_ctz(mask);
         warp->order.fenced_in_block[lane] = now;
@@ -62,6 +63,41 @@ static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *barrier
         uint32_t known = last > barrier[lane] ? barrier[lane] : earlier(fenced[lane], barrier[lane]);
         if (mask >> lane & 1) known = fenced[lane];
         told[lane] = later(told[lane], known);
+    }
+}
+
+/* A block hears what others have left at a place, and leaves there what it has heard, and when it last made a fence. */
+static void exchange_news(Warp *warp, uint64_t place, int reads, int writes) {
+    const int32_t *grid = warp->launch->grid;
+    size_t blocks = (size_t)grid[0] * (size_t)grid[1] * (size_t)grid[2], id = (size_t)warp->block->id;
+    uint32_t *heard = warp->results->heard + id * blocks, *left = warp->results->left + place % MEETING_PLACES * blocks;
+    heard[id] = later(heard[id], warp->block->fenced);
+    for (size_t b = 0; b < blocks; b++) {
+        uint32_t news = later(heard[b], left[b]);
+        if (reads) heard[b] = news;
+        if (writes) left[b] = news;
+    }
+}
+
+/* The same at the words that a strong access goes to. */
+static void exchange_at(Warp *warp, const Request *request, int width, int touch) {
+    if (!warp->results->heard || !warp->results->fenced) return;
+    uint64_t before = 0;
+    for (uint32_t rest = request->active; rest; rest &= rest - 1) {
+        uint64_t word = request->address[__builtin_ctz(rest)] >> 2;
+        for (int part = 0; word != before && part < (width + 3) / 4; part++)
+            exchange_news(warp, word + (uint64_t)part, touch != WRITES, touch != READS);
+        before = word;
+    }
+}
+
+void note_cluster(Cluster *cluster) {
+    for (int turn = 0; turn < 2; turn++) { /* all have told what they know when they hear */
+        for (int rank = 0; rank < MOST_OF_CLUSTER; rank++) {
+            Block *block = cluster->block[rank];
+            if (block && block->warp[0].results->told && block->warp[0].results->heard)
+                exchange_news(&block->warp[0], (uint64_t)(block->id - rank), 1, 1);
+        }
     }
 }
 
@@ -112,7 +148,12 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
     uint32_t threads = (uint32_t)warp->launch->threads, block = other / threads, thread = other % threads;
     const Order *own = &warp->order;
     uint32_t told = warp->results->told[(block * (uint32_t)warp->block->warps + thread / WARP) * WARP + thread % WARP];
-    if (block != (uint32_t)warp->block->id) return told > time && later(own->met[lane], warp->block->met_others) > time;
+    if (block != (uint32_t)warp->block->id) {
+        uint32_t blocks = (uint32_t)(warp->launch->grid[0] * warp->launch->grid[1] * warp->launch->grid[2]);
+        const uint32_t *heard = warp->results->heard;
+        return told > time && later(own->met[lane], warp->block->met_others) > time &&
+               (!heard || heard[(size_t)warp->block->id * blocks + block] > time);
+    }
     if (warp->block->barrier > time) return 1;
     const Warp *others = &warp->block->warp[thread / WARP];
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
@@ -467,8 +508,10 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     else if (space == GLOBAL) {
         check_global(warp, i, slot, request, width, touch, known);
     } else check_local(warp, i, request, width, touch);
-    if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong))
+    if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) {
         meet_others(warp, request->active, space != GLOBAL);
+        if (space == GLOBAL) exchange_at(warp, request, width, touch);
+    }
 }
 
 void check_named(Warp *warp, const Instruction *i, uint32_t mask) {

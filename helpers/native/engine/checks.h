@@ -21,6 +21,9 @@ void note_warp_barrier(Warp *warp, uint32_t mask);
 /* The threads of a warp have passed the barrier of their cluster. */
 void note_passed(Warp *warp);
 
+/* A cluster has passed its barrier: its blocks know what each of them knew. */
+void note_cluster(Cluster *cluster);
+
 /* The threads of a block have passed a barrier. */
 void note_barrier(Block *block, Results *results);
 

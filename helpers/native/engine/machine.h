@@ -101,6 +101,8 @@ typedef struct {
     uint32_t written, read;
 } Times;
 
+enum { MEETING_PLACES = 1021 }; /* at which blocks hear of each other: words of global memory share them */
+
 enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
 
 /* What Python wants to know of a request of a traced block. */
@@ -186,13 +188,15 @@ typedef struct {
     GlobalWord **watched;               /* by allocation; NULL where races are not looked for */
     Times **times;                 /* the same, NULL where blocks do not wait for each other */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
+    uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
+                             * meeting; NULL where too many blocks meet */
     TraceRow *traces;
     int64_t trace_count, trace_room;
     int64_t fault_block, fault_address;
     int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
     Waiter *waiters; /* after DEADLOCK */
     int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
-    uint32_t now, spare_now; /* the number of the last event */
+    uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
     int32_t waiter_count, waiter_room;
     int32_t fault, fault_instruction, fault_thread, spare;
 } Results;

@@ -258,6 +258,7 @@ static void release_cluster(Warp *warp) {
         pass_barrier(&block->warp[0]);
         for (int w = 0; warp->launch->checking && w < block->warps; w++) note_passed(&block->warp[w]);
     }
+    if (warp->launch->checking) note_cluster(cluster);
 }
 
 /* Arriving twice, or waiting without having arrived, is undefined. */

@@ -140,6 +140,20 @@ def fma_of_normals(a, b, c):
     return flush(fma(a, b, c))
 
 
+def div_ftz(a, b):
+    """`div.rn.ftz.f32`: a quotient is flushed if its 24 bits are below 2^-126, though subnormal it were rounded up.
+
+    (The short program of the machine code looks at the exponent before it would shift the number.)
+    """
+    a, b = flush(a), flush(b)
+    quotient = div(a, b)
+    at_the_border = np.abs(quotient) == SMALLEST_NORMAL
+    if np.count_nonzero(at_the_border):
+        below = np.abs(np.float32(np.float64(a) / np.float64(b) * 2.0**64)) < np.float32(2.0**-62)
+        quotient = np.where(at_the_border & below, np.copysign(np.float32(0), quotient), quotient)[()]
+    return flush(quotient)
+
+
 # ---- compare and select -------------------------------------------------------------------------------------------
 
 
@@ -255,7 +269,8 @@ def to_tf32(a, rounding: str = "rna"):
 
 # ---- approximations -----------------------------------------------------------------------------------------------
 # The special function unit's results are not bit-exact here: each is the correctly rounded value, from which the
-# hardware may differ by the error that the PTX ISA states and the docstring repeats. Special values are exact.
+# hardware may differ by the error that the PTX ISA states and the docstring repeats. Special values are exact. What
+# the compiler puts around the unit is in `special_functions`.
 
 
 def rcp_approx(a):
@@ -286,36 +301,9 @@ def lg2_approx(a):
     return _narrow(np.log2(np.float64(a)))
 
 
-def sin_approx(a):
-    """The sine of a (`sin.approx.f32`). Not bit-exact with the hardware.
-
-    Its absolute error is up to 2^-20.5 in [-2 pi, 2 pi] and 2^-14.7 in [-100 pi, 100 pi]; beyond, nothing is promised.
-    """
-    return _narrow(np.sin(np.float64(a)))
-
-
-def cos_approx(a):
-    """The cosine of a (`cos.approx.f32`). Not bit-exact with the hardware: errors as for `sin_approx`."""
-    return _narrow(np.cos(np.float64(a)))
-
-
 def tanh_approx(a):
     """The hyperbolic tangent of a (`tanh.approx.f32`). Not bit-exact with the hardware: relative error up to 2^-11."""
     return _narrow(np.tanh(np.float64(a)))
-
-
-def div_approx(a, b):
-    """a * (1 / b) (`div.approx.f32`, __fdividef). Not bit-exact with the hardware: within 2 ulp for |b| up to 2^126.
-
-    Above, 1 / b counts as 0: the result is a zero of the quotient's sign, or NaN for infinite a.
-    """
-    reciprocal_is_zero = (np.abs(b) > np.float32(2.0**126)) & ~np.isinf(b)
-    return _canonical(np.where(reciprocal_is_zero, a * np.copysign(np.float32(0), b), np.divide(a, b)))
-
-
-def div_full(a, b):
-    """a / b over the full range (`div.full.f32`). Not bit-exact with the hardware: that is within 2 ulp."""
-    return div(a, b)
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------

@@ -21,10 +21,10 @@ def divide(a, b):
 
 
 def remainder(a, b):
-    """a − b · divide(a, b): it has the sign of a; a itself where b is 0."""
+    """a − b · divide(a, b): it has the sign of a; all bits set where b is 0, as an H200 answers."""
     rest = np.fmod(a, b)
     zero = b == 0
-    return np.where(zero, a, rest) if np.any(zero) else rest
+    return np.where(zero, ~rest.dtype.type(0), rest) if np.any(zero) else rest
 
 
 def multiply_high(a, b):

@@ -1,26 +1,23 @@
 """Floating-point operations by PTX's names: ("fma", ("rn", "ftz"), "f32") → the function that computes it.
 
 Machine code asks under the same names. The functions of float32 are those of `float32`, of float64 NumPy's and those of
-`float64`, of the 16-bit formats those of `float16`. Approximate instructions say in `float32` how near to the hardware
-they are. Reference: PTX ISA, 'Floating Point Instructions' and 'Half Precision Floating Point Instructions'.
+`float64`, of the 16-bit formats those of `float16`, approximate ones those of `special_functions`. Reference: PTX ISA,
+'Floating Point Instructions' and 'Half Precision Floating Point Instructions'.
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from helpers.simulator.arithmetic import float16, float32, float64
+from helpers.simulator.arithmetic import float16, float32, float64, special_functions
 from helpers.simulator.errors import Unknown
 
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 ROUNDED = {"add": float32.add, "sub": float32.sub, "mul": float32.mul, "fma": float32.fma, "mad": float32.fma,
            "div": float32.div, "rcp": float32.rcp, "sqrt": float32.sqrt}  # fmt: skip
-APPROXIMATE = {
-    "div.approx": float32.div_approx, "div.full": float32.div_full, "rcp.approx": float32.rcp_approx,
-    "sqrt.approx": float32.sqrt_approx, "rsqrt.approx": float32.rsqrt_approx, "ex2.approx": float32.ex2_approx,
-    "lg2.approx": float32.lg2_approx, "sin.approx": float32.sin_approx, "cos.approx": float32.cos_approx,
-    "tanh.approx": float32.tanh_approx,
-}  # fmt: skip
+APPROXIMATE = {f"{name}.approx": function for name, function in special_functions.APPROXIMATE.items()} | {
+    "div.full": special_functions.divide_in_full_range
+}
 EXTREMES = {
     "min": float32.fmin, "max": float32.fmax, "min.NaN": float32.fmin_nan, "max.NaN": float32.fmax_nan,
 }  # fmt: skip
@@ -113,7 +110,8 @@ def _float32(name: str, modifiers: tuple[str, ...]) -> Callable:
             rounded = function
             function = lambda *operands: rounded(*operands, rounding=rounding)  # noqa: E731
     if "ftz" in modifiers:
-        function = float32.fma_ftz if function is float32.fma else float32.ftz(function)
+        special = {float32.fma: float32.fma_ftz, float32.div: float32.div_ftz}
+        function = special.get(function) or float32.ftz(function)
     if "sat" in modifiers:
         unlimited = function
         return lambda *operands: float32.saturate(unlimited(*operands))

@@ -4,8 +4,12 @@ Subnormal operands count as zeros and subnormal results become zeros. NVIDIA pub
 (PTX ISA, `rcp.approx` and its siblings), not their tables: here each is the correctly rounded value, from which the
 hardware may differ by the bound in `MAX_ERROR`. What the compiler builds from them, the division and the square root,
 corrects that error and is exact. Special values (zeros, infinities, NaN) are exact.
+
+What PTX calls approximate (`ex2.approx.f32`, `div.full.f32`, …) is MUFU with a few instructions around it, which the
+compiler always writes alike: `APPROXIMATE` does what these do, so that PTX gives the bits of the machine code.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +64,62 @@ FUNCTIONS = {
     "COS": _of_normals(_turns(np.cos)),
     "TANH": float32.tanh_approx,
 }
+
+
+TURNS = np.float32(0.15915494)  # in a radian
+TINY, HUGE = np.float32(2.0**-126), np.float32(2.0**126)
+LARGE, QUARTER = np.float32(2.0**24), np.float32(0.25)
+
+
+def _scaled(name: str, is_small: Callable, factor: float, undo: Callable) -> Callable:
+    """MUFU of a number times `factor` where it is small, and then `undo` of the result: what .ftz saves."""
+    function = FUNCTIONS[name]
+
+    def scaled(a):
+        small = is_small(a)
+        result = function(np.where(small, a * np.float32(factor), a)[()])
+        return np.where(small, undo(result), result)[()]
+
+    return scaled
+
+
+def _is_tiny(a):
+    return np.abs(a) < TINY
+
+
+def _reciprocal(a):
+    scale = np.where(np.abs(a) > HUGE, QUARTER, np.where(_is_tiny(a), LARGE, np.float32(1)))
+    return float32.mul(scale, FUNCTIONS["RCP"](a * scale))
+
+
+def _quotient(a, b):
+    scale = np.where(_is_tiny(b), LARGE, np.float32(1))
+    return float32.mul(FUNCTIONS["RCP"](b * scale), a * scale)
+
+
+def divide_in_full_range(a, b):
+    """`div.full.f32`."""
+    scale = np.where(np.abs(b) > HUGE, QUARTER, np.where(_is_tiny(b), LARGE, np.float32(1)))
+    return float32.mul(FUNCTIONS["RCP"](b * scale), a * scale)
+
+
+def _of_radians(name: str) -> Callable:
+    function = FUNCTIONS[name]
+    return lambda a: function(float32.mul(a, TURNS, "rz"))
+
+
+APPROXIMATE: dict[str, Callable] = {
+    "rcp": _reciprocal,
+    "rsqrt": _scaled("RSQ", _is_tiny, 2.0**24, lambda result: result * np.float32(2.0**12)),
+    "sqrt": _scaled("SQRT", _is_tiny, 2.0**24, lambda result: result * np.float32(2.0**-12)),
+    "ex2": _scaled("EX2", lambda a: a < np.float32(-126), 0.5, lambda result: result * result),
+    "lg2": _scaled("LG2", _is_tiny, 2.0**24, lambda result: result - np.float32(24)),
+    "sin": _of_radians("SIN"),
+    "cos": _of_radians("COS"),
+    "tanh": FUNCTIONS["TANH"],
+    "div": _quotient,
+}
+"""By PTX's names, with .approx; with .ftz operands and results are flushed besides."""
 
 
 def _upper_half(function):

@@ -110,7 +110,7 @@ def _check_cluster(name: str, grid: tuple[int, int, int], cluster: tuple[int, in
 def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Settings) -> None:
     """Run a kernel; what was recorded and what the sanitizer found go where `settings` says."""
     prepared, note = kernel.forms.at(settings.level)
-    program, memory = prepared.program, GlobalMemory()
+    program, memory = prepared.program, GlobalMemory(prepared.program)
     cooperative = kernel.cooperative
     parameters = pack_arguments(kernel.name, program.parameters, args, memory)
     run = Launch(
@@ -154,6 +154,8 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         for finding in checker.finish().findings if checker is not None else ():
             error.add_note(f"Before that: {finding.message}")
         raise
+    finally:
+        memory.put_back()
     if checker is not None:
         kernel.learnt = Learnt(program.level, geometry.block, geometry.shared_mem, checker.shared.patterns)
         report = checker.finish()

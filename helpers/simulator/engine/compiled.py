@@ -27,6 +27,7 @@ from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
 from helpers.simulator.recording.recorded import QUANTITIES, Counts
 from helpers.simulator.recording.trace import Traces
+from helpers.simulator.sanitizer.global_checks import MEETING_PLACES, MOST_BLOCKS
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
 SPACES = ("global", "shared", "local", "cluster")
@@ -107,12 +108,12 @@ class CResults(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("patterns", "watched", "times", "told", "traces")),
+        *((name, ctypes.c_void_p) for name in ("patterns", "watched", "times", "told", "heard", "left", "traces")),
         ("trace_count", ctypes.c_int64),
         ("trace_room", ctypes.c_int64), ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),
         ("quiet", ctypes.c_int64),
-        ("now", ctypes.c_uint32), ("spare_now", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
+        ("now", ctypes.c_uint32), ("fenced", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
         ("fault_thread", ctypes.c_int32), ("spare", ctypes.c_int32),
     ]  # fmt: skip
@@ -280,10 +281,12 @@ class Run:
     """The arrays of one thread of the host, which the C program fills.
 
     slots: where requests may go.  watched: the words of each array that races are looked for in.  meeting: the lanes of
-    a launch whose blocks may wait for each other, if it is checked, else 0.
+    a launch whose blocks may wait for each other, if it is checked, else 0.  blocks: of its grid.
     """
 
-    def __init__(self, machine: Machine, program: Program, slots: int, watched: Sequence[int], meeting: int) -> None:
+    def __init__(
+        self, machine: Machine, program: Program, slots: int, watched: Sequence[int], meeting: int, blocks: int
+    ) -> None:
         self.block_warps = np.zeros(len(program.blocks), np.int64)
         self.block_lanes = np.zeros(len(program.blocks), np.int64)
         self.guarded = np.zeros(len(machine.code), np.int64)
@@ -302,6 +305,9 @@ class Run:
             setattr(self.c, name, getattr(self, name).ctypes.data)
         self.c.times = self.times_of.ctypes.data
         self.c.told = self.told.ctypes.data if meeting else None
+        if meeting and blocks <= MOST_BLOCKS:
+            self.heard, self.left = np.zeros((blocks, blocks), np.uint32), np.zeros((MEETING_PLACES, blocks), np.uint32)
+            self.c.heard, self.c.left = self.heard.ctypes.data, self.left.ctypes.data
 
     def traces(self) -> np.ndarray:
         """The requests of traced blocks; they are the caller's then."""
@@ -504,7 +510,8 @@ def _run(
     ]
     blocks_meet = machine.sees_grid or launch.blocks_of_cluster > 1
     meeting = product(launch.grid) * -(-launch.threads // WARP) * WARP if checking and blocks_meet else 0
-    runs = [Run(machine, program, len(allocations) + len(SPACES) - 1, watched, meeting) for _ in range(cores)]
+    slots, grid = len(allocations) + len(SPACES) - 1, product(launch.grid)
+    runs = [Run(machine, program, slots, watched, meeting, grid) for _ in range(cores)]
     shares = _shares(units, cores)
     _on_threads(c, runs, [(first * size, stop * size) for first, stop in shares])
     return runs, next((run for run in runs if run.c.fault), None)

@@ -92,6 +92,15 @@ class Convergence:
         member = self._tokens(barrier) != NO_MEETING
         return self.left[barrier] & (self.living & member).any(axis=1) & (self.living & ~member).any(axis=1)
 
+    def of_which_some_are(self, mask: np.ndarray) -> np.ndarray:
+        """The threads of the groups of which some are set, bool (blocks, threads): whoever has met goes on together,
+        though it was the turn of some of them only."""
+        chosen = self.rows(mask)
+        led = np.zeros(chosen.shape, bool)
+        warps, lanes = np.nonzero(chosen)
+        led[warps, self.leader[warps, lanes]] = True
+        return self.threads(np.take_along_axis(led, self.leader.astype(np.int64), axis=1) & self.living)
+
     def whole_warps(self, mask: np.ndarray) -> np.ndarray:
         """The active threads, and all lanes of the warps of which only one group is active."""
         active = self.rows(mask)

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from helpers.simulator.engine.ir import is_used
+from helpers.simulator.engine.ir import Program, is_used
 from helpers.simulator.errors import GUARD, Misaligned, OutOfBounds, coordinates
 
 GLOBAL_BASE = 0x7F00_0000_0000
 FIXED_BASE = 0x7E00_0000_0000
 ALIGNMENT = 512
 GAP = 1 << 20
+WORD = 4  # bytes that the machine code updates at once, though the program names 2
 # Generic addresses: shared and local memory are seen through windows far above every global address.
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
@@ -42,18 +43,23 @@ class Allocation:
     owner: np.ndarray | None = None
     names: set[str] = field(default_factory=set)
     watch: Any = None
+    padding: int = 0  # bytes behind the array, of its last word: see `GlobalMemory`
     views: tuple[int, int] | None = None  # the bytes from the first view that a kernel was given to the end of the last
     _views: dict = field(default_factory=dict)
 
     @property
     def end(self) -> int:
-        return self.base + self.bytes_.size
+        return self.base + self.bytes_.size - self.padding
+
+    def reaches(self, width: int) -> int:
+        """Where accesses of a width must end at the latest."""
+        return self.end + (self.padding if width == WORD else 0)
 
     @property
     def may_be_written(self) -> tuple[int, int]:
         """The bytes [start, stop) that may be written: those of the views; on a GPU a kernel could write its
         neighbours in the same buffer, too, but hardly means to."""
-        return self.views or (0, self.bytes_.size)
+        return self.views or (0, self.bytes_.size - self.padding)
 
     def view(self, dtype: np.dtype) -> np.ndarray:
         """The bytes as a one-dimensional array of `dtype` (a last incomplete element is left out)."""
@@ -125,9 +131,15 @@ def _room(size: int) -> int:
 
 
 class GlobalMemory:
-    """All arrays that a launch can reach: its arguments, and those whose addresses Python knows (`Fixed`)."""
+    """All arrays that a launch can reach: its arguments, and those whose addresses Python knows (`Fixed`).
 
-    def __init__(self) -> None:
+    An atomic operation on 16 bits is one on the word around them, in machine code and in parts of CUDA's headers. At
+    the end of an array it reaches beyond, into what a GPU adds to each array, so that nothing is wrong with it. Where a
+    `program` has such operations, arrays of an odd number of halves are copied to whole words; `put_back` ends that.
+    """
+
+    def __init__(self, program: Program | None = None) -> None:
+        self._program = program
         self.allocations: list[Allocation] = []
         self._bases: list[int] = []
         self._by_buffer: dict[int, Allocation] = {}
@@ -162,12 +174,23 @@ class GlobalMemory:
         flat = (plain if plain.flags.c_contiguous else plain.T).reshape(-1).view(np.uint8)
         if owner.size == 0:
             flat = np.empty(0, np.uint8)
-        writable = bool(owner.flags.writeable)
-        allocation = Allocation(base, flat, name, seen_as.shape, seen_as.dtype, writable, owner)
+        writable, padding = bool(owner.flags.writeable), 0
+        if flat.size % WORD and self._program and any(one.swaps for one in self._program.instructions):
+            padding = -flat.size % WORD
+            flat = np.pad(flat, (0, padding))
+        allocation = Allocation(base, flat, name, seen_as.shape, seen_as.dtype, writable, owner, padding=padding)
         self.allocations.append(allocation)
         self._bases.append(base)
         self._by_buffer[_host_address(owner)] = allocation
         return allocation
+
+    def put_back(self) -> None:
+        """Arrays that were copied to whole words get what the launch has written."""
+        for one in self.allocations:
+            if one.padding and one.writable:
+                plain = one.owner.view(np.ndarray)
+                plain = plain if plain.flags.c_contiguous else plain.T
+                plain[...] = one.bytes_[: plain.nbytes].view(plain.dtype).reshape(plain.shape)
 
     def find(self, address: int) -> Allocation | None:
         """The allocation at or before an address."""
@@ -193,6 +216,8 @@ class GlobalMemory:
     def _check_view(self, wave, allocation: Allocation, addresses, mask, width: int, verb: str) -> None:
         """OutOfBounds if an active lane writes outside the views that the kernel was given, of a larger array."""
         start, stop = (allocation.base + place for place in allocation.may_be_written)
+        if width == WORD and wave.instruction.swaps:  # perhaps for two bytes of these four
+            start, stop = start // WORD * WORD, -(-stop // WORD) * WORD
         active = active_addresses(addresses, mask)
         if int(active.min()) >= start and int(active.max()) + width <= stop:
             return
@@ -207,7 +232,7 @@ class GlobalMemory:
 
     def _inside(self, low: int, high: int, width: int) -> Allocation | None:
         allocation = self.find(low)
-        return allocation if allocation is not None and high + width <= allocation.end else None
+        return allocation if allocation is not None and high + width <= allocation.reaches(width) else None
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         """`count` consecutive elements of `dtype` for every active lane; inactive lanes get anything.
@@ -255,7 +280,7 @@ class GlobalMemory:
         """Yield (allocation, lanes) for all active lanes; OutOfBounds if one is nowhere."""
         remaining = mask.copy()
         for allocation in self.allocations:
-            lanes = remaining & (addresses >= allocation.base) & (addresses + width <= allocation.end)
+            lanes = remaining & (addresses >= allocation.base) & (addresses + width <= allocation.reaches(width))
             if lanes.any():
                 remaining &= ~lanes
                 yield allocation, lanes
@@ -360,8 +385,13 @@ def check_alignment(wave, active, addresses, mask, width: int, memory=None) -> N
     wave.fail(
         Misaligned,
         f"accessed {width} bytes at an address that is not a multiple of {width} ({where})",
-        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: check the index and the "
-        "leading dimension, or use narrower accesses.",
+        f"{'An' if width == 8 else 'A'} {width}-byte access needs {width}-byte alignment: "
+        + (
+            f"check the index, and declare the array alignas({width}). Without, the compiler puts it at any multiple "
+            "of its elements' size, which may suit in one build and not in the next."
+            if isinstance(memory, LocalMemory)
+            else "check the index and the leading dimension, or use narrower accesses."
+        ),
         block,
         thread,
     )

@@ -8,6 +8,7 @@ import numpy as np
 from helpers.simulator.engine.memory import LOCAL_WINDOW
 from helpers.simulator.errors import DeviceAssertion
 
+NARROW = {"h": (np.int16, np.uint16), "hh": (np.int8, np.uint8)}
 OUTPUT_LIMIT = 1 << 20  # the size of CUDA's own printf buffer, bytes
 _FORMAT = re.compile(r"%(?:%|([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|z|j|t|L)?([diouxXeEfFgGaAcsp]))")
 
@@ -90,7 +91,7 @@ def _formatted(wave, text: str, values: list) -> str:
     def replace(item: re.Match) -> str:
         if item[0] == "%%":
             return "%"
-        flags, width, precision, _, conversion = item.groups()
+        flags, width, precision, length, conversion = item.groups()
         width = str(int(next(remaining))) if width == "*" else width or ""
         precision = str(int(next(remaining))) if precision == "*" else precision
         value = next(remaining)
@@ -102,7 +103,9 @@ def _formatted(wave, text: str, values: list) -> str:
         if conversion == "c":
             return (spec + "c") % chr(int(value) & 0xFF)
         if conversion in "aA":
-            return float(value).hex()
+            return re.sub(r"\.?0*p", "p", float(value).hex())
+        if length in NARROW and conversion in "dioxXu":
+            value = np.asarray(value).astype(NARROW[length][conversion not in "di"])
         if conversion == "u":
             conversion = "d"
         return (spec + conversion) % (float(value) if conversion in "eEfFgG" else int(value))

@@ -53,6 +53,7 @@ from helpers.simulator.errors import BarrierError, KernelError, StepLimitExceede
 from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
+MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
 LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
 CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "globaltimer_lo": np.int32}
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
@@ -207,7 +208,7 @@ class Wave:
             if self.exited is not None:
                 self.pcs[self.exited] = DONE
             self.waiting = np.zeros(self.shape, bool)
-            self.turns = Turns(whole_warps=self.program.level == "ptx")
+            self.turns = Turns(self.program.level == "ptx", self.launch.prepared.sees_others)
             if self.program.level == "sass":
                 self.groups = Convergence(self.shape, self.exited)
 
@@ -367,6 +368,11 @@ def _effect_steps(instruction: Instruction) -> tuple[Step, Step]:
     return (lambda wave, registers: step(wave, registers, False)), (lambda wave, registers: step(wave, registers, True))
 
 
+def _sees_others(instruction: Instruction) -> bool:
+    """Whether an instruction may see what other threads do: a load from shared memory, a strong access, a fence."""
+    return instruction.loads_shared or instruction.strong or instruction.opcode.startswith(MEETS_OTHERS)
+
+
 class Prepared:
     """A program with its basic blocks turned into lists of Python closures.
 
@@ -422,6 +428,13 @@ class Prepared:
         """The same for some threads wherever the others are: nothing of theirs is overwritten."""
         every = frozenset(range(len(self.program.initial)))
         return [self._steps(block, every)[1] for block in self.program.blocks]
+
+    @cached_property
+    def sees_others(self) -> list[bool]:
+        """By basic block, whether what other threads do may be seen in it."""
+        return [
+            any(map(_sees_others, self.program.instructions[block.start : block.stop])) for block in self.program.blocks
+        ]
 
     def _steps(self, block: BasicBlock, keep: frozenset[int]) -> tuple[list[Step], list[Step]]:
         """The two forms of a block: for all threads together, and for some, whose writes leave `keep` of the others."""
@@ -740,6 +753,8 @@ def _schedule(wave: Wave) -> int:
     groups = wave.groups
     runnable = np.where(waiting if groups is None else waiting | groups.blocked(), DONE, pcs)
     pc, mask = wave.turns.choose(runnable, None if wave.program.order is None else wave.program.order(wave))
+    if groups is not None and not wave.turns.in_order:
+        mask = groups.of_which_some_are(mask) & (runnable == pc)
     if _goes_in_circles(wave, pc, runnable, mask) and _let_go_on(wave, runnable, mask):
         return _schedule(wave)
     if pc == DONE:

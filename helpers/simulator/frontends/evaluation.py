@@ -27,6 +27,8 @@ def flushing(name: str, modifiers: Sequence[str], readers: Sequence[Reader]) -> 
     Its operands are looked at only if a subnormal number was seen since the launch (see `ir.Registers`).
     """
     careful = operation(name, modifiers, "f32")
+    if name == "div":
+        return applied(careful, readers)  # what it flushes is more than what is subnormal in the end
     quick = operation(name, [modifier for modifier in modifiers if modifier != "ftz"], "f32")
 
     def evaluate(registers):

@@ -53,6 +53,7 @@ from helpers.simulator.errors import (
     WarpMaskError,
     coordinates,
 )
+from helpers.simulator.sanitizer.aggregated import Aggregated
 from helpers.simulator.sanitizer.bulk_checks import BulkWatch
 from helpers.simulator.sanitizer.bystanders import Bystanders, has_partial_barriers
 from helpers.simulator.sanitizer.cluster_checks import ClusterChecks, ClusterHazard
@@ -60,7 +61,7 @@ from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, Globa
 from helpers.simulator.sanitizer.hazard_messages import Messages
 from helpers.simulator.sanitizer.loaded_values import uses_of
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
-from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, is_plain
+from helpers.simulator.sanitizer.shared_checks import Patterns, SharedChecks, Strength
 from helpers.simulator.sanitizer.shared_epoch import Hazard
 from helpers.simulator.sanitizer.warp_masks import MissedLanes
 
@@ -217,8 +218,9 @@ class Checker(Observer):
         self.found: dict[tuple, Finding] = {}
         self.notes: list[str] = []
         self.counts = {"shared": 0, "global": 0, "local": 0, "barriers": 0, "copies": 0}
-        self.shared = SharedChecks(self._shared_hazard, patterns, uses_of(program))
+        self.shared = SharedChecks(self._shared_hazard, Strength(program, names), patterns, uses_of(program))
         self.clock = Clock(product(grid), self.threads)
+        self._aggregated = Aggregated(program)
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
@@ -283,6 +285,7 @@ class Checker(Observer):
     def begin(self, event: WaveBegins) -> None:
         self._mask = None
         self._missed.begin()
+        self._aggregated.begin()
         if self._bystanders is not None:
             self._bystanders.begin(event.wave)
         self.shared.begin(event.wave)
@@ -306,6 +309,7 @@ class Checker(Observer):
                 raise FoundEnough
         self.shared.executed(event.block, event.wave.mask)
         self._missed.executed(event.wave, event.block, event.wave.mask)
+        self._aggregated.executed(event.wave, event.block, event.wave.mask)
         for instruction, named in self._named.get(event.block, ()):
             self._named_by(event.wave, event.wave.mask, np.uint32(named), instruction)
 
@@ -335,7 +339,8 @@ class Checker(Observer):
         threads = event.blocks[:, None] & event.wave.alive()
         self.clock.fence(event.wave, threads)
         self.barrier(BarrierPassed(event.wave, event.blocks))
-        self.clock.atomic(event.wave, threads)
+        cluster = event.wave.block_ids[:, None] // event.wave.launch.blocks_of_cluster
+        self.clock.atomic(event.wave, threads, "atom", cluster * 4, 4)
         self.clock.barrier(event.blocks)
         if self._clusters is not None:
             self._clusters.barrier(event)
@@ -404,8 +409,9 @@ class Checker(Observer):
         self._keep((WARP_MASK, write.func, *lines), 1, make)
 
     def fence(self, event: Fence) -> None:
-        self.clock.fence(event.wave, event.mask, event.scope)
-        self.shared.fence(event.mask)
+        everyone = self._aggregated.all_of(event.wave, event.mask)
+        self.clock.fence(event.wave, everyone, event.scope)
+        self.shared.fence(everyone)
 
     def access(self, event: Access) -> None:
         wave, mask = event.wave, event.mask
@@ -415,20 +421,23 @@ class Checker(Observer):
         if event.space == "cluster":
             self._from_outside(event)
         elif event.space == "shared":
-            self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
+            strong = self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bulk is not None:
                 self._bulk.access(wave, event.op, event.addresses, mask)
             if self._bystanders is not None:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
-            if event.op in ("atom", "red") or (wave.instruction.strong and not is_plain(wave.instruction)):
-                self.clock.shared_atomic(wave, mask)
+            if strong:
+                everyone = self._aggregated.all_of(wave, mask)
+                self.clock.shared_atomic(wave, everyone)
+                if everyone is not mask:
+                    self.shared.meet(everyone)
         elif event.space == "local":
             self._local(event)
         elif event.space == "global":
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
-                self.clock.atomic(wave, mask)
+                self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
                 self.shared.meet(mask)
 
     def _from_outside(self, event: Access) -> None:
@@ -541,8 +550,9 @@ class Checker(Observer):
         for allocation, there in self.memory.by_allocation(wave, places, lanes, event.width, "updated"):
             if allocation.watch is not None:
                 allocation.watch.access(wave, event.op, places - allocation.base, there, event.width)
-        self.clock.atomic(wave, mask)
-        self.shared.meet(mask)
+        everyone = self._aggregated.all_of(wave, mask)
+        self.clock.atomic(wave, mask, event.op, addresses, event.width, everyone)
+        self.shared.meet(everyone)
 
     # ---- findings
     def _keep(self, key: tuple, count: int, make: Callable[[], Finding]) -> None:

@@ -9,9 +9,9 @@ Two accesses of one word, one of them a store, are in order if one thread does b
 - between any two threads: the first has executed `__threadfence()` since, and after that an atomic operation, and so
   has the second an atomic operation: that is how results are handed on, and how locks work (CUDA guide, 'Memory Fence
   Functions'). Another thread of the block, or of the warp, may do the fence and the atomic operation for the first, if
-  a barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Inside a block
-  `__threadfence_block()` is enough, and the atomic variable may lie in shared memory. Which variable it was is not
-  looked at.
+  a barrier of theirs comes before, and the atomic operation for the second, if one comes behind it. Between blocks it
+  must be the same variable, or others have to pass it on from one to the other. Inside a block `__threadfence_block()`
+  is enough, the atomic variable may lie in shared memory, and which it was is not looked at.
 
 Atomic operations, and volatile or otherwise strong accesses, do not race with each other (PTX ISA, 'Memory Consistency
 Model'). Stores of the same value do not either, nor does a plain load with atomicCAS: loops that build an atomic
@@ -28,6 +28,9 @@ from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.ir import overwrites
 from helpers.simulator.engine.schedule import by_warps
 
+MOST_BLOCKS = 1024  # of a grid in which it is kept which block has heard of which
+MEETING_PLACES = 1021  # at which blocks may meet: words of memory share them
+MOST_AT_ONCE = 1 << 22  # numbers
 TIME = 26  # bits of a stamp below the time: the instruction, whether it is atomicCAS, whether it is strong
 
 
@@ -56,7 +59,9 @@ class Clock:
     take part in atomic operations: a fence came after it, and an atomic operation after that, its own or one of its
     warp behind a `__syncwarp()`; `told` says the same of a block behind a `__syncthreads()`, and `told_in_block` of
     threads whose fence is perhaps only one of their block, to which it is known. `atomics_of_threads`, in the block
-    alone, are those that a thread knows of: its own, and of its warp before a `__syncwarp()`.
+    alone, are those that a thread knows of: its own, and of its warp before a `__syncwarp()`. `heard[block, other]` is
+    the last fence of the other block that this one knows of, by an atomic variable that both used, or by what others
+    left there (`left`, by place) who had heard of it themselves. It is not kept for more than MOST_BLOCKS.
     """
 
     def __init__(self, blocks: int, threads: int) -> None:
@@ -66,6 +71,9 @@ class Clock:
         self.told = np.zeros(blocks, np.int64)
         self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
+        few = blocks <= MOST_BLOCKS
+        self.heard = np.zeros((blocks, blocks), np.int64) if few else None
+        self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
 
     def begin(self, wave) -> None:
         """A new wave."""
@@ -120,10 +128,14 @@ class Clock:
         latest = np.minimum(_latest_of_warps(self.fences_of_block)[warps], self.warp_barriers[warps])
         self.told_in_block[warps] = np.maximum(self.told_in_block[warps], latest)
 
-    def atomic(self, wave, mask: np.ndarray | None) -> None:
-        """An atomic operation, or another strong access to global memory."""
-        blocks, lanes = self._blocks(wave, mask), _lanes(wave, mask)
+    def atomic(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int, everyone=None) -> None:
+        """An atomic operation, or another strong access to global memory, by the threads of a mask, for `everyone`."""
+        blocks = self._blocks(wave, mask)
         self.atomics[blocks] = self.tick()
+        if self.fenced and self.heard is not None:
+            self._meet_at(wave, mask, op, addresses, width)
+        mask = mask if everyone is None else everyone
+        lanes = _lanes(wave, mask)
         self.atomics_of_threads[lanes] = self.now
         if not self.fenced:
             return
@@ -136,6 +148,37 @@ class Clock:
         latest = np.minimum(_latest_of_warps(self.fences_of_threads)[warps], self.warp_barriers[warps])
         self.told_by_threads[others] = np.maximum(self.told_by_threads[others], latest)
         self._tell_block(lanes, warps)
+
+    def _meet_at(self, wave, mask: np.ndarray | None, op: str, addresses: np.ndarray, width: int) -> None:
+        """Blocks leave at these words what they have heard, and hear what others have left there."""
+        lanes = np.broadcast_to(True if mask is None else mask, wave.shape)
+        words = np.broadcast_to(addresses, wave.shape)[lanes] >> 2
+        rows = np.nonzero(lanes)[0]
+        several = [(words + part) % MEETING_PLACES * wave.shape[0] + rows for part in range(max(1, width // 4))]
+        places, rows = np.divmod(np.unique(np.concatenate(several)), wave.shape[0])
+        blocks = wave.block_ids[rows]
+        self.heard[blocks, blocks] = np.maximum(self.heard[blocks, blocks], self.fences[blocks])
+        step = MOST_AT_ONCE // len(self.heard)
+        for first in range(0, len(places), step):
+            self._exchange(places[first : first + step], blocks[first : first + step], op)
+
+    def _exchange(self, places: np.ndarray, blocks: np.ndarray, op: str) -> None:
+        """The same of pairs of a place and a block, sorted by places."""
+        starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
+        known = self.left[places[starts]]
+        if op != "ld":
+            known = np.maximum(known, np.maximum.reduceat(self.heard[blocks], starts))
+            self.left[places[starts]] = known
+        if op != "st":
+            order = np.argsort(blocks, kind="stable")
+            known, blocks = known.repeat(np.diff(np.r_[starts, len(places)]), axis=0)[order], blocks[order]
+            starts = np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]])
+            known = np.maximum.reduceat(known, starts)
+            self.heard[blocks[starts]] = np.maximum(self.heard[blocks[starts]], known)
+
+    def heard_of(self, blocks: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Up to when blocks have heard what others told, or may have."""
+        return self.atomics[blocks] if self.heard is None else self.heard[blocks, others]
 
     @staticmethod
     def _blocks(wave, mask: np.ndarray | None) -> np.ndarray:
@@ -217,6 +260,8 @@ class GlobalWatch:
         count = -(-width // self._item)
         if count > 1:
             elements = (elements[:, None] + np.arange(count)).reshape(-1)
+        if self.allocation.padding:
+            elements = np.minimum(elements, len(self.unwritten) - 1)
         if op != "st" and not overwrites(wave.program, wave.instruction):
             missing = self.unwritten[elements]
             if missing.any():
@@ -302,7 +347,7 @@ class GlobalWatch:
         if clock.fenced:
             by_itself = clock.told_by_threads[others] > times
             told = by_itself | (clock.told[other_block] > times)
-            ordered |= ~same & told & (clock.atomics[block] > times)
+            ordered |= ~same & told & (clock.heard_of(block, other_block) > times)
             if same.any():
                 by_itself |= clock.told_in_block[row, other_lane] > times
                 ordered |= same & by_itself & (clock.atomics_of_threads[row, lane] > times)

@@ -67,7 +67,7 @@ class Declared:
 
 def declarations(source: str, entry: str) -> dict[str, list[Declared]]:
     """The __shared__ declarations of a source by name. `entry`, "gemm<64, 8>", gives values to template parameters."""
-    source = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
+    source = _without_comments(source)
     constants = _constants(source, entry)
     found: dict[str, list[Declared]] = {}
     for type_, declarators in _DECLARATION.findall(source):
@@ -81,6 +81,16 @@ def declarations(source: str, entry: str) -> dict[str, list[Declared]]:
                 declared = Declared(item_bytes, tuple(sizes) if all(sizes) else None)
                 found.setdefault(match[1], []).append(declared)
     return found
+
+
+def _without_comments(source: str) -> str:
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
+
+
+def _declared_volatile(source: str) -> set[str]:
+    """The words of all declarations of volatile shared memory, the names among them."""
+    statements = re.findall(r"[^;{}]*\b__shared__\b[^;{}]*", _without_comments(source))
+    return {word for text in statements if re.search(r"\bvolatile\b", text) for word in re.findall(r"\w+", text)}
 
 
 def declaration_of(array: SharedArray, declared: Mapping[str, list[Declared]]) -> Declared | None:
@@ -110,6 +120,12 @@ class SharedNames:
         self.arrays = arrays
         self.used = used or {}
         self._declared = declarations(source, entry) if self.arrays else {}
+        volatile = _declared_volatile(source) if self.arrays else set()
+        self._volatile = tuple(array for array in self.arrays if array.bytes and array.name in volatile)
+
+    def are_volatile(self, first: int, stop: int) -> bool:
+        """Whether the bytes from `first` to before `stop` are of one array that the source declares volatile."""
+        return any(one.offset <= first and stop <= one.offset + one.bytes for one in self._volatile)
 
     def limits(self, instruction: int) -> tuple[int, int] | None:
         """The bytes [start, stop) of the array that an instruction accesses; None if that is not known."""

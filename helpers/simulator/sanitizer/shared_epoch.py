@@ -414,7 +414,8 @@ class Epoch:
         return {name: np.concatenate(pieces) for name, pieces in columns.items()}
 
     def _handed_on(self) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
-        """By time and lane position: when what was done before is known to others, and when the thread last met others.
+        """By time and lane position: when what was done before is known to others, and the time up to which the thread
+        knows of others.
 
         Of two accesses the first comes before the second if its `told` is before the other's `met`.
         """
@@ -427,8 +428,8 @@ class Epoch:
         for time, entry in enumerate(self.log):
             met[time] = now
             lanes = self._positions(entry)
-            if entry.kind in MEETS:
-                now[lanes] = time
+            if entry.kind in MEETS:  # of lanes that update at once each may come behind any other
+                now[lanes] = time + (entry.kind not in (STRONG_LOAD, STRONG_STORE))
             elif entry.kind == WARP_BARRIER:
                 now[lanes] = self._of_warps(now, lanes, np.maximum, -1)
         # Backwards: when a thread next meets others, itself or by its warp, and when it does so behind a fence.

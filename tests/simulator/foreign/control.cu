@@ -247,7 +247,9 @@ extern "C" __global__ void uniform_loops(const int *x, int *out, int rounds, int
     }
     out[i] = sum;
 }
-extern "C" __global__ void divides_by_zero(const int *x, int *out) { out[threadIdx.x] = x[threadIdx.x] / out[threadIdx.x]; }
+extern "C" __global__ void divides_by_zero(const int *x, int *out, int *rest) {
+    out[threadIdx.x] = x[threadIdx.x] / out[threadIdx.x], rest[threadIdx.x] = x[threadIdx.x] % rest[threadIdx.x];
+}
 
 extern "C" __global__ void __launch_bounds__(128, 4) bounded(int *x) { x[threadIdx.x] += 1; }
 extern "C" __global__ void __launch_bounds__(128, 2, 1) bounded_thrice(int *x) { x[threadIdx.x] += 2; }

@@ -48,6 +48,17 @@ HELD_BY = {
     "M4 empty arrays of halves": "test_unused_values.py::test_halves_that_nobody_wrote_are_found_as_floats_are",
     "M5 writes outside of a view": "test_checks.py::test_what_is_written_outside_of_a_view_is_found",
     "M6 volatile updates are legal": SANITIZER,
+    "F8 volatile variables of a producer and a consumer":
+        "test_handing_on.py::test_volatile_variables_in_shared_memory_hand_on_what_lies_before_a_fence_and_without_it_nothing",
+    "F9 a counter that ptxas lets one thread increase for its warp":
+        "test_handing_on.py::test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did",
+    "F10 a 16-bit atomicCAS at the end of an array":
+        "test_checks.py::test_halves_of_words_are_compared_and_swapped_up_to_the_end_of_an_array_and_not_beyond",
+    "M7 another variable than the flag":
+        "test_handing_on.py::test_a_variable_that_only_one_of_two_blocks_uses_orders_nothing",
+    "W14 64-bit exchanges through a pointer to shared memory": KERNELS,
+    "W15 uniform registers of the sides of a branch, in NumPy":
+        "test_schedule.py::test_threads_that_only_compute_keep_the_turn_of_their_warp",
     "G1 switch": "test_sass.py::test_a_switch_goes_to_each_of_its_cases",
     "G2 headers": "../compiler/test_portable.py::test_a_header_of_the_host_is_allowed",
     "G3 get_global":

@@ -188,3 +188,13 @@ extern "C" __global__ void barriers_of_halves(const int *x, int *out) {
     if (half == 0) asm volatile("bar.sync 1, 64;" ::: "memory"); else asm volatile("bar.sync 2, 64;" ::: "memory");
     out[t] = s[64 * half + 63 - t % 64];
 }
+extern "C" __global__ void swaps_where_it_points(unsigned long long *cells, int shared, unsigned long long *seen, unsigned long long *left) {
+    __shared__ unsigned long long own[2];
+    if (threadIdx.x < 2) own[threadIdx.x] = cells[threadIdx.x];
+    __syncthreads();
+    unsigned long long *p = shared ? own : cells, old = *(volatile unsigned long long *)p, taken;
+    while ((taken = atomicCAS(p, old, old * 3 + 1)) != old) old = taken;
+    seen[threadIdx.x] = atomicExch(p + 1, threadIdx.x);
+    __syncthreads();
+    if (threadIdx.x < 2) left[threadIdx.x] = p[threadIdx.x];
+}

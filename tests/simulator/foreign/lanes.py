@@ -86,6 +86,17 @@ def _(run, rng):
     assert out[0] == max(int(v) << 32 | i for i, v in enumerate(x))
 
 
+@right("atomic_cas64_and_exch64_through_a_pointer")
+def _(run, rng):
+    wanted = 1
+    for _ in range(64):
+        wanted = (3 * wanted + 1) % 2**64
+    for shared in (0, 1):
+        cells, seen, left = np.array([1, 99], U64), np.zeros(64, U64), np.zeros(2, U64)
+        run("swaps_where_it_points", 1, 64, cells, I32(shared), seen, left)
+        assert left[0] == wanted and sorted([*seen.tolist(), int(left[1])]) == [*range(64), 99]
+
+
 @right("atomic_cas16")
 def _(run, rng):
     cells, x = rng.integers(0, 2**16, 4).astype(np.uint16), rng.integers(0, 2**16, 64).astype(np.uint16)

@@ -95,7 +95,6 @@ class Row:
     held_by: tuple[str, ...] = ()
     source: Path | None = None
     refused: tuple[str, ...] = ()
-    wanting: bool = False
 
     def run(self, level: str) -> None:
         """Launch and compare; an AssertionError or the simulator's error if it is not as it should be."""
@@ -126,11 +125,6 @@ def refused(*names: str, levels: tuple[str, ...] = LEVELS) -> Callable:
     return _row(names, refused=levels)
 
 
-def wanting(*names: str) -> Callable:
-    """The function checks these rows, and fails: what the simulator still lacks, so that nobody takes it for right."""
-    return _row(names, refused=(), wanting=True)
-
-
 def held(names: str, *tests: str) -> None:
     """Rows that other tests hold."""
     for name in names.split():
@@ -145,11 +139,11 @@ def compiled(source: Path) -> simulator.RawModule:
     return module
 
 
-def _row(names: tuple[str, ...], refused: tuple[str, ...], wanting: bool = False) -> Callable:
+def _row(names: tuple[str, ...], refused: tuple[str, ...]) -> Callable:
     def add(check: Callable) -> Callable:
         source = Path(inspect.getfile(check)).with_suffix(".cu")
         for name in names:
-            _add(Row(name, check, (), source, refused, wanting))
+            _add(Row(name, check, (), source, refused))
         return check
 
     return add

@@ -33,7 +33,7 @@ class Program:
     """A launch of `kernel`, and the error that it must end with, by level; None where nothing may be found.
 
     `check` gets the arguments after a launch without a finding. `why` says what is behind a row that one would not
-    expect. `wrong`: the levels at which the sanitizer does not say it, as is known.
+    expect.
     """
 
     name: str
@@ -45,7 +45,6 @@ class Program:
     check: Callable[..., bool] | None = None
     shared_mem: int = 0
     why: str = ""
-    wrong: tuple[str, ...] = ()
     any_line: bool = False  # of those that are marked
 
     @property
@@ -203,16 +202,7 @@ bad("global_race_between_blocks_increment", "plain_count", RaceError, 3, 32, lam
 bad("histogram_without_atomics", "plain_histogram", RaceError, 1, 64, lambda: (x(64) % 5, z(5)))
 bad("race_between_waves_200_blocks_of_256", "many_blocks", RaceError, 200, 256, lambda: (z(40000),))
 bad("fence_missing_last_block", "no_fence", RaceError, 5, 32, lambda: (z(5), z(1, dtype=U32), z(1)))
-bad(
-    "wrong_atomic_variable_sync",
-    "other_variable",
-    RaceError,
-    2,
-    32,
-    lambda: (z(1), z(2), z(1)),
-    wrong=("sass",),
-    why="which atomic variable it was is not looked at",
-)
+bad("wrong_atomic_variable_sync", "other_variable", RaceError, 2, 32, lambda: (z(1), z(2), z(1)))
 bad("uninit_shared_read", "unwritten_shared", UninitializedRead, 1, 64, lambda: (z(64),))
 bad(
     "uninit_local_array",
@@ -319,11 +309,11 @@ AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found
 
 
 def answer(program: Program, level: str) -> str:
-    """What the sanitizer says of a program: one of AS_EXPECTED, "known to be wrong", or what is wrong."""
+    """What the sanitizer says of a program: one of AS_EXPECTED, or what is wrong."""
     try:
         program.run(level)
     except AssertionError as error:
-        return "known to be wrong" if level in program.wrong else f"WRONG: {str(error)[:200]!r}"
+        return f"WRONG: {str(error)[:200]!r}"
     if program.error[level] is not None:
         return "found at its line"
     return "nothing to be found" if program.name.startswith("bad_") else "nothing found, right"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
-from tests.simulator.foreign.rows import held, refused, right, wanting
+from tests.simulator.foreign.rows import held, refused, right
 
 I32, U32, F32 = np.int32, np.uint32, np.float32
 
@@ -15,7 +15,7 @@ held("grid_barrier_132_blocks_of_256",
      "test_schedule.py::test_as_many_blocks_as_the_device_holds_meet_at_a_barrier_of_the_grid")  # fmt: skip
 
 
-@wanting("warp_producer_consumer_volatile_shared")
+@right("warp_producer_consumer_volatile_shared")
 def _(run, rng):
     """No race: volatile accesses are strong, and the fences on both sides order them (PTX ISA, memory model)."""
     x, y = rng.integers(-99, 99, 4).astype(I32), np.zeros(4, I32)

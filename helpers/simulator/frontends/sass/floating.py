@@ -6,6 +6,7 @@ or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them f
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -444,9 +445,11 @@ def _packed(low, high):
 
 
 def minimum_maximum16(t: Operands, s: sass.Statement) -> Compute:
-    """HMNMX2{.BF16_V2}{.NAN} d, a, b, p: the smaller where p, else the larger; .NAN gives NaN if one of them is."""
+    """HMNMX2{.BF16_V2}{.NAN} d, a, b, p: the smaller where p, else the larger; .NAN gives NaN if one of them is.
+    VHMNMX d, a, b, c, p: of three.
+    """
     destination, *operands, condition = at_least(s, 4)
-    sources, p = _sources16(t, operands, 2), t.truth(condition)
+    sources, p = _sources16(t, operands, 3 if s.base == "VHMNMX" else 2), t.truth(condition)
     number, type_ = (float32.from_bfloat16, "bf16") if s.has("BF16_V2") else (_as_half, "f16")
     smaller, larger = (_on_bits(operation(name, (), type_), type_) for name in ("min", "max"))
     keeps_nan = s.has("NAN")
@@ -454,10 +457,11 @@ def minimum_maximum16(t: Operands, s: sass.Statement) -> Compute:
     def evaluate(registers):
         parts = []
         for part in (0, 1):
-            a, b = (source[part](registers) for source in sources)
-            chosen = np.where(p(registers), smaller(a, b), larger(a, b))
+            numbers = [source[part](registers) for source in sources]
+            chosen = np.where(p(registers), reduce(smaller, numbers), reduce(larger, numbers))
             if keeps_nan:
-                chosen = np.where(np.isnan(number(a)) | np.isnan(number(b)), np.uint16(0x7FFF), chosen)
+                nan = reduce(np.logical_or, [np.isnan(number(one)) for one in numbers])
+                chosen = np.where(nan, np.uint16(0x7FFF), chosen)
             parts.append(chosen)
         return _packed(*parts)
 

@@ -216,7 +216,8 @@ def atomic(t: Operands, s: sass.Statement) -> Effect:
     answer = next((operand for operand in before if is_predicate(operand) and t.target(operand) is not None), None)
     if answer is not None:
         slots = t.targets(destination, dtype.itemsize // 4) if returns else ()
-        execute = _in_global_memory(execute, address, len(slots))
+        limit = LOCAL_WINDOW if operation in ("cas", "exch") else SHARED_WINDOW
+        execute = _below(limit, execute, address, len(slots))
         return Effect((t.target(answer), *slots), execute, swaps=swaps, strong=strong)
     if not returns:
         return Effect((), execute, swaps=swaps, strong=strong)
@@ -258,23 +259,24 @@ def _quadruple(t: Operands, s: sass.Statement, operation: str, address: Reader, 
     return Effect(slots, old, swaps=operation == "cas", strong=s.has("STRONG"))
 
 
-def _in_global_memory(execute: Execute, address: Reader, answers: int) -> Execute:
+def _below(limit: int, execute: Execute, address: Reader, answers: int) -> Execute:
     """ATOM.E.ADD.F16x2 p, d, [address], value, where d has so many registers, 0 for RZ: p = whether the address is
-    one of global memory.
+    below a limit: in global memory, or for CAS and EXCH in shared memory, too.
 
-    If not, nothing is done: the code that follows updates the own shared memory in a way of its own. For that of
-    another block of the cluster it has a load and a store, so that of blocks that update one place some are lost.
+    If not, nothing is done: the code that follows updates the own shared memory in a way of its own (behind CAS and
+    EXCH there is none but for local memory, a load and a store). For that of another block of the cluster it has a load
+    and a store, so that of blocks that update one place some are lost.
     """
 
-    def update_global(wave, registers, mask):
-        inside = np.broadcast_to(address(registers) < SHARED_WINDOW, wave.shape)
+    def update_those(wave, registers, mask):
+        inside = np.broadcast_to(address(registers) < limit, wave.shape)
         lanes = inside if mask is None else inside & mask
         old = execute(wave, registers, lanes) if lanes.any() else None
         if old is None:  # then nobody looks at the value
             return (inside, *[np.zeros(wave.shape, I4)] * answers)
         return (inside, *(halves(old[0]) if answers == 2 else (old[0].view(I4),)))
 
-    return update_global
+    return update_those
 
 
 def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, before) -> Effect:

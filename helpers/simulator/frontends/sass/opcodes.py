@@ -139,6 +139,7 @@ ROWS: tuple[Op, ...] = (
     _op("HFMA2", floating.arithmetic16, "MMA BF16_V2 FTZ RELU SAT", counted="hfma fp16", pipe_with={"MMA": "tensor"},
         tensor_op="hmma"),
     _op("HMNMX2", floating.minimum_maximum16, "BF16_V2 NAN", since=80),
+    _op("VHMNMX", floating.minimum_maximum16, "BF16_V2 NAN", since=90),
     _op("HSETP2", floating.compare16, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
     _op("HSET2", floating.compare_to_register16, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
     # ---- conversions
