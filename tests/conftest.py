@@ -22,7 +22,7 @@ os.environ["GEMM_COURSE_PROGRESS"] = str(Path(tempfile.gettempdir()) / f"gemm-co
 os.environ["GEMM_COURSE_MY"] = "off"  # and neither are the kernels that they accept
 # A process that runs thousands of tests holds millions of objects, and by default a fifth of its time goes into looking
 # through all of them for garbage.
-gc.set_threshold(20_000, 20, 10)
+gc.set_threshold(100_000, 20, 10)
 atexit.register(Path(os.environ["GEMM_COURSE_PROGRESS"]).unlink, missing_ok=True)
 
 
@@ -61,6 +61,11 @@ def only_what_a_test_makes() -> Iterator[None]:
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+def pytest_collection_finish() -> None:
+    """What is there when all tests are collected stays: the garbage collector need not look at it again and again."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

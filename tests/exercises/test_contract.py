@@ -176,12 +176,12 @@ def test_at_least_four_wrong_values_are_known(exercise):
     assert len(exercise.wrong) >= 4
 
 
-@pytest.mark.parametrize("answer", ["x", 1.5, (), {}, (1, 2, 3), [0], -1, True, {"BM": "8"}], ids=repr)
 @pytest.mark.parametrize("exercise", VALUES, ids=lambda one: one.name)
-def test_nonsense_gets_a_sentence(exercise, answer):
-    verdict = exercise.check(answer)
-    assert verdict.passed is False and verdict.sentence.strip().endswith((".", "?", "²", ")"))
-    exercise.show(answer)
+def test_nonsense_gets_a_sentence(exercise):
+    for answer in ("x", 1.5, (), {}, (1, 2, 3), [0], -1, True, {"BM": "8"}):
+        verdict = exercise.check(answer)
+        assert verdict.passed is False and verdict.sentence.strip().endswith((".", "?", "²", ")")), repr(answer)
+        exercise.show(answer)
 
 
 # --- all

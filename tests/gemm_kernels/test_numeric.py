@@ -40,6 +40,8 @@ SMALLER = {  # a block tile that several blocks are needed for, at no great cost
 }  # fmt: skip
 OWN_SOURCE = [kernel for kernel in LADDER + SPECIALISTS if kernel.name == kernel.file]
 NAMES = [kernel.name for kernel in OWN_SOURCE]
+# By its scope one kernel after the other goes through all tests: the simulator prepares each once.
+every_kernel = pytest.mark.parametrize("name", NAMES, scope="module")
 
 
 def smaller(name):
@@ -229,7 +231,7 @@ def is_product(kernel, result, A, B, aligned=True):
     return np.array_equal(result, products_in_order(kernel, A, B, aligned))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_kernel
 def test_c_has_the_bits_of_fmas_in_the_order_of_k_and_what_was_in_c_does_not_matter(name):
     kernel = smaller(name)
     for shape in SHAPES:
@@ -238,7 +240,7 @@ def test_c_has_the_bits_of_fmas_in_the_order_of_k_and_what_was_in_c_does_not_mat
         assert is_product(kernel, launched(kernel, A, B, C), A, B), shape
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_kernel
 def test_alpha_and_beta_scale_the_product_and_what_was_in_c(name):
     A, B, C = random_matrices(45, 38, 23, seed=1)
     expected = -1.75 * (A.astype(np.float64) @ B) + 0.3 * C.astype(np.float64)
@@ -246,13 +248,13 @@ def test_alpha_and_beta_scale_the_product_and_what_was_in_c(name):
     assert error < 1e-5 * np.sqrt(23)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_kernel
 def test_the_defaults_compute_the_same_bits(name):
     A, B, C = random_matrices(130, 257, 19, seed=2)
     assert is_product(get(name), launched(get(name), A, B, C), A, B)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_kernel
 def test_nan_and_infinity_in_a_and_b_stay_in_their_row_and_column(name):
     """Nothing that a tile loads from beyond an edge may reach an element that has no business with it."""
     A, B, C = random_matrices(37, 41, 13, seed=3)

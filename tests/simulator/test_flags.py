@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gemm_kernels import ladder
 from helpers import compiler, run, simulator
 from helpers.run import operands
+from tests.gemm_kernels.test_numeric import smaller
 
 # A function that is not inlined, an array of a thread with an index known at run time, shared memory, a division, a
 # variable of the module, and float32 arithmetic that may be fused.
@@ -72,7 +72,7 @@ def test_code_for_a_debugger_is_watched_line_by_line():
 
 
 def multiply_with(name, *options):
-    kernel = ladder.get(name).launch(70, 66, 37)
+    kernel = smaller(name).launch(70, 66, 37)
     A, B, C = operands(70, 66, 37)
     result = C.copy()
     module = simulator.RawModule(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
+from helpers.simulator.sanitizer import same_places
 
 # WRONG is one too many where the index runs out of its array into the neighbour, and 0 where it does not.
 SOURCE = """extern "C" __global__ void kernel(int n, const float *a, float *o) {
@@ -57,3 +58,9 @@ def test_an_index_that_runs_into_the_neighbour_on_its_line_is_found_in_machine_c
 @pytest.mark.parametrize("name", RUNS_OUT)
 def test_an_index_that_stays_in_its_array_is_not_blamed(name, level):
     launched(RUNS_OUT[name], 0, level)
+
+
+def test_a_kernel_that_is_loaded_again_is_not_looked_through_again(prepared_afresh, monkeypatch):
+    launched(RUNS_OUT["a copy"], 0)
+    monkeypatch.setattr(same_places, "arrays_of", lambda *_: pytest.fail("looked through again"))
+    launched(RUNS_OUT["a copy"], 0)

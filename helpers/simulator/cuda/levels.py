@@ -11,6 +11,7 @@ from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
 from helpers.simulator.sanitizer import pointers
 from helpers.simulator.sanitizer.pointers import Pointers
+from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
 AUTO = "auto"
 LEVELS = (AUTO, "sass", "ptx")
@@ -30,11 +31,25 @@ class Forms:
 
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
+        self._shared_names: dict[str, SharedNames] = {}
 
     @cached_property
     def pointers(self) -> Pointers:
         """Which arrays its instructions may touch."""
         return pointers.find(self.compiled)
+
+    def shared_names(self, level: str) -> SharedNames:
+        """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
+        if level not in self._shared_names:
+            program = self.at(level)[0].program
+            used = self.pointers.used_by(program)
+            if level == "sass" and (undecided := self.pointers.undecided(program)):
+                from helpers.simulator.sanitizer import same_places  # few kernels need it, and it loads PTX's rules
+
+                used = used | same_places.arrays_of(self.compiled, program, undecided)
+            code = self.compiled
+            self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, code.source, code.entry)
+        return self._shared_names[level]
 
     @cached_property
     def ptx(self) -> Prepared:

@@ -109,7 +109,6 @@ class Kernel:
         self.forms = forms_of(compiled)
         self.max_dynamic_shared_size_bytes = 48 * 1024 - compiled.shared_bytes
         self.learnt: Learnt | None = None
-        self._shared_names: dict[str, SharedNames] = {}
 
     def __reduce__(self):
         raise SimulatorError(
@@ -172,15 +171,7 @@ class Kernel:
 
     def shared_names(self, level: str) -> SharedNames:
         """The names and limits of its shared memory as its program of a level, "sass" or "ptx", accesses it."""
-        if level not in self._shared_names:
-            program = self.prepared(level).program
-            used = self.pointers.used_by(program)
-            if level == "sass" and (undecided := self.pointers.undecided(program)):
-                from helpers.simulator.sanitizer import same_places  # few kernels need it, and it loads PTX's rules
-
-                used = used | same_places.arrays_of(self.compiled, program, undecided)
-            self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, self.compiled.source, self.name)
-        return self._shared_names[level]
+        return self.forms.shared_names(level)
 
     def __call__(
         self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence, *, shared_mem: int = 0, stream=None
