@@ -1,11 +1,17 @@
-"""Explorers in JupyterLab in a real browser: moved by keyboard alone, on a light and on a dark page, interrupted."""
+"""Explorers in JupyterLab in a real browser, opened as `make lab` opens it.
 
+They are moved by keyboard alone, on a light and on a dark page, and interrupted; a slider of a learner's own redraws.
+"""
+
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from nbformat import v4
 from playwright.sync_api import Locator, Page, expect
 
+from helpers.authoring import setup_environment
 from tests.browser.lab import ERROR, STDERR, opened, put, run_all, running_lab
 
 SLOW = """
@@ -27,12 +33,20 @@ class Slow(live.LiveExplorer):
 
 Slow()
 """
+OWN = """
+from ipywidgets import interact
+
+@interact(size=(1, 64))
+def show(size=32):
+    print('size', size * 1000)
+"""
 CELLS = (
     'from helpers.explore import bank_board\nbank_board.explore(kernel="transposed")',
     "from helpers.explore import scheduler\nscheduler.explore()",
     "from helpers.explore import ladder\nladder.explore()",
     "from helpers.exercises import n01\nn01.predict_flops()",
     SLOW.strip(),
+    OWN.strip(),
     "print('reached', 'the end')",
 )
 
@@ -96,6 +110,18 @@ def test_sliders_lists_buttons_and_switches_redraw_by_keyboard_on_both_pages(pag
 
 
 @pytest.mark.browser
+def test_a_slider_of_a_learners_own_redraws_and_no_question_about_news_lies_over_the_notebook(page):
+    cell = cell_of(page, "@interact")
+    expect(cell.get_by_text("size 32000", exact=True)).to_be_visible()
+    cell.get_by_role("slider").focus()
+    page.keyboard.press("ArrowRight")
+    expect(cell.get_by_text("size 33000", exact=True)).to_be_visible()
+    # JupyterLab would ask where set-up did not make the environment.
+    greeting = page.get_by_text("Would you like to get notified about official Jupyter news?")
+    assert greeting.count() == 0 or not (Path(sys.prefix) / setup_environment.STAMP).exists()
+
+
+@pytest.mark.browser
 def test_arrow_keys_move_a_choice_and_leave_it_in_focus(page):
     radios = cell_of(page, "predict_flops").get_by_role("radio")
     radios.nth(0).focus()
@@ -108,6 +134,7 @@ def test_arrow_keys_move_a_choice_and_leave_it_in_focus(page):
     expect(radios.nth(chosen)).not_to_be_focused()
 
 
+@pytest.mark.browser
 def test_a_slow_setting_turns_a_wheel_and_two_keys_stop_it(page):
     cell = cell_of(page, "class Slow")
     expect(cell.get_by_text("rested", exact=True)).to_be_visible()
