@@ -190,7 +190,8 @@ def test_fences_between_proxies_leave_values_and_uniform_predicates_as_they_are(
         assert np.array_equal(y, expected)
 
 
-def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_of_the_grid():
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_of_the_grid(level):
     source = """
     struct Filter { float weights[5]; int shift; char last; };
     __device__ __noinline__ float picked(const Filter &f, int k) { return f.weights[k] + f.shift; }
@@ -201,5 +202,5 @@ def test_a_function_may_be_given_a_reference_to_a_parameter_that_is_a_constant_o
     filter_ = np.dtype([("weights", np.float32, 5), ("shift", np.int32), ("last", np.int8)], align=True)
     f, g = (np.array((np.arange(1, 6) * by, shift, 0), filter_)[()] for by, shift in ((1, 3), (10, 7)))
     x = np.zeros(64, np.float32)
-    run("sass", source, np.int32(2), x, f, g, threads=64)
+    run(level, source, np.int32(2), x, f, g, threads=64)
     assert x.tolist() == [600 + 10 * (t % 5 + 1) + 7 for t in range(64)]

@@ -35,6 +35,9 @@ def move(t: Operands, s: Statement) -> Outcome:
     slot = t.target(destination)
     if isinstance(source, Symbol) and source.name in t.global_variables:
         return Compute((slot,), t.pointer(source))
+    if isinstance(source, Symbol) and source.name in t.parameters and t.has_constants_of_the_grid:
+        offset = np.int64(t.parameters[source.name].offset)
+        return Effect((slot,), lambda wave, registers, mask: (np.int64(wave.launch.parameters_at) + offset,))
     return Compute((slot,), t.read(source, s.type), copies=isinstance(source, Register))
 
 

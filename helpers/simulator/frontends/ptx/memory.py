@@ -74,7 +74,8 @@ def load(t: Operands, s: Statement) -> Outcome:
 
 def _load_parameter(t: Operands, address: Address, dtype: np.dtype, count: int) -> Callable:
     if not isinstance(address.base, Symbol):
-        raise Unknown("a parameter at a computed address")
+        place = t.address(address)
+        return lambda wave, registers, mask: wave.global_memory.load(wave, place(registers), mask, dtype, count)
     if address.base.name in t.text.places:
         return _load_passed(t.address(address), dtype, count)
     if address.base.name not in t.parameters:

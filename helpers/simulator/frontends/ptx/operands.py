@@ -117,6 +117,7 @@ class Operands:
             for v in module.variables
             if v.space in ("global", "const")
         }
+        self.has_constants_of_the_grid = "__grid_constant__" in kernel.source  # whose addresses may be taken
         self.parameters = {
             name: where for (name, _, _), where in zip(function.parameters, kernel.parameters, strict=True)
         }
