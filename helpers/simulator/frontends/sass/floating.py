@@ -41,9 +41,10 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}; FMUL{.M2,.M4,.M8,.D2,.D4,.D8}: times or by 2, 4, 8."""
     if (scale := chosen(s, SCALES, None)) is not None:
         return _scaled_product(t, s, np.float64(scale))
-    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
+    base = s.base.removeprefix("U")
+    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
-    destination, *sources = exactly(s, 4 if s.base == "FFMA" else 3)
+    destination, *sources = exactly(s, 4 if base == "FFMA" else 3)
     readers = [t.read(source, F4) for source in sources]
     if not s.has("FTZ"):
         return Compute((t.target(destination),), applied(operation(name, modifiers, "f32"), readers))
