@@ -222,6 +222,9 @@ FORMS: dict[str, list[str]] = {
     "R2P": ["R2P PR, R2, 0x7f", "R2P PR, R2.B1, 0x25"],
     "UP2UR": ["UP2UR UR0, UPR, UR2, 0x7f", "UP2UR UR0, UPR, URZ, 0x15"],
     "UR2UP": ["UR2UP UPR, UR2, 0x7f", "UR2UP UPR, UR2, 0x25"],
+    "FMNMX3": forms(
+        "FMNMX3", (("", "FTZ"), ("", "NAN")), [f"R0, R2, {b}, -R4, {p}" for b in FLOATS for p in ("P0", "PT")]
+    ),
     "UFADD": ["UFADD.FTZ UR0, UR2, -UR4", "UFADD UR0, -|UR2|, 0.5"],
     "UFMUL": ["UFMUL.FTZ UR0, UR2, UR4", "UFMUL.RP UR0, UR2, -UR4"],
     "UFFMA": ["UFFMA UR0, UR2, -6, UR4", "UFFMA.FTZ UR0, UR2, -UR4, 1e-40"],
@@ -229,6 +232,7 @@ FORMS: dict[str, list[str]] = {
     "UFSETP": forms("UFSETP", (COMPARISONS_OF_FLOATS, ("", "FTZ"), COMBINE), ["UP1, UP2, |UR2|, UR4, UP0"]),
     "UI2F": ["UI2F.U32.RP UR0, UR2", "UI2F.S8 UR0, UR2", "UI2FP.F32.U32 UR0, UR2"],
     "UF2I": ["UF2I.FTZ.U32.TRUNC.NTZ UR0, UR2"],
+    "UFRND": ["UFRND.FTZ.CEIL UR0, UR2", "UFRND.TRUNC UR0, +INF"],
     "FADD": forms("FADD", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, R2, {b}" for b in FLOATS]),
     "FMUL": forms("FMUL", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, -R2, {b}" for b in FLOATS])
     + forms("FMUL", (("M2", "M4", "M8", "D2", "D4", "D8"), ("", "FTZ"), ROUNDINGS), ["R0, R2, R8"]),

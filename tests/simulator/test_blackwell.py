@@ -5,6 +5,7 @@ import pytest
 
 from gemm_kernels import ladder, tensor
 from helpers import run, simulator
+from helpers.simulator.engine import compiled
 from helpers.simulator.frontends.sass import opcodes
 from tests.simulator import architectures, kernel_launches, random_programs
 
@@ -33,23 +34,23 @@ def multiplied(kernel, arch, level="sass"):
     module = simulator.RawModule(
         code=launch.source, options=(*launch.options, "-fmad=false"), name_expressions=[launch.entry], arch=arch
     )
-    compiled = module.get_function(launch.entry)
+    kernel = module.get_function(launch.entry)
     with simulator.record(level=level, checks="raise" if arch != "sm_90" else "off") as recording:
-        run.start(compiled, launch, A, B, C, 1.5, 0.5)
-    return C, recording, compiled
+        run.start(kernel, launch, A, B, C, 1.5, 0.5)
+    return C, recording, kernel
 
 
 @pytest.mark.parametrize(("name", "arch"), KERNELS)
 def test_kernels_of_the_course_give_the_bits_and_the_counts_of_hopper(name, arch):
     kernel = ladder.get(name)
     hopper, expected, _ = multiplied(kernel, "sm_90")
-    blackwell, recording, compiled = multiplied(kernel, arch)
+    blackwell, recording, function = multiplied(kernel, arch)
     assert hopper.any() and blackwell.tobytes() == hopper.tobytes()
     counters = COUNTERS if name == "matrix_vector" else (*COUNTERS, *OF_TILES)
     counted, expected = ({each: one.counters.get(each) for each in counters} for one in (recording, expected))
     assert counted == expected
     assert any(counted.values())
-    assert compiled.forms.at("sass")[0].machine is not None, "only the engine in NumPy can execute it"
+    assert function.forms.at("sass")[0].machine is not None, "only the engine in NumPy can execute it"
 
 
 def test_the_levels_agree_and_so_do_the_other_architectures():
@@ -67,6 +68,14 @@ def test_tensor_cores_of_a_geforce_give_the_bits_of_hopper_s():
 def test_random_programs_give_the_same_bits_at_both_levels(seed, monkeypatch):
     monkeypatch.setattr(random_programs, "architecture", lambda seed: "sm_100" if seed % 3 else "sm_120")
     assert random_programs.disagreement(seed) == ""
+
+
+@pytest.mark.parametrize("engine", ("compiled", "NumPy"))
+def test_a_branch_that_leaves_a_meeting_without_a_break_does_not_hold_up_its_warp(engine, monkeypatch):
+    if engine == "NumPy":
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    monkeypatch.setattr(random_programs, "architecture", lambda seed: "sm_120")
+    assert random_programs.disagreement(5000017) == ""  # a `switch` whose default ptxas joins with that of another one
 
 
 BANK = """

@@ -379,11 +379,15 @@ static uint64_t float_fused(const Instruction *i, const uint64_t s[4], uint32_t 
     return float_result(i, fused_rounded(operand(i, s[0]), operand(i, s[1]), operand(i, s[2]), i->number[0]));
 }
 
+static float extreme_of(const Instruction *i, float a, float b, int smaller) {
+    if (i->flags & KEEPS_NAN && (a != a || b != b)) return as_float(NAN_BITS);
+    return smaller ? minimum(a, b) : maximum(a, b);
+}
+
 static uint64_t float_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    float a = operand(i, s[0]), b = operand(i, s[1]);
-    float result = p & 1 ? minimum(a, b) : maximum(a, b);
+    float result = extreme_of(i, operand(i, s[0]), operand(i, s[1]), p & 1);
     (void)out;
-    if (i->flags & KEEPS_NAN && (a != a || b != b)) result = as_float(NAN_BITS);
+    if (i->flags & THREE) result = extreme_of(i, result, operand(i, s[2]), p & 1);
     uint32_t bits = (uint32_t)float_result(i, result);
     /* s[2] and s[3] are the sources as they lie in their registers. */
     if (i->flags & XORS_SIGN) {

@@ -666,11 +666,14 @@ def float_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def float_extreme(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, a, b, condition = s.operands
-    i = Decoded("float extreme", flags=int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN"))
+    destination, a, b, *third, condition = s.operands
+    if len(third) != (s.base == "FMNMX3"):
+        raise NotDecoded("a minimum of other operands")
+    flags = int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN") | 64 * len(third)
+    i = Decoded("float extreme", flags=flags)
     t.writes(i, destination)
-    t.read(i, 0, a, "f")
-    t.read(i, 1, b, "f")
+    for place, operand in enumerate((a, b, *third)):
+        t.read(i, place, operand, "f")
     if s.has("XORSIGN"):
         for place, operand in ((2, a), (3, b)):
             t.read(i, place, operand, "f")
@@ -1574,7 +1577,8 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "FLO": _unary("find leading one", "U32", "SH"), "BREV": _unary("reverse bits"), "SGXT": sign_extend,
     "BMSK": bit_mask, "SEL": select, "FSEL": select, "PLOP3": predicate_logic3, "P2R": pack_predicates,
     "UP2UR": pack_predicates, "R2P": unpack_predicates, "UR2UP": unpack_predicates, "FADD": float_arithmetic,
-    "FMUL": float_arithmetic, "FFMA": float_arithmetic, "FMNMX": float_extreme, "FSETP": float_compare,
+    "FMUL": float_arithmetic, "FFMA": float_arithmetic, "FMNMX": float_extreme, "FMNMX3": float_extreme,
+    "FSETP": float_compare,
     "FSET": float_compare_to_register, "FCHK": check_division, "MUFU": special_function, "DADD": double_arithmetic,
     "DMUL": double_arithmetic, "DFMA": double_arithmetic, "DSETP": double_compare, "HADD2": half_arithmetic,
     "HMUL2": half_arithmetic, "HFMA2": half_arithmetic, "HMNMX2": half_extreme, "HSETP2": half_compare,
@@ -1617,7 +1621,8 @@ MODIFIERS: dict[str, str] = {
     "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2", "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16",
     "I2I": f"SAT {_INTEGERS}", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W", "PLOP3": "LUT",
     "P2R": "B0 B1 B2 B3", "R2P": "B0 B1 B2 B3", "FADD": _ROUNDED, "FMUL": f"{_ROUNDED} M2 M4 M8 D2 D4 D8",
-    "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}",
+    "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FMNMX3": "FTZ NAN",
+    "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}",
     "MUFU": " ".join(SPECIAL_FUNCTIONS), "DADD": "RM RP RZ", "DMUL": "RM RP RZ", "DFMA": "RM RP RZ",
     "DSETP": f"MIN MAX {_COMPARED}", "HADD2": "F32 BF16_V2 RELU SAT", "HMUL2": "BF16_V2 RELU SAT",
     "HFMA2": "MMA BF16_V2 RELU SAT", "HMNMX2": "BF16_V2 NAN", "HSETP2": f"BF16_V2 {_COMPARED}",

@@ -6,6 +6,7 @@ or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them f
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -69,26 +70,25 @@ def _scaled_product(t: Operands, s: sass.Statement, scale: np.float64) -> Comput
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
-    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger.
+    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger; FMNMX3 of three.
 
     .XORSIGN gives the result the product of the signs that a and b have in their registers.
     """
-    destination, a, b, condition = exactly(s, 4)
+    destination, *sources, condition = exactly(s, 5 if s.base == "FMNMX3" else 4)
     modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
     smaller = operation("min", modifiers, "f32")
     larger = operation("max", modifiers, "f32")
-    x, y, p = t.read(a, F4), t.read(b, F4), t.truth(condition)
+    readers, p = [t.read(source, F4) for source in sources], t.truth(condition)
 
     def evaluate(registers):
-        choice = p(registers)
+        choice, values = p(registers), [read(registers) for read in readers]
         if choice.ndim == 0:
-            return (smaller if choice else larger)(x(registers), y(registers))
-        left, right = x(registers), y(registers)
-        return np.where(choice, smaller(left, right), larger(left, right))
+            return reduce(smaller if choice else larger, values)
+        return np.where(choice, reduce(smaller, values), reduce(larger, values))
 
     if not s.has("XORSIGN"):
         return Compute((t.target(destination),), evaluate)
-    first, second = (t.read(_without_sign(operand)) for operand in (a, b))
+    first, second = (t.read(_without_sign(operand)) for operand in sources)
 
     def with_sign(registers):
         number = evaluate(registers)

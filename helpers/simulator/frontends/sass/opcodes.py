@@ -125,6 +125,7 @@ ROWS: tuple[Op, ...] = (
     _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True,
         uniform=100),
     _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True, uniform=100),
+    _op("FMNMX3", floating.minimum_maximum, "FTZ NAN", counted="fp32", reads_floats=True, since=100),
     _op("FSEL", integers.select, counted="fp32", uniform=100),
     _op("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True,
         uniform=100),
@@ -161,7 +162,7 @@ ROWS: tuple[Op, ...] = (
         "RZ",
         counted="conversion", reads_floats=True),
     _op("FRND", floating.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
-        reads_floats=True),
+        reads_floats=True, uniform=100),
     # ---- memory
     _op("LDG", memory.load, _ACCESS, space="global", counted="memory", issued="ld"),
     _op("LDS", memory.load, _ACCESS, space="shared", counted="memory", issued="ld"),
