@@ -4,14 +4,11 @@ import pytest
 
 from gemm_kernels import ladder, tensor
 from helpers import compiler, devices
-from tests.simulator import architectures
+from tests.simulator import architectures, test_sass
 
-# Small kernels, each with something of its own: copies, vectors, meetings of lanes, tensor cores.
-KERNELS = {
-    "sm_70": "naive", "sm_75": "coalesced", "sm_80": "shared_memory", "sm_86": "naive", "sm_87": "shared_memory",
-    "sm_89": "coalesced", "sm_90": "block_tile_1d", "sm_100": "coalesced", "sm_101": "naive", "sm_103": "shared_memory",
-    "sm_120": "block_tile_1d", "sm_121": "coalesced",
-}  # fmt: skip
+# Small kernels, two of them with barriers and tiles; test_sass has more, for the architectures that are not here.
+OTHERS = [arch for arch in devices.LIMITS if arch not in test_sass.ARCHITECTURES]
+KERNELS = dict.fromkeys(OTHERS, "coalesced") | {"sm_87": "shared_memory", "sm_120": "shared_memory"}
 
 
 @pytest.mark.parametrize("arch", KERNELS)
@@ -19,8 +16,8 @@ def test_a_kernel_multiplies_on_every_architecture_at_both_levels(arch):
     assert architectures.answer(ladder.get(KERNELS[arch]), arch) == architectures.RIGHT
 
 
-def test_every_architecture_of_the_compiler_that_has_limits_is_tried():
-    assert set(KERNELS) == {arch for arch in compiler.architectures() if arch in devices.LIMITS} == set(devices.LIMITS)
+def test_every_architecture_with_limits_is_one_that_the_compiler_knows():
+    assert set(devices.LIMITS) <= set(compiler.architectures())
 
 
 @pytest.mark.parametrize(
