@@ -18,6 +18,7 @@ os.environ.setdefault("GEMM_COURSE_BACKEND", "simulator")
 
 import gemm_kernels  # noqa: E402 (the backend is set above)
 from gemm_kernels import ladder, tensor  # noqa: E402
+from gemm_kernels.refused import Refused  # noqa: E402
 from helpers import compiler, devices, simulator  # noqa: E402
 from helpers.simulator.frontends.sass import opcodes  # noqa: E402
 from tests.simulator import kernel_launches  # noqa: E402
@@ -27,6 +28,11 @@ SHAPE = (67, 45, 33)
 SHAPES = {"vector_matrix": (1, 45, 33), "matrix_vector": (67, 1, 33)}
 RIGHT = "right"
 AS_WRITTEN = ("-fmad=false",)  # nothing is contracted
+# Parameters of smaller tiles, in the order in which they are tried where the kernel's own want too much shared memory.
+SMALLER = (
+    {}, {"STAGES": 2}, {"BM": 32, "BN": 32, "WM": 32, "WN": 16, "TM": 4, "TN": 4},
+    {"BM": 64, "BN": 64, "WM": 32, "WN": 32, "TM": 8, "TN": 4}, {"BM": 64, "BN": 64, "WM": 32, "WN": 32},
+)  # fmt: skip
 _NEEDS = re.compile(r"(sm_\d+) or higher|not supported on .target")
 
 
@@ -39,10 +45,8 @@ def answer(kernel: gemm_kernels.Kernel, arch: str) -> str:
     """RIGHT; or why this architecture does not have the kernel. AssertionError if results differ."""
     shape = SHAPES.get(kernel.name, SHAPE)
     in_float32 = not isinstance(kernel, tensor.TensorKernel)
-    launch = (kernel_launches.product if in_float32 else kernel_launches.of_tensors)(kernel, *shape)
-    room = devices.limits_for(arch).shared_bytes_per_block_optin
-    if launch.shared_bytes > room:
-        return f"needs {launch.shared_bytes} bytes of shared memory, and there are {room}"
+    make = kernel_launches.product if in_float32 else kernel_launches.of_tensors
+    launch = make(within(kernel, devices.limits_for(arch).shared_bytes_per_block_optin), *shape)
     try:
         results = {multiplied(launch, arch, level, AS_WRITTEN) for level in levels_of(arch)}
     except compiler.CompileError as error:
@@ -57,6 +61,18 @@ def answer(kernel: gemm_kernels.Kernel, arch: str) -> str:
         ours = np.frombuffer(multiplied(launch, arch, "auto"), np.float32)
         np.testing.assert_allclose(ours, np.frombuffer(expected, np.float32), 1e-4, 1e-5)
     return RIGHT
+
+
+def within(kernel: gemm_kernels.Kernel, room: int) -> gemm_kernels.Kernel:
+    """The kernel with the first parameters of SMALLER with which a block's shared memory is at most `room` bytes."""
+    for params in SMALLER:
+        try:
+            smaller = kernel.replace(**{name: value for name, value in params.items() if name in kernel.params})
+        except Refused:
+            continue
+        if smaller.shared_bytes <= room:
+            return smaller
+    raise AssertionError(f"{kernel.name} has no parameters for {room} bytes of shared memory")
 
 
 def levels_of(arch: str) -> tuple[str, ...]:
