@@ -7,11 +7,11 @@ from functools import lru_cache
 
 # The first architecture that has the instruction (PTX ISA, "Target ISA Notes" of each); the newest first.
 SINCE = {
-    "wgmma": 90,
     "cp.async.bulk": 90,
     "cp.async": 80,
     "mbarrier": 80,
 }
+ONLY = {"wgmma": 90}  # no later architecture has it; it is compiled for sm_90a
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
@@ -24,6 +24,13 @@ def refused(source: str, arch: str) -> str:
     instructions = "\n".join(_QUOTED.findall(source))
     have = int(re.sub(r"\D", "", arch))
     for name, since in SINCE.items():
-        if since > have and re.search(rf"(?<![\w.]){re.escape(name)}\b", instructions):
+        if since > have and _has(instructions, name):
             return f"uses {name}, which needs sm_{since} or newer"
+    for name, only in ONLY.items():
+        if only != have and _has(instructions, name):
+            return f"uses {name}, which only sm_{only}a has"
     return ""
+
+
+def _has(instructions: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}\b", instructions) is not None

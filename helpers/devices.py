@@ -124,6 +124,7 @@ LIMITS: dict[str, LaunchLimits] = {
     for limits in (
         # compute capability, FP32 lanes per SM, threads per SM, blocks per SM, carve-outs for shared memory in KiB
         # (the guide's section "Shared Memory" of each compute capability)
+        _limits((7, 0), 64, 2048, 32, (0, 8, 16, 32, 64, 96)),
         _limits((7, 5), 64, 1024, 16, (32, 64)),
         _limits((8, 0), 64, 2048, 32, _TO_164),
         _limits((8, 6), 128, 1536, 16, _TO_100),
@@ -131,6 +132,7 @@ LIMITS: dict[str, LaunchLimits] = {
         _limits((8, 9), 128, 1536, 24, _TO_100),
         _limits((9, 0), 128, 2048, 32, _TO_228),
         _limits((10, 0), 128, 2048, 32, _TO_228),
+        _limits((10, 1), 128, 1536, 24, _TO_228),  # 11.0 from CUDA 13 on
         _limits((10, 3), 128, 2048, 32, _TO_228),
         _limits((12, 0), 128, 1536, 24, _TO_100),
         _limits((12, 1), 128, 1536, 24, _TO_100),

@@ -58,12 +58,14 @@ def test_every_gpu_has_a_source_and_plausible_values():
 @pytest.mark.parametrize(
     ("arch", "threads", "blocks", "shared_bytes", "optin"),
     [  # CUDA C++ Programming Guide, technical specifications per compute capability
+        ("sm_70", 2048, 32, 98304, 98304),
         ("sm_75", 1024, 16, 65536, 65536),
         ("sm_80", 2048, 32, 167936, 166912),
         ("sm_86", 1536, 16, 102400, 101376),
         ("sm_89", 1536, 24, 102400, 101376),
         ("sm_90", 2048, 32, 233472, 232448),
         ("sm_100", 2048, 32, 233472, 232448),
+        ("sm_101", 1536, 24, 233472, 232448),
         ("sm_120", 1536, 24, 102400, 101376),
     ],
 )
@@ -72,7 +74,7 @@ def test_limits_are_those_of_the_cuda_guide(arch, threads, blocks, shared_bytes,
     assert (limits.threads_per_sm, limits.blocks_per_sm) == (threads, blocks)
     assert (limits.shared_bytes_per_sm, limits.shared_bytes_per_block_optin) == (shared_bytes, optin)
     assert limits.warps_per_sm * 32 == threads
-    assert limits.shared_allocation_unit == (256 if arch == "sm_75" else 128)
+    assert limits.shared_allocation_unit == (256 if arch in ("sm_70", "sm_75") else 128)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,8 @@ def test_limits_are_those_of_the_cuda_guide(arch, threads, blocks, shared_bytes,
         ("sm_90", "NVIDIA H200"),
         ("sm_90a", "NVIDIA H200"),
         ("sm_86", "NVIDIA RTX A6000"),
+        ("rtx 5090", "NVIDIA GeForce RTX 5090"),
+        ("sm_120", "NVIDIA GeForce RTX 5090"),
     ],
 )
 def test_a_gpu_is_found_however_its_name_is_written(written, name):
@@ -108,8 +112,8 @@ def test_a_name_that_fits_two_gpus_is_answered_with_both():
 
 
 def test_an_architecture_without_limits_is_answered_with_those_there_are():
-    with pytest.raises(UnknownDevice, match="the limits of 'sm_70' are not in the table. It has: sm_75, sm_80"):
-        devices.limits_for("sm_70")
+    with pytest.raises(UnknownDevice, match="the limits of 'sm_61' are not in the table. It has: sm_70, sm_75"):
+        devices.limits_for("sm_61")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,8 @@ from helpers.devices import DEFAULT
 NOT_LEARNED = ("BRX", "BRXU", "JMX", "JMXU", "JMP", "LEPC", "CALL.ABS", "RET.ABS")
 RELATIVE = ("BRA", "BSSY", "CALL.REL", "RET.REL", "WARPSYNC.COLLECTIVE")
 
-_ARCHITECTURE_AT = 0x30  # in a CUBIN, the number in one byte
+# In a CUBIN, the byte of the architecture's number, by the ELF file's version of CUDA's ABI: from Blackwell on another.
+_ABI_AT, _ARCHITECTURE_AT = 7, {0x33: 0x30, 0x41: 0x31}
 _BASE = 1 << 24  # the address of what nvdisasm prints, so that branches back do not lead to before zero
 _PRINTED = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;", re.MULTILINE)
 _COMMENT = re.compile(r'\(\*".*?"\*\)')
@@ -58,7 +59,7 @@ _SOUGHT = [
     Place(kind, first, bits) for bits in (20, 13, 12, 8, 6, 5, 4) for first in range(20, 105 - bits) for kind in "sx"
 ]
 _FLOATS = [Place("f", 32, 32), Place("d", 32, 32), Place("h", 48, 16), Place("h", 32, 16)]
-_TARGETS = [Place("t", 34, 48), Place("b", 32, 50), Place("b", 32, 32)]
+_TARGETS = [Place("t", 34, 48), Place("b", 32, 40), Place("b", 32, 32)]
 _NUMERIC = "xsfhd"
 
 # Numbers that often make another opcode of an instruction, as a power of two makes a shift of a multiplication.
@@ -136,7 +137,8 @@ def instructions_in_cache(arch: str) -> set[int]:
     folder = disk.folder()
     for path in sorted(folder.glob("module-*.zip")) if folder else ():
         binary = (disk.read(path.stem) or {}).get("cubin", b"")
-        if len(binary) > _ARCHITECTURE_AT and arch == f"sm_{binary[_ARCHITECTURE_AT]}":
+        at = _ARCHITECTURE_AT.get(binary[_ABI_AT]) if binary else None
+        if at and arch == f"sm_{binary[at]}":
             for name, section in cubin.read(binary).sections.items():
                 if name.startswith(".text."):
                     found.update(split(section.data))

@@ -36,6 +36,13 @@ _MANGLED_NAME = re.compile(r"_ZN?(\d+)([A-Za-z_]\w*)")
 _PTX_PLACE = re.compile(r"\bptx input, line (\d+)")
 _PTX_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _FOLLOWS_FROM_OTHERS = "Ptx assembly aborted due to errors"
+# PTX instructions that one family of GPUs has, and no newer one.
+_OF_ONE_FAMILY = {
+    "wgmma": 'Products of warp groups (wgmma) are Hopper\'s alone, arch="sm_90a": neither older nor newer GPUs have '
+    "them. mma.sync and nvcuda::wmma multiply matrices on all.",
+    "tcgen05": 'tcgen05 is of Blackwell for data centres alone, arch="sm_100a": GeForce and RTX GPUs (sm_120) lack it. '
+    "mma.sync and nvcuda::wmma multiply matrices on all.",
+}
 
 
 def failed_compilation(
@@ -241,7 +248,9 @@ def _assembler_errors(groups: Sequence[list[Diagnostic]], texts: Mapping[str, st
         if number <= len(ptx_lines):
             paragraph += f"\n    in the PTX: {ptx_lines[number - 1].strip()}"
         shown.append(paragraph)
-    return "\n\n".join(shown)
+    messages = " ".join(error.message for error, *_ in groups if "Instruction '" in error.message)
+    hints = [hint for name, hint in _OF_ONE_FAMILY.items() if f"'{name}" in messages]
+    return "\n\n".join(shown + hints)
 
 
 def _source_line(ptx_lines: Sequence[str]) -> int | None:

@@ -312,6 +312,13 @@ def test_a_source_on_which_the_compiler_crashes_gets_a_sentence_and_the_session_
     assert compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch="sm_90a").registers > 0
 
 
+@pytest.mark.parametrize("arch", ["sm_90", "sm_120a"])
+def test_who_multiplies_by_warp_groups_elsewhere_is_told_that_hopper_alone_does(arch):
+    with pytest.raises(compiler.CompileError, match=f"not supported on .target '{arch}'") as caught:
+        compiler.compile(WGMMA.replace("DESCRIPTOR", "given"), "kernel", arch=arch)
+    assert str(caught.value).count('Hopper\'s alone, arch="sm_90a"') == 1 and "tcgen05" not in str(caught.value)
+
+
 def test_what_is_compiled_apart_is_what_is_compiled_here():
     arguments = ('extern "C" __global__ void kernel(float *o) { o[0] = X; }', "k.cu", ("-arch=sm_90", "-DX=2"), (), {})
     assert nvrtc.run_apart(*arguments) == nvrtc.run(*arguments)

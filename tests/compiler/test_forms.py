@@ -60,7 +60,7 @@ def test_random_instructions_of_every_form_are_printed_as_nvdisasm_prints_them()
 @pytest.mark.parametrize(
     ("name", "arch"),
     [(name, ARCH) for name in ("naive", "block_tile_2d", "async_copy", "stream_k")]
-    + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89")],
+    + [("block_tile_2d", arch) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_120")],
 )
 def test_a_kernel_is_listed_without_nvdisasm_as_with_it(name, arch):
     kernel = gemm_kernels.get(name)
@@ -98,7 +98,7 @@ def test_a_kernel_of_the_ladder_has_a_form_for_every_instruction():
         assert [hex(one) for one in forms.split(code) if known.text(one) is None] == [], (kernel.name, OUT_OF_DATE)
 
 
-@pytest.mark.parametrize(("source", "entry", "arch"), [(SWITCH, "jumps", "sm_90"), (SOURCE, "one", "sm_120")])
+@pytest.mark.parametrize(("source", "entry", "arch"), [(SWITCH, "jumps", "sm_90"), (SOURCE, "one", "sm_103")])
 def test_nvdisasm_is_asked_about_jump_tables_and_architectures_without_forms(source, entry, arch):
     compiled = compiler.compile(source, entry, arch=arch)
     assert listing.without_nvdisasm(compiled) is None

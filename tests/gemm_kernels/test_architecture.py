@@ -21,6 +21,11 @@ def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
 
 
 def test_an_instruction_is_one_that_the_code_has_and_not_one_of_which_a_comment_speaks():
-    assert refused('asm volatile("wgmma.fence.sync.aligned;");', "sm_80") == "uses wgmma, which needs sm_90 or newer"
     assert refused("// cp.async would hide this latency\nx = A[i];", "sm_75") == ""
     assert refused('asm("cp.async.bulk.commit_group;");', "sm_89").startswith("uses cp.async.bulk")
+
+
+def test_what_hopper_alone_has_is_refused_before_and_after_it():
+    source = 'asm volatile("wgmma.fence.sync.aligned;");'
+    assert not refused(source, "sm_90a") and not refused(source, "sm_90")
+    assert refused(source, "sm_80") == refused(source, "sm_120") == "uses wgmma, which only sm_90a has"

@@ -76,7 +76,26 @@ FORMS: dict[str, list[str]] = {
             "R0, P1, -R2, -R4, RZ",
         ],
     ),
-    "UIADD3": ["UIADD3.64 UR0, UR2, UR4, UR6", "UIADD3.64 UR0, UR2, UR4, URZ", "UIADD3.64 UR0, UR2, -UR4, UR6"],
+    "UIADD3": [
+        "UIADD3.64 UR0, UR2, UR4, UR6",
+        "UIADD3.64 UR0, UR2, UR4, URZ",
+        "UIADD3.64 UR0, UR2, -UR4, UR6",
+        "UIADD3.64 UR0, UPT, UPT, UR2, 0x10, URZ",
+    ],
+    "IADD": [
+        *forms(
+            "IADD",
+            (("64",),),
+            [
+                f"R0, {a}, {b}"
+                for a in ("R2", "-R2", "RZ")
+                for b in ("R4", "-R4", "UR2", "-0x2a80", "0x10", "c[0x0][0x160]")
+            ],
+        ),
+        *("IADD.64 R0, P1, R2, R4", "IADD.64 RZ, P1, R2, -R4", "IADD.64 R0, P1, -R2, R4", "IADD.64.X R0, R2, R4, P0"),
+        *("IADD.64.X R0, R2, ~R4, !P0", "IADD.64.X RZ, P1, R2, R4, P0", "IADD.64.X R0, P1, R2, ~R4, P0"),
+        "IADD.64.X R0, RZ, -0x1, P0",
+    ],
     "VIADD": forms("VIADD", (("", "16x2"),), ["R0, R2, R4", "R0, R2, -0x5", "R0, R2, RZ"]),
     "IMAD": [
         *forms(
@@ -157,9 +176,17 @@ FORMS: dict[str, list[str]] = {
             (COMPARISONS, ("", "U32"), ("AND", "OR"), ("EX",)),
             ["P1, P2, R2, R4, P0, P3", "P1, PT, R2, RZ, PT, P3"],
         ),
+        *forms(
+            "ISETP",
+            (COMPARISONS, ("U64", "S64"), COMBINE),
+            ["P1, P2, R2, R4, P0", "P1, PT, R2, -0x3, PT", "PT, P1, R2, RZ, !P0", "P1, P2, R2, UR2, P0"],
+        ),
     ],
-    "IMNMX": forms("IMNMX", (("", "U32"),), ["R0, R2, R4, P0", "R0, R2, 0x64, !PT", "R0, R2, -R4, PT"]),
-    "VIMNMX": forms("VIMNMX", (("", "U32", "S16x2", "U16x2"),), ["R0, R2, R4, P0", "R0, R2, R4, PT"]),
+    "IMNMX": forms("IMNMX", (("", "U32"),), ["R0, R2, R4, P0", "R0, R2, 0x64, !PT", "R0, R2, -R4, PT"])
+    + forms(
+        "IMNMX", (("U64", "S64"),), [f"PT, PT, R0, R2, {b}, {p}, !PT" for b in ("R4", "0x60") for p in ("P0", "PT")]
+    ),
+    "VIMNMX": forms("VIMNMX", (("", "U32", "S32", "S16x2", "U16x2"),), ["R0, R2, R4, P0", "R0, R2, R4, PT"]),
     "VIMNMX3": forms("VIMNMX3", (("", "U32"),), ["R0, R2, R4, R6, P0", "R0, R2, 0x64, R6, !PT"]),
     "VIADDMNMX": forms("VIADDMNMX", (("", "U32", "S16x2", "U16x2"),), ["R0, R2, R4, R6, P0", "R0, R2, -0x3, R6, PT"]),
     "IABS": ["IABS R0, R2", "IABS R0, -R2"],
@@ -167,7 +194,9 @@ FORMS: dict[str, list[str]] = {
     "IDP": forms("IDP", (("4A",), ("U8", "S8"), ("U8", "S8")), ["R0, R2, R4, R6"])
     + forms("IDP", (("2A",), ("LO", "HI"), ("U16", "S16"), ("U8", "S8")), ["R0, R2, R4, R6"]),
     "I2I": forms("I2I", (("S8", "U8", "S16", "U16"), ("S32", "U32"), ("SAT",)), ["R0, R2"]),
-    "MOV": ["MOV R0, R2", "MOV R0, -0x5", "MOV R0, c[0x0][0x160]", "UMOV UR0, UR2", "MOV R0, RZ"],
+    "MOV": ["MOV R0, R2", "MOV R0, -0x5", "MOV R0, c[0x0][0x160]", "UMOV UR0, UR2", "MOV R0, RZ"]
+    + [f"MOV.64 R0, {a}" for a in ("R2", "UR2", "RZ", "0x100", "0x3fb999999999999a", "-0x1", "c[0x0][0x160]")]
+    + ["UMOV.64 UR0, UR2"],
     "LOP3": [
         f"LOP3.LUT {list_}"
         for table in range(256)
@@ -183,6 +212,7 @@ FORMS: dict[str, list[str]] = {
     "SEL": [
         "SEL R0, R2, R4, P0",
         "SEL R0, R2, -0x1, !P0",
+        *(f"SEL.64 R0, {a}, {b}, {p}" for a in ("R2", "RZ") for b in ("R4", "-0x1", "UR2") for p in ("P0", "!P3")),
         "FSEL R0, R2, -R4, P0",
         "FSEL R0, RZ, +QNAN, !P0",
         "FSEL R0, |R2|, +INF, P0",
@@ -192,6 +222,17 @@ FORMS: dict[str, list[str]] = {
     "R2P": ["R2P PR, R2, 0x7f", "R2P PR, R2.B1, 0x25"],
     "UP2UR": ["UP2UR UR0, UPR, UR2, 0x7f", "UP2UR UR0, UPR, URZ, 0x15"],
     "UR2UP": ["UR2UP UPR, UR2, 0x7f", "UR2UP UPR, UR2, 0x25"],
+    "FMNMX3": forms(
+        "FMNMX3", (("", "FTZ"), ("", "NAN")), [f"R0, R2, {b}, -R4, {p}" for b in FLOATS for p in ("P0", "PT")]
+    ),
+    "UFADD": ["UFADD.FTZ UR0, UR2, -UR4", "UFADD UR0, -|UR2|, 0.5"],
+    "UFMUL": ["UFMUL.FTZ UR0, UR2, UR4", "UFMUL.RP UR0, UR2, -UR4"],
+    "UFFMA": ["UFFMA UR0, UR2, -6, UR4", "UFFMA.FTZ UR0, UR2, -UR4, 1e-40"],
+    "UFSEL": ["UFSEL UR0, -UR2, 1, !UP1"],
+    "UFSETP": forms("UFSETP", (COMPARISONS_OF_FLOATS, ("", "FTZ"), COMBINE), ["UP1, UP2, |UR2|, UR4, UP0"]),
+    "UI2F": ["UI2F.U32.RP UR0, UR2", "UI2F.S8 UR0, UR2", "UI2FP.F32.U32 UR0, UR2"],
+    "UF2I": ["UF2I.FTZ.U32.TRUNC.NTZ UR0, UR2"],
+    "UFRND": ["UFRND.FTZ.CEIL UR0, UR2", "UFRND.TRUNC UR0, +INF"],
     "FADD": forms("FADD", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, R2, {b}" for b in FLOATS]),
     "FMUL": forms("FMUL", (("", "FTZ"), ("", "SAT"), ROUNDINGS), [f"R0, -R2, {b}" for b in FLOATS])
     + forms("FMUL", (("M2", "M4", "M8", "D2", "D4", "D8"), ("", "FTZ"), ROUNDINGS), ["R0, R2, R8"]),
@@ -286,7 +327,7 @@ def registers(random: np.random.Generator, names: list[str]) -> dict[str, np.nda
 def by_numpy(s: sass.Statement, values: dict, predicates: dict, words: dict) -> dict[str, np.ndarray] | None:
     """The registers that the rule writes; None if it is no rule that computes. Unknown if there is no such form."""
     operands = Operands("sm_90", code=CODE)
-    outcome = opcodes.outcome(operands, s, since=90)
+    outcome = opcodes.outcome(operands, s, since=100)
     if not isinstance(outcome, Compute):
         return None
     slots = Registers(operands.initial, subnormal=True)

@@ -530,7 +530,7 @@ def tensor() -> tuple[Launch, ...]:
             variants.append(kernel.replace(**TENSOR_BYTES))
         elif "BM" in kernel.params:
             variants.append(kernel.replace(**TENSOR_PARAMS, **({"BF16": 0} if "BF16" in kernel.params else {})))
-        launches += [_of_tensors(variant, *shape) for variant in variants for shape in TENSOR_SHAPES]
+        launches += [of_tensors(variant, *shape) for variant in variants for shape in TENSOR_SHAPES]
     for transposed in (0, 1):
         words = (integers(4, 32, low=0, high=2**32 - 1, dtype=np.uint32), zeros(3, 128, dtype=np.uint32))
         name = f"matrices<{transposed}>"
@@ -671,7 +671,7 @@ def _operands(product: tensor_core.Product) -> Arguments:
     return make
 
 
-def _of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> Launch:
+def of_tensors(kernel: tensor_kernels.TensorKernel, M: int, N: int, K: int) -> Launch:
     if kernel.operands == "s8":
         matrix, sums = signed_bytes, integers(M, N, low=-(2**31), high=2**31)
         alpha, beta = np.int32(3), np.int32(-2)

@@ -65,21 +65,21 @@ def test_without_nvdisasm_ptx_is_executed_inside_a_recording_and_outside(no_mach
 
 
 def test_an_architecture_whose_machine_code_is_not_modelled_is_executed_as_ptx(tmp_path):
-    kernel = simulator.RawModule(code=SCALE, arch="sm_120").get_function("scale")
+    kernel = simulator.RawModule(code=SCALE, arch="sm_70").get_function("scale")
     with simulator.record() as recording:
         kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
-    assert recording.level == "ptx" and "compiled for sm_120" in recording.note
+    assert recording.level == "ptx" and "compiled for sm_70" in recording.note
     loaded = simulator.load(recording.save(tmp_path / "launch.npz"))
     assert (loaded.level, loaded.note) == (recording.level, recording.note)
 
 
 def test_counters_of_both_levels_are_not_added_up():
-    kernels = [simulator.RawModule(code=SCALE, arch=arch).get_function("scale") for arch in ("sm_90", "sm_120")]
+    kernels = [simulator.RawModule(code=SCALE, arch=arch).get_function("scale") for arch in ("sm_90", "sm_70")]
     with simulator.record() as recording:
         for kernel in kernels:
             kernel((1,), (64,), (np.int32(40), np.zeros(64, np.float32)))
     assert recording.level == "mixed" and [launch.program.level for launch in recording.launches] == ["sass", "ptx"]
-    with pytest.raises(simulator.SimulatorError, match="some in PTX, which cannot be added up.*sm_120.*by itself"):
+    with pytest.raises(simulator.SimulatorError, match="some in PTX, which cannot be added up.*sm_70.*by itself"):
         recording.counters  # noqa: B018
 
 

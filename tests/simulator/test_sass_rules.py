@@ -34,7 +34,7 @@ def execute(text: str, code: bytes = b"", **registers) -> dict[str, np.ndarray]:
     """The registers that one instruction writes, uint32 or bool; `registers` gives its sources by name."""
     (statement,) = sass.parse(f"        /*0000*/                   {text} ;", "kernel.cu").statements
     operands = Operands("sm_90", code=Code(binary=code))
-    computed = opcodes.outcome(operands, statement, since=90)
+    computed = opcodes.outcome(operands, statement, since=100)
     assert isinstance(computed, Compute)
     values = Registers(operands.initial, subnormal=True)
     for name, value in registers.items():
@@ -102,6 +102,78 @@ def test_pairs_of_uniform_registers_are_added():
     for lane in range(len(low[0])):
         total = sum(int(low[k][lane]) | int(high[k][lane]) << 32 for k in range(3))
         assert [int(result["UR0"][lane]), int(result["UR1"][lane])] == [total & M32, total >> 32 & M32]
+
+
+def pairs(*names: str) -> tuple[dict[str, np.ndarray], list[list[int]]]:
+    """(registers R2, R3 of "R2" and so on with what makes neighbours equal now and then, their numbers of 64 bits)."""
+    numbers = [RANDOM.integers(0, 2**64, LANES, dtype=np.uint64) for _ in names]
+    numbers[-1][::3] = numbers[0][::3]
+    numbers[-1][1::9] = numbers[0][1::9] ^ np.uint64(1 << 40)
+    held = {}
+    for name, number in zip(names, numbers, strict=True):
+        held[name] = number.astype(np.uint32)
+        held[f"R{int(name[1:]) + 1}"] = (number >> np.uint64(32)).astype(np.uint32)
+    return held, [number.tolist() for number in numbers]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("IADD.64 R0, R2, R4", lambda a, b, p: a + b),
+        ("IADD.64 R0, -R2, R4", lambda a, b, p: b - a),
+        ("IADD.64 R0, R2, -0x2a80", lambda a, b, p: a - 0x2A80),
+        ("IADD.64.X R0, R2, ~R4, P0", lambda a, b, p: a + (b ^ M64) + p),
+        ("SEL.64 R0, R2, R4, !P0", lambda a, b, p: b if p else a),
+        ("SEL.64 R0, R2, -0x1, P0", lambda a, b, p: a if p else M64),
+        ("MOV.64 R0, R4", lambda a, b, p: b),
+        ("MOV.64 R0, 0x3fb999999999999a", lambda a, b, p: 0x3FB999999999999A),
+        ("IMNMX.U64 PT, PT, R0, R2, R4, P0, !PT", lambda a, b, p: min(a, b) if p else max(a, b)),
+        ("IMNMX.S64 PT, PT, R0, R2, R4, PT, !PT", lambda a, b, p: min(signed(a, 64), signed(b, 64))),
+    ],
+)
+def test_pairs_of_registers_are_numbers_of_64_bits(text, rule):
+    held, (a, b) = pairs("R2", "R4")
+    p = RANDOM.random(LANES) < 0.5
+    result = execute(text, P0=p, **held)
+    both = result["R0"].astype(np.uint64) | (result["R1"].astype(np.uint64) << np.uint64(32))
+    assert both.tolist() == [rule(*lane) & M64 for lane in zip(a, b, p.tolist(), strict=True)]
+
+
+def test_a_sum_of_pairs_carries_and_so_does_a_difference():
+    held, (a, b) = pairs("R2", "R4")
+    p = RANDOM.random(LANES) < 0.5
+    for text, rule in (
+        ("IADD.64 RZ, P1, R2, R4", lambda x, y, one: x + y),
+        ("IADD.64 RZ, P1, R2, -R4", lambda x, y, one: x + (y ^ M64) + 1),
+        ("IADD.64.X RZ, P1, R2, ~R4, P0", lambda x, y, one: x + (y ^ M64) + one),
+    ):
+        carries = execute(text, P0=p, **held)["P1"].tolist()
+        assert carries == [rule(*lane) > M64 for lane in zip(a, b, p.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("comparison", ["LT", "EQ", "LE", "GT", "NE", "GE"])
+@pytest.mark.parametrize("kind", ["U64", "S64"])
+def test_pairs_of_registers_are_compared(comparison, kind):
+    held, (a, b) = pairs("R2", "R4")
+    read = (lambda x: x) if kind == "U64" else (lambda x: signed(x, 64))
+    compare = getattr(int, f"__{comparison.lower()}__")
+    result = execute(f"ISETP.{comparison}.{kind}.AND P0, P1, R2, R4, PT", **held)
+    assert result["P0"].tolist() == [compare(read(x), read(y)) for x, y in zip(a, b, strict=True)]
+    assert result["P1"].tolist() == [not yes for yes in result["P0"].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("VIADD.U8x4 R0, R1, -R2", lambda a, b: sum(((a >> s) - (b >> s) & 255) << s for s in (0, 8, 16, 24))),
+        ("VIADD.S32.ISAT R0, R1, R2", lambda a, b: max(-(2**31), min(2**31 - 1, signed(a) + signed(b)))),
+        ("VIADD.S32.ISAT R0, R1, -R2", lambda a, b: max(-(2**31), min(2**31 - 1, signed(a) - signed(b)))),
+        ("VIMNMX.U8x4 R0, R1, R2, !PT", lambda a, b: sum(max(a >> s & 255, b >> s & 255) << s for s in (0, 8, 16, 24))),
+    ],
+)
+def test_parts_of_registers_and_sums_that_saturate(text, rule):
+    a, b = words(), words()
+    assert execute(text, R1=a, R2=b)["R0"].tolist() == [rule(*lane) & M32 for lane in lanes(a, b)]
 
 
 @pytest.mark.parametrize("sign", ["", "-"])

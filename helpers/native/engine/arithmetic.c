@@ -186,6 +186,24 @@ static uint64_t compare(const Instruction *i, const uint64_t s[4], uint32_t p, u
     return 0;
 }
 
+/* ISETP of pairs of registers. */
+static uint64_t compare_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    const uint64_t turned = i->flags & UNSIGNED ? 1ull << 63 : 0; /* then signed comparisons order unsigned numbers */
+    *out = pair(i, compared(i->number[0], (int64_t)(s[0] ^ turned), (int64_t)(s[1] ^ turned)), p);
+    return 0;
+}
+
+static uint64_t minimum_maximum_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    const uint64_t turned = i->flags & UNSIGNED ? 1ull << 63 : 0;
+    (void)out;
+    return ((int64_t)(s[0] ^ turned) < (int64_t)(s[1] ^ turned)) == (int)(p & 1) ? s[0] : s[1];
+}
+
+static uint64_t select_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
+    (void)i, (void)out;
+    return p & 1 ? s[0] : s[1];
+}
+
 static int64_t extreme(int smaller, int64_t a, int64_t b) { return (a < b) == smaller ? a : b; }
 
 static uint32_t halves(uint32_t low, uint32_t high) { return (low & 0xffffu) | high << 16; }
@@ -361,11 +379,15 @@ static uint64_t float_fused(const Instruction *i, const uint64_t s[4], uint32_t 
     return float_result(i, fused_rounded(operand(i, s[0]), operand(i, s[1]), operand(i, s[2]), i->number[0]));
 }
 
+static float extreme_of(const Instruction *i, float a, float b, int smaller) {
+    if (i->flags & KEEPS_NAN && (a != a || b != b)) return as_float(NAN_BITS);
+    return smaller ? minimum(a, b) : maximum(a, b);
+}
+
 static uint64_t float_extreme(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    float a = operand(i, s[0]), b = operand(i, s[1]);
-    float result = p & 1 ? minimum(a, b) : maximum(a, b);
+    float result = extreme_of(i, operand(i, s[0]), operand(i, s[1]), p & 1);
     (void)out;
-    if (i->flags & KEEPS_NAN && (a != a || b != b)) result = as_float(NAN_BITS);
+    if (i->flags & THREE) result = extreme_of(i, result, operand(i, s[2]), p & 1);
     uint32_t bits = (uint32_t)float_result(i, result);
     /* s[2] and s[3] are the sources as they lie in their registers. */
     if (i->flags & XORS_SIGN) {
@@ -810,9 +832,11 @@ static void float_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- the table */
 
+/* number[0]: 1 if s[1] is the complement of what is subtracted. There is a carry only where s[2] is 0. */
 static uint64_t add_wide(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    (void)i, (void)p, (void)out;
-    return s[0] + s[1] + s[2];
+    const uint64_t first = s[0] + s[1], ones = (uint64_t)i->number[0] + (p & 1) + (p >> 1 & 1);
+    *out = first < s[0] || first + ones < ones;
+    return first + ones + s[2];
 }
 
 #define OF_EACH_LANE(function)                                                       \
@@ -829,6 +853,9 @@ OF_EACH_LANE(shift_add)
 OF_EACH_LANE(shift_add_high)
 OF_EACH_LANE(funnel_shift)
 OF_EACH_LANE(compare)
+OF_EACH_LANE(compare_wide)
+OF_EACH_LANE(select_wide)
+OF_EACH_LANE(minimum_maximum_wide)
 OF_EACH_LANE(minimum_maximum)
 OF_EACH_LANE(add_halves)
 OF_EACH_LANE(absolute)
@@ -869,6 +896,7 @@ const NamedOperation ARITHMETIC[] = {
     {"move", move},
     {"move two", move_two},
     {"select", select_one},
+    {"select wide", select_wide_of_warp},
     {"add", add_lanes},
     {"add wide", add_wide_of_warp},
     {"add3", add3_lanes},
@@ -887,7 +915,9 @@ const NamedOperation ARITHMETIC[] = {
     {"funnel shift", funnel_shift_of_warp},
     {"compare", compare_lanes},
     {"compare extended", compare_of_warp},
+    {"compare wide", compare_wide_of_warp},
     {"minimum maximum", minimum_maximum_of_warp},
+    {"minimum maximum wide", minimum_maximum_wide_of_warp},
     {"add halves", add_halves_of_warp},
     {"absolute", absolute_of_warp},
     {"absolute difference", absolute_difference_of_warp},

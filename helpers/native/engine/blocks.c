@@ -174,6 +174,33 @@ static int part_from_loops(Block *block) {
     return parted;
 }
 
+/* All threads of a warp wait at BSYNCs, and none of them is for all: for Blackwell ptxas leaves out a BREAK where two
+ * branches share their end (tests/simulator/test_blackwell.py). Who came to meet last goes on alone. Whether there are any. */
+static int part_from_circles(Block *block) {
+    int parted = 0;
+    for (int w = 0; w < block->warps; w++) {
+        Warp *warp = &block->warp[w];
+        Group *last = 0;
+        int32_t newest = 0, others = 0;
+        for (int g = 0; g < warp->groups; g++) {
+            Group *group = &warp->group[g];
+            if (!group->waits || group->waits > MEETINGS) {
+                others = 1;
+                break;
+            }
+            int32_t token = warp->token[group->waits - 1][__builtin_ctz(group->mask)];
+            if (!last || token > newest) last = group, newest = token;
+        }
+        if (others || warp->groups < 2) continue;
+        for (uint32_t rest = last->mask; rest; rest &= rest - 1)
+            forget_meeting(warp, last->waits - 1, __builtin_ctz(rest));
+        last->waits = 0;
+        warp->results->changes++;
+        parted = 1;
+    }
+    return parted;
+}
+
 /* Nobody can go on, and some wait for phases of mbarriers: the hardware lets them wait for a while only. They go on without
  * success, unless they did so before, in the same state, with nothing changed since. Whether there are any. */
 static int give_up_waiting(Block *block) {
@@ -254,7 +281,7 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
         }
         if (results->fault) return 1;
         if (alone && is_stuck(block)) {
-            if (part_from_loops(block) || give_up_waiting(block)) continue;
+            if (part_from_loops(block) || part_from_circles(block) || give_up_waiting(block)) continue;
             name_waiters(block, results);
             return 1;
         }

@@ -12,8 +12,10 @@ its factors' exponents, although the product may be twice as large; a subnormal 
 normal one. The sum is cut to float32, or rounded once to float16 (to nearest even; then what becomes zero is +0). M.
 Fasi, N. J. Higham, M. Mikaitis and S. Pranesh found that the terms are aligned and cut by experiments ('Numerical
 behavior of NVIDIA tensor cores', PeerJ Computer Science 7:e330, 2021), F. A. Khattak and M. Mikaitis the widths on
-Hopper ('Accurate models of NVIDIA tensor cores', 2025). What subnormal numbers and float16 sums do is from the
-recording of an NVIDIA H200, all of whose results this reproduces: tests/simulator/goldens/tensor_core.py.
+Hopper ('Accurate models of NVIDIA tensor cores', 2025). That Blackwell, for data centres and RTX, adds as Hopper does
+is what P. Xie, Y. Wang, F. Yang and M. Yang found on both ('MMA-Sim', arXiv 2511.10909, 2025). What subnormal numbers
+and float16 sums do is from the recording of an NVIDIA H200, all of whose results this reproduces:
+tests/simulator/goldens/tensor_core.py.
 
 float64 is a chain of fused multiply-adds in the order of k. Integers wrap around, or saturate once, at the end.
 """
@@ -92,19 +94,19 @@ class Addition:
 
 
 def terms_at_once(arch: str, form: Form) -> Addition:
-    """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 on Hopper.
+    """The addition of an architecture: 16 bytes of A and of B in a step on Ampere and Ada, 32 from Hopper on.
 
     Unknown for one whose tensor cores nobody has looked at. Integers and float64 do not depend on it.
     """
     if form.a not in _FRACTION:
         return Addition(form.k, 0)
     width = BITS[form.a] // 8
-    match arch.removesuffix("a"):
+    match arch.rstrip("af"):
         case "sm_75":
             return Addition(4, 0)
         case "sm_80" | "sm_86" | "sm_87" | "sm_89":
             return Addition(min(form.k, 16 // width), 1)
-        case "sm_90":
+        case "sm_90" | "sm_100" | "sm_103" | "sm_120" | "sm_121":
             return Addition(min(form.k, 32 // width), 2)
     raise Unknown(f"how the tensor cores of {arch} add")
 

@@ -165,6 +165,23 @@ class Convergence:
         self.waiting[here] = 0
         return bool(here.any())
 
+    def part_from_circles(self) -> bool:
+        """Of warps whose threads all wait at BSYNCs those go on that came to meet last. Whether there are any.
+
+        For Blackwell ptxas leaves out a BREAK where two branches share their end (tests/simulator/test_blackwell.py).
+        """
+        waiting = (self.waiting > 0) & (self.waiting != WARPSYNC)
+        here = waiting & (waiting | ~self.living).all(axis=1, keepdims=True)
+        codes = np.unique(self.waiting[here]).tolist()
+        meetings = np.full(self.waiting.shape, NO_MEETING, np.int64)
+        for code in codes:
+            meetings = np.where(here & (self.waiting == code), self._tokens(code - 1), meetings)
+        here &= meetings == meetings.max(axis=1, keepdims=True)
+        for code in codes:
+            self._forget(code - 1, here & (self.waiting == code))
+        self.waiting[here] = 0
+        return bool(here.any())
+
     def arrive_at_warpsync(self, named, mask: np.ndarray, pcs: np.ndarray) -> None:
         """WARPSYNC: the active threads wait for the lanes whose bits are set in `named`."""
         active = self.rows(mask)

@@ -762,6 +762,8 @@ def _schedule(wave: Wave) -> int:
             if not wave.phases.give_up(wave):
                 wave.phases.refuse(wave)
             return _schedule(wave)
+        if groups is not None and groups.part_from_circles():
+            return _schedule(wave)
         if waiting.any() or (groups is not None and groups.waiting.any()):
             _unreached_barrier(wave)
         return pc

@@ -323,8 +323,13 @@ def leave_meeting(t: Operands, s: sass.Statement) -> Effect:
 
 
 def move_meeting(t: Operands, s: sass.Statement) -> Effect:
-    """BMOV.32{.CLEAR} R, B0 keeps who meets at B0 in a register; BMOV.32 B0, R brings it back."""
+    """BMOV.32{.CLEAR} R, B0 keeps who meets at B0 in a register; BMOV.32 B0, R brings it back.
+
+    Code of sm_87 begins with `BMOV.32 B0, 0xffffffff; BMOV.32.CLEAR B1, B0; …`, when nobody has a meeting: it stays so.
+    """
     destination, source = exactly(s, 2)
+    if sets_up_meetings(s):
+        return system.nothing(t, s)
     if isinstance(destination, sass.Register) and destination.file == "B" and destination.number is not None:
         place, tokens = destination.number, t.read(source)
 
@@ -344,6 +349,13 @@ def move_meeting(t: Operands, s: sass.Statement) -> Effect:
         return (tokens,)
 
     return Effect((t.target(destination),), save)
+
+
+def sets_up_meetings(s: sass.Statement) -> bool:
+    """Whether a BMOV is one of those that code of sm_87 begins with."""
+    destination, source = s.operands
+    is_meeting = [isinstance(operand, sass.Register) and operand.file == "B" for operand in (destination, source)]
+    return is_meeting[0] and (is_meeting[1] or isinstance(source, sass.Immediate))
 
 
 def _barrier_number(s: sass.Statement) -> int:

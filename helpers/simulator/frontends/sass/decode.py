@@ -278,7 +278,9 @@ def _carries(t: Decoder, i: Decoded, carries_in: Sequence[sass.Operand]) -> bool
 def add3(t: Decoder, s: sass.Statement) -> Decoded:
     destination, carries, (a, b, c, *carries_in) = _addition(s)
     if s.has("64"):
-        return _add_wide(t, destination, (a, b, c), [*carries, *carries_in])
+        if carries_in or any(carry.number is not None for carry in carries):
+            raise NotDecoded("a carry of a sum of pairs")
+        return _add_wide(t, destination, (a, b, c))
     i = Decoded("add3")
     t.writes(i, destination)
     i.p_out = [t.kept(carries[k]) if k < len(carries) else NEVER_KEPT for k in (0, 1)]
@@ -294,13 +296,28 @@ def add3(t: Decoder, s: sass.Statement) -> Decoded:
     return i
 
 
-def _add_wide(t: Decoder, destination, sources, carries) -> Decoded:
-    if carries:
-        raise NotDecoded("a carry of a sum of pairs")
+def _add_wide(t: Decoder, destination, sources) -> Decoded:
     i = Decoded("add wide")
     t.writes(i, destination, 2)
     for place, operand in enumerate(sources):
         t.read(i, place, operand, "w")
+    _carries(t, i, ())
+    return i
+
+
+def add_pairs(t: Decoder, s: sass.Statement) -> Decoded:
+    destination, *rest = s.operands
+    carries, (a, b, *carries_in) = operand_rules.leading_predicates(tuple(rest))
+    i = _add_wide(t, destination, (a, b))
+    i.p_out[0] = t.kept(carries[0]) if carries else NEVER_KEPT
+    has_carry = _carries(t, i, carries_in)
+    if i.p_out[0] != NEVER_KEPT:
+        for place in (0, 1):
+            if i.mode[place] & NEGATE:  # a + ~b + 1, as in any adder
+                i.mode[place] = INVERT
+                i.number[0] += 1
+        if i.number[0] + has_carry > 1:
+            raise NotDecoded("a carry of a sum less a number")
     return i
 
 
@@ -424,12 +441,15 @@ def _chosen(s: sass.Statement, names: dict):
 
 def compare(t: Decoder, s: sass.Statement) -> Decoded:
     first, second, a, b, c, *lower = s.operands
-    extended = s.has("EX")
-    i = Decoded("compare extended" if extended else "compare", flags=int(s.has("U32")) | 32 * extended)
+    extended, wide = s.has("EX"), s.has("U64", "S64")
+    if extended and wide:
+        raise NotDecoded("a comparison of more than 64 bits")
+    operation = "compare extended" if extended else "compare wide" if wide else "compare"
+    i = Decoded(operation, flags=int(s.has("U32", "U64")) | 32 * extended)
     i.p_out = [t.kept(first), t.kept(second)]
     i.uniform = first.file == "UP"
-    t.read(i, 0, a)
-    t.read(i, 1, b)
+    t.read(i, 0, a, "w" if wide else "i")
+    t.read(i, 1, b, "w" if wide else "i")
     i.p_in[0] = t.predicate(c)
     if extended:
         i.p_in[1] = t.predicate(lower[0])
@@ -438,6 +458,14 @@ def compare(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def minimum_maximum(t: Decoder, s: sass.Statement) -> Decoded:
+    if s.has("U64", "S64"):
+        destination, a, b, condition = integer.of_pairs(s)
+        i = Decoded("minimum maximum wide", flags=int(s.has("U64")))
+        t.writes(i, destination, 2)
+        t.read(i, 0, a, "w")
+        t.read(i, 1, b, "w")
+        i.p_in[0] = t.predicate(condition)
+        return i
     destination, *sources, condition = integer.without_second_answers(s.operands)
     three = s.base.removeprefix("U") in ("VIMNMX3", "VIADDMNMX")
     if len(sources) != (3 if three else 2) or (s.has("S16x2", "U16x2") and s.base == "VIMNMX3"):
@@ -491,9 +519,26 @@ def saturate(t: Decoder, s: sass.Statement) -> Decoded:
 
 def move(t: Decoder, s: sass.Statement) -> Decoded:
     destination, source, *_ = s.operands
+    if s.has("64"):
+        return _move_wide(t, destination, source)
     i = Decoded("move")
     t.writes(i, destination)
     t.read(i, 0, source)
+    return i
+
+
+def _move_wide(t: Decoder, destination: sass.Operand, source: sass.Operand) -> Decoded:
+    i = Decoded("move two")
+    t.writes(i, destination, 2)
+    t.read(i, 0, source, "w")
+    if i.mode[0]:
+        raise NotDecoded("a pair of registers that is changed as it is moved")
+    low = i.source[0]
+    if isinstance(low, tuple):
+        i.source[1] = low[0], low[1] + 1
+    else:
+        i.source[1] = low + 1 if low >= 0 else low - 1
+    i.width[:2] = [1, 1]
     return i
 
 
@@ -545,9 +590,9 @@ def bit_mask(t: Decoder, s: sass.Statement) -> Decoded:
 
 def select(t: Decoder, s: sass.Statement) -> Decoded:
     destination, a, b, condition = s.operands
-    kind = "f" if s.base == "FSEL" else "i"
-    i = Decoded("select")
-    t.writes(i, destination)
+    kind = "f" if s.base in ("FSEL", "UFSEL") else "w" if s.has("64") else "i"
+    i = Decoded("select wide" if kind == "w" else "select")
+    t.writes(i, destination, 2 if kind == "w" else 1)
     t.read(i, 0, a, kind)
     t.read(i, 1, b, kind)
     i.p_in[0] = t.predicate(condition)
@@ -609,7 +654,7 @@ def _rounding(s: sass.Statement) -> int:
 
 def float_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *sources = s.operands
-    name = {"FADD": "float add", "FMUL": "float multiply", "FFMA": "float fused"}[s.base]
+    name = {"FADD": "float add", "FMUL": "float multiply", "FFMA": "float fused"}[s.base.removeprefix("U")]
     i = Decoded(name, flags=int(s.has("FTZ")) | 2 * s.has("SAT"))
     t.writes(i, destination)
     for place, operand in enumerate(sources):
@@ -621,11 +666,14 @@ def float_arithmetic(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def float_extreme(t: Decoder, s: sass.Statement) -> Decoded:
-    destination, a, b, condition = s.operands
-    i = Decoded("float extreme", flags=int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN"))
+    destination, a, b, *third, condition = s.operands
+    if len(third) != (s.base == "FMNMX3"):
+        raise NotDecoded("a minimum of other operands")
+    flags = int(s.has("FTZ")) | 4 * s.has("NAN") | 8 * s.has("XORSIGN") | 64 * len(third)
+    i = Decoded("float extreme", flags=flags)
     t.writes(i, destination)
-    t.read(i, 0, a, "f")
-    t.read(i, 1, b, "f")
+    for place, operand in enumerate((a, b, *third)):
+        t.read(i, place, operand, "f")
     if s.has("XORSIGN"):
         for place, operand in ((2, a), (3, b)):
             t.read(i, place, operand, "f")
@@ -638,6 +686,7 @@ def float_compare(t: Decoder, s: sass.Statement) -> Decoded:
     first, second, a, b, c = s.operands
     i = Decoded("float compare", flags=int(s.has("FTZ")))
     i.p_out = [t.kept(first), t.kept(second)]
+    i.uniform = first.file == "UP"
     t.read(i, 0, a, "f")
     t.read(i, 1, b, "f")
     i.p_in[0] = t.predicate(c)
@@ -1346,7 +1395,7 @@ def special_register(t: Decoder, s: sass.Statement) -> Decoded:
 
 def zeros(t: Decoder, s: sass.Statement) -> Decoded:
     destination, source = s.operands
-    if source != sass.Special("SRZ"):
+    if source not in (sass.Special("SRZ"), sass.Special("SR_CgaSize")):
         raise NotDecoded("a clock")
     i = Decoded("move" if s.has("32") else "move two")
     i.source[:2], i.width[:2] = [-1, -1], [1, 1]
@@ -1508,6 +1557,8 @@ def leave_meeting(t: Decoder, s: sass.Statement) -> Decoded:
 
 def move_meeting(t: Decoder, s: sass.Statement) -> Decoded:
     destination, source = s.operands
+    if control.sets_up_meetings(s):
+        return nothing(t, s)
     if isinstance(destination, sass.Register) and destination.file == "B" and destination.number is not None:
         i = Decoded("restore meeting", number=[destination.number, 0, 0, 0])
         t.read(i, 0, source)
@@ -1518,14 +1569,16 @@ def move_meeting(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
-    "IADD3": add3, "VIADD": add2, "IMAD": multiply_add, "LEA": shift_add, "SHF": funnel_shift, "ISETP": compare,
-    "IMNMX": minimum_maximum, "VIMNMX": minimum_maximum, "VIMNMX3": minimum_maximum, "VIADDMNMX": minimum_maximum,
-    "IABS": _unary("absolute"), "VABSDIFF": absolute_difference, "IDP": dot_product, "I2I": saturate, "MOV": move,
+    "IADD3": add3, "IADD": add_pairs, "VIADD": add2, "IMAD": multiply_add, "LEA": shift_add, "SHF": funnel_shift,
+    "ISETP": compare, "IMNMX": minimum_maximum, "VIMNMX": minimum_maximum, "VIMNMX3": minimum_maximum,
+    "VIADDMNMX": minimum_maximum, "IABS": _unary("absolute"), "VABSDIFF": absolute_difference, "IDP": dot_product,
+    "I2I": saturate, "MOV": move,
     "LOP3": logic3, "PRMT": permute_bytes, "POPC": _unary("population count"),
     "FLO": _unary("find leading one", "U32", "SH"), "BREV": _unary("reverse bits"), "SGXT": sign_extend,
     "BMSK": bit_mask, "SEL": select, "FSEL": select, "PLOP3": predicate_logic3, "P2R": pack_predicates,
     "UP2UR": pack_predicates, "R2P": unpack_predicates, "UR2UP": unpack_predicates, "FADD": float_arithmetic,
-    "FMUL": float_arithmetic, "FFMA": float_arithmetic, "FMNMX": float_extreme, "FSETP": float_compare,
+    "FMUL": float_arithmetic, "FFMA": float_arithmetic, "FMNMX": float_extreme, "FMNMX3": float_extreme,
+    "FSETP": float_compare,
     "FSET": float_compare_to_register, "FCHK": check_division, "MUFU": special_function, "DADD": double_arithmetic,
     "DMUL": double_arithmetic, "DFMA": double_arithmetic, "DSETP": double_compare, "HADD2": half_arithmetic,
     "HMUL2": half_arithmetic, "HFMA2": half_arithmetic, "HMNMX2": half_extreme, "HSETP2": half_compare,
@@ -1540,10 +1593,11 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
     "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
     "SUST": store_surface,
-    "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "MATCH": match, "R2UR": to_uniform,
-    "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "LEPC": position, "NOP": lanes_together,
-    "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch, "CALL": call,
-    "BPT": trap, "LDCU": load_constant,
+    "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "CREDUX": reduce_warp, "MATCH": match,
+    "R2UR": to_uniform, "S2R": special_register, "S2UR": special_register, "CS2R": zeros, "CS2UR": zeros,
+    "LEPC": position, "NOP": lanes_together,
+    "YIELD": nothing, "NANOSLEEP": nothing, "PMTRIG": nothing, "BRA": branch, "BRX": computed_branch,
+    "BRXU": computed_branch, "CALL": call, "BPT": trap, "LDCU": load_constant,
     "RET": returns, "EXIT": leave, "BAR": barrier, "B2R": barrier_result, "WARPSYNC": warp_barrier,
     "UCGABAR_ARV": arrive_in_cluster, "UCGABAR_WAIT": wait_for_cluster,
     "ENDCOLLECTIVE": end_collective, "BSSY": begin_meeting, "BSYNC": meet, "BREAK": leave_meeting,
@@ -1561,12 +1615,14 @@ _ROUNDED = "FTZ SAT RM RP RZ"
 _INTEGERS = "U8 S8 U16 S16 U32 S32 U64 S64"
 # The modifiers that the functions above carry out, or that change nothing here. With another one a form is not decoded.
 MODIFIERS: dict[str, str] = {
-    "IADD3": "X 64", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
-    "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX", "IMNMX": "U32", "VIMNMX": "U32 S16x2 U16x2",
+    "IADD3": "X 64", "IADD": "64 X", "VIADD": "16x2", "IMAD": "MOV U32 HI WIDE IADD SHL X", "LEA": "HI SX32 X",
+    "SHF": "L R W HI U32 S32 U64 S64", "ISETP": f"{_COMPARED} U32 EX U64 S64", "IMNMX": "U32 U64 S64",
+    "VIMNMX": "U32 S32 S16x2 U16x2", "MOV": "64", "SEL": "64",
     "VIMNMX3": "U32", "VIADDMNMX": "U32 S16x2 U16x2", "VABSDIFF": "U32", "IDP": "4A 2A LO HI S8 U8 S16 U16",
     "I2I": f"SAT {_INTEGERS}", "LOP3": "LUT PAND", "FLO": "U32 SH", "SGXT": "W U32", "BMSK": "W", "PLOP3": "LUT",
     "P2R": "B0 B1 B2 B3", "R2P": "B0 B1 B2 B3", "FADD": _ROUNDED, "FMUL": f"{_ROUNDED} M2 M4 M8 D2 D4 D8",
-    "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}",
+    "FFMA": _ROUNDED, "FMNMX": "FTZ NAN XORSIGN", "FMNMX3": "FTZ NAN",
+    "FSETP": f"FTZ {_COMPARED}", "FSET": f"BF FTZ {_COMPARED}",
     "MUFU": " ".join(SPECIAL_FUNCTIONS), "DADD": "RM RP RZ", "DMUL": "RM RP RZ", "DFMA": "RM RP RZ",
     "DSETP": f"MIN MAX {_COMPARED}", "HADD2": "F32 BF16_V2 RELU SAT", "HMUL2": "BF16_V2 RELU SAT",
     "HFMA2": "MMA BF16_V2 RELU SAT", "HMNMX2": "BF16_V2 NAN", "HSETP2": f"BF16_V2 {_COMPARED}",
@@ -1583,8 +1639,9 @@ MODIFIERS: dict[str, str] = {
     "CCTLL": "any", "CCTLT": "any", "LDSM": "16 M88 MT88 1 2 4", "MOVM": "16 MT88",
     "HMMA": "16816 1688 1684 F32 F16 BF16 TF32", "TEX": "LL LZ", "TLD": "LZ", "TLD4": "R G B A", "SULD": _SURFACE,
     "SUST": _SURFACE, "SHFL": "IDX UP DOWN BFLY",
-    "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32", "MATCH": "ANY ALL U64",
-    "R2UR": "OR", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any",
+    "VOTE": "ALL ANY EQ", "VOTEU": "ALL ANY EQ", "REDUX": "SUM MIN MAX AND OR XOR S32",
+    "CREDUX": "MIN MAX S32", "MATCH": "ANY ALL U64",
+    "R2UR": "OR BROADCAST", "CS2R": "32", "NOP": "any", "YIELD": "any", "NANOSLEEP": "any", "PMTRIG": "any",
     "BRA": "DIV CONV U ANY", "BPT": "TRAP", "LDCU": "64 128 U8 S8 U16 S16",
     "BSSY": _MEETING, "BSYNC": _MEETING, "BREAK": _MEETING,
     "CALL": "REL ABS NOINC", "RET": "REL ABS NODEC", "BAR": "SYNC ARV RED POPC AND OR DEFER_BLOCKING", "B2R": "RESULT",

@@ -42,9 +42,10 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}; FMUL{.M2,.M4,.M8,.D2,.D4,.D8}: times or by 2, 4, 8."""
     if (scale := chosen(s, SCALES, None)) is not None:
         return _scaled_product(t, s, np.float64(scale))
-    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[s.base]
+    base = s.base.removeprefix("U")
+    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[base]
     modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
-    destination, *sources = exactly(s, 4 if s.base == "FFMA" else 3)
+    destination, *sources = exactly(s, 4 if base == "FFMA" else 3)
     readers = [t.read(source, F4) for source in sources]
     if not s.has("FTZ"):
         return Compute((t.target(destination),), applied(operation(name, modifiers, "f32"), readers))
@@ -69,26 +70,25 @@ def _scaled_product(t: Operands, s: sass.Statement, scale: np.float64) -> Comput
 
 
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
-    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger.
+    """FMNMX{.FTZ}{.NAN} d, a, b, p: the smaller where p, else the larger; FMNMX3 of three.
 
     .XORSIGN gives the result the product of the signs that a and b have in their registers.
     """
-    destination, a, b, condition = exactly(s, 4)
+    destination, *sources, condition = exactly(s, 5 if s.base == "FMNMX3" else 4)
     modifiers = [name for part, name in (("NAN", "NaN"), ("FTZ", "ftz")) if s.has(part)]
     smaller = operation("min", modifiers, "f32")
     larger = operation("max", modifiers, "f32")
-    x, y, p = t.read(a, F4), t.read(b, F4), t.truth(condition)
+    readers, p = [t.read(source, F4) for source in sources], t.truth(condition)
 
     def evaluate(registers):
-        choice = p(registers)
+        choice, values = p(registers), [read(registers) for read in readers]
         if choice.ndim == 0:
-            return (smaller if choice else larger)(x(registers), y(registers))
-        left, right = x(registers), y(registers)
-        return np.where(choice, smaller(left, right), larger(left, right))
+            return reduce(smaller if choice else larger, values)
+        return np.where(choice, reduce(smaller, values), reduce(larger, values))
 
     if not s.has("XORSIGN"):
         return Compute((t.target(destination),), evaluate)
-    first, second = (t.read(_without_sign(operand)) for operand in (a, b))
+    first, second = (t.read(_without_sign(operand)) for operand in sources)
 
     def with_sign(registers):
         number = evaluate(registers)

@@ -20,6 +20,7 @@ from helpers.simulator.frontends.sass.operands import (
     I4,
     I8,
     U4,
+    U8,
     Operands,
     at_least,
     chosen,
@@ -113,7 +114,7 @@ def add3(t: Operands, s: sass.Statement) -> Compute:
     """IADD3 d {, carry, carry}, a, b, c {, carry in, carry in}; UIADD3.64 the same of pairs of registers."""
     destination, carries, (a, b, c, *carries_in) = _addition(s)
     if s.has("64"):
-        if carries or carries_in:
+        if carries_in or any(carry.number is not None for carry in carries):
             raise Unknown("its form with carries")
         return t.split(destination, _sum([t.wide(source) for source in (a, b, c)]))
     sources, carry_in = (a, b, c), _carry_in(t, carries_in)
@@ -174,14 +175,46 @@ def _sum_exactly(readers: list[Reader], ones: int, carry_in: Reader | None) -> C
 
 
 def add2(t: Operands, s: sass.Statement) -> Compute:
-    """VIADD d, a, b; .16x2: of the lower and of the upper halves."""
-    destination, *sources = exactly(s, 3)
-    if s.has("16x2"):
-        a, b = (t.read(source) for source in sources)
-        return Compute(
-            (t.target(destination),), lambda registers: _by_halves(np.add, np.uint16, a(registers), b(registers))
-        )
-    return Compute((t.target(destination),), _sum([t.read(source) for source in sources if not is_zero(source)]))
+    """VIADD d, a, b; .16x2, .U8x4: of halves and of bytes; .S32.ISAT: the nearest number of 32 bits."""
+    destination, first, second = exactly(s, 3)
+    part = chosen(s, {"16x2": np.uint16, "U8x4": np.uint8}, None)
+    if part is None and not s.has("ISAT"):
+        return Compute((t.target(destination),), _sum([t.read(o) for o in (first, second) if not is_zero(o)]))
+    subtracts = _is_negated(second)
+    a, b = t.read(first), t.read(replace(second, negated=False) if subtracts else second)
+    combine = np.subtract if subtracts else np.add
+    if part is not None:
+        return Compute((t.target(destination),), lambda r: _by_parts(combine, part, a(r), b(r)))
+    limits = np.iinfo(np.int32)
+    exact = lambda r: combine(a(r).astype(I8), b(r).astype(I8))  # noqa: E731
+    return Compute((t.target(destination),), lambda r: np.clip(exact(r), limits.min, limits.max).astype(I4))
+
+
+def add_pairs(t: Operands, s: sass.Statement) -> Compute:
+    """IADD.64 d {, carry}, a, b {, carry in}: the sum of two pairs of registers."""
+    destination, *rest = at_least(s, 3)
+    carries, rest = leading_predicates(tuple(rest))
+    if not s.has("64") or len(carries) > 1 or len(rest) not in (2, 3):
+        raise Unknown("its form")
+    sources, carry_in = rest[:2], _carry_in(t, rest[2:])
+    carry = t.target(carries[0]) if carries else None
+    if carry is None:
+        readers = [t.wide(source) for source in sources]
+        return t.split(destination, _sum(readers if carry_in is None else [*readers, carry_in]))
+    subtracts = [_is_negated(source) for source in sources]
+    if all(subtracts) or (any(subtracts) and carry_in is not None):
+        raise Unknown("a carry of a sum less a number")
+    # a + ~b + 1, as in any adder
+    a, b = (t.wide(replace(o, negated=False, inverted=True) if _is_negated(o) else o, U8) for o in sources)
+
+    def evaluate(registers):
+        x = a(registers)
+        total = x + b(registers)
+        one = U8.type(any(subtracts)) if carry_in is None else carry_in(registers).astype(U8)
+        after = total + one
+        return *halves(after), (total < x) | (after < one)
+
+    return Compute((*t.targets(destination, 2), carry), evaluate)
 
 
 # ---- multiplication and addition
@@ -444,12 +477,15 @@ def compare(t: Operands, s: sass.Statement) -> Compute:
     """ISETP.cmp{.U32}.bool{.EX} p, q, a, b, c {, lower}: p = (a cmp b) bool c, q = (not (a cmp b)) bool c.
 
     .EX compares the upper halves of 64-bit numbers: where they are equal the result for the lower halves counts.
+    .U64 and .S64 compare pairs of registers.
     """
     first, second, a, b, c, *lower = at_least(s, 5, 6)
     comparison = chosen(s, {name: name for name in COMPARE})
     combine = chosen(s, COMBINE)
-    dtype = U4 if s.has("U32") else I4
-    x, y = t.read(a, dtype), t.read(b, dtype)
+    if s.has("U64", "S64"):
+        x, y = (t.wide(operand, U8 if s.has("U64") else I8) for operand in (a, b))
+    else:
+        x, y = (t.read(operand, U4 if s.has("U32") else I4) for operand in (a, b))
     function = COMPARE[comparison]
     if s.has("EX"):
         if not lower:
@@ -556,9 +592,12 @@ def _predicate_table(inputs: list, table: int):
 
 
 def select(t: Operands, s: sass.Statement) -> Compute:
-    """SEL, FSEL d, a, b, p: a where p, else b."""
+    """SEL, FSEL d, a, b, p: a where p, else b; SEL.64 of pairs of registers."""
     destination, a, b, condition = exactly(s, 4)
-    dtype = F4 if s.base == "FSEL" else I4
+    if s.has("64"):
+        first, second, p = t.wide(a), t.wide(b), t.truth(condition)
+        return t.split(destination, lambda r: comparisons.select(p(r), first(r), second(r)))
+    dtype = F4 if s.base in ("FSEL", "UFSEL") else I4
     x, y, p = t.read(a, dtype), t.read(b, dtype), t.truth(condition)
     slots = tuple(t.target(operand) if is_register(operand) else None for operand in (a, b))
     evaluate = lambda r: comparisons.select(p(r), x(r), y(r))  # noqa: E731
@@ -573,18 +612,23 @@ def without_second_answers(operands: Sequence[sass.Operand]) -> Sequence[sass.Op
 def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     """IMNMX, VIMNMX{.U32} d, a, b, p: the smaller where p, else the larger; VIMNMX3 of three.
 
-    VIADDMNMX d, a, b, c, p: of a + b and c. {.S16x2,.U16x2}: of the lower and of the upper halves. .RELU: at least 0.
+    VIADDMNMX d, a, b, c, p: of a + b and c. {.S16x2,.U16x2,.U8x4}: of the parts of a register. .RELU: at least 0.
+    IMNMX.{S64,U64} PT, PT, d, a, b, p, !PT: of pairs of registers.
     """
+    if s.has("U64", "S64"):
+        destination, a, b, condition = of_pairs(s)
+        x, y, p = *(t.wide(operand, U8 if s.has("U64") else I8) for operand in (a, b)), t.truth(condition)
+        return t.split(destination, lambda r: np.where(p(r), np.minimum(x(r), y(r)), np.maximum(x(r), y(r))))
     destination, *sources, condition = without_second_answers(at_least(s, 4, 6))
     if len(sources) != (3 if s.base in ("VIMNMX3", "VIADDMNMX") else 2):
         raise Unknown(f"its form with {len(s.operands)} operands")
-    halves = chosen(s, {"S16x2": np.int16, "U16x2": np.uint16}, None)
+    part = chosen(s, {"S16x2": np.int16, "U16x2": np.uint16, "U8x4": np.uint8}, None)
     dtype = U4 if s.has("U32") else I4
     p = t.truth(condition)
-    values = [t.read(source, I4 if halves else dtype) for source in sources]
+    values = [t.read(source, I4 if part else dtype) for source in sources]
 
     def apply(function, a, b):
-        return _by_halves(function, halves, a, b) if halves else function(a, b)
+        return _by_parts(function, part, a, b) if part else function(a, b)
 
     def choose(registers, pick):
         value, *others = (read(registers) for read in values)
@@ -603,12 +647,21 @@ def minimum_maximum(t: Operands, s: sass.Statement) -> Compute:
     return Compute((t.target(destination),), evaluate)
 
 
-def _by_halves(function: Callable, dtype: type, a, b):
-    """A function of 16-bit integers, of the lower halves and of the upper halves of two registers."""
+def of_pairs(s: sass.Statement) -> tuple[sass.Operand, ...]:
+    """(d, a, b, p) of IMNMX.U64; nobody wants the predicates before its destination and behind them."""
+    first, second, *operands, last = exactly(s, 7)
+    if [first, second] != [sass.Register("P", None)] * 2 or not _is_false(last):
+        raise Unknown("its form with predicates")
+    return tuple(operands)
+
+
+def _by_parts(function: Callable, dtype: type, a, b):
+    """A function of 8- or 16-bit integers, of each part of two registers."""
     result = np.int32(0)
-    for shift in (np.int32(0), np.int32(16)):
-        half = function((a >> shift).astype(dtype), (b >> shift).astype(dtype))
-        result = result | (half.astype(np.uint16).astype(I4) << shift)
+    size = np.dtype(dtype).itemsize
+    for shift in map(np.int32, range(0, 32, 8 * size)):
+        part = function((a >> shift).astype(dtype), (b >> shift).astype(dtype))
+        result = result | (part.astype(f"u{size}").astype(I4) << shift)
     return result
 
 
@@ -628,8 +681,10 @@ def saturate(t: Operands, s: sass.Statement) -> Compute:
 
 
 def move(t: Operands, s: sass.Statement) -> Compute:
-    """MOV, UMOV d, a."""
+    """MOV, UMOV d, a; .64: a pair of registers."""
     destination, source, *_ = at_least(s, 2, 3)  # the third says which bytes: all
+    if s.has("64"):
+        return t.split(destination, t.wide(source))
     return Compute((t.target(destination),), t.bits(source), copies=True)
 
 

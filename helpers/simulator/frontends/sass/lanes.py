@@ -46,7 +46,7 @@ def vote(t: Operands, s: sass.Statement) -> Effect:
 
 
 def reduce_warp(t: Operands, s: sass.Statement) -> Effect:
-    """REDUX{.SUM,.MIN,.MAX,.OR,.XOR}{.S32} d, a: without a word it is AND."""
+    """REDUX{.SUM,.MIN,.MAX,.OR,.XOR}{.S32} d, a: without a word it is AND. CREDUX.{MIN,MAX} are sm_100's."""
     destination, a = exactly(s, 2)
     names = {"SUM": "add", "MIN": "min", "MAX": "max", "AND": "and", "OR": "or", "XOR": "xor"}
     operation = chosen(s, names, "and")
@@ -84,7 +84,8 @@ def elect(t: Operands, s: sass.Statement) -> Effect:
 def to_uniform(t: Operands, s: sass.Statement) -> Effect:
     """R2UR {p,} d, a: what the active lanes of a warp agree on becomes a register of the warp.
 
-    Where they differ it is the first one's, and p is true in those that have another value; .OR keeps what was true.
+    Where they differ it is the first one's (.BROADCAST), and p is true in those that have another value; .OR keeps what
+    was true.
     So a loop goes through the values, such as handles of textures, one after the other.
     """
     *uniformity, destination, source = at_least(s, 2, 3)

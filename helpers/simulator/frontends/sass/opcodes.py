@@ -34,7 +34,7 @@ class Op:
     tensor_op: what the tensor pipe, if it executes it, counts it as, `smsp__inst_executed_pipe_tensor_op_<tensor_op>`.
     since: the first compute capability whose machine code has it, times ten.
     barrier: whether it works on an mbarrier: such accesses to shared memory are not counted.
-    uniform: whether there is the same for registers that a warp shares, with a U before its name.
+    uniform: since when there is the same for registers that a warp shares, with a U before its name; 0 if there is not.
     reads_floats: whether its 32-bit sources are float32 numbers.
     may_be_subnormal: whether its float32 result may be subnormal unless it carries .FTZ.
     """
@@ -50,7 +50,7 @@ class Op:
     tensor_op: str = ""
     since: int = 75
     barrier: bool = False
-    uniform: bool = False
+    uniform: int = 0
     reads_floats: bool = False
     may_be_subnormal: bool = False
 
@@ -84,47 +84,53 @@ _ATOMIC = ("E SYS GPU CTA SM WEAK STRONG ADD MIN MAX INC DEC AND OR XOR EXCH CAS
 
 ROWS: tuple[Op, ...] = (
     # ---- integers
-    _op("IADD3", integers.add3, "X 64", counted="integer", uniform=True),
-    _op("VIADD", integers.add2, "16x2", counted="integer", since=90),
-    _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=True),
-    _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=True),
-    _op("SHF", integers.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=True),
-    _op("ISETP", integers.compare, f"{_COMPARE} {_COMBINE} U32 EX", counted="integer", uniform=True),
-    _op("IMNMX", integers.minimum_maximum, "U32", counted="integer", uniform=True),
-    _op("VIMNMX", integers.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90, uniform=True),
+    _op("IADD3", integers.add3, "X 64", counted="integer", uniform=75),
+    _op("IADD", integers.add_pairs, "64 X", counted="integer", since=100),
+    _op("VIADD", integers.add2, "16x2 U8x4 S32 ISAT", counted="integer", since=90),
+    _op("IMAD", integers.multiply_add, "MOV U32 HI WIDE IADD SHL X", counted="integer", uniform=75),
+    _op("LEA", integers.shift_add, "HI SX32 X", counted="integer", uniform=75),
+    _op("SHF", integers.funnel_shift, "L R W HI U32 S32 U64 S64", counted="integer", uniform=75),
+    _op("ISETP", integers.compare, f"{_COMPARE} {_COMBINE} U32 EX U64 S64", counted="integer", uniform=75),
+    _op("IMNMX", integers.minimum_maximum, "U32 U64 S64", counted="integer", uniform=75),
+    _op("VIMNMX", integers.minimum_maximum, "U32 S32 S16x2 U16x2 U8x4 RELU", counted="integer", since=90,
+        uniform=75),
     _op("VIMNMX3", integers.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
     _op("VIADDMNMX", integers.minimum_maximum, "U32 S16x2 U16x2 RELU", counted="integer", since=90),
-    _op("IABS", integers.absolute, counted="integer", uniform=True),
+    _op("IABS", integers.absolute, counted="integer", uniform=75),
     _op("VABSDIFF4", integers.absolute_differences, "U8 ACC", counted="misc"),
     _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
     _op("IDP", integers.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
     _op("I2I", integers.saturate, f"SAT {_TYPES}"),
     # ---- bits
-    _op("MOV", integers.move, counted="misc", uniform=True),
-    _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=True),
-    _op("PRMT", integers.permute_bytes, "F4E B4E RC8 ECL ECR RC16", counted="bit", uniform=True),
-    _op("POPC", integers.population_count, counted="integer", pipe="xu", uniform=True),
-    _op("FLO", integers.find_leading_one, "U32 SH", counted="integer", pipe="xu", uniform=True),
-    _op("BREV", integers.reverse_bits, counted="bit", pipe="xu", uniform=True),
-    _op("SGXT", integers.sign_extend, "W U32", counted="bit", uniform=True),
-    _op("BMSK", integers.bit_mask, "W", counted="bit", uniform=True),
-    _op("SEL", integers.select, counted="bit", uniform=True),
+    _op("MOV", integers.move, "64", counted="misc", uniform=75),
+    _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=75),
+    _op("PRMT", integers.permute_bytes, "F4E B4E RC8 ECL ECR RC16", counted="bit", uniform=75),
+    _op("POPC", integers.population_count, counted="integer", pipe="xu", uniform=75),
+    _op("FLO", integers.find_leading_one, "U32 SH", counted="integer", pipe="xu", uniform=75),
+    _op("BREV", integers.reverse_bits, counted="bit", pipe="xu", uniform=75),
+    _op("SGXT", integers.sign_extend, "W U32", counted="bit", uniform=75),
+    _op("BMSK", integers.bit_mask, "W", counted="bit", uniform=75),
+    _op("SEL", integers.select, "64", counted="bit", uniform=75),
     # ---- predicates
-    _op("PLOP3", integers.predicate_logic3, "LUT", counted="bit", uniform=True),
+    _op("PLOP3", integers.predicate_logic3, "LUT", counted="bit", uniform=75),
     _op("P2R", integers.pack_predicates, _BYTES, counted="bit"),
     _op("UP2UR", integers.pack_predicates, _BYTES, counted="uniform"),
     _op("R2P", integers.unpack_predicates, _BYTES, counted="bit"),
     _op("UR2UP", integers.unpack_predicates, _BYTES, counted="uniform"),
     # ---- float32
-    _op("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True),
+    _op("FADD", floating.arithmetic, _FLOAT32, counted="fadd fp32", reads_floats=True, may_be_subnormal=True,
+        uniform=100),
     _op("FMUL", floating.arithmetic, f"{_FLOAT32} M2 M4 M8 D2 D4 D8", counted="fmul fp32", reads_floats=True,
-        may_be_subnormal=True),
-    _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True),
-    _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True),
-    _op("FSEL", integers.select, counted="fp32"),
-    _op("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True),
+        may_be_subnormal=True, uniform=100),
+    _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True,
+        uniform=100),
+    _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True, uniform=100),
+    _op("FMNMX3", floating.minimum_maximum, "FTZ NAN", counted="fp32", reads_floats=True, since=100),
+    _op("FSEL", integers.select, counted="fp32", uniform=100),
+    _op("FSETP", floating.compare, f"FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32", reads_floats=True,
+        uniform=100),
     _op("FSET", floating.compare_to_register, f"BF FTZ {_COMPARE_FLOATS} {_COMBINE}", counted="fp32",
-        reads_floats=True),
+        reads_floats=True, uniform=100),
     _op("FCHK", floating.check_division, counted="fp32", pipe="xu", reads_floats=True),
     _op("MUFU", floating.special_function, "RCP RSQ SQRT EX2 LG2 SIN COS TANH RCP64H RSQ64H F16", counted="fp32",
         pipe="xu", reads_floats=True),
@@ -143,10 +149,12 @@ ROWS: tuple[Op, ...] = (
     _op("HSETP2", floating.compare16, f"BF16_V2 {_COMPARE_FLOATS} {_COMBINE}"),
     _op("HSET2", floating.compare_to_register16, f"BF16_V2 BF {_COMPARE_FLOATS} {_COMBINE}"),
     # ---- conversions
-    _op("I2F", floating.integer_to_float, f"F16 BF16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", pipe="xu"),
-    _op("I2FP", floating.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80),
+    _op("I2F", floating.integer_to_float, f"F16 BF16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", pipe="xu",
+        uniform=100),
+    _op("I2FP", floating.integer_to_float, f"F16 F32 F64 {_TYPES} {_ROUND}", counted="conversion", since=80,
+        uniform=100),
     _op("F2I", floating.float_to_integer, f"FTZ NTZ F16 BF16 F64 TRUNC FLOOR CEIL {_TYPES}", counted="conversion",
-        pipe="xu", reads_floats=True),
+        pipe="xu", reads_floats=True, uniform=100),
     _op("F2IP", floating.float_to_byte, "U8 S8 F32 TRUNC NTZ", since=80),
     _op("F2F", floating.float_to_float, f"FTZ F16 BF16 F32 F64 {_ROUND}", counted="conversion", pipe="xu",
         reads_floats=True),
@@ -155,13 +163,13 @@ ROWS: tuple[Op, ...] = (
         "RZ",
         counted="conversion", reads_floats=True),
     _op("FRND", floating.round_to_whole, "FTZ F16 BF16 F64 TRUNC FLOOR CEIL", counted="conversion", pipe="xu",
-        reads_floats=True),
+        reads_floats=True, uniform=100),
     # ---- memory
     _op("LDG", memory.load, _ACCESS, space="global", counted="memory", issued="ld"),
     _op("LDS", memory.load, _ACCESS, space="shared", counted="memory", issued="ld"),
     _op("LDL", memory.load, _ACCESS, space="local", counted="memory", issued="ld"),
     _op("LD", memory.load, _ACCESS, space="generic", counted="memory", issued="ld"),
-    _op("LDC", memory.load_constant, "64 128 U8 S8 U16 S16", counted="memory", uniform=True),
+    _op("LDC", memory.load_constant, "64 128 U8 S8 U16 S16", counted="memory", uniform=75),
     _op("LDCU", memory.load_constant, "64 128 U8 S8 U16 S16", counted="uniform", since=100),
     _op("STG", memory.store, _ACCESS, space="global", counted="memory", issued="st"),
     _op("STS", memory.store, _ACCESS, space="shared", counted="memory", issued="st"),
@@ -219,13 +227,15 @@ ROWS: tuple[Op, ...] = (
     _op("VOTE", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
     _op("VOTEU", lanes.vote, "ALL ANY EQ", counted="inter_thread_communication"),
     _op("REDUX", lanes.reduce_warp, "SUM MIN MAX AND OR XOR S32", counted="inter_thread_communication", since=80),
+    _op("CREDUX", lanes.reduce_warp, "MIN MAX S32", counted="inter_thread_communication", since=100),
     _op("MATCH", lanes.match, "ANY ALL U64", counted="inter_thread_communication"),
     _op("ELECT", lanes.elect, counted="inter_thread_communication", since=90),
-    _op("R2UR", lanes.to_uniform, "OR", counted="misc"),
+    _op("R2UR", lanes.to_uniform, "OR BROADCAST", counted="misc"),
     # ---- the system
     _op("S2R", system.special_register, counted="misc"),
     _op("S2UR", system.special_register, counted="misc"),
     _op("CS2R", system.special_pair, "32", counted="misc"),
+    _op("CS2UR", system.special_pair, "32", counted="uniform", since=100),
     _op("LEPC", system.position),
     _op("BPT", system.trap, "TRAP"),
     _op("NOP", system.no_operation, ANY, counted="misc"),
@@ -239,6 +249,7 @@ ROWS: tuple[Op, ...] = (
     # ---- what comes next
     _op("BRA", control.branch, "DIV CONV U ANY", counted="control", issued="branch"),
     _op("BRX", control.computed_branch, counted="control", issued="branch"),
+    _op("BRXU", control.computed_branch, counted="control", issued="branch", since=100),
     _op("CALL", control.call, "REL ABS NOINC", counted="control", issued="branch"),
     _op("RET", control.returns, "REL ABS NODEC", counted="control", issued="branch"),
     _op("EXIT", control.leave, counted="control"),
@@ -256,12 +267,15 @@ ROWS: tuple[Op, ...] = (
 
 
 def _uniform(op: Op) -> Op:
-    return replace(op, name=f"U{op.name}", counted=frozenset(("uniform",)), issued=frozenset(), pipe="", uniform=False)
+    return replace(
+        op, name=f"U{op.name}", counted=frozenset(("uniform",)), issued=frozenset(), pipe="",
+        since=max(op.since, op.uniform), uniform=0,
+    )  # fmt: skip
 
 
 OPCODES: dict[str, Op] = {op.name: op for row in ROWS for op in ((row, _uniform(row)) if row.uniform else (row,))}
-FLOATS = frozenset(op.name for op in ROWS if op.reads_floats)
-MAY_BE_SUBNORMAL = frozenset(op.name for op in ROWS if op.may_be_subnormal)
+FLOATS = frozenset(op.name for op in OPCODES.values() if op.reads_floats)
+MAY_BE_SUBNORMAL = frozenset(op.name for op in OPCODES.values() if op.may_be_subnormal)
 COUNTED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.counted)))
 ISSUED = tuple(dict.fromkeys(name for op in ROWS for name in sorted(op.issued)))
 PIPES = tuple(dict.fromkeys(name for op in ROWS for name in (op.pipe, *op.pipe_with.values()) if name))
@@ -298,14 +312,14 @@ FAMILIES: tuple[Family, ...] = (
     Family("Turing", ("sm_75",), 75),
     Family("Ampere", ("sm_80", "sm_86", "sm_87"), 80),
     Family("Ada", ("sm_89",), 89),
-    Family("Hopper", ("sm_90", "sm_90a"), 90, shared_base=1024),
-    Family("Blackwell", ("sm_100", "sm_103"), 100, shared_base=1024, seen=False),
+    Family("Hopper", ("sm_90",), 90, shared_base=1024),
+    Family("Blackwell", ("sm_100", "sm_103", "sm_120", "sm_121"), 100, shared_base=1024, seen=False),
 )
 
 
 def family(arch: str) -> Family | None:
-    """The family of an architecture; None if its machine code is not modelled."""
-    return next((family for family in FAMILIES if arch in family.architectures), None)
+    """The family of an architecture; None if its machine code is not modelled. "sm_120a" is of that of "sm_120"."""
+    return next((family for family in FAMILIES if arch.rstrip("af") in family.architectures), None)
 
 
 def outcome(t: Operands, s: sass.Statement, since: int) -> Outcome:

@@ -291,6 +291,8 @@ class Operands:
             reader = _then(np.abs, reader)
         if operand.negated:
             reader = _then(np.negative, reader)
+        if operand.inverted:
+            reader = _then(np.invert, reader)
         return reader
 
     def pair_slot(self, low: int, high: int) -> int:

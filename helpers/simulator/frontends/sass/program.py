@@ -289,7 +289,7 @@ def _may_be_subnormal(statements: list[sass.Statement]) -> bool:
             return True
         if s.base == "F2F" and s.opcode[1:3] == ("F32", "F64") and not s.has("FTZ"):
             return True
-        if s.base in FLOATS and s.base != "FSETP":
+        if s.base in FLOATS and s.base not in ("FSETP", "UFSETP"):
             for operand in s.operands:
                 is_number = isinstance(operand, sass.Immediate)
                 if is_number and not is_nan(operand.text) and 0 < abs(float_immediate(operand.text)) < SMALLEST_NORMAL:
