@@ -8,6 +8,7 @@ import pytest
 
 from helpers import cycles, simulator
 from helpers.simulator.engine import compiled
+from helpers.simulator.engine.run import Launch
 from tests.simulator import kernel_launches
 from tests.simulator.goldens import record
 from tests.simulator.sass_goldens import INSTRUCTIONS, PATCHED, compare_with_recorded, kernel_of
@@ -423,6 +424,18 @@ def test_an_error_in_a_pipeline_is_found(name, way):
 @pytest.mark.parametrize("way", ["sass", "ptx"])
 def test_a_pipeline_without_an_error_gives_no_alarm(way):
     multiply(PIPELINE, way)
+
+
+DECIDED = [*some_pieces("fetch "), *some_pieces("put "), *named("producer_gemm")[::5], "reduce_add_u32"]
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_is_right_is_decided_by_the_compiled_engine(name, monkeypatch):
+    def refuse(launch):
+        raise AssertionError(f"{launch.program.name} was executed by the engine in NumPy")
+
+    monkeypatch.setattr(Launch, "run", refuse)
+    run(name, "sass", "raise")
 
 
 ASK = "small[t] = t; publish(); __syncthreads(); if (t == 0) { put(out, small, 256); commit();"

@@ -1,4 +1,5 @@
 /* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
+#include "checks.h"
 #include "patterns.h"
 #include "warp.h"
 
@@ -33,6 +34,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->barrier = block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
     if (block->times) memset(block->times, 0, words_of(launch) * sizeof *block->times);
     if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
+    if (block->bulk) begin_bulk_watch(block->bulk);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
     if (launch->checking && launch->local_bytes)
         memset(block->local_written, 0, (size_t)launch->local_bytes * (size_t)(block->warps * WARP));
@@ -77,6 +79,7 @@ static void free_place(Place *place) {
     free(place->block.words);
     free(place->block.between);
     free(place->block.times);
+    free(place->block.bulk);
     free(place->block.local);
     free(place->block.local_written);
 }
@@ -95,7 +98,9 @@ static int make_place(Place *place, const Launch *launch) {
     if (has_others) place->block.between = malloc(words_of(launch) * sizeof(Between));
     int has_times = launch->checking && launch->fences;
     if (has_times) place->block.times = malloc(words_of(launch) * sizeof(Times));
-    if ((place->block.between || !has_others) && (place->block.times || !has_times) && place->block.words &&
+    int has_bulk = launch->checking && launch->copies_in_bulk && !has_others;
+    if (has_bulk) place->block.bulk = make_bulk_watch(launch);
+    if ((place->block.between || !has_others) && (place->block.bulk || !has_bulk) && (place->block.times || !has_times) && place->block.words &&
         place->block.rows && place->block.warp && place->block.shared && place->block.local &&
         place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
@@ -290,8 +295,9 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
     }
 }
 
-/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other,
- * and when all that have begun look at what others do, one more is, up to what the device holds. */
+/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other:
+ * when all that have begun look at what others do and get nowhere, or none ends for a while, as many more are, up to what
+ * the device holds. (So few have to be kept at a time, where blocks leave each other something and go on.) */
 EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
     int size = launch->cluster_blocks, most = launch->together < size ? size : launch->together, made = 0, resident = 0;
     Cluster *clusters = calloc((size_t)most, sizeof *clusters), *cluster = clusters;
@@ -302,7 +308,7 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
         most = 0;
     }
     int64_t next = first;
-    int wanted = 1;
+    int wanted = 1, rounds = 0;
     while ((resident || next < stop) && !results->fault) {
         /* A cluster is begun as a whole. */
         while (next < stop && ((next - first) % size || (resident < wanted && resident + size <= most))) {
@@ -319,6 +325,7 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
             begin_block(&order[resident++]->block, launch, results, next++, cluster, rank);
         }
         int ended = 0, all_are_begun = next == stop || resident + size > most;
+        int64_t changes = results->changes;
         for (int r = 0; r < resident && !results->fault; r++) {
             if (!run_block(&order[r]->block, results, all_are_begun && resident == 1, resident) || results->fault) continue;
             Place *ended_place = order[r]; /* the last one takes its turn */
@@ -327,8 +334,11 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
             results->changes++;
             ended = 1;
         }
+        rounds = ended ? 0 : rounds + 1;
         if (ended || results->fault) continue;
         if (!all_are_begun) {
+            if (results->changes != changes && rounds < PATIENCE) continue;
+            rounds = 0;
             wanted = 2 * resident < most ? 2 * resident : most;
             continue;
         }

@@ -31,7 +31,10 @@ static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, ui
     now = changed(old, count, dropped, size);
     memcpy(at, &now, sizeof now);
     warp->results->changes++;
-    if ((old ^ now) >> PHASE) end_phase(block);
+    if ((old ^ now) >> PHASE) {
+        end_phase(block);
+        if (block->bulk) bulk_phase_ended(block, (uint32_t)(at - block->shared));
+    }
     return old;
 }
 
@@ -42,6 +45,7 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
     Lanes value = {0};
     if (i->width[2]) value = source(warp, i, 2);
     note(warp, i, space, slot, request, 8, 1, UPDATES, 0);
+    if (warp->block->bulk) bulk_arrives(warp, i, request);
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t count = what == SOME_ARRIVE ? value[lane] : what == ARRIVES_AND_EXPECTS || what == ONE_ARRIVES;
@@ -88,6 +92,7 @@ static uint32_t ended(Warp *warp, const Instruction *i, uint32_t mask, Request *
 static void tell_ended(Warp *warp, const Instruction *i, uint32_t mask, uint32_t yes, const Request *request) {
     set_predicate(warp, i->p_out[0], yes, mask);
     note(warp, i, SHARED, warp->launch->allocation_count, request, 8, 1, UPDATES, 0);
+    if (warp->block->bulk) bulk_found_ended(warp, i, request, yes);
 }
 
 /* SYNCS.PHASECHK: it looks. */
@@ -199,7 +204,13 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
         begin = place_in_cluster(warp, i, (uint32_t)from, size, own, UNIT);
         if (!begin) return;
     }
+    if (warp->launch->checking && what != SENDS)
+        check_copied(warp, i, slot, lane, what == FETCHES ? from : to, size,
+                     what == FETCHES ? READS : what == PUTS ? WRITES : UPDATES);
+    BulkWatch *watch = warp->block->bulk;
+    warp->results->copies++;
     if (what == PUTS || what == COMBINES) {
+        if (watch) bulk_puts(warp, i, lane, (uint32_t)(begin - warp->block->shared), (uint32_t)size);
         if (what == PUTS) memcpy(far, begin, size);
         else combine(i, far, begin, size);
         warp->results->changes++;
@@ -212,18 +223,28 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
             uint8_t *bar = place_in_cluster(warp, i, counter, 8, counted, 8);
             if (!there || !bar) return;
             is_far |= rank != own;
+            if (watch && what == FETCHES)
+                bulk_fetches(warp, i, lane, (uint32_t)(there - warp->block->shared), (uint32_t)size,
+                             (uint32_t)(bar - warp->block->shared));
             memmove(there, what == FETCHES ? far : begin, size);
             change(warp, warp->block->cluster->block[counted], bar, 0, 0, (uint64_t)0 - size);
         }
     }
-    /* Who waits for it, and who does not, only the engine in NumPy looks into. */
-    if (warp->launch->checking) fail(warp, i, HAZARD, lane, 0);
+    /* What blocks of a cluster copy only the engine in NumPy looks into. */
+    if (warp->launch->checking && !watch) fail(warp, i, HAZARD, lane, 0);
     if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
+}
+
+/* UTMACMDFLUSH: the copies to global memory since the last one are a group. */
+static void close_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
+    (void)i, (void)mask;
+    if (warp->block->bulk) bulk_group_closed(warp);
 }
 
 const NamedOperation BULK[] = {
     {"arrive", arrive},
     {"phase ended", phase_ended},
     {"copy bulk", copy_bulk},
+    {"close bulk", close_bulk},
     {0, 0},
 };

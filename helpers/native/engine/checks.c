@@ -41,6 +41,7 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
 }
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
+    if (warp->block->bulk && mask) bulk_met_in_warp(warp, mask);
     if (!warp->results->told) return;
     Order *order = &warp->order;
     uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
@@ -275,36 +276,34 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->holds = any != 0;
 }
 
-/* The usual case of a write, in short: since the last barrier nobody else has used the word. */
-static inline int surely_written(const Warp *warp, Word *word, uint32_t thread, uint32_t epoch) {
-    if (word->group || (word->written == epoch && word->writer != thread)) return 0;
-    if (word->read == epoch && word->reader != thread) return 0;
+/* The usual case of a write or a copy, in short: it comes after all that others did to the word. 0: `verdict_on` has to look. */
+static inline int surely_written(const Warp *warp, Word *word, Times *times, uint32_t thread, int touch) {
+    if (word->group || !ordered(warp, thread, word->writer, word->written, word->write_sync)) return 0;
+    if (!ordered(warp, thread, word->reader, word->read, word->read_sync)) return 0;
     word->writer = (uint16_t)thread;
-    word->written = epoch;
+    word->written = warp->block->epoch;
     word->write_sync = (uint16_t)warp->sync;
     word->updated = 0;
+    if (touch == COPIES) word->group = (uint16_t)(warp->groups_closed + 1);
+    if (times) times->written = touch == COPIES ? NEVER : warp->results->now;
     return 1;
 }
 
-/* The usual case of a read, in short: the word was written before the last barrier, or by this thread, and those who have
- * read it since then are known for several. 0: `verdict_on` has to look. */
-static inline int surely_read(const Warp *warp, Word *word, uint32_t thread, uint32_t epoch) {
-    if (word->group || !word->written || (word->written == epoch && word->writer != thread)) return 0;
-    if (word->read == epoch) {
-        if (word->reader == MANY) return 1;
-        if (word->reader != thread && word->reader != (MANY_OF_WARP | warp->number)) return 0;
-    } else {
-        word->reader = (uint16_t)thread;
-        word->read = epoch;
+/* The usual case of a read: it comes after the write, and if others have read the word since the last barrier, then in the
+ * same request, or nobody hands anything on. */
+static inline int surely_read(const Warp *warp, Word *word, Times *times, uint32_t thread) {
+    const uint32_t epoch = warp->block->epoch;
+    if (word->group || !word->written || !ordered(warp, thread, word->writer, word->written, word->write_sync)) return 0;
+    const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | warp->number);
+    if (word->read != epoch) word->reader = (uint16_t)thread;
+    else if (word->reader != thread && word->reader != many_of_warp && word->reader != MANY) {
+        if (times && times->read != warp->results->now) return 0;
+        word->reader = word->reader < MANY_OF_WARP && word->reader / WARP == warp->number ? many_of_warp : MANY;
     }
+    word->read = epoch;
     word->read_sync = (uint16_t)warp->sync;
+    if (times) times->read = warp->results->now;
     return 1;
-}
-
-/* The first two of the lanes: where all read the same words, the others change nothing. */
-static uint32_t first_two(uint32_t lanes) {
-    uint32_t others = lanes & (lanes - 1);
-    return lanes & ~(others & (others - 1));
 }
 
 /* A word that several blocks of a cluster use. Between two barriers of the cluster only one may, unless all read, or all
@@ -327,6 +326,37 @@ static int check_between(Warp *warp, Between *between, Word *word, int touch) {
     return 1;
 }
 
+/* Look at lanes for the usual cases: the answer are those that are left, from the first one that is none. (Inlined for
+ * each kind of access, so that the loops are short.) */
+static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *warp, const Request *request, uint32_t rest,
+                                                                 int width, int touch, Times *times) {
+    const int shift = warp->launch->shared_granule;
+    const uint64_t end = (uint64_t)warp->launch->shared_bytes;
+    Word *words = warp->block->words;
+    for (; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        uint32_t thread = (uint32_t)(warp->number * WARP + lane);
+        uint64_t byte = request->address[lane];
+        if (byte + (uint64_t)width > end) return rest;
+        for (uint64_t w = byte >> shift; w <= (byte + (uint64_t)width - 1) >> shift; w++) {
+            Times *time = times ? &times[w] : 0;
+            if (!(touch == READS ? surely_read(warp, &words[w], time, thread)
+                                 : surely_written(warp, &words[w], time, thread, touch)))
+                return rest;
+        }
+    }
+    return 0;
+}
+
+static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t rest, int width, int touch, Times *times) {
+    if (touch == READS && times) return usual_ones(warp, request, rest, width, READS, times);
+    if (touch == READS) return usual_ones(warp, request, rest, width, READS, 0);
+    if (touch == WRITES && times) return usual_ones(warp, request, rest, width, WRITES, times);
+    if (touch == WRITES) return usual_ones(warp, request, rest, width, WRITES, 0);
+    if (touch == COPIES) return usual_ones(warp, request, rest, width, COPIES, times);
+    return rest;
+}
+
 static void check_shared(Warp *warp, const Instruction *i, int space, const Request *request, int width, int touch,
                          const Pattern *known) {
     int shift = warp->launch->shared_granule;
@@ -340,9 +370,11 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
         return;
     }
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
-    const uint32_t epoch = warp->block->epoch;
-    uint32_t rest = request->active;
-    if (known && known->form == ALL_THE_SAME && touch == READS && !may_go_unused(warp, i)) rest = first_two(rest);
+    /* A third lane that reads the same words changes nothing. It may be the one to which they were not handed on, though:
+     * where that counts, all are looked at. */
+    uint32_t rest = request->active, left_out = 0;
+    if (known && touch == READS && !may_go_unused(warp, i)) rest = known->leaders, left_out = request->active & ~rest;
+    if (!between && space == SHARED && !strength) rest = unusual_ones(warp, request, rest, width, touch, times);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
@@ -364,15 +396,11 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
-            if (!strength && touch == READS && surely_read(warp, &words[word], thread, epoch)) {
-                if (times) times[word].read = warp->results->now;
-                continue;
-            }
-            if (!strength && touch == WRITES && surely_written(warp, &words[word], thread, epoch)) {
-                if (times) times[word].written = warp->results->now;
-                continue;
-            }
-            int verdict = verdict_on(warp, &words[word], times ? &times[word] : 0, thread, touch, strength);
+            Times *time = times ? &times[word] : 0;
+            if (!strength && touch == READS && surely_read(warp, &words[word], time, thread)) continue;
+            if (!strength && touch == WRITES && surely_written(warp, &words[word], time, thread, touch)) continue;
+            if (times) rest |= left_out & (0u - (1u << lane)), left_out = 0;
+            int verdict = verdict_on(warp, &words[word], time, thread, touch, strength);
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold(warp, i, i->d + (int32_t)((word - first) << shift >> 2), lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
@@ -453,6 +481,15 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
     }
 }
 
+void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t address, uint64_t size, int touch) {
+    enum { AT_ONCE = 16 };
+    Request one = {.active = 1u << lane};
+    for (uint64_t at = 0; at < size && !warp->results->fault; at += AT_ONCE) {
+        one.address[lane] = address + at;
+        check_array(warp, i, slot, one.active, &one, AT_ONCE, touch);
+    }
+}
+
 /* Look at the lanes that lie in an array; the answer are those that lie elsewhere. */
 static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request,
                                int width, int touch) {
@@ -502,12 +539,20 @@ static void check_local(Warp *warp, const Instruction *i, const Request *request
 
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
                   const Pattern *known) {
+    Request first;
+    if (i->flags & FOR_THE_WARP) {
+        first = *request;
+        first.active &= 0u - first.active;
+        request = &first;
+        known = 0;
+    }
     if (warp->holds && space != LOCAL && warp->launch->uses[i->index].copied == TO_MEMORY)
         use_held(warp, i, &warp->launch->uses[i->index], request->active);
-    if (space == SHARED || space == CLUSTER) check_shared(warp, i, space, request, width, touch, known);
-    else if (space == GLOBAL) {
-        check_global(warp, i, slot, request, width, touch, known);
-    } else check_local(warp, i, request, width, touch);
+    if (space == GLOBAL) check_global(warp, i, slot, request, width, touch, known);
+    else if (space == LOCAL) check_local(warp, i, request, width, touch);
+    else check_shared(warp, i, space, request, width, touch, known);
+    if (space == SHARED && warp->block->bulk && touch != COPIES && !warp->results->fault)
+        bulk_access(warp, i, request, touch);
     if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) {
         meet_others(warp, request->active, space != GLOBAL);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);
@@ -528,6 +573,8 @@ void close_copies(Warp *warp, const Instruction *i, uint32_t mask) {
 
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     int64_t upto = (int64_t)warp->groups_closed - i->number[0];
+    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
+    if ((int64_t)warp->awaited >= upto) return;
     if (warp->launch->checking && mask != warp->living) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
     for (; (int64_t)warp->awaited < upto; warp->awaited++)
         warp->awaited_in[warp->awaited % COPY_GROUPS] = warp->block->epoch;

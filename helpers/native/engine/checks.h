@@ -7,6 +7,9 @@
 /* How an access takes part in a race: two updates do not race with each other. */
 enum Touch { READS, WRITES, UPDATES, COPIES };
 
+/* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
+enum { FOR_THE_WARP = 1 << 21 };
+
 /* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. `known`: its pattern,
  * or NULL. */
 void check_access(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int touch,
@@ -36,7 +39,26 @@ void check_named(Warp *warp, const Instruction *i, uint32_t mask);
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask);
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask);
 
+/* One thread reads or writes bytes of an array by a copy in bulk. */
+void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t address, uint64_t size, int touch);
+
 /* The threads of `mask` end: is a copy under way that nobody waited for? */
 void check_end(Warp *warp, const Instruction *i);
+
+/* Where there are copies in bulk to watch (`block->bulk`): threads meet, all of the block or some of a warp; they arrive at
+ * mbarriers, or find phases ended, which ended before; they access shared memory, copy to it or from it, and put their
+ * copies to global memory into groups, of which all but some are waited for. */
+BulkWatch *make_bulk_watch(const Launch *launch);
+void begin_bulk_watch(BulkWatch *watch);
+void bulk_met(Block *block);
+void bulk_met_in_warp(const Warp *warp, uint32_t mask);
+void bulk_arrives(Warp *warp, const Instruction *i, const Request *request);
+void bulk_phase_ended(Block *block, uint32_t byte);
+void bulk_found_ended(Warp *warp, const Instruction *i, const Request *request, uint32_t lanes);
+void bulk_access(Warp *warp, const Instruction *i, const Request *request, int touch);
+void bulk_fetches(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size, uint32_t counter);
+void bulk_puts(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size);
+void bulk_group_closed(const Warp *warp);
+void bulk_awaited(const Warp *warp, int pending);
 
 #endif

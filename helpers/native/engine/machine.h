@@ -118,14 +118,16 @@ enum Form { SCATTERED, ALL_THE_SAME, SIDE_BY_SIDE };
 
 /* A request that was made before, by its addresses relative to the first one and to its 128-byte line. The other active
  * lanes lie between `lowest` and `highest` bytes from the first; `bits`: those that one of the distances has. `sums` are
- * the counts of one such request, `times` the requests to the array `slot` that are not yet in the results. */
+ * the counts of one such request, `times` the requests to the array `slot` that are not yet in the results. `leaders`: of
+ * the lanes with the same address the first two, while hazards are looked for. */
 typedef struct {
     uint32_t relative[WARP], active, kind;
     int64_t sums[QUANTITIES];
     int64_t times;
     int32_t slot, lowest, highest;
     uint32_t bits;
-    int32_t form, spare;
+    int32_t form;
+    uint32_t leaders;
 } Pattern;
 
 enum { PLACES = 32 }; /* patterns that are remembered of an instruction: one for each word of the line */
@@ -176,6 +178,7 @@ typedef struct {
     int32_t image_count;
     int32_t fences;             /* whether there are fences behind which threads may hand something on */
     int32_t shared_array_count;
+    int32_t copies_in_bulk;     /* whether some instruction does */
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */
@@ -279,6 +282,8 @@ typedef struct {
     uint16_t readers, writers, updaters, spare;
 } Between;
 
+typedef struct BulkWatch BulkWatch; /* see bulk_checks.c */
+
 typedef struct Block {
     int64_t id;      /* its linear number in the grid */
     int32_t index[3];
@@ -294,6 +299,7 @@ typedef struct Block {
     uint32_t told_barrier, told_fence; /* the last of both when one of its threads made an atomic operation */
     Word *words;           /* of shared memory, while it is watched */
     Times *times;          /* the same, NULL if there are no fences */
+    BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */
     int32_t arrived[BARRIERS]; /* threads that have come to the barriers of some warps */

@@ -55,6 +55,20 @@ void book_patterns(const Launch *launch, Results *results) {
         for (int place = 0; place < PLACES; place++) book(launch, results, memory, &results->patterns[memory * PLACES + place]);
 }
 
+/* Of the lanes with the same address the first two. */
+static uint32_t leaders_of(const Pattern *pattern) {
+    uint32_t leaders = 0;
+    for (uint32_t rest = pattern->active; rest; ) {
+        uint32_t same = 0, distance = pattern->relative[__builtin_ctz(rest)];
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            if (pattern->relative[__builtin_ctz(lanes)] == distance) same |= lanes & (0u - lanes);
+        rest &= ~same;
+        uint32_t others = same & (same - 1);
+        leaders |= same & ~(others & (others - 1));
+    }
+    return leaders;
+}
+
 /* What follows from how the addresses lie to each other; `relative` and `active` are known. */
 static void describe(Pattern *pattern, int width) {
     int same = 1, in_a_row = pattern->active == 0xffffffffu;
@@ -93,6 +107,7 @@ void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int 
             return;
         }
         describe(&now, width);
+        if (warp->launch->checking) now.leaders = leaders_of(&now);
         book(warp->launch, warp->results, i->memory, known);
         *known = now;
     }

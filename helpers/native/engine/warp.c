@@ -120,16 +120,19 @@ static void release_warpsync(Warp *warp) {
 
 /* ---- barriers of the block: all threads that have not exited come to them */
 
-static void pass_barrier(Warp *warp) {
-    Block *block = warp->block;
+void end_phase(Block *block) {
+    Results *results = block->warp[0].results;
     block->epoch++;
-    note_barrier(block, warp->results);
+    note_barrier(block, results);
     for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
-    warp->results->barriers++;
-    warp->results->changes++;
+    results->barriers++;
+    results->changes++;
 }
 
-void end_phase(Block *block) { pass_barrier(&block->warp[0]); }
+static void pass_barrier(Block *block) {
+    if (block->bulk) bulk_met(block);
+    end_phase(block);
+}
 
 static void release_block(Warp *warp, const Instruction *i) {
     Block *block = warp->block;
@@ -155,7 +158,7 @@ static void release_block(Warp *warp, const Instruction *i) {
         block->votes += __builtin_popcount(one->predicate[VOTES] & one->living);
         block->voters += __builtin_popcount(one->living);
     }
-    if (pc >= 0) pass_barrier(warp);
+    if (pc >= 0) pass_barrier(block);
 }
 
 /* Barrier `n` of some warps: who waits there goes on when `wanted` threads have come. A warp counts whole, with its lanes
@@ -173,7 +176,7 @@ static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, in
     for (int w = 0; w < block->warps; w++)
         for (int g = 0; g < block->warp[w].groups; g++)
             if (block->warp[w].group[g].waits == AT_PART + n) block->warp[w].group[g].waits = 0;
-    pass_barrier(warp);
+    pass_barrier(block);
 }
 
 /* ---- what comes next. Each of these leaves the current group, `g`, where it goes on. */
@@ -255,7 +258,7 @@ static void release_cluster(Warp *warp) {
                 if (one->group[g].waits == AT_CLUSTER) one->group[g].waits = 0;
         }
         if (!block) continue;
-        pass_barrier(&block->warp[0]);
+        pass_barrier(block);
         for (int w = 0; warp->launch->checking && w < block->warps; w++) note_passed(&block->warp[w]);
     }
     if (warp->launch->checking) note_cluster(cluster);

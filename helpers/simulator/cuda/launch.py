@@ -24,7 +24,6 @@ from helpers.simulator.recording import sampling
 from helpers.simulator.recording.recorded import Captured, LaunchFacts, RecordedLaunch
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.unique_sectors import SectorObserver
-from helpers.simulator.sanitizer.bystanders import has_partial_barriers
 from helpers.simulator.sanitizer.checks import Checker, FoundEnough, Report, error_for
 from helpers.simulator.sanitizer.shared_checks import Patterns
 
@@ -204,7 +203,7 @@ def _compiled(
 
     The quick watch of the compiled engine does not see who is a bystander of a barrier of some warps.
     """
-    if checker is not None and has_partial_barriers(run.program):
+    if checker is not None and run.program.has_partial_barriers:
         return None
     written, at_once = kernel.pointers.written, _held_together(kernel, run)
     result = compiled.execute(run, counting, traced, written, at_once, checker is not None)

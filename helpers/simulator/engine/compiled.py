@@ -8,6 +8,7 @@ the arrays get back what they held before, and the launch is executed again by t
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import threading
 import time
@@ -63,7 +64,7 @@ TRACE = _struct(
 )  # fmt: skip
 PATTERN = _struct(
     ("relative", "u4", WARP), ("active", "u4"), ("kind", "u4"), ("sums", "i8", len(QUANTITIES)), ("times", "i8"),
-    ("slot", "i4"), ("lowest", "i4"), ("highest", "i4"), ("bits", "u4"), ("form", "i4"), ("spare", "i4"),
+    ("slot", "i4"), ("lowest", "i4"), ("highest", "i4"), ("bits", "u4"), ("form", "i4"), ("leaders", "u4"),
 )  # fmt: skip
 WAITER = _struct(
     ("block", "i8"), ("address", "i8"), ("warp", "i4"), ("waits", "i4"), ("instruction", "i4"), ("space", "i4"),
@@ -98,7 +99,7 @@ class CLaunch(ctypes.Structure):
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
                                               "global_granule", "cluster_blocks", "image_count", "fences",
-                                              "shared_array_count")),
+                                              "shared_array_count", "copies_in_bulk")),
     ]  # fmt: skip
 
 
@@ -150,6 +151,11 @@ def aligned(shape: tuple[int, ...], dtype: type) -> np.ndarray:
     raw = np.zeros(size + 128, np.uint8)
     start = -raw.ctypes.data % 128
     return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def sparse(count: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros of which most may never be looked at. (NumPy asks for huge pages: each touch would clear 2 MiB.)"""
+    return np.frombuffer(mmap.mmap(-1, count * dtype.itemsize), dtype)
 
 
 @dataclass(slots=True)
@@ -293,8 +299,8 @@ class Run:
         self.requests = np.zeros((len(machine.requests) + 1, slots, len(QUANTITIES)), np.int64)
         self.patterns = np.zeros((len(machine.requests) + 1) * PLACES, PATTERN)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
-        self.words = [np.zeros(count, GLOBAL_WORD) if count else None for count in watched]
-        self.times = [np.zeros(count, TIMES) if count and meeting else None for count in watched]
+        self.words = [sparse(count, GLOBAL_WORD) if count else None for count in watched]
+        self.times = [sparse(count, TIMES) if count and meeting else None for count in watched]
         self.watched, self.times_of = (
             np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
             for each in (self.words, self.times)
@@ -486,6 +492,7 @@ def _run(
         cluster_blocks=size,
         together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
         global_granule=machine.granules[1], fences=bool((code["operation"] == operations()["fence"]).any()),
+        copies_in_bulk=bool((code["operation"] == operations()["copy bulk"]).any()),
     )  # fmt: skip
     c.grid[:], c.size[:] = launch.grid, launch.block
     blob = np.frombuffer(blob, np.uint8)

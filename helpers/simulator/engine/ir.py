@@ -9,7 +9,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import wraps
+from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -140,7 +140,7 @@ class BasicBlock:
     keep: frozenset[int] = frozenset()
 
 
-@dataclass(slots=True)
+@dataclass
 class Program:
     """A kernel ready to run.
 
@@ -175,6 +175,16 @@ class Program:
     order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
     decode: Callable[[Any], Any] | None = None  # makes what the compiled engine executes, of a Prepared
+
+    @cached_property
+    def opcodes(self) -> frozenset[str]:
+        """Those that occur."""
+        return frozenset(instruction.opcode for instruction in self.instructions)
+
+    @cached_property
+    def has_partial_barriers(self) -> bool:
+        """Whether there are barriers that a part of a block may wait at."""
+        return any(i.kind is Kind.BARRIER and i.select is not None for i in self.instructions)
 
 
 def is_used(program: Program, index: int, slot: int) -> bool:

@@ -77,8 +77,6 @@ class BulkWatch:
     def meet_in_warps(self, mask: np.ndarray | None) -> None:
         """The threads of `mask` have met those of their warp."""
         lanes = np.broadcast_to(True if mask is None else mask, self._wave.shape)
-        if not self._copied.phase.any():
-            return
         for row, warp in zip(*np.nonzero(self._by_warp(lanes)), strict=True):
             first = int(warp) * WARP
             who = first + np.flatnonzero(lanes[row, first : first + WARP])

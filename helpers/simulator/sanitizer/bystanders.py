@@ -10,16 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from helpers.devices import WARP
-from helpers.simulator.engine.ir import Kind, Program
 from helpers.simulator.engine.named_barriers import NUMBERS
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 
 WORD = 4  # bytes
-
-
-def has_partial_barriers(program: Program) -> bool:
-    """Whether a program has barriers that a part of a block may wait at."""
-    return any(i.kind is Kind.BARRIER and i.select is not None for i in program.instructions)
 
 
 class Bystanders:

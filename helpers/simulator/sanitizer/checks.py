@@ -55,7 +55,7 @@ from helpers.simulator.errors import (
 )
 from helpers.simulator.sanitizer.aggregated import Aggregated
 from helpers.simulator.sanitizer.bulk_checks import BulkWatch
-from helpers.simulator.sanitizer.bystanders import Bystanders, has_partial_barriers
+from helpers.simulator.sanitizer.bystanders import Bystanders
 from helpers.simulator.sanitizer.cluster_checks import ClusterChecks, ClusterHazard
 from helpers.simulator.sanitizer.global_checks import Clock, GlobalHazard, GlobalWatch
 from helpers.simulator.sanitizer.hazard_messages import Messages
@@ -224,11 +224,11 @@ class Checker(Observer):
         self._mask: np.ndarray | None = None
         self._lanes = 0
         self._missed = MissedLanes(self._not_come)
-        copies_in_bulk = any(_copies_in_bulk(instruction.opcode) for instruction in program.instructions)
+        copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
-        self._bystanders = Bystanders(self._shared_hazard) if has_partial_barriers(program) else None
+        self._bystanders = Bystanders(self._shared_hazard) if program.has_partial_barriers else None
         clusters = product(program.cluster or ()) > 1
-        if clusters and any(_arrives_elsewhere(instruction.opcode) for instruction in program.instructions):
+        if clusters and any(map(_arrives_elsewhere, program.opcodes)):
             clusters = False
             self.notes.append(
                 f"{program.name} has barriers in shared memory at which other blocks of the cluster arrive: what these "

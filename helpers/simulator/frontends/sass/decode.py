@@ -1086,7 +1086,7 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
 ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
 COMPLETES_ONE = 6
-LEAVES_FOR_GOOD, ANYWHERE, MULTICAST = 1 << 18, 1 << 19, 1 << 20
+LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 
 
@@ -1100,6 +1100,7 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
         if not is_register(value):
             raise NotDecoded("a barrier whose bits are in no register")
         i.source[2], i.width[2] = t.row(value, 2), 1
+        i.flags |= FOR_THE_WARP
         return i
     i = _memory(t, s, "phase ended" if s.has("PHASECHK") else "arrive", "atom")
     t.read(i, 2, value)
@@ -1174,7 +1175,7 @@ def close_copies(t: Decoder, s: sass.Statement) -> Decoded:
 
 
 def close_bulk(t: Decoder, s: sass.Statement) -> Decoded:
-    return Decoded("nothing")
+    return Decoded("close bulk")
 
 
 def await_copies(t: Decoder, s: sass.Statement) -> Decoded:
