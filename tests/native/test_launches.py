@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(compiled.library() is None, reason="there is no 
 # What its blocks do depends on which comes first.
 BY_TURNS = ("stream_k",)
 KERNELS = [kernel.name for kernel in gemm_kernels.LADDER if kernel.name not in BY_TURNS]
+EVERY = [*KERNELS, *BY_TURNS, *(kernel.name for kernel in gemm_kernels.BEYOND)]
 
 
 def recorded(name: str, shape: tuple[int, int, int], checks: bool = False) -> tuple[RecordedLaunch, np.ndarray]:
@@ -38,7 +39,7 @@ def traced(launch: RecordedLaunch) -> list[tuple]:
 
 
 @pytest.mark.parametrize("shape", [(64, 64, 64), (70, 37, 41)])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", KERNELS, scope="module")  # each goes through both tests, prepared once
 def test_both_engines_record_the_same(monkeypatch, name, shape):
     first, C = recorded(name, shape)
     monkeypatch.setattr(compiled, "library", lambda: None)
@@ -53,7 +54,7 @@ def test_both_engines_record_the_same(monkeypatch, name, shape):
         assert traced(first) == traced(second)
 
 
-@pytest.mark.parametrize("name", [kernel.name for kernel in gemm_kernels.LADDER + gemm_kernels.BEYOND])
+@pytest.mark.parametrize("name", EVERY, scope="module")
 def test_every_kernel_of_the_ladder_is_executed_by_the_compiled_engine_with_and_without_checks(monkeypatch, name):
     def refuse(*_):
         raise AssertionError("executed by the engine in NumPy")
