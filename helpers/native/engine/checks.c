@@ -71,9 +71,12 @@ static void tell(uint32_t *told, const uint32_t *fenced, const uint32_t *barrier
 static void exchange_news(Warp *warp, uint64_t place, int reads, int writes) {
     const int32_t *grid = warp->launch->grid;
     size_t blocks = (size_t)grid[0] * (size_t)grid[1] * (size_t)grid[2], id = (size_t)warp->block->id;
-    uint32_t *heard = warp->results->heard + id * blocks, *left = warp->results->left + place % MEETING_PLACES * blocks;
+    uint32_t *heard = warp->results->heard + id * (blocks + 1);
+    uint32_t *left = warp->results->left + place % MEETING_PLACES * (blocks + 1);
     heard[id] = later(heard[id], warp->block->fenced);
-    for (size_t b = 0; b < blocks; b++) {
+    heard[blocks] = later(heard[blocks], warp->block->fenced); /* behind the last one, whether there is any news */
+    if (!(reads && left[blocks]) && !(writes && heard[blocks])) return;
+    for (size_t b = 0; b <= blocks; b++) {
         uint32_t news = later(heard[b], left[b]);
         if (reads) heard[b] = news;
         if (writes) left[b] = news;
@@ -153,7 +156,7 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
         uint32_t blocks = (uint32_t)(warp->launch->grid[0] * warp->launch->grid[1] * warp->launch->grid[2]);
         const uint32_t *heard = warp->results->heard;
         return told > time && later(own->met[lane], warp->block->met_others) > time &&
-               (!heard || heard[(size_t)warp->block->id * blocks + block] > time);
+               (!heard || heard[(size_t)warp->block->id * (blocks + 1) + block] > time);
     }
     if (warp->block->barrier > time) return 1;
     const Warp *others = &warp->block->warp[thread / WARP];

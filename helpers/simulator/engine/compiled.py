@@ -312,7 +312,7 @@ class Run:
         self.c.times = self.times_of.ctypes.data
         self.c.told = self.told.ctypes.data if meeting else None
         if meeting and blocks <= MOST_BLOCKS:
-            self.heard, self.left = np.zeros((blocks, blocks), np.uint32), np.zeros((MEETING_PLACES, blocks), np.uint32)
+            self.heard, self.left = (np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, MEETING_PLACES))
             self.c.heard, self.c.left = self.heard.ctypes.data, self.left.ctypes.data
 
     def traces(self) -> np.ndarray:
