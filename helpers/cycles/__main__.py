@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "stalls":
             print(errors.stall_table(options.gpu))
         else:
-            print(errors.keep(errors.fit(options.gpu), options.gpu))
+            constants = errors.fit(options.gpu)
+            for gpu in {options.gpu, errors.LEARNT_ON}:
+                print(errors.keep({**constants, **errors.tag_banks(gpu)}, gpu))
     except (NoConstants, NoRecording) as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ def _structure(name: str, kind: type, fields: str) -> type[ctypes.Structure]:
 Instruction = _structure(
     "Instruction", c_int32,
     "unit stall wait write_scoreboard read_scoreboard reads_even reads_odd bytes pending past_l1 reads_constant "
-    "interval",
+    "of_floats interval",
 )  # fmt: skip
 
 

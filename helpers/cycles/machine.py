@@ -8,7 +8,7 @@ compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -26,14 +26,14 @@ SUITE = "cycles"
 # own measurements; those in `fitted` of cycles.json take their place.
 ASSUMED: dict[str, float] = {
     "fma_interval": 2, "heavy_interval": 2, "alu_interval": 2, "fp64_interval": 2, "uniform_interval": 2,
-    "read_slack": 1, "write_conflict": 1.55, "branch": 6, "special_latency": 24, "operand_latency": 12,
+    "read_slack": 1, "write_conflict": 0.8, "branch": 6, "special_latency": 24, "operand_latency": 12,
     "mio_interval": 4, "mio_entries": 16, "lg_entries": 16, "l1_fill": 0.5, "l1_in_flight": 1024,
-    "l2_spread": 45, "dram_spread": 130,
-    "dram_scatter": 1.2, "dram_fetch": 2, "partial_store": 1.25, "store_ahead": 400, "write_back": 1,
-    "write_ahead": 1500, "evict_latency": 0, "atomic_latency": 300, "block_turnaround": 300, "block_interval_sm": 10,
-    "code_first": 300, "code_next": 36, "code_lines": 256, "constant_first": 850,
-    "tag_bank_0": 1, "tag_bank_1": 2, "l2_near_bytes": 24e6, "l2_sm": 110, "l1_and_shared_bytes": 256 * 1024,
-    "fp64_latency": 8,
+    "l1_and_shared_bytes": 256 * 1024, "tag_bank_0": 1, "tag_bank_1": 2, "fp64_latency": 8,
+    "l2_spread": 45, "l2_sm": 110, "l2_request_sm": 0, "l2_request_gpu": 0.015,
+    "dram_spread": 130, "dram_scatter": 1.5, "dram_fetch": 2, "dram_batch": 250, "dirty_batch": 500,
+    "evict_latency": 50, "store_ahead": 200, "store_packet_gpu": 0.026, "partial_store": 1.1, "write_back": 1,
+    "write_ahead": 900, "atomic_latency": 300, "atomic_float": 2.4, "block_turnaround": 345, "block_interval_sm": 10,
+    "code_first": 150, "code_next": 20, "code_lines": 256, "constant_first": 1500,
 }  # fmt: skip
 
 
@@ -62,6 +62,16 @@ class Machine:
 @cache
 def machine(name: str) -> Machine:
     """The constants of a GPU by its driver's name. NoConstants, in a sentence, where nothing was measured."""
+    known = unfitted(name)
+    try:
+        fitted: Mapping[str, Any] = recordings.raw(name, SUITE)
+    except recordings.NoRecording:
+        return known
+    return replace(known, constants={**known.constants, **fitted["constants"]}, compared=compared(fitted["launches"]))
+
+
+def unfitted(name: str) -> Machine:
+    """What microbenchmarks tell of a GPU, and what is assumed where they do not. NoConstants."""
     try:
         measured = recordings.raw(name, MEASURED)
     except recordings.NoRecording:
@@ -70,14 +80,9 @@ def machine(name: str) -> Machine:
             f"How long instructions take on {name} was not measured, so no time is predicted for it. On such a GPU "
             f"`python -m helpers.measure calibrate` measures it in a minute. Measured so far: {known}."
         ) from None
-    try:
-        fitted: Mapping[str, Any] = recordings.raw(name, SUITE)
-    except recordings.NoRecording:
-        fitted = {"constants": {}, "launches": []}
-    constants = {**ASSUMED, **from_microbenchmarks(measured["measured"]), **fitted["constants"]}
-    constants["clock_mhz"] = devices.get(name).clock_mhz
+    constants = {**ASSUMED, **from_microbenchmarks(measured["measured"]), "clock_mhz": devices.get(name).clock_mhz}
     source = f"measured on {measured['provenance']['gpu']} on {measured['provenance']['date'][:10]}"
-    return Machine(devices.get(name), constants, compared(fitted["launches"]), source)
+    return Machine(devices.get(name), constants, (), source)
 
 
 @cache
@@ -127,11 +132,9 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         "store_sm": 32 * 128 / measured["stg 1×1024 /1"],
         "store_gpu": 132 * 32 * 128 / measured["stg all×1024 /1"],
         "store_packet_sm": measured["stg_line 1×1024 /32"] / 32 / 32 / 1.25,
-        "store_packet_gpu": 0.013,
         # Of a sector that is written in part 32 bytes are read from DRAM, and 32 written. For all sectors of a line
         # that takes as long as the bytes say; this is for one sector in each line.
         "dram_alone": measured["stg_line all×1024 /32"] / measured["stg_sector all×1024 /8"],
-        "atomic_same": 3,
         "atomic_lane": measured["red all×256 /0"] / 8 / 132 / 32,
         "atomic_return": measured["atom 1×256 /0"] / 8 / 32,
         "atomic_sm": 8 * 128 / measured["red 1×256 /1"],
@@ -142,7 +145,6 @@ def from_microbenchmarks(measured: Mapping[str, float], clock_mhz: float = 1980)
         "evict_factor": factor,
         "evict_bytes": dirty / (factor - 1),
         "l2_gpu": rate("read {} MiB warm", 4, 16),
-        "l2_far_gpu": rate("read {} MiB warm", 16, 32),
         "floor_us": measured["empty 132×32"],
         "block_interval_gpu": (measured["empty 105600×256"] - measured["empty 10560×256"]) * per_us / (105600 - 10560),
         "code_refill": (measured["code64 all×128 /1"]) * 8,

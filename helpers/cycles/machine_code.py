@@ -66,6 +66,7 @@ def instructions(compiled: CompiledKernel, program: Program) -> ctypes.Array:
         form = _form(one.text)
         row.unit, row.bytes, row.pending = form.unit, form.bytes, form.pending
         row.past_l1, row.reads_constant, row.interval = form.past_l1, form.reads_constant, form.interval
+        row.of_floats = form.of_floats
         row.stall, row.write_scoreboard, row.read_scoreboard, row.wait = control
         if form.unit in _READS_REGISTERS:
             fresh = {register for place, register in form.sources if (place, register) not in held}
@@ -104,6 +105,7 @@ class _Form:
         self.pending = int(found[1], 0) if found and base == "DEPBAR" and "LE" in modifiers else -1
         far = "STRONG" in modifiers and "SM" not in modifiers  # L1 is what an SM's own threads agree on
         self.past_l1 = int(far or "BYPASS" in modifiers)
+        self.of_floats = int(any(part.startswith("F") and part[1:2].isdigit() for part in modifiers))
         self.reads_constant = int("c[0x0][" in operands and "c[0x0][0x28]" not in operands)  # 0x28: the stack's top
         # A tensor instruction of half the depth takes half the time; a TF32 one as long as one of twice the depth.
         self.interval = {"1688": 1 if "TF32" not in modifiers else 2, "16816": 2}.get(

@@ -24,7 +24,9 @@ STALLS = (
     "math_pipe_throttle", "dispatch_stall", "not_selected", "no_instruction", "branch_resolving",
 )  # fmt: skip
 CLOSED = "dispatch_stall"  # a warp is ready, and the way into the core is not
-WAVES = 3  # of blocks that are simulated; the others follow from them
+WAVES = 3  # of blocks that are simulated at least; the others follow from them
+MOST_WAVES = 15  # of short blocks: those that begin together drift apart until some load while others compute
+SHORT = 400_000  # warp instructions that more than WAVES may take
 FEWEST_BLOCKS = 12
 BUDGET = 1_500_000  # warp instructions of a simulation, about a quarter of a second: of longer loops a part is left out
 FEWEST_REPETITIONS = 24  # of a loop that is left out in part
@@ -284,7 +286,8 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     blocks_in_all = product(trace.grid)
     on_one = -(-blocks_in_all // device.sms)
     resident = trace.blocks
-    most = max(WAVES, -(-FEWEST_BLOCKS // resident)) * resident
+    waves = int(SHORT / max(trace.warp_instructions, 1))
+    most = max(min(max(waves, WAVES), MOST_WAVES), -(-FEWEST_BLOCKS // resident)) * resident
     if trace.warp_instructions / resident * most > 8 * BUDGET:
         most = 2 * resident  # long blocks: what the first wave costs beside the others hardly counts
     blocks = min(on_one, most)
@@ -334,9 +337,10 @@ def _further(one: np.ndarray, other: np.ndarray, times: float) -> np.ndarray:
 
 
 def _per_block(run: Simulated, resident: int) -> float:
-    """Cycles that one more block takes: from the end of the first wave to that of the last, whole waves."""
+    """Cycles that one more block takes: from the end of an early wave, the first of three and the fifth of 15, to that
+    of the last."""
     ends = np.sort(run.block_end)
-    first, last = min(resident, len(ends)) - 1, len(ends) - 1
+    first, last = min(max(1, len(ends) // resident // 3) * resident, len(ends)) - 1, len(ends) - 1
     return float((ends[last] - ends[first]) / (last - first) if last > first else ends[last] / len(ends))
 
 
@@ -413,7 +417,7 @@ def _simulate(
         at(written, c_double),
         max(1.0, product(trace.grid) / (sms * trace.blocks)), fraction, int(cold), 1,
     )  # fmt: skip
-    constants = binding.machine(_of_one_sm(machine, trace, sms, float((array_stop - array_start).sum()), evict))
+    constants = binding.machine(_of_one_sm(machine, trace, sms, evict))
     result, ends = binding.Result(), np.zeros(blocks)
     by_instruction = np.zeros((len(code), 2, binding.REASONS))
     place, room = (None, 0) if events is None else (events.ctypes.data, len(events))
@@ -424,12 +428,12 @@ def _simulate(
     return Simulated(result, ends, by_instruction), found
 
 
-def _of_one_sm(machine: Machine, trace: Trace, sms: int, array_bytes: float, evict: bool) -> dict[str, float]:
+def _of_one_sm(machine: Machine, trace: Trace, sms: int, evict: bool) -> dict[str, float]:
     """The constants for one of `sms` SMs that share L2 and DRAM."""
     k, device = dict(machine.constants), machine.device
     k["l2_bytes_per_cycle"] = min(k["l2_sm"], k["l2_gpu"] / sms)
-    far = min(k["l2_sm"], k["l2_far_gpu"] / sms) if array_bytes > k["l2_near_bytes"] else k["l2_bytes_per_cycle"]
-    k["l2_far"] = k["l2_bytes_per_cycle"] / far
+    k["l2_request"] = max(k["l2_request_sm"], k["l2_request_gpu"] * sms)
+    k["l2_bytes"] = device.l2_bytes / 2  # what SMs of both halves of the GPU ask for is in both halves of L2
     k["dram_bytes_per_cycle"] = min(k["l2_sm"], k["dram_gpu"] / sms)
     k["store_bytes_per_cycle"] = min(k["store_sm"], k["store_gpu"] / sms)
     k["store_packet"] = max(k["store_packet_sm"], k["store_packet_gpu"] * sms)

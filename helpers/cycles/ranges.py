@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.measure.workloads import CALIBRATION, HELD_BACK
+from helpers.measure.workloads import CALIBRATION, HELD_BACK, LEARNT, VALIDATION
 
 SHARE = 0.8  # of the launches that a range shall hold
 FEWEST = 6  # kernels with such a limiter that a range is made from; below, all limiters count
@@ -65,9 +65,9 @@ def compared(launches: Iterable[Sequence[Any]]) -> tuple[Compared, ...]:
     Those that constants were fitted to, and are of no kernel of the course, say nothing about either.
     """
     return tuple(
-        Compared(name.split(" ")[0], kind, which != HELD_BACK, measured / predicted)
+        Compared(name.split(" ")[0], kind, which not in (HELD_BACK, VALIDATION), measured / predicted)
         for which, name, measured, predicted, kind in launches
-        if which != CALIBRATION
+        if which not in (CALIBRATION, LEARNT)
     )
 
 

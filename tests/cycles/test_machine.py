@@ -39,14 +39,46 @@ def test_a_chain_of_wide_loads_stays_a_chain_of_wide_loads(name, instruction):
     assert sum(instruction in text for text in code) == COPIES
 
 
-def test_a_kernel_with_many_sizes_counts_once():
-    of = [errors.Case(f"many {size}", 1, None) for size in range(9)] + [errors.Case("single 1", 1, None)]
-    assert errors.by_kernel(of, np.array([0.1] * 9 + [5.0])) == pytest.approx([0.1, 0.4])
+class Told:
+    """A launch whose time depends on some constants, to powers, and that is `off` where they are as believed."""
+
+    def __init__(self, name, off, **powers):
+        self.name, self.off, self.powers = name, off, powers
+
+    def error(self, constants):
+        return self.off + sum(p * (constants[name] / errors.BELIEVED[name][0] - 1) for name, p in self.powers.items())
 
 
-def test_what_only_one_kernel_gains_by_is_within_the_standard_error():
-    before = [np.full(8, 0.1)]
-    one, all_ = np.array([0.0] + [0.1] * 7), np.array([0.08, 0.09] * 4)
-    (gained, uncertain), (together, certain) = errors.gain(before, [one]), errors.gain(before, [all_])
-    assert gained == pytest.approx(uncertain)
-    assert together > 2 * certain
+@pytest.fixture
+def fitted(monkeypatch):
+    """What `errors.fitted` finds for launches that are told."""
+
+    def of(*launches):
+        monkeypatch.setattr(errors, "with_constants", lambda gpu, constants: constants)
+        monkeypatch.setattr(errors, "ratios", lambda some, known: np.exp([one.error(known) for one in some]))
+        return errors.fitted([(launches, devices.DEFAULT.name)], report=lambda text: None)
+
+    return of
+
+
+def told(kernel, off, count=1, **powers):
+    return [Told(f"{kernel} {size}", off, **powers) for size in range(count)]
+
+
+def test_what_all_kernels_ask_for_is_fitted_and_the_rest_stays_as_it_was_believed(fitted):
+    found = fitted(*(one for number in range(20) for one in told(f"kernel{number}", -0.2, branch=1)))
+    assert found["branch"] == pytest.approx(errors.BELIEVED["branch"][0] * 1.2, rel=0.03)
+    assert all(found[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "branch")
+
+
+def test_a_kernel_with_many_sizes_counts_once(fitted):
+    others = [one for number in range(3) for one in told(f"kernel{number}", 0.2, branch=1)]
+    found = fitted(*others, *told("many", -0.2, count=30, branch=1))
+    assert found["branch"] < errors.BELIEVED["branch"][0]
+
+
+def test_what_only_one_of_many_kernels_asks_for_is_not_followed(fitted):
+    """It helps none of the kernels that are left out in turn."""
+    others = [one for number in range(30) for one in told(f"kernel{number}", 0.01 * (-1) ** number, branch=0.001)]
+    found = fitted(*others, *told("single", -0.03, branch=0.01))
+    assert found["branch"] == errors.BELIEVED["branch"][0]

@@ -262,3 +262,32 @@ def test_blocks_that_do_other_things_than_the_first_count(blocks, share):
 
     uneven, all_long = predicted(UNEVEN), predicted(UNEVEN.replace("gridDim.x / 2", "0"))
     assert uneven == pytest.approx(share * all_long, rel=0.15)
+
+
+ADDING = """extern "C" __global__ void add(TYPE *to) { atomicAdd(to, (TYPE)threadIdx.x); }"""
+
+
+def test_additions_of_floats_to_one_place_take_longer_than_those_of_integers():
+    def predicted(type_, dtype):
+        with simulator.capture() as caught:
+            run.simulated(ADDING.replace("TYPE", type_), "add")((1320,), (256,), (np.zeros(1, dtype),))
+        return cycles.predict(caught[0])
+
+    floats, integers = predicted("float", np.float32), predicted("int", np.int32)
+    assert floats.kind == "store"
+    assert floats.cycles > 1.5 * integers.cycles
+
+
+PARTS = """extern "C" __global__ void store(float *to) {
+    to[(blockIdx.x * blockDim.x + threadIdx.x) * 8] = threadIdx.x; }"""
+
+
+def test_parts_of_sectors_cost_reads_of_dram_only_where_l2_cannot_put_off_its_writes():
+    def predicted(mib, cold):
+        with simulator.capture() as caught:
+            threads = mib * 2**20 // 32
+            run.simulated(PARTS, "store")((threads // 256,), (256,), (np.zeros(8 * threads, np.float32),))
+        return cycles.predict(caught[0], cold=cold).cycles
+
+    assert predicted(1, cold=True) == pytest.approx(predicted(1, cold=False), rel=0.1)
+    assert predicted(64, cold=True) > 1.5 * predicted(64, cold=False)

@@ -40,16 +40,21 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
   F(l1_fill)           /* cycles of L1 that it takes to write what arrives of a line */ \
   F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
-  F(l2_far)            /* factor for sectors that come from the half of L2 that is farther away */ \
+  F(l2_request)        /* cycles that what is asked for of a line takes of the way to L2 at least */ \
+  F(l2_bytes)          /* of what all SMs ask for, that L2 holds */ \
   F(dram_latency) F(dram_spread) F(dram_bytes_per_cycle) F(dram_fetch) /* sectors that DRAM delivers at least */ \
-  F(dram_scatter)      /* factor for fetches of less than a whole line */ \
+  F(dram_batch) F(dirty_batch) /* cycles for which DRAM serves others at a time; while dirty lines are evicted */ \
+  F(dram_alone)        /* factor for a sector that is written alone in its line */ \
+  F(dram_scatter)      /* factor for fetches of less than a whole line, here and there */ \
   F(store_bytes_per_cycle) F(store_packet) /* cycles of the way to L2 that each line of a store takes at least */ \
   F(partial_store)     /* factor for sectors that a store fills only in part */ \
   F(store_ahead)       /* cycles that stores may be behind before the queue stops */ \
   F(write_back)        /* share of written sectors that go to DRAM during the launch */ \
-  F(write_ahead)       /* cycles that DRAM writes may be behind before stores stop */ \
+  F(write_ahead)       /* cycles of DRAM writes that L2 puts off */ \
   F(evict_latency) F(evict_bytes) F(evict_factor) /* dirty lines left in L2: fetches cost this factor until so many bytes were fetched */ \
-  F(atomic_latency) F(atomic_return) F(atomic_same) F(atomic_lane) F(atomic_bytes_per_cycle) F(atomic_packet) \
+  F(atomic_latency) F(atomic_return) F(atomic_lane) /* cycles of an addition, GPU-wide, to one place; */ \
+  F(atomic_float)      /* of one of floats, beside integers */ \
+  F(atomic_bytes_per_cycle) F(atomic_packet) \
   F(barrier_latency) F(barrier_interval) \
   F(block_interval) F(block_turnaround) /* between starts of two blocks; from a block's end to its successor's start */ \
   F(code_first) F(code_next) /* first fetch of a code line; of the one after a line that was fetched */ \
@@ -88,6 +93,7 @@ typedef struct {
   int32_t pending;                  // COPY_WAIT: groups that may still be under way, -1 if it waits for none
   int32_t past_l1;                  // the load does not look into L1
   int32_t reads_constant;           // a parameter, so that the first one waits for the constant cache
+  int32_t of_floats;                // an atomic addition
   int32_t interval;                 // of its pipe in units of that pipe's, where it is not 1 (a wider tensor instruction)
 } Instruction;
 
@@ -548,20 +554,23 @@ EXPORT void sectors_written(Sectors *s, int64_t start, int64_t stop, int64_t *re
 // ---- the SM ----------------------------------------------------------------------------------------------------------
 
 typedef struct { uint64_t key; uint32_t valid; int64_t used; double arrives[4]; } Line;      // of L1
-typedef struct { uint64_t *key; uint8_t *mask; int64_t room, used; } Seen;                   // sectors touched before
+// Lines touched before: their sectors, four bits for those that were read and four for those that were written, and how
+// much all SMs had brought into L2 when it was touched last.
+typedef struct { uint8_t mask; float at; } Touched;
+typedef struct { uint64_t *key; Touched *touched; int64_t room, used; } Seen;
 
-static void seen_new(Seen *s, int64_t room) { *s = (Seen){calloc((size_t)room, 8), calloc((size_t)room, 1), room, 0}; }
+static void seen_new(Seen *s, int64_t room) { *s = (Seen){calloc((size_t)room, 8), calloc((size_t)room, sizeof(Touched)), room, 0}; }
 
-static uint8_t *seen_at(Seen *s, uint64_t key) {
+static Touched *seen_at(Seen *s, uint64_t key) {
   if (2 * s->used >= s->room) {
     Seen old = *s; seen_new(s, 2 * old.room);
-    for (int64_t i = 0; i < old.room; ++i) if (old.key[i]) *seen_at(s, old.key[i] - 1) = old.mask[i];
-    free(old.key); free(old.mask);
+    for (int64_t i = 0; i < old.room; ++i) if (old.key[i]) *seen_at(s, old.key[i] - 1) = old.touched[i];
+    free(old.key); free(old.touched);
   }
   uint64_t at = mixed(key) & (uint64_t)(s->room - 1);
   while (s->key[at] && s->key[at] != key + 1) at = (at + 1) & (uint64_t)(s->room - 1);
   if (!s->key[at]) { s->key[at] = key + 1; ++s->used; }
-  return &s->mask[at];
+  return &s->touched[at];
 }
 
 typedef struct {
@@ -614,7 +623,8 @@ typedef struct {
   const Machine *m; const Job *job; const Trace *t;
   Warp *warp; int warps;
   int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
-  double lg, fill, l2, dram, store, barrier, constant, code_refill;
+  double lg, fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come;
+                                                  // owed: reads that it has not been busy for; batch: at how many it will be
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
   double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
@@ -623,8 +633,9 @@ typedef struct {
   uint64_t tag_bank[2];
   Line *l1; int sets; Seen seen;
   double *first_sectors, *again;                  // by array: sectors that the first wave fetched, share of later ones from DRAM
+  double *first_written, *again_written;          // the same of sectors that it stored
   double *code; int64_t *code_used, code_clock;
-  uint64_t random; double fetched;                // sectors from DRAM, GPU-wide, for evictions
+  uint64_t random; double fetched, brought;       // sectors from DRAM, GPU-wide, for evictions; bytes that came into L2
   int64_t use; Result *r; double drain;
   Busy busy[SCHEDULERS];
 } Sm;
@@ -684,39 +695,75 @@ static int passes(const Sm *s, const Pattern *p, int64_t base) {
   return most;
 }
 
-// When a sector that L1 does not have arrives from L2, or from DRAM through it.
-static double from_l2(Sm *s, uint64_t key, int sector, double asked, int array, double sharing, int first_wave, int whole_line) {
+// The bytes of an array; `unknown` for what lies in none.
+static double size_of(const Sm *s, int array, double unknown) {
+  return array < s->job->arrays ? (double)(s->job->array_stop[array] - s->job->array_start[array]) : unknown;
+}
+
+// Whether DRAM has to deal with a sector that this SM asks for, or stores, for the first time. All SMs together do not ask
+// for more sectors than there are: what is left of an array when the first wave has begun is shared out among the later
+// ones. What was there before is there still, as far as L2 can hold an array of that size.
+static int is_new(Sm *s, double *first, double *again, int array, double sharing, int first_wave) {
   const Machine *m = s->m;
-  // A sector that several SMs ask for is brought to the nearer half of L2 by the first of them.
-  double way = 32 / m->l2_bytes_per_cycle * (1 + (m->l2_far - 1) / sharing);
+  double sectors = size_of(s, array, 1e18) / 32, once = first[array] * m->sms / sharing, share;
+  if (first_wave) { first[array] += 1; share = once < sectors ? 1 : 0; }
+  else {
+    if (again[array] < 0) {
+      double all = once * s->job->waves, left = smaller(all, sectors) - once;
+      again[array] = all > once ? smaller(1, larger(0, left / (all - once))) : 1;
+    }
+    share = again[array];
+  }
+  return share >= 1 || drawn(s) < share;
+}
+
+// Take so many cycles of DRAM to read, from `asked` on; returns when it is done. All SMs share it, and it serves a batch of
+// requests after the other: now and then one waits for a while, most do not. Reads come first: writes are put off to
+// cycles in which nobody reads, as long as L2 has room for them.
+static double dram_read(Sm *s, double asked, double cycles, double batch) {
+  if (asked > s->dram) { s->put_off = larger(0, s->put_off - (asked - s->dram)); s->dram = asked; }
+  if ((s->owed += cycles) < s->batch) return s->dram;
+  s->dram += s->owed; s->owed = 0; s->batch = batch * 2 * drawn(s);
+  return s->dram;
+}
+
+// Returns from when on there is room for a write that takes so many cycles of DRAM.
+static double dram_write(Sm *s, double at, double cycles) {
+  dram_read(s, at, 0, 0);
+  s->put_off += cycles; s->r->dram_busy += cycles;
+  if (s->put_off <= s->m->write_ahead) return at;
+  s->dram += s->put_off - s->m->write_ahead; s->put_off = s->m->write_ahead;
+  return s->dram;
+}
+
+// When a sector that L1 does not have arrives from L2, or from DRAM through it. way: cycles of the way from L2.
+static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way, int array, double sharing, int first_wave, int whole_line,
+                      int scattered) {
+  const Machine *m = s->m;
   s->l2 = larger(s->l2, asked) + way;
   s->r->l2_sectors += 1; s->r->l2_busy += way;
   // The distance to a slice of L2 depends on the address: the same sector always comes from as far away.
   double place = (double)(mixed(key * 4 + (uint64_t)sector / 2) >> 40) / 16777216.0;
   double arrives = s->l2 + m->l2_latency + m->l2_spread * (2 * place - 1);
-  uint8_t *seen = seen_at(&s->seen, key);
-  if (*seen >> sector & 1 || !s->job->cold) return arrives;
-  *seen |= (uint8_t)(1 << sector);
-  if (first_wave) s->first_sectors[array] += 1;
-  else {
-    // Later blocks find in L2 what others left there: as much of an array as was fetched before, if it came to an end.
-    if (s->again[array] < 0) {
-      double once = s->first_sectors[array] * m->sms / sharing, all = once * s->job->waves;
-      double size = array < s->job->arrays ? (double)((s->job->array_stop[array] - s->job->array_start[array]) / 32) : all;
-      double left = smaller(all, size) - once;
-      s->again[array] = all > once ? smaller(1, larger(0, left / (all - once))) : 1;
-    }
-    if (drawn(s) >= s->again[array]) return arrives;
-  }
+  if (!s->job->cold) return arrives;
+  Touched *line = seen_at(&s->seen, key);
+  if (line->mask && s->brought - line->at > m->l2_bytes) line->mask = 0;  // others have driven it out of L2
+  line->at = (float)s->brought;
+  if (line->mask >> sector & 1) return arrives;
+  line->mask |= (uint8_t)(1 << sector);
+  if (!is_new(s, s->first_sectors, s->again, array, sharing, first_wave)) return arrives;
+  // What lies together is asked for by all that share it at about the same time, so that they wait for DRAM together; of
+  // what lies here and there one of them is the first, and the others find it in L2.
+  if (scattered && sharing > 1) { if (drawn(s) * sharing >= 1) return arrives; sharing = 1; }
   int fetched = 1;
-  if (m->dram_fetch > 1 && !(*seen >> (sector ^ 1) & 1)) { fetched = 2; *seen |= (uint8_t)(1 << (sector ^ 1)); }
+  if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) { fetched = 2; line->mask |= (uint8_t)(1 << (sector ^ 1)); }
+  s->brought += 32 * fetched * m->sms / sharing;
   double evicting = s->fetched * 32 < m->evict_bytes ? m->evict_factor : 1;
   s->fetched += fetched * m->sms / sharing;
-  double cost = 32 * fetched * evicting * (whole_line ? 1 : m->dram_scatter) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
-  s->dram = larger(s->dram, asked) + cost;
+  double cost = 32 * fetched * evicting * (scattered && !whole_line ? m->dram_scatter : 1) / sharing / m->dram_bytes_per_cycle, d = drawn(s);
   s->r->dram_sectors += fetched / sharing; s->r->dram_busy += cost;
   // Most come after the least latency, few much later: banks of DRAM that have to open another row.
-  return larger(arrives, s->dram + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
+  return larger(arrives, dram_read(s, asked, cost, evicting > 1 ? m->dirty_batch : m->dram_batch) + m->dram_latency + m->dram_spread * (3 * d * d - 1) + (evicting > 1 ? m->evict_latency * drawn(s) * 2 : 0));
 }
 
 // The number of the array that an address lies in, that of the arrays for none.
@@ -726,28 +773,37 @@ static int array_of(const Sm *s, int64_t address) {
   return k;
 }
 
+// Later blocks access other lines, in the same way; but what this SM has asked for of an array in the first wave is a part
+// of it, and as large a part of what a later block asks for is the same.
+static uint64_t elsewhere(const Sm *s, const Warp *w, int array, uint64_t line) {
+  uint64_t wave = (uint64_t)(w->block / s->t->blocks);
+  if (!wave) return 0;
+  double part = s->first_sectors[array] * 32 / size_of(s, array, 1e18);
+  return (double)(mixed(line << 12 | wave) >> 40) / 16777216.0 < part ? 0 : wave << 44;
+}
+
 static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
   const Machine *m = s->m; const Trace *t = s->t;
   int array = array_of(s, a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)]);
   double sharing = array < s->job->arrays ? larger(1, s->job->sharing[array]) : 1;
   int first_wave = w->block < t->blocks;
-  uint64_t elsewhere = (uint64_t)(w->block / t->blocks) << 44;  // later blocks access other lines, in the same way
   double done = start + m->l1_latency - 6 + m->wavefront_latency * (cycles - 1);
   for (int k = 0; k < p->lines; ++k) {
-    uint64_t key = (uint64_t)(a->base + p->line[k]) + elsewhere + 1;
-    Line *set = &s->l1[(size_t)(mixed(key) % (uint64_t)s->sets) * WAYS], *line = set;
+    uint64_t number = (uint64_t)(a->base + p->line[k]), key = number + elsewhere(s, w, array, number) + 1;
+    Line *set = &s->l1[(size_t)((key + mixed(key / (uint64_t)s->sets)) % (uint64_t)s->sets) * WAYS], *line = set;
     for (int v = 0; v < WAYS; ++v) { if (set[v].key == key) { line = &set[v]; break; } if (set[v].used < line->used) line = &set[v]; }
     if (line->key != key) { line->key = key; line->valid = 0; }
     line->used = ++s->use;
-    double came = 0; int missed = 0;
+    double came = 0; int missed = bits(i->past_l1 ? p->mask[k] : p->mask[k] & ~line->valid);
+    double way = missed ? larger(32 / m->l2_bytes_per_cycle, m->l2_request / missed) : 0;
     for (int sector = 0; sector < 4; ++sector) {
       if (!(p->mask[k] >> sector & 1)) continue;
       s->r->l1_sectors += 1;
       if (line->valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
       else {
-        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), array, sharing, first_wave,
-                                         p->mask[k] & 3 && p->mask[k] & 12);
-        line->valid |= 1u << sector; came = line->arrives[sector]; ++missed;
+        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), way, array, sharing, first_wave,
+                                         p->mask[k] & 3 && p->mask[k] & 12, p->lines >= 8 && p->sectors > 2 * p->full);
+        line->valid |= 1u << sector; came = line->arrives[sector];
       }
       done = larger(done, line->arrives[sector]);
     }
@@ -761,33 +817,50 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
 static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern *p, double start) {
   const Machine *m = s->m;
   uint64_t elsewhere = (uint64_t)(w->block / s->t->blocks) << 44;
-  double cost = 0; int fresh = 0;
+  double cost = 0; int fresh = 0, in_part = p->sectors > p->full;
   for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
-    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle);
-    uint8_t *seen = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
-    fresh += bits(p->mask[k] & ~(*seen >> 4)); *seen |= (uint8_t)(p->mask[k] << 4);
+    cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle) * (in_part ? m->partial_store : 1);
+    Touched *line = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
+    fresh += bits(p->mask[k] & ~(line->mask >> 4)); line->mask |= (uint8_t)(p->mask[k] << 4); line->at = (float)s->brought;
   }
-  if (p->sectors > p->full) cost *= m->partial_store;
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
-  if (s->job->cold) {
-    double written = fresh * m->write_back * s->job->written[array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)])];
-    s->r->written_sectors += fresh;
-    s->dram = larger(s->dram, start) + written * 32 / m->dram_bytes_per_cycle; s->r->dram_busy += written * 32 / m->dram_bytes_per_cycle;
-    s->store = larger(s->store, s->dram - m->write_ahead);
+  if (s->job->cold && fresh) {
+    int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]), now = 0;
+    // Who writes a part of a sector finds that the part of another has been driven out.
+    for (int n = 0; n < fresh; ++n) now += in_part || is_new(s, s->first_written, s->again_written, array, 1, w->block < s->t->blocks);
+    double whole = now * m->write_back * 32 / m->dram_bytes_per_cycle, more = whole * (s->job->written[array] - 1);
+    s->r->written_sectors += now; s->brought += 32 * now * m->sms;
+    if (in_part && more > 0) {  // what is there of the sector is read first, which cannot be put off for long
+      s->store = larger(s->store, dram_read(s, start, more, 0) - m->write_ahead); s->r->dram_busy += more; more = 0;
+    }
+    if (now) s->store = larger(s->store, dram_write(s, start, whole + more));
   }
   s->drain = larger(s->drain, s->store);
   return larger(start, s->store - m->store_ahead);  // when its entry leaves the queue
 }
 
-static double global_atomic(Sm *s, const Instruction *i, const Pattern *p, double array_sectors, double start, double *freed) {
+static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double *freed) {
   const Machine *m = s->m;
-  int returns = i->write_scoreboard < SCOREBOARDS;
+  int returns = i->write_scoreboard < SCOREBOARDS, array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]);
+  double array_sectors = (size_of(s, array, 32e9) + 31) / 32, one = m->atomic_lane * (i->of_floats ? m->atomic_float : 1);
   double cost = larger(bits(p->active) * p->width / m->atomic_bytes_per_cycle, p->lines * m->atomic_packet);
   // One sector is updated by one request after the other, whichever SM they come from: `crowd` of them at a time.
   double crowd = p->sectors * m->sms / larger(p->sectors, array_sectors);
-  cost = larger(cost, larger(m->atomic_same, p->repeated * m->atomic_lane) * crowd);
+  cost = larger(cost, p->repeated * one * crowd);
   if (returns && p->repeated > 1) cost = larger(cost, p->repeated * m->atomic_return);
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost; s->drain = larger(s->drain, s->store);
+  if (s->job->cold) {  // L2 needs what was there before, and it goes back to DRAM some time
+    for (int k = 0; k < p->lines; ++k) {
+      uint64_t number = (uint64_t)(a->base + p->line[k]);
+      Touched *line = seen_at(&s->seen, number + elsewhere(s, w, array, number) + 1);
+      int fresh = bits(p->mask[k] & ~line->mask), now = 0;
+      line->mask |= p->mask[k]; line->at = (float)s->brought;
+      for (int n = 0; n < fresh; ++n) now += is_new(s, s->first_sectors, s->again, array, 1, w->block < s->t->blocks);
+      double cycles = now * 32 * (bits(p->mask[k]) == 1 ? m->dram_alone : 1) / m->dram_bytes_per_cycle;
+      s->brought += 32 * now * m->sms;
+      if (now) s->store = larger(s->store, larger(dram_write(s, start, cycles), dram_read(s, start, cycles, m->dram_batch)));
+    }
+  }
   *freed = larger(start, s->store - m->store_ahead);
   return s->store + m->atomic_latency;
 }
@@ -836,9 +909,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
       if (i->unit == COPY) w->group = larger(w->group, done);
     } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
     else {
-      int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]);
-      done = global_atomic(s, i, p, array < s->job->arrays ? (double)(s->job->array_stop[array] - s->job->array_start[array] + 31) / 32 : 1e9, start,
-                           &freed); *kind = LONG_SCOREBOARD;
+      done = global_atomic(s, w, i, a, p, start, &freed); *kind = LONG_SCOREBOARD;
     }
   }
   if (!any) s->mio[scheduler] = at + 2;  // its guard was false for all lanes
@@ -951,7 +1022,8 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   seen_new(&s->seen, 1 << 15);
   for (int c = 0; c < SCHEDULERS; ++c) { s->busy[c].bits = calloc(64, 8); s->busy[c].before = calloc(64, 8); s->busy[c].room = 64; }
   s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
-  for (int i = 0; i <= job->arrays; ++i) s->again[i] = -1;
+  s->first_written = calloc((size_t)job->arrays + 1, sizeof *s->first_written); s->again_written = malloc(((size_t)job->arrays + 1) * sizeof *s->again_written);
+  for (int i = 0; i <= job->arrays; ++i) s->again[i] = s->again_written[i] = -1;
   int code_lines = job->instructions / 8 + 2;
   s->code = malloc((size_t)code_lines * sizeof *s->code); s->code_used = calloc((size_t)code_lines, sizeof *s->code_used);
   for (int i = 0; i < code_lines; ++i) s->code[i] = -1;
@@ -1079,9 +1151,9 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
     }
     now = next_cycle;
   }
-  r->cycles = larger(larger(end, s->drain), s->dram); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
+  r->cycles = larger(end, s->drain); r->blocks = finished; r->issue_slots = r->instructions / SCHEDULERS;
   for (int w = 0; w < t->total; ++w) free(next[w]);
-  free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.mask); free(s->first_sectors); free(s->again);
+  free(next); free(s->warp); free(s->in_flight); free(s->l1); free(s->seen.key); free(s->seen.touched); free(s->first_sectors); free(s->again); free(s->first_written); free(s->again_written);
   for (int c = 0; c < SCHEDULERS; ++c) { free(s->busy[c].bits); free(s->busy[c].before); }
   free(s->code); free(s->code_used); free(s); free(left); free(arrived); free(inside);
   return event_count;
