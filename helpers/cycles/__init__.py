@@ -71,14 +71,23 @@ def predict(
 
 def traced(launch: Launch | Recording | Captured, device: str = devices.DEFAULT.name) -> Trace:
     """What the first blocks on one SM of a GPU do; kept for the next question about the same multiplication."""
-    if isinstance(launch, Launch):
-        return _traced(launch, device)
-    return _trace(captured(launch), devices.get(device))
+    return _traced(launch, device) if isinstance(launch, Launch) else _trace_of(launch, device)
 
 
 @lru_cache(maxsize=8)
 def _traced(launch: Launch, device: str) -> Trace:
-    return _trace(captured(launch), devices.get(device))
+    return _trace_of(launch, device)
+
+
+def _trace_of(launch: Launch | Recording | Captured, device: str) -> Trace:
+    found, gpu = captured(launch), devices.get(device)
+    arch = found.compiled.arch
+    if arch.rstrip("af") != gpu.arch:
+        raise SimulatorError(
+            f"This is machine code of {arch}, and the {gpu.name} executes {gpu.arch}: no time is predicted of one GPU "
+            f"from another's code. Compile the kernel for {gpu.arch}."
+        )
+    return _trace(found, gpu)
 
 
 def captured(launch: Launch | Recording | Captured) -> Captured:

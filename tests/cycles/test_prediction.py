@@ -34,6 +34,18 @@ def test_one_block_issues_and_asks_for_exactly_what_the_simulator_counts(name):
         assert result.shared_wavefronts == sum(shared)
 
 
+def test_no_time_is_predicted_of_one_gpu_from_machine_code_of_another():
+    launch = get("naive").launch(32, 32, 32)
+    module = simulator.RawModule(
+        code=launch.source, options=launch.options, name_expressions=[launch.entry], arch="sm_80"
+    )
+    kernel = module.get_function(launch.entry)
+    with simulator.capture() as caught:
+        run.start(kernel, launch, *run.operands(*launch.shape), ALPHA, BETA)
+    with pytest.raises(simulator.SimulatorError, match=r"of sm_80, and the NVIDIA H200 .* for sm_90\.$"):
+        cycles.predict(caught[0])
+
+
 COPIES = """
 extern "C" __global__ void copies(const float *from, float *out) {
     __shared__ float to[1024];
