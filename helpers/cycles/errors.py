@@ -36,9 +36,9 @@ SETS = (
     *(CALIBRATION, HELD_BACK, LEARNT, VALIDATION),
 )
 SUITE_OF = {
-    **{"tiles": "tiles", "block shapes": "blocks", "other shapes": "shapes"},
-    **{CALIBRATION: SUITE, HELD_BACK: SUITE, LEARNT: FURTHER, VALIDATION: FURTHER},
-}  # the ladder's otherwise
+    "tiles": "tiles", "block shapes": "blocks", "other shapes": "shapes",
+    CALIBRATION: SUITE, HELD_BACK: SUITE, LEARNT: FURTHER, VALIDATION: FURTHER,
+}  # the ladder's otherwise  # fmt: skip
 EACH = 24  # launches of the larger suites that are compared, drawn from a fixed seed
 
 # What is fitted: physical quantities that no microbenchmark gives alone. Where each is believed to lie before launches

@@ -79,9 +79,7 @@ RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {f
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m helpers.measure", description=__doc__)
-    commands = parser.add_subparsers(
-        required=True, dest="command", metavar="bench | record | tune | choose | calibrate | cubins"
-    )
+    commands = parser.add_subparsers(required=True, dest="command", metavar=" | ".join(COMMANDS))
 
     bench = commands.add_parser("bench", help="print a table: size, our median, cuBLAS's median, ratio, %% of peak")
     bench.add_argument(

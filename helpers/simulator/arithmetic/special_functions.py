@@ -87,20 +87,28 @@ def _is_tiny(a):
     return np.abs(a) < TINY
 
 
+def _scale(b, most):
+    """By what both are multiplied before b's reciprocal is taken: it would be too large, or too small beyond `most`."""
+    return np.where(np.abs(b) > most, QUARTER, np.where(_is_tiny(b), LARGE, np.float32(1)))
+
+
+def _divide(a, b, most):
+    scale = _scale(b, most)
+    return float32.mul(FUNCTIONS["RCP"](b * scale), a * scale)
+
+
 def _reciprocal(a):
-    scale = np.where(np.abs(a) > HUGE, QUARTER, np.where(_is_tiny(a), LARGE, np.float32(1)))
+    scale = _scale(a, HUGE)
     return float32.mul(scale, FUNCTIONS["RCP"](a * scale))
 
 
 def _quotient(a, b):
-    scale = np.where(_is_tiny(b), LARGE, np.float32(1))
-    return float32.mul(FUNCTIONS["RCP"](b * scale), a * scale)
+    return _divide(a, b, np.float32(np.inf))
 
 
 def divide_in_full_range(a, b):
     """`div.full.f32`."""
-    scale = np.where(np.abs(b) > HUGE, QUARTER, np.where(_is_tiny(b), LARGE, np.float32(1)))
-    return float32.mul(FUNCTIONS["RCP"](b * scale), a * scale)
+    return _divide(a, b, HUGE)
 
 
 def _of_radians(name: str) -> Callable:
