@@ -114,10 +114,11 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
 
     launch: 1.  rounds: rounds of BK one after another, on a GPU with so many SMs; of `rank_k`, which has hardly more
     than one, the part that has k.  block_rounds: the same times the blocks that share the SM.  tiles, block_tiles:
-    tiles one after another, likewise; that of a cluster counts for each of its blocks.  odd_rounds, odd_tiles: of the
-    latter two, where rows of B do not all start at 16 bytes, and half of them where two floats are moved at a time.
-    shared: 1 if blocks add up the parts of a tile.  parts: how many of them a thread reads one after another.
-    bytes: of A, B and C, read and written once.
+    tiles one after another, likewise; that of a cluster counts for each of its blocks.  odd_launch, odd_waits,
+    odd_rounds, odd_tiles: of launch, rounds, block_rounds and block_tiles, where rows of B do not all start at 16
+    bytes, and half of them where two floats are moved at a time.  shared: 1 if blocks add up the parts of a tile.
+    parts: how many of them a thread reads one after another.  bytes: of A, B and C, read and written once.
+    bytes_of_c: those of C among them.
     """
     M, N, K = shape
     p = kernel.params
@@ -160,11 +161,14 @@ def amounts(kernel: Kernel, shape: Shape, sms: int) -> dict[str, float]:
         "block_rounds": block_rounds,
         "tiles": own_tiles,
         "block_tiles": block_tiles,
+        "odd_launch": odd,
+        "odd_waits": odd * rounds,
         "odd_rounds": odd * block_rounds,
         "odd_tiles": odd * block_tiles,
         "shared": float(parts > 0),
         "parts": parts,
         "bytes": 4.0 * (M * K + K * N + 2 * M * N),
+        "bytes_of_c": 8.0 * M * N,
     }
 
 
@@ -208,8 +212,19 @@ def promising(kernels: Iterable[Kernel], shape: Shape, sms: int) -> list[Kernel]
     """
     suiting = [kernel for kernel in kernels if suits(kernel, shape)]
     tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
-    first = sorted(tiled, key=lambda kernel: _rough_seconds(kernel, shape, sms))[:PROMISING]
+    first = sorted(tiled, key=lambda kernel: rough_seconds(kernel, shape, sms))[:PROMISING]
     return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
+
+
+def rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
+    """What the FMAs of the busiest SM take at four fifths of its peak, or less where a thread has few sums for each
+    load, and some time for rounds, tiles and parts: about what it is on an H200."""
+    done, p = amounts(kernel, shape, sms), kernel.params
+    flops = 2 * p["BM"] * p["BN"] * p["BK"] * done["block_rounds"]
+    speed = SM_FLOPS * (0.8 if p["TM"] * p["TN"] >= 64 else 0.64)
+    waiting = 3e-7 * done["rounds"] + 1e-6 * done["block_tiles"] + 2e-6 * done["shared"] + 1e-7 * done["parts"]
+    waiting += 1e-6 * (kernel.name == "clustered")
+    return flops / speed + waiting
 
 
 def _shares_enough(kernel: Kernel, shape: Shape) -> bool:
@@ -227,17 +242,6 @@ def _shares_all(kernel: Kernel, shape: Shape) -> bool:
     p = kernel.params
     tiles, blocks = math.ceil(M / p["BM"]) * math.ceil(N / p["BN"]), kernel.grid(M, N)[0]
     return tiles < blocks and 2 * p["BK"] * blocks <= K * tiles
-
-
-def _rough_seconds(kernel: Kernel, shape: Shape, sms: int) -> float:
-    """What the FMAs of the busiest SM take at four fifths of its peak, or less where a thread has few sums for each
-    load, and some time for rounds, tiles and parts: about what it is on an H200."""
-    done, p = amounts(kernel, shape, sms), kernel.params
-    flops = 2 * p["BM"] * p["BN"] * p["BK"] * done["block_rounds"]
-    speed = SM_FLOPS * (0.8 if p["TM"] * p["TN"] >= 64 else 0.64)
-    waiting = 3e-7 * done["rounds"] + 1e-6 * done["block_tiles"] + 2e-6 * done["shared"] + 1e-7 * done["parts"]
-    waiting += 1e-6 * (kernel.name == "clustered")
-    return flops / speed + waiting
 
 
 def _read_in_turn(parts: float, few: int) -> float:

@@ -122,11 +122,6 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
-    choose.add_argument(
-        "--elsewhere",
-        metavar="GPU",
-        help="leave out what was far behind at a shape on this other GPU, which is like it",
-    )
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
@@ -313,13 +308,8 @@ def _choose(options: argparse.Namespace) -> int:
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
     known = {one.shape: one for one in before}
-    behind = choosing.far_behind(kernels, options.elsewhere) if options.elsewhere else {}
     plan = {
-        shape: [
-            which
-            for which in choosing.wanting(kernels, shape, device.sms, known.get(shape))
-            if kernels[which] not in behind.get(shape, ())
-        ]
+        shape: choosing.wanting(kernels, shape, device.sms, known.get(shape))
         for shape in options.size or choosing.shapes()
     }
     plan = {shape: which for shape, which in plan.items() if which}

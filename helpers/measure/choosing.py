@@ -219,10 +219,14 @@ MORE_SHAPES = (
 RANDOM_SEED, RANDOM_COUNT = 5, 178  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
-FAR_BEHIND = 1.15  # on another GPU: what is not tried on one that is like it
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
-FAR_WEIGHT = 0.3  # of a time that is further off than 1.5 times the fastest, when costs are fitted
+FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
+GUESS_WEIGHT = 0.1  # of a time that was not measured, likewise
 FAR_PENALTY = 1.05
+NOT_FAR = 2.0  # times the fastest: what guesses are made by
+SHORT_K = 80  # at most so many k are one kind of shapes for guesses
+
+Kind = tuple[bool, bool]
 
 
 class NoFit(Exception):
@@ -330,21 +334,6 @@ def measure(
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
 
 
-def far_behind(kernels: Sequence[Kernel], gpu_name: str, folder: Path = recordings.FOLDER) -> dict[Shape, set[Kernel]]:
-    """What need not be tried on a GPU that resembles this one: the candidates that took more than FAR_BEHIND times as
-    long as the fastest here, at each shape that they were measured at. A candidate is known by its entry; its code may
-    be newer.
-    """
-    entries = recordings.raw(gpu_name, CHOICES, folder)["candidates"]
-    today = {kernel.entry: kernel for kernel in kernels}
-    behind: dict[Shape, set[Kernel]] = {}
-    for one in read_measured(gpu_name, folder):
-        times = one.as_the_suite_times()
-        slow = [entries[which] for which, time in times.items() if time > FAR_BEHIND * min(times.values())]
-        behind[one.shape] = {today[entry] for entry in slow if entry in today}
-    return behind
-
-
 def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequence[Any]) -> float:
     return verify_and_repeat(launch, reference, *inputs)
 
@@ -364,8 +353,15 @@ def _in_graph(launches: Sequence[Callable[..., None]], inputs: Sequence[Any], bu
         return _medians(interleave_graphs(rivals, stream, budget_s * len(rivals), warm_up_s=0.0))
 
 
-def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) -> dict[str, float] | None:
+def costs(
+    kernel: Kernel, which: int, measured: Sequence[Measured], sms: int, usual: Mapping[Kind, float]
+) -> dict[str, float] | None:
     """Seconds for each unit of work, none of them negative, that fit a candidate's times best; relative errors count.
+
+    Where it suits a shape and was not tried, a guess counts a little: its rough estimate (see `by_shape`), times what
+    such estimates are usually off by at shapes of this kind (see `usually`), times what they are off by for this
+    candidate beyond that. Without guesses a candidate that was tried at few shapes of a kind costs anything there, and
+    the smallest of many estimates is the one that is most wrong.
 
     None for kernels that are never estimated, or were not tried.
     """
@@ -375,29 +371,56 @@ def costs(kernel: Kernel, which: int, measured: Sequence[Measured], sms: int) ->
         from scipy.optimize import nnls
     except ImportError as error:
         raise NoFit('Costs are fitted with SciPy: `pip install -e ".[tune]"`.') from error
-    amounts, goals = [], []
+    seconds, weights = {}, {}
     for one in measured:
         if which in one.times:
             times = one.as_the_suite_times()
-            seconds = times[which] / 1e3
-            weight = FAR_WEIGHT if times[which] > 1.5 * min(times.values()) else 1.0
-            done = by_shape.amounts(kernel, one.shape, sms)
-            amounts.append([weight * amount / seconds for amount in done.values()])
-            goals.append(weight)
-    if not goals:  # it suits none of these shapes
+            seconds[one.shape] = times[which] / 1e3
+            weights[one.shape] = FAR_WEIGHT if times[which] > 1.5 * min(times.values()) else 1.0
+    if not seconds:  # it suits none of these shapes
         return None
-    matrix = np.array(amounts)
+
+    def usual_seconds(shape: Shape) -> float:
+        return by_shape.rough_seconds(kernel, shape, sms) * usual.get(_kind(shape), 1.0)
+
+    beyond = statistics.median(measured / usual_seconds(shape) for shape, measured in seconds.items())
+    for one in measured:
+        if one.shape not in seconds and by_shape.suits(kernel, one.shape):
+            seconds[one.shape], weights[one.shape] = usual_seconds(one.shape) * beyond, GUESS_WEIGHT
+    work = {shape: by_shape.amounts(kernel, shape, sms) for shape in seconds}
+    matrix = np.array([[weights[one] * unit / seconds[one] for unit in work[one].values()] for one in seconds])
     scale = np.maximum(matrix.max(axis=0), 1e-300)  # the units differ by many orders of magnitude
-    found, _ = nnls(matrix / scale, np.array(goals))
-    return {name: float(f"{cost:.4g}") for name, cost in zip(done, found / scale, strict=True) if cost > 0}
+    found, _ = nnls(matrix / scale, np.array(list(weights.values())))
+    names = by_shape.amounts(kernel, measured[0].shape, sms)
+    return {name: float(f"{cost:.4g}") for name, cost in zip(names, found / scale, strict=True) if cost > 0}
+
+
+def usually(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[Kind, float]:
+    """How many times their rough estimates the estimated candidates take, at shapes of each kind: the median of those
+    that took at most NOT_FAR times as long as the fastest."""
+    found: dict[Kind, list[float]] = {}
+    for one in measured:
+        times = one.as_the_suite_times()
+        for which, ms in times.items():
+            if kernels[which].name in by_shape.ESTIMATED and ms < NOT_FAR * min(times.values()):
+                rough = by_shape.rough_seconds(kernels[which], one.shape, sms)
+                found.setdefault(_kind(one.shape), []).append(ms / 1e3 / rough)
+    return {kind: statistics.median(ratios) for kind, ratios in found.items()}
+
+
+def _kind(shape: Shape) -> Kind:
+    """Whether not all rows of B start at 16 bytes, and whether k is short."""
+    _, N, K = shape
+    return N % 4 != 0, K <= SHORT_K
 
 
 def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
     """What `gemm_kernels.fastest` reads: the candidates with their costs, and the number of the best at each shape."""
+    usual = usually(kernels, measured, sms)
     return {
         "candidates": [
             {"kernel": kernel.name, "params": dict(kernel.params)}
-            | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms)) else {})
+            | ({"seconds": cost} if (cost := costs(kernel, which, measured, sms, usual)) else {})
             for which, kernel in enumerate(kernels)
         ],
         "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],

@@ -4,8 +4,7 @@ import pytest
 
 from gemm_kernels import by_shape, get
 from helpers import devices
-from helpers.measure import choosing, recordings, suites
-from helpers.measure.rows import to_row
+from helpers.measure import choosing, suites
 
 H200 = devices.get("NVIDIA H200")
 KERNELS = choosing.candidates(H200.sms)
@@ -35,24 +34,44 @@ def test_tiles_of_more_than_256_columns_are_tried_for_large_products_only():
     assert not any(by_shape.suits(one, (2047, 2048, 2048)) for one in wide)
 
 
-def test_what_was_far_behind_on_another_gpu_is_left_out_on_one_like_it_and_new_candidates_are_tried(tmp_path):
-    fast, slow, new = KERNELS[:3]
-    shape, other = (64, 64, 64), (65, 64, 64)
-    rows = [
-        choosing.Measured(shape, 9.0, None, {0: 1.0, 1: choosing.FAR_BEHIND + 0.01}, {}),
-        choosing.Measured(other, 9.0, None, {0: choosing.FAR_BEHIND - 0.01, 1: 1.0}, {}),
-    ]
-    content = {"gpu": "GPU X", "candidates": [fast.entry, slow.entry], "rows": [to_row(one) for one in rows]}
-    recordings.write(recordings.path("GPU X", suites.CHOICES, tmp_path), content)
-    assert choosing.far_behind([new, slow, fast], "GPU X", tmp_path) == {shape: {slow}, other: set()}
-    assert choosing.far_behind([new, fast], "GPU X", tmp_path)[shape] == set()
-
-
 def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
     cold = choosing.Measured((4096, 4096, 4096), 3.0, None, {0: 2.0, 1: 4.0}, {})
     assert cold.as_the_suite_times() == cold.times
     small = choosing.Measured((64, 64, 64), 9.0, 3.0, {0: 8.0, 1: 10.0, 2: 40.0}, {0: 4.0, 1: 6.0})
     assert small.as_the_suite_times() == {0: 4.0, 1: 6.0, 2: pytest.approx(40 * 0.55 * choosing.FAR_PENALTY)}
+
+
+LONG, SHORT = [(size, size, size) for size in (256, 512, 1024)], [(800, 800, 16), (400, 400, 16)]
+TRIED, OTHER = (get("persistent", WORKERS=0, BLOCKS=blocks) for blocks in (1, 2))
+
+
+def as_usual(kernel, shape):
+    """Milliseconds by the rough estimate, and three times as many where k is short."""
+    return 1e3 * by_shape.rough_seconds(kernel, shape, H200.sms) * (3 if shape in SHORT else 1)
+
+
+def tried_at_long_k_only():
+    """Times of two candidates, of which the first was not tried where k is short."""
+    where = [(shape, (0, 1)) for shape in LONG] + [(shape, (1,)) for shape in SHORT]
+    times = [{which: as_usual((TRIED, OTHER)[which], shape) for which in tried} for shape, tried in where]
+    return [choosing.Measured(shape, 1.0, None, ms, {}) for (shape, _), ms in zip(where, times, strict=True)]
+
+
+def test_how_far_rough_estimates_are_off_is_known_for_each_kind_of_shapes():
+    usual = choosing.usually([TRIED, OTHER], tried_at_long_k_only(), H200.sms)
+    assert usual == {(False, False): pytest.approx(1), (False, True): pytest.approx(3)}
+
+
+def test_where_a_candidate_was_not_tried_its_costs_follow_what_is_usual_there():
+    pytest.importorskip("scipy", reason="costs are fitted with SciPy (make tune)")
+    rows = tried_at_long_k_only()
+    usual = choosing.usually([TRIED, OTHER], rows, H200.sms)
+    guided, alone = (
+        by_shape.estimate(TRIED, choosing.costs(TRIED, 0, rows, H200.sms, one), SHORT[0], H200.sms)
+        for one in (usual, {})
+    )
+    goal = as_usual(TRIED, SHORT[0]) / 1e3
+    assert abs(guided / goal - 1) < abs(alone / goal - 1) / 2
 
 
 def test_rows_at_8_bytes_are_half_as_odd_to_persistent():

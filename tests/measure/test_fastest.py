@@ -30,6 +30,7 @@ from helpers.measure.bench import Refusal, geometric_mean
 from helpers.measure.compared import EVENTS, GRAPH, Compared, Run, summaries, way
 from helpers.measure.provenance import code_sha256
 from helpers.measure.suites import (
+    FASTEST,
     FASTEST_OTHERS,
     FASTEST_SQUARES,
     OTHERS,
@@ -460,53 +461,55 @@ def test_what_was_not_recorded_is_answered_with_what_was(tmp_path):
         recordings.fastest("GPU Y", tmp_path)
 
 
-shipped = pytest.mark.skipif(
-    not recordings.path(devices.DEFAULT.name, "fastest").exists(), reason="the suite `fastest` is not recorded"
-)
+GPUS = recordings.gpus(suites=(FASTEST,))
 
 
-@shipped
-def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs():
-    rows = recordings.fastest()
-    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_places()]
+def test_the_default_gpu_is_among_those_that_the_suite_was_recorded_on():
+    assert devices.DEFAULT.name in GPUS
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_the_shipped_recording_has_every_shape_in_the_same_number_of_runs(name):
+    rows = recordings.fastest(name)
+    assert [(one.group, *one.shape) for one in rows] == [(one.group, *one.shape) for one in fastest_places(gpu=name)]
     assert len({len(one.runs) for one in rows}) == 1
     assert all(one.way == way(*one.shape) for one in rows)
 
 
-@shipped
-def test_the_shipped_recording_is_of_the_code_that_the_course_shows():
-    content = recordings.raw(devices.DEFAULT.name, "fastest")
+@pytest.mark.parametrize("name", GPUS)
+def test_the_shipped_recording_is_of_the_code_that_the_course_shows(name):
+    content = recordings.raw(name, FASTEST)
     about = content["provenance"]
-    assert about["gpu"] == content["gpu"] and len(about["commit"].removesuffix("-modified")) == 40
-    changed_since(content["gpu"], about["code_sha256"])
-    assert {one.kernel for one in recordings.fastest()} <= {*about["code_sha256"]}
+    assert about["gpu"] == content["gpu"] == name
+    changed_since(name, about["code_sha256"])
+    assert {one.kernel for one in recordings.fastest(name)} <= {*about["code_sha256"]}
 
 
-@shipped
-def test_the_shipped_recording_is_of_what_fastest_gives_today():
-    for one in recordings.fastest():
-        kernel = gemm_kernels.fastest(*one.shape)
+@pytest.mark.parametrize("name", GPUS)
+def test_the_shipped_recording_is_of_what_fastest_gives_today(name):
+    for one in recordings.fastest(name):
+        kernel = gemm_kernels.fastest(*one.shape, name)
         assert (one.kernel, dict(one.params)) == (kernel.name, dict(kernel.params)), one.shape
 
 
-@shipped
-def test_what_was_measured_for_the_choice_was_measured_again():
+@pytest.mark.parametrize("name", GPUS)
+def test_what_was_measured_for_the_choice_was_measured_again(name):
     """Other times at the same shapes, in another process: a choice by luck would not hold."""
-    measured = {one.shape: one for one in choosing.read_measured(devices.DEFAULT.name)}
+    measured = {one.shape: one for one in choosing.read_measured(name)}
     again = [
         one.of_cublas * min(map(measured[one.shape].score, measured[one.shape].times))
-        for one in recordings.fastest()
+        for one in recordings.fastest(name)
         if one.shape in measured
     ]
     assert len(again) == len(FASTEST_SQUARES) + len(FASTEST_OTHERS)
     assert geometric_mean(again) == pytest.approx(1, abs=0.02) and min(again) > 0.9
 
 
-@shipped
-def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified():
+@pytest.mark.parametrize("name", GPUS)
+def test_every_shipped_ratio_is_of_two_times_of_one_run_and_verified(name):
     from helpers.measure import tolerance
 
-    for one in recordings.fastest():
+    for one in recordings.fastest(name):
         assert one.ratios == tuple(run.cublas_ms / run.ms for run in one.runs)
         assert min(one.ratios) <= one.of_cublas <= max(one.ratios)
         assert all(0 < run.error <= tolerance(one.K) and run.repeats >= timing.MIN_ROUNDS for run in one.runs)

@@ -8,6 +8,7 @@ from helpers import devices, gpu
 from helpers.measure import fetched, lost, recordings
 from helpers.measure.counters import NoProfiler
 from helpers.measure.states import STALL
+from helpers.measure.suites import FASTEST, LOST
 
 SHAPES = [(5000, 401, 33), (256, 256, 8192)]
 LONG_NAMES = {
@@ -75,9 +76,10 @@ def test_launches_in_another_order_are_refused_with_their_names(names):
         list(lost.rows_of([launched(name) for name in names], [(64, 64, 64)]))
 
 
-def test_the_shapes_at_which_fastest_was_recorded_to_lose_were_profiled():
-    rows = recordings.raw(devices.DEFAULT.name, "lost")["rows"]
-    assert {tuple(row["shape"]) for row in rows} == {*lost.lost_shapes(devices.DEFAULT.name)}, (
+@pytest.mark.parametrize("name", recordings.gpus(suites=(FASTEST,)))
+def test_the_shapes_at_which_fastest_was_recorded_to_lose_were_profiled(name):
+    rows = recordings.raw(name, LOST)["rows"]
+    assert {tuple(row["shape"]) for row in rows} == {*lost.lost_shapes(name)}, (
         "run `python -m helpers.measure record --suite lost` on that GPU"
     )
 

@@ -1,4 +1,4 @@
-"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings `fastest`, `fetched`, `lost` and `won`.
+"""The tables in gemm_kernels/cuda/stream_k.md, from the recordings `fastest`, `fetched` and `lost`.
 
     python -m helpers.authoring.pages.kernel_log [--fix]
 
@@ -16,13 +16,11 @@ from helpers import devices
 from helpers.authoring.pages.markers import Markers, command_line
 from helpers.draw.theme import thousands
 from helpers.measure import compared, recordings
-from helpers.measure.bench import geometric_mean
 from helpers.measure.compared import Compared
-from helpers.measure.suites import FASTEST_OTHERS, FASTEST_SQUARES
 
 FILE = Path(__file__).resolve().parents[3] / "gemm_kernels" / "cuda" / "stream_k.md"
 PLACE = Markers("fastest", "make picture")
-WAITING, IN_TURNS, LOST, WON = (
+WAITING, IN_TURNS, LOST, ON_OTHER = (
     Markers(name, "make picture") for name in ("waiting", "in turns", "lost", "on another gpu")
 )
 OTHER_GPU = "NVIDIA H100 80GB HBM3"
@@ -45,21 +43,6 @@ def section(rows: Sequence[Compared]) -> str:
             f"| {row.group} | {row.M} × {row.N} × {row.K} | {row.way} | {speeds} | {ratio} | {spread} | "
             f"{row.of_best:.3f} | {peak} | "
             f"`{row.short}` |"
-        )
-    return "\n".join(lines)
-
-
-def won() -> str:
-    """What the fastest candidates reached on another GPU, at the shapes of the suite that were compared there."""
-    found = {tuple(row["shape"]): row["of_cublas"] for row in recordings.raw(OTHER_GPU, "won")["rows"]}
-    lines = []
-    for group, shapes in (("squares", [(n, n, n) for n in FASTEST_SQUARES]), ("others", FASTEST_OTHERS)):
-        there = {shape: found[shape] for shape in shapes if shape in found}
-        lost = sorted((one, shape) for shape, one in there.items() if one < 1)
-        lines.append(
-            f"- {group}: geometric mean {geometric_mean(list(there.values())):.3f} of cuBLAS over {len(there)} of "
-            f"{len(shapes)} shapes, faster at {len(there) - len(lost)}"
-            + (": lost " + ", ".join(f"{'×'.join(map(str, shape))} {one:.3f}" for one, shape in lost) if lost else "")
         )
     return "\n".join(lines)
 
@@ -93,13 +76,13 @@ def in_turns() -> str:
     return "\n".join(lines)
 
 
-def lost() -> str:
-    """Where cuBLAS was faster: our kernel and its kernels under Nsight Compute."""
+def lost(gpu: str = devices.DEFAULT.name) -> str:
+    """Where cuBLAS was faster on a GPU: our kernel and its kernels under Nsight Compute."""
     lines = [
         "| M × N × K | kernel | µs | issuing | SMs with blocks | DRAM | FFMA | warps of an SM | warps wait most for |",
         "|---|---|--:|--:|--:|--:|--:|--:|---|",
     ]
-    for row in recordings.raw(devices.DEFAULT.name, "lost")["rows"]:
+    for row in recordings.raw(gpu, "lost")["rows"]:
         size = _shape(row) if row["who"] == "ours" else ""
         reason, number = next(iter(row["waits"].items()))
         shares = " | ".join(f"{row[name]:.0f}%" for name in ("issuing", "sms_active", "dram", "ffma"))
@@ -118,7 +101,7 @@ def wanted(file: Path = FILE) -> dict[Path, str]:
         (WAITING, waiting()),
         (IN_TURNS, in_turns()),
         (LOST, lost()),
-        (WON, won()),
+        (ON_OTHER, f"{section(recordings.fastest(OTHER_GPU))}\n\n{lost(OTHER_GPU)}"),
     )
     for place, content in tables:
         text = place.replaced(text, content, file.name)

@@ -6,7 +6,6 @@ A folder for each GPU, in it a file for each suite that was measured: `nvidia-h2
 parameters):
     {"gpu": name, "runs": [provenance, …], "rows": [a `Measurement` and the number of its run, …]}.
 `fastest`: what `gemm_kernels.fastest` gives for each shape, beside cuBLAS, in several runs (`Compared`).
-`won`: what `choose` printed where it did not come to an end: the fastest candidate at each shape, and cuBLAS's share.
 `choices`: what the candidates for `gemm_kernels.fastest` reached at many shapes (`choosing.Measured`).
 `golden`: SHA-256 of the C that each kernel computes on the GPU from `problem(…)`, for the simulator to reproduce.
 `counters`: Nsight Compute's counters of each kernel. `occupancy`: resident blocks by the CUDA driver.
