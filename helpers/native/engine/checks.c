@@ -291,14 +291,16 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->holds = any != 0;
 }
 
-/* The usual case of a write or a copy, in short: it comes after all that others did there. 0: `verdict_on` has to look. */
-static inline int surely_written(const Moment *moment, Note *note, uint32_t thread, int touch) {
-    if (note->group || !write_ordered(moment, thread, note) || !ordered(moment, thread, note->reader, note->read)) return 0;
+/* The usual case of a write or a copy, in short: it comes after all that others did there. Else `verdict_on` has to look. */
+static inline int is_free(const Moment *moment, const Note *note, uint32_t thread) {
+    return !note->group && write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
+}
+
+static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
     note->writer = (uint16_t)thread;
     note->written = moment->now;
     note->flags &= STRONG_READ;
     if (touch == COPIES) note->group = moment->open_group;
-    return 1;
 }
 
 /* The usual case of a read: it comes after the write, and if others have read the same since the last barrier, then in the
@@ -353,9 +355,9 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
             parts = width / WORD_BYTES;
         }
         for (int part = 0; part < parts; part++)
-            if (!(touch == READS ? surely_read(&moment, note + part, hands_on, thread)
-                                 : surely_written(&moment, note + part, thread, touch)))
+            if (!(touch == READS ? surely_read(&moment, note + part, hands_on, thread) : is_free(&moment, note + part, thread)))
                 return rest;
+        for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
     }
     return 0;
 }
@@ -409,7 +411,6 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
             int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
             int verdict = SUSPICIOUS;
             if (is_open && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
-            if (is_open && !is_strong && touch == WRITES && surely_written(&moment, note, thread, touch)) continue;
             if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
