@@ -144,3 +144,127 @@ def test_parts_that_are_handed_over_without_one_of_the_steps_are_a_race(slip):
     assert HANDS_OVER.count(slip[0]) == 1
     with pytest.raises(simulator.RaceError, match="parts"):
         watched(HANDS_OVER.replace(*slip), 4, 64, *arrays())
+
+
+# Threads of four warps write 16 bytes, each in its width, and `{then}` one does what it should not.
+MIXED = """
+    extern "C" __global__ void k(unsigned* results) {{
+        __shared__ __align__(16) unsigned s[32];
+        char* bytes = (char*)s;
+        if (threadIdx.x == 0) *(uint2*)s = make_uint2(0x03020100, 0x07060504);
+        if (threadIdx.x == 32) s[2] = 0x0b0a0908;
+        if (threadIdx.x == 64) *(unsigned short*)(bytes + 12) = 0x0d0c;
+        if (threadIdx.x == 96 || threadIdx.x == 97) bytes[threadIdx.x - 82] = threadIdx.x - 82;
+        {then}
+        __syncthreads();
+        uint4 all = *(uint4*)s;
+        if (threadIdx.x % 32 == 0) results[threadIdx.x / 32] = (&all.x)[threadIdx.x / 32];
+    }}"""
+
+
+@pytest.mark.usefixtures("alone")
+def test_neighbours_of_every_width_in_sixteen_bytes_need_no_second_look():
+    results = gpu.zeros(4, np.uint32)
+    watched(MIXED.format(then=""), 1, 128, results)
+    assert gpu.asnumpy(results).tobytes() == bytes(range(16))
+
+
+@pytest.mark.parametrize("place", range(16))
+def test_a_byte_that_another_warp_writes_into_a_neighbour_of_any_width_is_a_race(place):
+    warp = 1 if place < 8 else 0  # another one than wrote it
+    slip = f"if (threadIdx.x == {32 * warp + 9}) bytes[{place}] = 77;"
+    with pytest.raises(simulator.RaceError):
+        watched(MIXED.format(then=slip), 1, 128, gpu.zeros(4, np.uint32))
+
+
+@pytest.mark.parametrize("width", ["unsigned char", "unsigned short", "unsigned", "uint2", "uint4"])
+def test_a_read_of_any_width_of_sixteen_bytes_that_another_warp_writes_is_a_race(width):
+    source = f"""
+        extern "C" __global__ void k(unsigned char* results) {{
+            __shared__ __align__(16) uint4 s[8];
+            if (threadIdx.x < 8) s[threadIdx.x] = make_uint4(1, 2, 3, 4);
+            if (threadIdx.x > 31) (({width}*)results)[threadIdx.x - 32] = *({width}*)s;
+        }}"""
+    with pytest.raises(simulator.RaceError):
+        watched(source, 1, 64, gpu.zeros(32 * 16, np.uint8))
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    """Blocks are shared out among two threads of the host, however few they are."""
+    monkeypatch.setattr(compiled, "SMALL", 0)
+    monkeypatch.setattr(compiled.os, "cpu_count", lambda: 2)
+
+
+# A warp of each block writes whole lines of 128 bytes, and `{then}` a little more.
+LINES = """
+    extern "C" __global__ void k({type}* lines) {{
+        lines[blockIdx.x * 32 + threadIdx.x] = {value};
+        unsigned* words = (unsigned*)lines;
+        if (blockIdx.x == 1 && threadIdx.x == 0) {{ {then} }}
+    }}"""
+ONES = {"unsigned": "1", "uint2": "make_uint2(1, 1)", "uint4": "make_uint4(1, 1, 1, 1)"}
+WORDS = {"unsigned": 1, "uint2": 2, "uint4": 4}
+
+
+@pytest.mark.parametrize("written", ONES)
+@pytest.mark.parametrize("cores", ["one core", "two cores"])
+def test_a_word_in_another_blocks_line_is_a_race_and_one_in_its_own_is_none(written, cores, request):
+    if cores == "two cores":
+        request.getfixturevalue("two_cores")
+    words = 32 * WORDS[written]
+
+    def launch(then: str) -> np.ndarray:
+        lines = gpu.zeros(2 * words, np.uint32)
+        watched(LINES.format(type=written, value=ONES[written], then=then), 2, 32, lines)
+        return gpu.asnumpy(lines)
+
+    assert launch(f"words[{words}] = 2;").tolist() == [1] * words + [2] + [1] * (words - 1)
+    for then in ("words[5] = 2;", f"words[{words - 1}] = 2;", f"words[{words}] = words[3];"):
+        with pytest.raises(simulator.RaceError):
+            launch(then)
+
+
+@pytest.mark.usefixtures("alone", "two_cores")
+def test_blocks_that_share_a_line_but_no_word_of_it_need_no_second_look_on_two_cores():
+    source = """
+        extern "C" __global__ void k(unsigned* words) {
+            words[blockIdx.x * 16 + threadIdx.x] = 1 + blockIdx.x;
+        }"""
+    words = gpu.zeros(64, np.uint32)
+    watched(source, 4, 16, words)
+    assert gpu.asnumpy(words).tolist() == [1 + k // 16 for k in range(64)]
+
+
+# The block that comes last reads in lines of other widths what both have written in lines.
+HANDS_LINES_ON = """
+    extern "C" __global__ void k({written}* parts, unsigned* arrived, unsigned* sums) {{
+        __shared__ bool last;
+        parts[blockIdx.x * blockDim.x + threadIdx.x] = {value};
+        {fence}
+        __syncthreads();
+        if (threadIdx.x == 0) last = atomicAdd(arrived, 1) == 1;
+        __syncthreads();
+        if (!last) return;
+        unsigned sum = 0;
+        for (unsigned k = threadIdx.x; k < 2 * 64 * sizeof(*parts) / sizeof({read}); k += 64) {{
+            {read} value = (({read}*)parts)[k];
+            for (unsigned word = 0; word < sizeof value / 4; ++word) sum += ((unsigned*)&value)[word];
+        }}
+        sums[threadIdx.x] = sum;
+    }}"""
+
+
+@pytest.mark.parametrize("written", ONES)
+@pytest.mark.parametrize("read", ONES)
+def test_lines_that_are_handed_on_behind_a_fence_may_be_read_in_any_width(written, read, monkeypatch):
+    def launch(fence: str) -> list[int]:
+        parts, arrived, sums = (gpu.zeros(count, np.uint32) for count in (128 * 4, 1, 64))
+        source = HANDS_LINES_ON.format(written=written, value=ONES[written], read=read, fence=fence)
+        watched(source, 2, 64, parts, arrived, sums)
+        return gpu.asnumpy(sums).tolist()
+
+    with pytest.raises(simulator.RaceError, match="parts"):
+        launch("")
+    monkeypatch.setattr("helpers.simulator.engine.run._run_wave", None)  # no second look
+    assert sum(launch("__threadfence();")) == 128 * WORDS[written]

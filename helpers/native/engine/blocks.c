@@ -1,15 +1,12 @@
 /* Blocks: where a warp's registers come from, and whose turn it is among blocks that may wait for each other. */
 #include "checks.h"
+#include "notes.h"
 #include "patterns.h"
 #include "warp.h"
 
 enum { PATIENCE = 32 }; /* rounds of turns */
 
 /* ---- making and ending */
-
-static size_t words_of(const Launch *launch) {
-    return ((size_t)launch->shared_bytes >> launch->shared_granule) + 1;
-}
 
 static void begin_block(Block *block, const Launch *launch, Results *results, int64_t place, Cluster *cluster, int rank) {
     int64_t id = launch->block_ids[place], rest = id;
@@ -23,17 +20,16 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     block->traced = launch->traced && launch->traced[place];
     block->votes = block->voters = 0;
     memset(block->arrived, 0, sizeof block->arrived);
-    block->epoch = 2; /* 1 stands for any time before the last barrier of the cluster */
     block->rank = rank;
     block->cluster = cluster;
     block->touched = 0;
     if (!rank) memset(cluster, 0, sizeof *cluster), cluster->phase = 1;
     cluster->block[rank] = block;
     cluster->living++;
-    if (block->between) memset(block->between, 0, words_of(launch) * sizeof *block->between);
-    block->barrier = block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
-    if (block->times) memset(block->times, 0, words_of(launch) * sizeof *block->times);
-    if (launch->checking) memset(block->words, 0, words_of(launch) * sizeof *block->words);
+    block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
+    block->barrier = BEFORE_ALL;
+    if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
+    if (block->notes) begin_notes(block->notes);
     if (block->bulk) begin_bulk_watch(block->bulk);
     memset(block->rows, 0, row * (size_t)(launch->rows * block->warps));
     if (launch->checking && launch->local_bytes)
@@ -76,9 +72,7 @@ static void free_place(Place *place) {
     free(place->times);
     free(place->block.warp);
     free(place->block.shared);
-    free(place->block.words);
-    free(place->block.between);
-    free(place->block.times);
+    free_notes(place->block.notes);
     free(place->block.bulk);
     free(place->block.local);
     free(place->block.local_written);
@@ -93,16 +87,11 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.local = malloc((size_t)launch->local_bytes * warps * WARP + 16);
     place->block.local_written = malloc((launch->checking ? (size_t)launch->local_bytes * warps * WARP : 0) + 16);
     place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
-    place->block.words = malloc((launch->checking ? words_of(launch) : 1) * sizeof(Word));
-    int has_others = launch->checking && launch->cluster_blocks > 1;
-    if (has_others) place->block.between = malloc(words_of(launch) * sizeof(Between));
-    int has_times = launch->checking && launch->fences;
-    if (has_times) place->block.times = malloc(words_of(launch) * sizeof(Times));
-    int has_bulk = launch->checking && launch->copies_in_bulk && !has_others;
+    if (launch->checking) place->block.notes = make_notes(launch);
+    int has_bulk = launch->checking && launch->copies_in_bulk && launch->cluster_blocks == 1;
     if (has_bulk) place->block.bulk = make_bulk_watch(launch);
-    if ((place->block.between || !has_others) && (place->block.bulk || !has_bulk) && (place->block.times || !has_times) && place->block.words &&
-        place->block.rows && place->block.warp && place->block.shared && place->block.local &&
-        place->block.local_written && place->times) {
+    if ((place->block.notes || !launch->checking) && (place->block.bulk || !has_bulk) && place->block.rows &&
+        place->block.warp && place->block.shared && place->block.local && place->block.local_written && place->times) {
         for (size_t w = 0; w < warps; w++)
             place->block.warp[w].times = place->times + w * (size_t)(launch->memory_instructions + 1);
         return 1;
@@ -368,7 +357,7 @@ EXPORT void free_traces(Results *results) {
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
                              sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(Times),
-                             sizeof(Image)};
+                             sizeof(Image), sizeof(GlobalLine)};
     return sizes[which];
 }
 

@@ -4,6 +4,7 @@
  * A thread knows up to which time of each warp, and up to which phase of each mbarrier, something is done: `width` numbers.
  * For blocks of clusters there is no watch. */
 #include "checks.h"
+#include "notes.h"
 
 enum { UNIT = 16, MOST_BARRIERS = 64, MOST_PUTS = 256, LOADS = 0, STORES = 1 };
 
@@ -187,10 +188,11 @@ void bulk_fetches(Warp *warp, const Instruction *i, int lane, uint32_t byte, uin
         watch->barrier[unit] = (uint32_t)number;
     }
     if (!is_free) fail(warp, i, HAZARD, lane, byte);
-    /* For those who look at words it was written before the last barrier. */
-    int shift = warp->launch->shared_granule;
-    for (uint32_t word = byte >> shift; word < (byte + size) >> shift; word++)
-        if (!warp->block->words[word].written) warp->block->words[word].written = 1;
+    /* For those who look at notes it was written before the last barrier. */
+    for (uint64_t at = byte, end = byte + size; at < end;) {
+        Note *note = note_of(warp->block->notes, at, end, &at);
+        if (!note->written) note->written = BEFORE_ALL;
+    }
 }
 
 void bulk_puts(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size) {

@@ -1,22 +1,20 @@
 /* A quick watch over shared and global memory.
  *
- * For every word it keeps who wrote and who read it last, and when. Times are those that order threads: the number of the
- * block's barriers that came before (`epoch`), and of the warp's since then (`sync`). What follows from this is enough to
- * say that there is no race; where it is not, the launch is a case for simulator/sanitizer, which knows more (fences,
- * equal values, whether a loaded value is used) and says it in sentences: Python executes the launch again for it. So this
- * watch may suspect the innocent, and must not miss anybody.
+ * It keeps who wrote and who read what last, and when. Times are numbers of events: requests, barriers, fences. They say
+ * what came before the last barrier of the block, or of the warp. What follows from this is enough to say that there is no
+ * race; where it is not, the launch is a case for simulator/sanitizer, which knows more (equal values, whether a loaded
+ * value is used) and says it in sentences: Python executes the launch again for it. So this watch may suspect the innocent,
+ * and must not miss anybody.
  *
  * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
  * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
-
-enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 }; /* readers and writers beside single threads of the block */
+#include "notes.h"
 
 /* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
  * access later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
  * variable, or of one by which another block passes on what it has heard. Times are numbers of events. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, NEVER = 0x7fffffffu,
-       MOST_EVENTS = 0x7ffffff0u };
+enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, MOST_EVENTS = 0x7ffffff0u };
 
 static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
 
@@ -42,9 +40,10 @@ void note_fence(Warp *warp, uint32_t mask, int of_block) {
 
 void note_warp_barrier(Warp *warp, uint32_t mask) {
     if (warp->block->bulk && mask) bulk_met_in_warp(warp, mask);
+    uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
+    if (mask == warp->living) warp->together_at = now;
     if (!warp->results->told) return;
     Order *order = &warp->order;
-    uint32_t now = tick(warp->results), met = 0, met_in_block = 0;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         met = later(met, order->met[__builtin_ctz(rest)]);
         met_in_block = later(met_in_block, order->met_in_block[__builtin_ctz(rest)]);
@@ -138,8 +137,8 @@ void note_passed(Warp *warp) {
 }
 
 void note_barrier(Block *block, Results *results) {
-    if (!results->told) return;
     block->barrier = tick(results);
+    if (!results->told) return;
     for (int w = 0; w < block->warps; w++) block->met_others = later(block->met_others, block->warp[w].met_others);
 }
 
@@ -164,25 +163,45 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
     return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
 }
 
-/* ---- shared memory */
+/* ---- shared memory: who wrote and read some bytes, as the number of a thread of the block, or as one of these */
 
-/* What happened to a word before, since the last barrier of the block. */
-static int ordered(const Warp *warp, uint32_t thread, uint16_t other, uint32_t epoch, uint16_t sync) {
-    if (epoch != warp->block->epoch || other == thread) return 1;
+enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 };
+
+/* When a warp makes a request: now, when its block and when the warp last met, and into which group its copies go. */
+typedef struct {
+    uint32_t now, barrier, together_at;
+    int32_t warp;
+    uint16_t open_group;
+} Moment;
+
+static inline Moment moment_of(const Warp *warp) {
+    return (Moment){warp->results->now, warp->block->barrier, warp->together_at, warp->number,
+                    (uint16_t)(warp->groups_closed + 1)};
+}
+
+/* Whether what happened at a time comes before what this thread does, as there was a barrier, of the block or of the warp. */
+static inline int ordered(const Moment *moment, uint32_t thread, uint16_t other, uint32_t time) {
+    if (time <= moment->barrier || other == thread) return 1;
     if (other == MANY) return 0;
-    int same_warp = (other & MANY_OF_WARP ? other & (MANY_OF_WARP - 1) : other / WARP) == warp->number;
-    return same_warp && sync < warp->sync;
+    int same_warp = (other & MANY_OF_WARP ? other & (MANY_OF_WARP - 1) : other / WARP) == moment->warp;
+    return same_warp && time < moment->together_at;
+}
+
+/* The same of what was written. What was copied is in no order with other lanes before the next barrier. */
+static inline int write_ordered(const Moment *moment, uint32_t thread, const Note *note) {
+    if (note->flags & AWAITED) return note->written <= moment->barrier || note->writer == thread;
+    return ordered(moment, thread, note->writer, note->written);
 }
 
 /* A copy that is under way counts as written when its thread waits for it. 0 if nobody has yet. */
-static int settled(const Block *block, Word *word) {
-    if (!word->group) return 1;
-    const Warp *owner = &block->warp[word->writer / WARP];
-    uint32_t group = word->group - 1u;
+static int settled(const Block *block, Note *note) {
+    if (!note->group) return 1;
+    const Warp *owner = &block->warp[note->writer / WARP];
+    uint32_t group = note->group - 1u;
     if (group >= owner->awaited || owner->groups_closed - group > COPY_GROUPS) return 0;
-    word->written = owner->awaited_in[group % COPY_GROUPS];
-    word->write_sync = 0xffff; /* in no order with other lanes before the next barrier */
-    word->group = 0;
+    note->written = owner->awaited_at[group % COPY_GROUPS];
+    note->flags = (note->flags & STRONG_READ) | AWAITED;
+    note->group = 0;
     return 1;
 }
 
@@ -192,47 +211,40 @@ enum Verdict { FINE, SUSPICIOUS, UNWRITTEN };
 static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time) {
     if (other >= MANY_OF_WARP) return 0;
     uint32_t of_grid = (uint32_t)warp->block->id * (uint32_t)warp->launch->threads + other;
-    return comes_before(warp, (int)(thread % WARP), of_grid, time & ~WITH_STRENGTH);
+    return comes_before(warp, (int)(thread % WARP), of_grid, time);
 }
 
-/* Whether earlier accesses of a word, single or of several, are in an order with this one, because threads hand things on,
- * or need none, because all are strong. */
-static int known_to(const Warp *warp, uint32_t thread, uint16_t other, uint32_t time, uint32_t strength) {
-    return (time & strength) || handed_on(warp, thread, other, time);
-}
-
-/* `times`: of the word, NULL where nobody hands anything on. strength: WITH_STRENGTH for strong accesses, or 0. */
-static int verdict_on(Warp *warp, Word *word, Times *times, uint32_t thread, int touch, uint32_t strength) {
-    uint32_t epoch = warp->block->epoch;
-    if (!settled(warp->block, word)) return SUSPICIOUS;
-    int both_update = touch == UPDATES && word->updated && word->written == epoch;
-    if (word->written && !both_update && !ordered(warp, thread, word->writer, word->written, word->write_sync) &&
-        !(times && known_to(warp, thread, word->writer, times->written, strength)))
+/* `block`: whose memory it is. hands_on: whether threads may hand things on. is_strong: it is a strong access. */
+static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong) {
+    const Moment moment = moment_of(warp);
+    if (!settled(block, note)) return SUSPICIOUS;
+    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > moment.barrier;
+    if (note->written && !both_update && !write_ordered(&moment, thread, note) &&
+        !(hands_on && !(note->flags & AWAITED) &&
+          ((is_strong && note->flags & STRONG_WRITE) || handed_on(warp, thread, note->writer, note->written))))
         return SUSPICIOUS;
-    if (touch == UPDATES && !word->written) return SUSPICIOUS;
-    if (touch != READS && word->read && !ordered(warp, thread, word->reader, word->read, word->read_sync) &&
-        !(times && known_to(warp, thread, word->reader, times->read, strength)))
-        return SUSPICIOUS;
-    int alone = touch == READS && (word->read != epoch || (times && handed_on(warp, thread, word->reader, times->read)));
-    if (times && touch == READS)
-        times->read = warp->results->now | (alone || word->reader == thread ? strength : times->read & strength);
-    if (times && touch != READS) times->written = touch == COPIES ? NEVER : warp->results->now | strength;
-    if (touch == READS) {
-        if (alone) word->reader = (uint16_t)thread;
-        else if (word->reader != thread && word->reader != MANY) {
-            int of = word->reader & MANY_OF_WARP ? word->reader & (MANY_OF_WARP - 1) : word->reader / WARP;
-            word->reader = of == warp->number ? (uint16_t)(MANY_OF_WARP | of) : MANY;
-        }
-        word->read = epoch;
-        word->read_sync = (uint16_t)warp->sync;
-    } else {
-        word->writer = both_update && word->writer != thread ? MANY : (uint16_t)thread;
-        word->written = epoch;
-        word->write_sync = (uint16_t)warp->sync;
-        word->updated = touch == UPDATES;
-        if (touch == COPIES) word->group = (uint16_t)(warp->groups_closed + 1);
+    if (touch == UPDATES && !note->written) return SUSPICIOUS;
+    int knows_reader = hands_on && note->read && handed_on(warp, thread, note->reader, note->read);
+    if (touch != READS) {
+        if (note->read && !ordered(&moment, thread, note->reader, note->read) && !knows_reader &&
+            !(hands_on && is_strong && note->flags & STRONG_READ))
+            return SUSPICIOUS;
+        note->writer = both_update && note->writer != thread ? MANY : (uint16_t)thread;
+        note->written = moment.now;
+        note->flags = (note->flags & STRONG_READ) | (touch == UPDATES ? UPDATED : 0) | (is_strong ? STRONG_WRITE : 0);
+        if (touch == COPIES) note->group = moment.open_group;
+        return FINE;
     }
-    return touch == READS && !word->written ? UNWRITTEN : FINE;
+    int alone = note->read <= moment.barrier || knows_reader;
+    if (!is_strong || !(alone || note->reader == thread || note->flags & STRONG_READ)) note->flags &= ~STRONG_READ;
+    else note->flags |= STRONG_READ;
+    if (alone) note->reader = (uint16_t)thread;
+    else if (note->reader != thread && note->reader != MANY) {
+        int of = note->reader & MANY_OF_WARP ? note->reader & (MANY_OF_WARP - 1) : note->reader / WARP;
+        note->reader = of == warp->number ? (uint16_t)(MANY_OF_WARP | of) : MANY;
+    }
+    note->read = moment.now;
+    return note->written ? FINE : UNWRITTEN;
 }
 
 static int may_go_unused(const Warp *warp, const Instruction *i) {
@@ -279,45 +291,40 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->holds = any != 0;
 }
 
-/* The usual case of a write or a copy, in short: it comes after all that others did to the word. 0: `verdict_on` has to look. */
-static inline int surely_written(const Warp *warp, Word *word, Times *times, uint32_t thread, int touch) {
-    if (word->group || !ordered(warp, thread, word->writer, word->written, word->write_sync)) return 0;
-    if (!ordered(warp, thread, word->reader, word->read, word->read_sync)) return 0;
-    word->writer = (uint16_t)thread;
-    word->written = warp->block->epoch;
-    word->write_sync = (uint16_t)warp->sync;
-    word->updated = 0;
-    if (touch == COPIES) word->group = (uint16_t)(warp->groups_closed + 1);
-    if (times) times->written = touch == COPIES ? NEVER : warp->results->now;
-    return 1;
+/* The usual case of a write or a copy, in short: it comes after all that others did there. Else `verdict_on` has to look. */
+static inline int is_free(const Moment *moment, const Note *note, uint32_t thread) {
+    return !note->group && write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
 }
 
-/* The usual case of a read: it comes after the write, and if others have read the word since the last barrier, then in the
+static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
+    note->writer = (uint16_t)thread;
+    note->written = moment->now;
+    note->flags &= STRONG_READ;
+    if (touch == COPIES) note->group = moment->open_group;
+}
+
+/* The usual case of a read: it comes after the write, and if others have read the same since the last barrier, then in the
  * same request, or nobody hands anything on. */
-static inline int surely_read(const Warp *warp, Word *word, Times *times, uint32_t thread) {
-    const uint32_t epoch = warp->block->epoch;
-    if (word->group || !word->written || !ordered(warp, thread, word->writer, word->written, word->write_sync)) return 0;
-    const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | warp->number);
-    if (word->read != epoch) word->reader = (uint16_t)thread;
-    else if (word->reader != thread && word->reader != many_of_warp && word->reader != MANY) {
-        if (times && times->read != warp->results->now) return 0;
-        word->reader = word->reader < MANY_OF_WARP && word->reader / WARP == warp->number ? many_of_warp : MANY;
+static inline int surely_read(const Moment *moment, Note *note, int hands_on, uint32_t thread) {
+    if (note->group || !note->written || !write_ordered(moment, thread, note)) return 0;
+    const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
+    if (note->read <= moment->barrier) note->reader = (uint16_t)thread;
+    else if (note->reader != thread && note->reader != many_of_warp && note->reader != MANY) {
+        if (hands_on && note->read != moment->now) return 0;
+        note->reader = note->reader < MANY_OF_WARP && note->reader / WARP == moment->warp ? many_of_warp : MANY;
     }
-    word->read = epoch;
-    word->read_sync = (uint16_t)warp->sync;
-    if (times) times->read = warp->results->now;
+    note->read = moment->now;
+    note->flags &= ~STRONG_READ;
     return 1;
 }
 
-/* A word that several blocks of a cluster use. Between two barriers of the cluster only one may, unless all read, or all
- * update it by atomic operations. What lies between arriving at a barrier and waiting there is for those who know more. */
-static int check_between(Warp *warp, Between *between, Word *word, int touch) {
-    Cluster *cluster = warp->block->cluster;
+/* Bytes that several blocks of a cluster use. Between two barriers of the cluster only one may, unless all read, or all
+ * update them by atomic operations. What lies between arriving at a barrier and waiting there is for those who know more. */
+static int check_between(const Warp *warp, Between *between, int touch) {
     uint16_t own = (uint16_t)(1u << warp->block->rank);
-    if (between->phase != cluster->phase) {
+    if (between->phase != warp->block->cluster->phase) {
         memset(between, 0, sizeof *between);
-        between->phase = cluster->phase;
-        if (!word->group) word->written = word->written != 0, word->read = 0;
+        between->phase = warp->block->cluster->phase;
     }
     uint16_t wrong = between->writers;
     if (touch != UPDATES) wrong |= between->updaters;
@@ -332,79 +339,81 @@ static int check_between(Warp *warp, Between *between, Word *word, int touch) {
 /* Look at lanes for the usual cases: the answer are those that are left, from the first one that is none. (Inlined for
  * each kind of access, so that the loops are short.) */
 static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *warp, const Request *request, uint32_t rest,
-                                                                 int width, int touch, Times *times) {
-    const int shift = warp->launch->shared_granule;
+                                                                 int width, int touch, int hands_on) {
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
-    Word *words = warp->block->words;
+    const Moment moment = moment_of(warp);
+    Notes *notes = warp->block->notes;
     for (; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
+        int lane = __builtin_ctz(rest), parts = 1;
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
         uint64_t byte = request->address[lane];
         if (byte + (uint64_t)width > end) return rest;
-        for (uint64_t w = byte >> shift; w <= (byte + (uint64_t)width - 1) >> shift; w++) {
-            Times *time = times ? &times[w] : 0;
-            if (!(touch == READS ? surely_read(warp, &words[w], time, thread)
-                                 : surely_written(warp, &words[w], time, thread, touch)))
-                return rest;
+        Note *note = &notes->note[byte / UNIT_BYTES];
+        if (width != UNIT_BYTES && note->group != SPLIT && !split_note(notes, note)) return rest;
+        if (note->group == SPLIT) {
+            note = &notes->note[note->written + byte % UNIT_BYTES / WORD_BYTES];
+            parts = width / WORD_BYTES;
         }
+        for (int part = 0; part < parts; part++)
+            if (!(touch == READS ? surely_read(&moment, note + part, hands_on, thread) : is_free(&moment, note + part, thread)))
+                return rest;
+        for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
     }
     return 0;
 }
 
-static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t rest, int width, int touch, Times *times) {
-    if (touch == READS && times) return usual_ones(warp, request, rest, width, READS, times);
+static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t rest, int width, int touch, int hands_on) {
+    if (width < WORD_BYTES || width > UNIT_BYTES) return rest;
+    if (touch == READS && hands_on) return usual_ones(warp, request, rest, width, READS, 1);
     if (touch == READS) return usual_ones(warp, request, rest, width, READS, 0);
-    if (touch == WRITES && times) return usual_ones(warp, request, rest, width, WRITES, times);
     if (touch == WRITES) return usual_ones(warp, request, rest, width, WRITES, 0);
-    if (touch == COPIES) return usual_ones(warp, request, rest, width, COPIES, times);
+    if (touch == COPIES) return usual_ones(warp, request, rest, width, COPIES, 0);
     return rest;
+}
+
+/* A lane has loaded into its registers from `from` on what nobody wrote: `size` bytes, `skipped` ones behind the first. */
+static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t size, int lane) {
+    for (uint64_t at = skipped; at < skipped + size; at += WORD_BYTES)
+        if (!hold(warp, i, i->d + (int32_t)(at / WORD_BYTES), lane)) return 0;
+    return 1;
 }
 
 static void check_shared(Warp *warp, const Instruction *i, int space, const Request *request, int width, int touch,
                          const Pattern *known) {
-    int shift = warp->launch->shared_granule;
-    Word *words = warp->block->words;
-    Between *between = warp->block->between;
-    Times *times = space == SHARED ? warp->block->times : 0; /* what comes from other blocks is for their barriers */
-    if (times && tick(warp->results) == MOST_EVENTS) times = 0;
-    const uint32_t strength = touch != COPIES && (touch == UPDATES || i->is_strong) ? WITH_STRENGTH : 0;
-    if ((between && warp->owes) || warp->sync >= 0xfffe || warp->groups_closed >= 0xfff0) {
+    Block *block = warp->block;
+    const int hands_on = space == SHARED && warp->launch->fences; /* what comes from other blocks is for their barriers */
+    const int is_strong = touch != COPIES && (touch == UPDATES || i->is_strong);
+    if (tick(warp->results) == MOST_EVENTS || (block->notes->between && warp->owes) || warp->groups_closed >= 0xfff0) {
         fail(warp, i, HAZARD, 0, 0); /* beyond what the numbers here can count */
         return;
     }
-    const uint64_t end = (uint64_t)warp->launch->shared_bytes;
-    /* A third lane that reads the same words changes nothing. It may be the one to which they were not handed on, though:
-     * where that counts, all are looked at. */
+    const uint64_t bytes = (uint64_t)warp->launch->shared_bytes;
+    const Moment moment = moment_of(warp);
+    /* A third lane that reads the same changes nothing. It may be the one to which it was not handed on, though, and if
+     * nobody wrote it that holds for its registers, too: where that counts, all are looked at. */
     uint32_t rest = request->active, left_out = 0;
-    if (known && touch == READS && !may_go_unused(warp, i)) rest = known->leaders, left_out = request->active & ~rest;
-    if (!between && space == SHARED && !strength) rest = unusual_ones(warp, request, rest, width, touch, times);
+    if (known && touch == READS) rest = known->leaders, left_out = request->active & ~rest;
+    if (!block->notes->between && space == SHARED && !is_strong)
+        rest = unusual_ones(warp, request, rest, width, touch, hands_on);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
-        uint64_t byte = request->address[lane];
+        uint64_t first = request->address[lane];
         if (space == CLUSTER) {
-            Block *target = warp->block->cluster->block[byte >> RANK_SHIFT];
-            target->touched = target->cluster->phase;
-            words = target->words;
-            between = target->between;
-            byte = byte_of(byte);
+            block = warp->block->cluster->block[first >> RANK_SHIFT];
+            block->touched = block->cluster->phase;
+            first = byte_of(first);
         }
-        if (byte + (uint64_t)width > end) { /* a row of LDSM that no active lane reads */
-            fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
-            return;
-        }
-        uint64_t first = byte >> shift, last = (byte + (uint64_t)width - 1) >> shift;
-        for (uint64_t word = first; word <= last; word++) {
-            if (between && !check_between(warp, &between[word], &words[word], touch)) {
-                fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
-                return;
-            }
-            Times *time = times ? &times[word] : 0;
-            if (!strength && touch == READS && surely_read(warp, &words[word], time, thread)) continue;
-            if (!strength && touch == WRITES && surely_written(warp, &words[word], time, thread, touch)) continue;
-            if (times) rest |= left_out & (0u - (1u << lane)), left_out = 0;
-            int verdict = verdict_on(warp, &words[word], time, thread, touch, strength);
-            if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold(warp, i, i->d + (int32_t)((word - first) << shift >> 2), lane))) {
+        Notes *notes = block->notes;
+        uint64_t end = first + (uint64_t)width;
+        for (uint64_t at = first, next; at < end; at = next) {
+            Note *note = end <= bytes ? note_of(notes, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
+            int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
+            int verdict = SUSPICIOUS;
+            if (is_open && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
+            if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
+            if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
+            if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -440,9 +449,84 @@ static int check_in_time(const Warp *warp, int lane, GlobalWord *word, Times *ti
     return now < MOST_EVENTS;
 }
 
+/* ---- the words of a line together. What is found is what would be found word by word, or else the line is split. */
+
+static uint32_t who_of(uint32_t first, uint32_t bytes_each, uint32_t byte) { return bytes_each ? first + byte / bytes_each : first; }
+
+static void split_line(const Launch *launch, const Results *results, int slot, uint64_t number) {
+    GlobalLine *line = &results->lines[slot][number];
+    const int shift = launch->global_granule;
+    line->is_split = 1;
+    if (!line->writer && !line->reader) return;
+    for (uint32_t byte = 0; byte < LINE_BYTES; byte += 1u << shift) {
+        uint64_t word = (number * LINE_BYTES + byte) >> shift;
+        results->watched[slot][word] = (GlobalWord){who_of(line->writer, line->bytes_written, byte),
+                                                    who_of(line->reader, line->bytes_read, byte)};
+        if (results->times[slot]) results->times[slot][word] = (Times){line->written, line->read};
+    }
+}
+
+EXPORT void split_lines(const Launch *launch, const Results *results, int slot, const int64_t *numbers, int64_t count) {
+    for (int64_t k = 0; k < count; k++)
+        if (!results->lines[slot][numbers[k]].is_split) split_line(launch, results, slot, (uint64_t)numbers[k]);
+}
+
+static uint32_t least(uint32_t one, uint32_t other) { return other && other < one ? other : one; }
+
+/* The lanes from `lane` on, which are the threads from `who` on, access a line, `width` bytes each: as `check_in_time`. */
+static int line_in_time(const Warp *warp, GlobalLine *line, int lane, uint32_t who, uint32_t width, uint32_t strength, int touch) {
+    const uint32_t now = warp->results->now, written = line->written & ~WITH_STRENGTH, read = line->read & ~WITH_STRENGTH;
+    const uint32_t step = least(least(width, line->bytes_written), line->bytes_read);
+    const int orders_writers = line->writer && !(line->written & strength);
+    const int orders_readers = line->reader && !(touch != READS && line->read & strength);
+    int others_read = 0;
+    for (uint32_t byte = 0; byte < LINE_BYTES; byte += step) {
+        uint32_t own = who + byte / width, writer = who_of(line->writer, line->bytes_written, byte);
+        uint32_t reader = who_of(line->reader, line->bytes_read, byte);
+        int at = lane + (int)(byte / width);
+        if (orders_writers && writer != own && !comes_before(warp, at, writer - 1, written)) return 0;
+        int is_open = orders_readers && reader != own && (reader == ANYBODY || !comes_before(warp, at, reader - 1, read));
+        if (is_open && touch != READS) return 0;
+        if (byte && is_open != others_read) return 0;
+        others_read = is_open;
+    }
+    if (touch != READS) {
+        line->writer = who, line->bytes_written = (uint8_t)width, line->written = now | strength;
+    } else if (others_read) {
+        line->reader = ANYBODY, line->bytes_read = 0, line->read = now | (line->read & strength);
+    } else {
+        line->reader = who, line->bytes_read = (uint8_t)width, line->read = now | strength;
+    }
+    return now < MOST_EVENTS;
+}
+
+/* The same where blocks do not wait for each other; bytes_each: 0 if all are STRONG_ONES. */
+static int line_in_turn(GlobalLine *line, uint32_t who, uint32_t bytes_each, int touch) {
+    int is_reader = line->reader == who && line->bytes_read == bytes_each;
+    if (line->writer && (line->writer != who || line->bytes_written != bytes_each)) return 0;
+    if (touch != READS) {
+        if (line->reader && !is_reader) return 0;
+        line->writer = who, line->bytes_written = (uint8_t)bytes_each;
+    } else if (!line->reader || is_reader) {
+        line->reader = who, line->bytes_read = (uint8_t)bytes_each;
+    } else if (line->reader == ANYBODY || (bytes_each && line->bytes_read == bytes_each)) {
+        line->reader = ANYBODY, line->bytes_read = 0; /* each word has another reader than before */
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static int is_in_a_row(const Request *request, int width) {
+    if (request->active != 0xffffffffu) return 0;
+    for (int lane = 1; lane < WARP; lane++)
+        if (request->address[lane] != request->address[0] + (uint64_t)(lane * width)) return 0;
+    return 1;
+}
+
 /* The active lanes of a request that lie in one array. */
 static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lanes, const Request *request, int width,
-                        int touch) {
+                        int touch, const Pattern *known) {
     const Allocation *one = &warp->launch->allocations[slot];
     if (one->unwritten) {
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
@@ -457,20 +541,35 @@ static void check_array(Warp *warp, const Instruction *i, int slot, uint32_t lan
             }
         }
     }
+    GlobalLine *lines = warp->results->lines[slot];
+    if (!lines) return;
     GlobalWord *words = warp->results->watched[slot];
-    if (!words) return;
     Times *times = warp->results->times[slot];
     int shift = warp->launch->global_granule, strong = is_strong(i, touch);
-    uint64_t threads = (uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1;
+    uint32_t strength = strong ? WITH_STRENGTH : 0;
+    uint32_t first = (uint32_t)((uint64_t)warp->block->id * (uint64_t)warp->launch->threads + (uint64_t)(warp->number * WARP) + 1);
     if (times) tick(warp->results);
+    uint64_t start = request->address[__builtin_ctz(lanes)] - one->base;
+    int is_whole = lanes == 0xffffffffu && start % LINE_BYTES == 0 && width >= WORD_BYTES && width <= 16 &&
+                   (known ? known->form == SIDE_BY_SIDE : is_in_a_row(request, width));
+    for (uint32_t lane = 0, of_line = LINE_BYTES / (uint32_t)width; is_whole && lane < WARP; lane += of_line) {
+        GlobalLine *line = &lines[(start + lane * (uint32_t)width) / LINE_BYTES];
+        if (line->is_split) continue;
+        if (times ? line_in_time(warp, line, (int)lane, first + lane, (uint32_t)width, strength, touch)
+            : strong ? line_in_turn(line, STRONG_ONES, 0, touch)
+                     : line_in_turn(line, first + lane, (uint32_t)width, touch))
+            lanes &= ~((of_line == WARP ? 0xffffffffu : (1u << of_line) - 1) << lane);
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint32_t who = strong && !times ? (uint32_t)STRONG_ONES : (uint32_t)(threads + (uint64_t)lane);
+        uint32_t who = strong && !times ? (uint32_t)STRONG_ONES : first + (uint32_t)lane;
         uint64_t at = request->address[lane] - one->base;
         for (uint64_t word = at >> shift; word <= (at + (uint64_t)width - 1) >> shift; word++) {
+            uint64_t number = (word << shift) / LINE_BYTES;
+            if (!lines[number].is_split) split_line(warp->launch, warp->results, slot, number);
             GlobalWord *w = &words[word];
             if (times) {
-                if (check_in_time(warp, lane, w, &times[word], who, strong ? WITH_STRENGTH : 0, touch)) continue;
+                if (check_in_time(warp, lane, w, &times[word], who, strength, touch)) continue;
                 fail(warp, i, HAZARD, lane, (int64_t)request->address[lane]);
                 return;
             }
@@ -489,7 +588,7 @@ void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t
     Request one = {.active = 1u << lane};
     for (uint64_t at = 0; at < size && !warp->results->fault; at += AT_ONCE) {
         one.address[lane] = address + at;
-        check_array(warp, i, slot, one.active, &one, AT_ONCE, touch);
+        check_array(warp, i, slot, one.active, &one, AT_ONCE, touch, 0);
     }
 }
 
@@ -503,7 +602,7 @@ static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint3
         if (request->address[lane] >= one->base && request->address[lane] + (uint64_t)width <= one->end)
             inside |= 1u << lane;
     }
-    if (inside) check_array(warp, i, slot, inside, request, width, touch);
+    if (inside) check_array(warp, i, slot, inside, request, width, touch, 0);
     return lanes & ~inside;
 }
 
@@ -512,7 +611,7 @@ static uint32_t check_those_in(Warp *warp, const Instruction *i, int slot, uint3
 static void check_global(Warp *warp, const Instruction *i, int slot, const Request *request, int width, int touch,
                          const Pattern *known) {
     if (known) {
-        check_array(warp, i, slot, request->active, request, width, touch);
+        check_array(warp, i, slot, request->active, request, width, touch, known);
         return;
     }
     uint32_t elsewhere = check_those_in(warp, i, slot, request->active, request, width, touch);
@@ -579,8 +678,8 @@ void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
     if ((int64_t)warp->awaited >= upto) return;
     if (warp->launch->checking && mask != warp->living) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
-    for (; (int64_t)warp->awaited < upto; warp->awaited++)
-        warp->awaited_in[warp->awaited % COPY_GROUPS] = warp->block->epoch;
+    uint32_t now = tick(warp->results);
+    for (; (int64_t)warp->awaited < upto; warp->awaited++) warp->awaited_at[warp->awaited % COPY_GROUPS] = now;
 }
 
 void check_end(Warp *warp, const Instruction *i) {

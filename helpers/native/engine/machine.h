@@ -84,14 +84,7 @@ typedef struct {
     int32_t mode[3], linear, normalized, fractions, spare;
 } Image;
 
-/* What the sanitizer's watch knows of a word of shared memory; see checks.c. */
-typedef struct {
-    uint32_t written, read; /* in which epoch of the block */
-    uint16_t writer, reader, write_sync, read_sync;
-    uint16_t group; /* 1 + the number of the copies' group that writes it */
-    uint16_t updated;
-} Word;
-
+/* What the sanitizer's watch knows of a word of global memory; see checks.c. */
 typedef struct {
     uint32_t writer, reader;
 } GlobalWord;
@@ -100,6 +93,13 @@ typedef struct {
 typedef struct {
     uint32_t written, read;
 } Times;
+
+/* The same of all words of a line of 128 bytes, as long as warps access it whole: threads that follow each other have
+ * written, and read, so many bytes each, from the first ones on; 0: all by the same. */
+typedef struct {
+    uint32_t writer, reader, written, read;
+    uint8_t bytes_written, bytes_read, is_split, spare;
+} GlobalLine;
 
 enum { MEETING_PLACES = 1021 }; /* at which blocks hear of each other: words of global memory share them */
 
@@ -188,8 +188,9 @@ typedef struct {
     int64_t *requests;                  /* by memory instruction, allocation (then shared, local) and Quantity */
     int64_t accesses[SPACES], barriers, copies;
     Pattern *patterns;                  /* by memory instruction, PLACES each */
-    GlobalWord **watched;               /* by allocation; NULL where races are not looked for */
-    Times **times;                 /* the same, NULL where blocks do not wait for each other */
+    GlobalLine **lines;                 /* by allocation; NULL where races are not looked for */
+    GlobalWord **watched;               /* the words of lines that are split */
+    Times **times;                      /* the same, NULL where blocks do not wait for each other */
     uint32_t *told;                     /* by lane of the grid: what it did before this is known to others; see checks.c */
     uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
                              * meeting; NULL where too many blocks meet */
@@ -259,8 +260,9 @@ typedef struct {
     uint64_t known_state;
     int64_t known_since;
     int32_t turns, known_turn, repeats, has_all_time;
-    /* For the sanitizer's watch: barriers of the warp in this epoch, and its asynchronous copies. */
-    uint32_t sync, groups_closed, awaited, last_copies, copies_open, awaited_in[COPY_GROUPS];
+    /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
+     * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
+    uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
     Order order;
     uint32_t met_others; /* when one of its threads made an atomic operation */
     /* Registers that hold what nobody wrote, and whose: a bit for each, and by register the lanes. */
@@ -276,12 +278,7 @@ typedef struct {
     uint32_t phase; /* barriers passed, from 1 */
 } Cluster;
 
-/* Which blocks of the cluster, a bit for each, have used a word of shared memory since the last barrier of the cluster. */
-typedef struct {
-    uint32_t phase;
-    uint16_t readers, writers, updaters, spare;
-} Between;
-
+typedef struct Notes Notes;         /* see notes.h */
 typedef struct BulkWatch BulkWatch; /* see bulk_checks.c */
 
 typedef struct Block {
@@ -290,15 +287,12 @@ typedef struct Block {
     int32_t rank;    /* in its cluster */
     Cluster *cluster;
     uint32_t touched; /* the last phase of the cluster in which another block used its shared memory */
-    Between *between; /* by word of shared memory, while it is watched and there are others */
     int32_t warps, living_warps;
     int32_t traced;
-    uint32_t epoch;        /* barriers passed, from 1 */
-    uint32_t barrier, met_others; /* the time of the last one, and of the last atomic operation before it */
+    uint32_t barrier, met_others; /* the time of the last barrier, and of the last atomic operation before it */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
     uint32_t told_barrier, told_fence; /* the last of both when one of its threads made an atomic operation */
-    Word *words;           /* of shared memory, while it is watched */
-    Times *times;          /* the same, NULL if there are no fences */
+    Notes *notes;          /* of shared memory, NULL where it is not watched */
     BulkWatch *bulk;       /* of copies in bulk, NULL where none are watched */
     uint8_t *local_written; /* by byte of local memory, while it is watched */
     int32_t votes, voters; /* at the last barrier: threads with a true predicate, and all */

@@ -648,7 +648,6 @@ static void nothing(Warp *warp, const Instruction *i, uint32_t mask) { (void)war
 /* NOP: what the compiler leaves of `__syncwarp()` where it knows that the lanes of a warp are together. */
 static void lanes_together(Warp *warp, const Instruction *i, uint32_t mask) {
     check_named(warp, i, mask);
-    if (mask == warp->living) warp->sync++;
     note_warp_barrier(warp, mask);
 }
 

@@ -113,7 +113,6 @@ static void release_warpsync(Warp *warp) {
         remaining &= ~same;
         if (warp->living & named & ~here) continue;
         join(warp, same);
-        if (same == warp->living) warp->sync++;
         note_warp_barrier(warp, same);
     }
 }
@@ -122,9 +121,7 @@ static void release_warpsync(Warp *warp) {
 
 void end_phase(Block *block) {
     Results *results = block->warp[0].results;
-    block->epoch++;
     note_barrier(block, results);
-    for (int w = 0; w < block->warps; w++) block->warp[w].sync = 0;
     results->barriers++;
     results->changes++;
 }
@@ -384,7 +381,6 @@ static void wait_for_lanes(Warp *warp, Group *g, const Instruction *i, uint32_t 
     uint32_t before = g->mask;
     if (i->width[0] && (i->flags || warp->groups > 1)) part_by_mask(warp, g, source(warp, i, 0));
     if (warp->groups == 1) { /* whole: there is nobody to wait for */
-        warp->sync++;
         note_warp_barrier(warp, warp->living);
         return;
     }

@@ -73,6 +73,11 @@ WAITER = _struct(
 
 GLOBAL_WORD = _struct(("writer", "u4"), ("reader", "u4"))
 TIMES = _struct(("written", "u4"), ("read", "u4"))
+LINE_BYTES = 128
+GLOBAL_LINE = _struct(
+    ("writer", "u4"), ("reader", "u4"), ("written", "u4"), ("read", "u4"), ("bytes_written", "u1"),
+    ("bytes_read", "u1"), ("is_split", "u1"), ("spare", "u1"),
+)  # fmt: skip
 REGISTERS = 256
 REGISTER_USE = _struct(
     ("reads", "u8", REGISTERS // 64), ("writes", "u8", REGISTERS // 64), ("may_go_unused", "u4"), ("copied", "u4"),
@@ -109,7 +114,8 @@ class CResults(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("block_warps", "block_lanes", "guarded", "requests")),
         ("accesses", ctypes.c_int64 * len(SPACES)), ("barriers", ctypes.c_int64), ("copies", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("patterns", "watched", "times", "told", "heard", "left", "traces")),
+        *((name, ctypes.c_void_p) for name in ("patterns", "lines", "watched", "times", "told", "heard", "left",
+                                               "traces")),
         ("trace_count", ctypes.c_int64),
         ("trace_room", ctypes.c_int64), ("fault_block", ctypes.c_int64), ("fault_address", ctypes.c_int64),
         ("changes", ctypes.c_int64), ("waiters", ctypes.c_void_p), ("seen_changes", ctypes.c_int64),
@@ -131,7 +137,7 @@ def library() -> ctypes.CDLL | None:
     found.accesses_of.restype = ctypes.c_int64
     sizes = (INSTRUCTION.itemsize, ctypes.sizeof(CLaunch), ctypes.sizeof(CResults), ALLOCATION.itemsize, TRACE.itemsize,
              PATTERN.itemsize, WAITER.itemsize, GLOBAL_WORD.itemsize, REGISTER_USE.itemsize,
-             TIMES.itemsize, IMAGE.itemsize)  # fmt: skip
+             TIMES.itemsize, IMAGE.itemsize, GLOBAL_LINE.itemsize)  # fmt: skip
     assert sizes == tuple(found.size_of(which) for which in range(len(sizes))), "machine.h and compiled.py differ"
     return found
 
@@ -286,7 +292,7 @@ class Result:
 class Run:
     """The arrays of one thread of the host, which the C program fills.
 
-    slots: where requests may go.  watched: the words of each array that races are looked for in.  meeting: the lanes of
+    slots: where requests may go.  watched: the lines of each array that races are looked for in.  meeting: the lanes of
     a launch whose blocks may wait for each other, if it is checked, else 0.  blocks: of its grid.
     """
 
@@ -299,17 +305,19 @@ class Run:
         self.requests = np.zeros((len(machine.requests) + 1, slots, len(QUANTITIES)), np.int64)
         self.patterns = np.zeros((len(machine.requests) + 1) * PLACES, PATTERN)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
-        self.words = [sparse(count, GLOBAL_WORD) if count else None for count in watched]
-        self.times = [sparse(count, TIMES) if count and meeting else None for count in watched]
-        self.watched, self.times_of = (
+        of_line = LINE_BYTES >> machine.granules[1]
+        self.lines = [sparse(count, GLOBAL_LINE) if count else None for count in watched]
+        self.words = [sparse(count * of_line, GLOBAL_WORD) if count else None for count in watched]
+        self.times = [sparse(count * of_line, TIMES) if count and meeting else None for count in watched]
+        self.lines_of, self.watched, self.times_of = (
             np.array([0 if one is None else one.ctypes.data for one in each] or [0], np.uint64)
-            for each in (self.words, self.times)
+            for each in (self.lines, self.words, self.times)
         )
         self.told = np.zeros(meeting, np.uint32)
         self.c = CResults(waiter_room=MOST_WAITERS)
         for name in ("block_warps", "block_lanes", "guarded", "requests", "patterns", "waiters", "watched"):
             setattr(self.c, name, getattr(self, name).ctypes.data)
-        self.c.times = self.times_of.ctypes.data
+        self.c.lines, self.c.times = self.lines_of.ctypes.data, self.times_of.ctypes.data
         self.c.told = self.told.ctypes.data if meeting else None
         if meeting and blocks <= MOST_BLOCKS:
             self.heard, self.left = (np.zeros((rows, blocks + 1), np.uint32) for rows in (blocks, MEETING_PLACES))
@@ -349,8 +357,9 @@ def execute(
         kept += [(one.image, one.image.bytes_.copy()) for one in surfaces]
     watches = [one.watch for one in launch.global_memory.allocations if checking and one.watch is not None]
     unwritten = [(one, one.unwritten.copy()) for one in watches if one.unwritten is not None]
-    runs, first_faulty = _run(launch, machine, counting, traced, together, checking)
-    if first_faulty is not None or (checking and _meet(runs)):
+    c, runs = _run(launch, machine, counting, traced, together, checking)
+    first_faulty = _first_faulty(runs)
+    if first_faulty is not None or (checking and _meet(c, runs)):
         _refuse_endless(launch, first_faulty)
         for one, before in kept:
             one.bytes_[...] = before
@@ -366,14 +375,18 @@ def never_ends(launch: Launch, written: frozenset[str] | None, together: int) ->
     if machine is None:
         return None
     kept = [(one, one.bytes_.copy()) for one in launch.global_memory.allocations if _may_be_written(one, written)]
-    _, faulty = _run(launch, machine, False, frozenset(), together, False)
+    _, runs = _run(launch, machine, False, frozenset(), together, False)
     for one, before in kept:
         one.bytes_[...] = before
     try:
-        _refuse_endless(launch, faulty)
+        _refuse_endless(launch, _first_faulty(runs))
     except StepLimitExceeded as error:
         return error
     return None
+
+
+def _first_faulty(runs: list[Run]) -> Run | None:
+    return next((run for run in runs if run.c.fault), None)
 
 
 def _refuse_endless(launch: Launch, run: Run | None) -> None:
@@ -432,16 +445,27 @@ def _what(launch: Launch, waiter) -> str:
     return f"{array.name}[{index}]" if int(np.prod(array.shape)) > 1 and array.dtype != np.uint8 else array.name
 
 
-def _meet(runs: list[Run]) -> bool:
+def _meet(c: CLaunch, runs: list[Run]) -> bool:
     """Whether two threads of the host executed blocks that touch one word, and one of them writes it."""
-    for words in zip(*(run.words for run in runs), strict=True):
-        if len(words) > 1 and words[0] is not None:
-            touched = [(one["writer"] != 0) | (one["reader"] != 0) for one in words]
-            writes = [one["writer"] != 0 for one in words]
-            several = sum(one.astype(np.uint8) for one in touched) > 1
-            if (several & np.logical_or.reduce(writes)).any():
-                return True
+    for slot, lines in enumerate(zip(*(run.lines for run in runs), strict=True)):
+        if len(lines) == 1 or lines[0] is None:
+            continue
+        doubtful = np.flatnonzero(_several_and_one_writes(lines, [one["is_split"] != 0 for one in lines]))
+        if not len(doubtful):
+            continue
+        for run in runs:
+            library().split_lines(ctypes.byref(c), ctypes.byref(run.c), slot, *_c(doubtful, len(doubtful)))
+        words = [run.words[slot].reshape(len(lines[0]), -1)[doubtful] for run in runs]
+        if _several_and_one_writes(words, [False] * len(words)).any():
+            return True
     return False
+
+
+def _several_and_one_writes(notes: Sequence[np.ndarray], unknown: Sequence[np.ndarray | bool]) -> np.ndarray:
+    """Where more than one of the threads of the host has notes, and one of them writes, as far as that is known."""
+    writes = [(one["writer"] != 0) | split for one, split in zip(notes, unknown, strict=True)]
+    touched = [one | (note["reader"] != 0) for one, note in zip(writes, notes, strict=True)]
+    return (sum(one.astype(np.uint8) for one in touched) > 1) & np.logical_or.reduce(writes)
 
 
 def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> bool:
@@ -450,8 +474,8 @@ def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> b
 
 def _run(
     launch: Launch, machine: Machine, counting: bool, traced: frozenset[int] | None, together: int, checking: bool
-) -> tuple[list[Run], Run | None]:
-    """(what each thread of the host found, the first with a fault)."""
+) -> tuple[CLaunch, list[Run]]:
+    """(what was executed, what each thread of the host found)."""
     program, allocations = launch.program, launch.global_memory.allocations
     size = launch.blocks_of_cluster
     wave = Wave(launch, 0, 1)  # knows the constant banks
@@ -512,7 +536,7 @@ def _run(
     units = len(ids) // size
     cores = 1 if machine.sees_grid or len(ids) * launch.threads <= SMALL else min(os.cpu_count() or 1, units)
     watched = [
-        (one.bytes_.size >> machine.granules[1]) + 1 if checking and one.watch is not None and one.watch.written else 0
+        one.bytes_.size // LINE_BYTES + 1 if checking and one.watch is not None and one.watch.written else 0
         for one in allocations
     ]
     blocks_meet = machine.sees_grid or launch.blocks_of_cluster > 1
@@ -521,7 +545,7 @@ def _run(
     runs = [Run(machine, program, slots, watched, meeting, grid) for _ in range(cores)]
     shares = _shares(units, cores)
     _on_threads(c, runs, [(first * size, stop * size) for first, stop in shares])
-    return runs, next((run for run in runs if run.c.fault), None)
+    return c, runs
 
 
 def _images() -> np.ndarray:

@@ -1,0 +1,56 @@
+/* Notes of shared memory: where they lie, and how they are split. */
+#include "notes.h"
+
+Notes *make_notes(const Launch *launch) {
+    Notes *notes = calloc(1, sizeof *notes);
+    if (!notes) return 0;
+    const size_t of_unit = 1 + QUARTERS + (launch->shared_granule < 2 ? QUARTERS * QUARTERS : 0);
+    notes->units = (uint32_t)(launch->shared_bytes / UNIT_BYTES) + 1;
+    notes->room = (uint32_t)(notes->units * of_unit);
+    notes->note = malloc(notes->room * sizeof *notes->note); /* what is never used is no memory */
+    if (launch->cluster_blocks > 1) notes->between = malloc(notes->room * sizeof *notes->between);
+    if (notes->note && (notes->between || launch->cluster_blocks == 1)) return notes;
+    free_notes(notes);
+    return 0;
+}
+
+void free_notes(Notes *notes) {
+    if (!notes) return;
+    free(notes->note);
+    free(notes->between);
+    free(notes);
+}
+
+void begin_notes(Notes *notes) {
+    notes->used = notes->units;
+    memset(notes->note, 0, notes->units * sizeof *notes->note);
+    if (notes->between) memset(notes->between, 0, notes->units * sizeof *notes->between);
+}
+
+int split_note(Notes *notes, Note *note) {
+    const uint32_t first = notes->used;
+    if (first + QUARTERS > notes->room) return 0;
+    notes->used += QUARTERS;
+    for (uint32_t part = first; part < first + QUARTERS; part++) {
+        notes->note[part] = *note;
+        if (notes->between) notes->between[part] = notes->between[note - notes->note];
+    }
+    note->group = SPLIT;
+    note->written = first;
+    return 1;
+}
+
+Note *note_of(Notes *notes, uint64_t first, uint64_t end, uint64_t *next) {
+    Note *note = notes->note + first / UNIT_BYTES;
+    uint64_t begin = first / UNIT_BYTES * UNIT_BYTES;
+    for (uint64_t size = UNIT_BYTES;; size /= QUARTERS) {
+        if (note->group != SPLIT) {
+            *next = begin + size;
+            if (begin == first && *next <= end) return note;
+            if (size == 1 || !split_note(notes, note)) return 0;
+        }
+        uint64_t part = (first - begin) / (size / QUARTERS);
+        note = notes->note + note->written + part;
+        begin += part * (size / QUARTERS);
+    }
+}

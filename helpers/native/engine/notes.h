@@ -1,0 +1,55 @@
+/* What the sanitizer's watch keeps of the shared memory of a block.
+ *
+ * A note is about 16 bytes that lie together, as long as every access is to all of them. The first narrower access splits
+ * it into notes of the four words, and one that is narrower than a word that word's into notes of the four bytes. */
+#ifndef NOTES_H
+#define NOTES_H
+
+#include "machine.h"
+
+enum { UNIT_BYTES = 16, QUARTERS = 4 };
+
+/* `group` of a note that is split: `written` is where its parts begin. Else 0, or for the target of an asynchronous copy
+ * that nobody has waited for 1 + the number of the copies' group. */
+enum { SPLIT = 0xffff };
+
+/* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. */
+enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8 };
+
+/* When a word was written by what came before everything else. */
+enum { BEFORE_ALL = 1 };
+
+/* written, read: times, as numbers of events; 0 for never. writer, reader: see checks.c. */
+typedef struct {
+    uint32_t written, read;
+    uint16_t writer, reader, group, flags;
+} Note;
+
+/* Which blocks of the cluster, a bit for each, have used these bytes since a barrier of the cluster. */
+typedef struct {
+    uint32_t phase;
+    uint16_t readers, writers, updaters, spare;
+} Between;
+
+/* The notes of the units, and behind them the parts; `between`: the same, NULL where there is no cluster. */
+struct Notes {
+    Note *note;
+    Between *between;
+    uint32_t units, used, room;
+};
+
+/* NULL if there is no memory. */
+Notes *make_notes(const Launch *launch);
+
+void begin_notes(Notes *notes);
+
+void free_notes(Notes *notes);
+
+/* Split a note. 0 if there is no room, as the kernel is said to have no access so narrow. */
+int split_note(Notes *notes, Note *note);
+
+/* The note of the bytes from `first` on, and in `next` the byte behind them, which does not lie behind `end`. Notes are
+ * split where they must be; NULL if they cannot be. */
+Note *note_of(Notes *notes, uint64_t first, uint64_t end, uint64_t *next);
+
+#endif
