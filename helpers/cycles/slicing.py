@@ -94,6 +94,9 @@ class Slices:
             made = [_made_up(one, unknown) if _name(one) in _PRODUCTS else one for one in program.instructions]
             program = replace(program, instructions=made)
         needed = _Needed(program, stored)
+        if any(_name(one) == "LDL" and _matters(one, live) for one, live in needed.behind()):  # a spilled address
+            stored = {index: slots for index, slots in stored.items() if _name(program.instructions[index]) != "STL"}
+            needed = _Needed(program, stored)
         shared = any(one.loads_shared and _matters(one, live) for one, live in needed.behind())
         if shared:
             needed = _Needed(program, {})

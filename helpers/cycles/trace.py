@@ -194,6 +194,7 @@ def _typical(
 def _in_short(unknown: Unknown, executed: Callable[[], tuple[int, bytes]]) -> int | None:
     """A trace of which loops were executed in part, and no products; None if what is unknown because of that leads to
     an address or a branch, or a loop was not what it seemed to be after some iterations."""
+    unknown.begin(bits=False)
     try:
         handle, done = executed()
     except SimulatorError:  # may be the kernel's own, too

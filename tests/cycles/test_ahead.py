@@ -76,6 +76,24 @@ def test_a_loop_that_is_repeated_in_the_trace_issues_and_asks_for_the_same(name,
     assert 0 < executed[0] < 0.7 * executed[1]  # basic blocks
 
 
+SPILLED = {"BM": 128, "BN": 64, "BK": 16, "WM": 32, "WN": 32, "TM": 8, "TN": 4, "STAGES": 3, "BLOCKS": 4}
+
+
+def test_an_address_that_was_put_off_to_local_memory_is_there_again(monkeypatch):
+    """Its 128 registers do not hold it. What is stored there matters as soon as something that is loaded does."""
+    short, whole = both(cycles.captured(get("autotuned", **SPILLED).launch(256, 192, 512)), monkeypatch)
+    assert short.warp_instructions == whole.warp_instructions
+    assert any(one.opcode.startswith("LDL") for one in short.program.instructions)
+
+
+def test_other_blocks_are_traced_in_part_as_the_first_ones_were(monkeypatch):
+    """What stands for unknown values begins with zeros at each of them."""
+    short, traces = trace._in_short, []
+    monkeypatch.setattr(trace, "_in_short", lambda *about: traces.append(short(*about)) or traces[-1])
+    trace.trace(cycles.captured(get("autotuned", **SPILLED).launch(2048, 1024, 512)), devices.DEFAULT)
+    assert len(traces) > 1 and None not in traces
+
+
 @pytest.mark.parametrize("name", PERSISTENT)
 def test_a_persistent_kernel_that_is_traced_in_part_takes_as_long_as_one_that_is_executed_whole(name, monkeypatch):
     short, whole = both(cycles.captured(get(name).launch(512, 384, 1024)), monkeypatch)
