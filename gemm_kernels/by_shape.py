@@ -16,11 +16,13 @@ from gemm_kernels.kernel import MAX_GRID_Y, Kernel, check_sizes
 from gemm_kernels.ladder import SMS, get
 
 # Kernels whose candidates have costs; the others are for few rows or columns of C, where they have been measured.
-ESTIMATED = ("stream_k", "persistent", "sliced_k", "rank_k", "clustered", "reduce_scatter")
+ESTIMATED = ("stream_k", "persistent", "sliced_k", "exchanged", "rank_k", "clustered", "reduce_scatter")
 SKINNY = 16  # a tile with fewer rows or columns than this is tried only where C has few
 FLAT = 32  # `rank_k` is tried at products of at most so many k, or as many as it copies at once
 FEW = 4  # rows or columns of C: with more, the kernels for one row or column are not tried
 PROMISING = 50  # tiled kernels that are tried at a shape; of 36, a faster one was left out at 13 of 310 shapes
+SHORT_K = 80  # with at most so many k the rough estimate says less: FMAs are not what takes the time
+PROMISING_SHORT = 80  # so many are tried there
 # The SMs of an H200 that clusters of so many blocks are on at a time, if an SM has room for one block: few GPCs have a
 # multiple of their size (cuOccupancyMaxActiveClusters: 30 clusters of four, 15 of eight; with room for two 62 and 30).
 SMS_OF_CLUSTERS = {1: SMS, 2: SMS, 4: 120, 8: 120}
@@ -177,7 +179,8 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
 
     Four kinds are not tried: kernels for few rows or columns where there are many; tiles with more than twice as many
     rows or columns as C has; small tiles for a large product; and wide tiles for a product that is not large. Of a
-    kernel with a choice of LOOPS only the variant for the alignment of B's rows is tried.
+    kernel with a choice of LOOPS only the variant for the alignment of B's rows is tried, and `exchanged` only where
+    rows do not all start at 16 bytes: elsewhere `persistent` does the same and more.
     """
     M, N, K = shape
     rows, columns = kernel.tile
@@ -195,7 +198,9 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
         return False
     if rows > 2 * max(M, SKINNY) or columns > 2 * max(N, SKINNY):
         return False
-    if kernel.name == "sliced_k" and rows * MAX_GRID_Y < M:
+    if kernel.name == "exchanged" and N % 4 == 0:
+        return False
+    if kernel.name in ("sliced_k", "exchanged") and rows * MAX_GRID_Y < M:
         return False
     if columns > WIDE_TILE and M * N * K < WIDE_PRODUCT:
         return False
@@ -204,15 +209,19 @@ def suits(kernel: Kernel, shape: Shape) -> bool:
     return rows * columns >= LARGE_TILE or M * N * K <= LARGE_PRODUCT
 
 
-def promising(kernels: Iterable[Kernel], shape: Shape, sms: int) -> list[Kernel]:
+def promising(
+    kernels: Iterable[Kernel], shape: Shape, sms: int, promising_short: int = PROMISING_SHORT
+) -> list[Kernel]:
     """Those kernels that suit a shape and may be the fastest there.
 
-    Of the tiled ones these are the PROMISING first ones by a rough estimate, which needs no costs; of the others all.
-    A kernel is measured, and its costs are fitted, only at shapes where it is promising.
+    Of the tiled ones these are the PROMISING first ones by a rough estimate, which needs no costs, or `promising_short`
+    of them with few k; of the others all. A kernel is measured, and its costs are fitted, only at shapes where it
+    is promising.
     """
     suiting = [kernel for kernel in kernels if suits(kernel, shape)]
     tiled = [kernel for kernel in suiting if kernel.name in ESTIMATED]
-    first = sorted(tiled, key=lambda kernel: rough_seconds(kernel, shape, sms))[:PROMISING]
+    count = promising_short if shape[2] <= SHORT_K else PROMISING
+    first = sorted(tiled, key=lambda kernel: rough_seconds(kernel, shape, sms))[:count]
     return [kernel for kernel in suiting if kernel in first or kernel not in tiled]
 
 
@@ -289,5 +298,6 @@ def _estimated(found: Choices, shape: Shape, shared_bytes: int | None = None) ->
             f"no kernel that was compared on {found.gpu!r} needs at most {shared_bytes} bytes of shared memory for "
             f"each block. The least is {min(kernel.shared_bytes for kernel in costs)} bytes."
         )
-    likely = promising(fitting, shape, found.sms)  # costs say little of shapes that a kernel is not for
+    # Costs say little of shapes that a kernel is not for
+    likely = promising(fitting, shape, found.sms, found.promising_short)
     return min(likely, key=lambda kernel: estimate(kernel, costs[kernel], shape, found.sms))

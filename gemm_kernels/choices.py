@@ -47,6 +47,7 @@ class Choices:
     stream_k: the fastest parameters of `stream_k` at each shape that they were compared at.
     candidates: the kernels that were compared.
     fastest: the number of the fastest candidate at each shape that was measured.
+    promising_short: how many candidates were promising at a shape with few k (see `by_shape.promising`).
     """
 
     gpu: str
@@ -55,6 +56,7 @@ class Choices:
     stream_k: Mapping[Shape, Params]
     candidates: tuple[Candidate, ...]
     fastest: Mapping[Shape, int]
+    promising_short: int
 
 
 def path(gpu: str, folder: Path = FOLDER) -> Path:
@@ -131,4 +133,5 @@ def _cached(file: Path, modified: int) -> Choices:
             Candidate(one["kernel"], one["params"], one.get("seconds")) for one in content.get("candidates", ())
         ),
         fastest={(M, N, K): which for M, N, K, which in content.get("fastest", ())},
+        promising_short=content.get("promising_short", 50),
     )

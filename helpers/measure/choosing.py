@@ -38,6 +38,7 @@ STREAM_K = {  # of `stream_k`, parameters in this order: blocks per SM that are 
     (128, 256, 8, 64, 64, 16, 8, 1, 4, 1): (1,),
     (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
     (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (1,),
+    (128, 128, 16, 32, 128, 16, 8, 2, 4, 1): (1,),
     (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1,),
     (96, 128, 8, 48, 64, 12, 8, 1, 4, 2): (2,),
     (48, 128, 16, 48, 64, 12, 8, 2, 4, 2): (2,),
@@ -69,6 +70,8 @@ PERSISTENT = {  # of `persistent`, likewise
     (96, 128, 16, 48, 64, 12, 8, 2, 4, 1): (1, 0),
     (80, 128, 16, 80, 64, 20, 8, 2, 4, 1): (0,),
     (96, 96, 16, 48, 96, 12, 12, 2, 4, 1): (1, 0),
+    (96, 96, 16, 48, 96, 12, 12, 4, 4, 1): (1, 0),
+    (48, 96, 16, 48, 96, 12, 12, 4, 4, 2): (0,),
     (128, 96, 16, 64, 48, 8, 12, 2, 4, 1): (0,),
     (64, 128, 8, 32, 64, 8, 8, 1, 4, 4): (0,),
     (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (1, 0),
@@ -135,6 +138,10 @@ PERSISTENT = {  # of `persistent`, likewise
     (32, 128, 16, 32, 64, 8, 8, 1, 3, 7): (0,),
     (64, 32, 32, 64, 32, 8, 8, 4, 3, 3): (0,),
     (64, 32, 32, 64, 8, 4, 4, 2, 3, 3): (0,),
+    (64, 64, 8, 16, 64, 8, 4, 1, 4, 4): (0,),
+    (32, 128, 8, 16, 64, 8, 4, 1, 4, 4): (0,),
+    (32, 128, 8, 8, 128, 8, 4, 1, 4, 4): (0,),
+    (64, 16, 16, 32, 16, 4, 4, 2, 4, 6): (0,),
     # Deep ones.
     (96, 192, 8, 96, 48, 12, 12, 2, 4, 1): (1,),
     (64, 64, 64, 64, 32, 8, 8, 4, 4, 1): (1,),
@@ -148,6 +155,16 @@ SLICED = (  # of `sliced_k`
     (16, 64, 32, 16, 64, 8, 4, 4, 3, 4),
     (16, 32, 64, 16, 32, 4, 4, 8, 3, 4),
     (16, 32, 128, 16, 32, 4, 4, 16, 6, 1),
+    (64, 64, 8, 32, 32, 8, 4, 1, 3, 4),
+    (64, 64, 8, 16, 64, 8, 4, 1, 3, 4),
+    (32, 64, 16, 32, 16, 4, 4, 1, 3, 6),
+)
+EXCHANGED = (  # of `exchanged`
+    (256, 128, 8, 64, 64, 16, 8, 1, 4, 1),
+    (128, 128, 8, 64, 64, 16, 8, 1, 4, 2),
+    (128, 128, 16, 64, 64, 16, 8, 2, 4, 1),
+    (64, 128, 16, 64, 64, 16, 8, 2, 4, 2),
+    (96, 128, 8, 48, 64, 12, 8, 1, 4, 3),
 )
 CLUSTERED = {  # of `clustered`: blocks of a cluster that are tried
     (32, 32, 32, 32, 32, 8, 4, 4, 4, 4): (2, 4, 8),
@@ -169,6 +186,8 @@ CLUSTERED = {  # of `clustered`: blocks of a cluster that are tried
     (64, 128, 32, 64, 64, 16, 8, 4, 3, 1): (2, 4, 8),
     (64, 256, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
     (128, 128, 16, 64, 64, 16, 8, 2, 4, 1): (2, 4),
+    (96, 192, 8, 96, 48, 12, 12, 2, 4, 1): (2, 4),
+    (192, 96, 8, 96, 48, 12, 12, 2, 4, 1): (2,),
 }
 REDUCE_SCATTER = (  # of `reduce_scatter`, with BLOCKS blocks for each SM
     (64, 256, 16, 64, 64, 16, 8, 2, 4, 1),
@@ -197,6 +216,7 @@ STRIPS = (  # of `vector_matrix`: BN, WARPS, LOADS, blocks per SM
     *((32, 32, 4, 1), (32, 16, 4, 1), (32, 8, 4, 2), (32, 8, 16, 2), (32, 16, 8, 2)),
     *((64, 8, 4, 4), (64, 16, 4, 2), (64, 16, 8, 1), (64, 16, 8, 2), (64, 8, 8, 4)),
     *((128, 16, 4, 1), (128, 16, 8, 1), (128, 8, 8, 2), (128, 8, 4, 2)),
+    *((32, 16, 2, 1), (64, 32, 2, 1), (128, 16, 2, 1), (128, 32, 1, 1)),
 )
 ROWS = (  # of `matrix_vector`: BM, LOADS, blocks per SM
     *((8, 4, 1), (8, 4, 4), (8, 8, 2), (4, 4, 4), (8, 16, 1), (8, 16, 4), (16, 8, 1), (16, 4, 2)),
@@ -224,7 +244,6 @@ FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, wh
 GUESS_WEIGHT = 0.1  # of a time that was not measured, likewise
 FAR_PENALTY = 1.05
 NOT_FAR = 2.0  # times the fastest: what guesses are made by
-SHORT_K = 80  # at most so many k are one kind of shapes for guesses
 
 Kind = tuple[bool, bool]
 
@@ -271,7 +290,8 @@ def candidates(sms: int) -> list[Kernel]:
         for values, tried in PERSISTENT.items()
         for per_sm in tried
     ]
-    tiles += [get("sliced_k", **dict(zip(TILE_NAMES, values, strict=True))) for values in SLICED]
+    for name, sets in (("sliced_k", SLICED), ("exchanged", EXCHANGED)):
+        tiles += [get(name, **dict(zip(TILE_NAMES, values, strict=True))) for values in sets]
     tiles += [
         get("clustered", **dict(zip((*TILE_NAMES, "CLUSTER"), (*values, together), strict=True)))
         for values, tried in CLUSTERED.items()
@@ -411,7 +431,7 @@ def usually(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -
 def _kind(shape: Shape) -> Kind:
     """Whether not all rows of B start at 16 bytes, and whether k is short."""
     _, N, K = shape
-    return N % 4 != 0, K <= SHORT_K
+    return N % 4 != 0, K <= by_shape.SHORT_K
 
 
 def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) -> dict[str, Any]:
@@ -424,6 +444,7 @@ def chosen(kernels: Sequence[Kernel], measured: Sequence[Measured], sms: int) ->
             for which, kernel in enumerate(kernels)
         ],
         "fastest": [[*one.shape, min(one.times, key=one.score)] for one in measured],
+        "promising_short": by_shape.PROMISING_SHORT,
     }
 
 

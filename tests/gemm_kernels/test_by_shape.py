@@ -258,7 +258,10 @@ def tried_rightly(kernel, shape):
     return kernel.name == "clustered" and room < kernel.grid(*shape[:2])[0] <= 132 * kernel.params["BLOCKS"]
 
 
-@pytest.mark.parametrize("gpu, come_and_gone", [(GPU, {"rank_k", "reduce_scatter"}), (H100, set())])
+SINCE = {"stream_k", "persistent", "sliced_k", "exchanged", "clustered", "vector_matrix"}  # other sets of parameters
+
+
+@pytest.mark.parametrize("gpu, come_and_gone", [(GPU, SINCE | {"rank_k", "reduce_scatter"}), (H100, set())])
 def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers(gpu, come_and_gone):
     content = recordings.raw(gpu, "choices")
     kernels = compared(gpu)

@@ -179,13 +179,16 @@ def halved(sums):
 
 
 def strips_in_order(kernel, A, B, aligned):
-    """`vector_matrix`: a thread's k are ROWS apart, and the threads' sums are halved."""
+    """`vector_matrix`: a thread's k are ROWS apart, and the threads' sums are halved; so are those of teams, each of
+    which adds the parts of some parties."""
     p, (M, K), N = kernel.params, A.shape, B.shape[1]
-    rows = 32 * p["WARPS"] // (p["BN"] // (4 if aligned and N % 4 == 0 else 1))
-    parties = kernel.grid(M, N)[0] // (-(-N // p["BN"]) * M)
-    return party_sums(
-        parties, -(-K // parties), K, lambda ks: halved([chain(A, B, ks[own::rows]) for own in range(rows)])
-    )
+    BN, threads = p["BN"], 32 * p["WARPS"]
+    rows, teams = threads // (BN // 4 if aligned and N % 4 == 0 else min(BN, 32)), threads // BN
+    parties = kernel.grid(M, N)[0] // (-(-N // BN) * M)
+    share = -(-K // parties)
+    shares = [range(i * share, min((i + 1) * share, K)) for i in range(parties)]
+    parts = [halved([chain(A, B, ks[own::rows]) for own in range(rows)]) for ks in shares]
+    return halved([functools.reduce(np.add, parts[team::teams], np.zeros_like(parts[0])) for team in range(teams)])
 
 
 def rows_in_order(kernel, A, B, aligned):
@@ -449,7 +452,7 @@ def test_the_shapes_share_tiles_and_the_parts_cannot_be_seen_in_the_order_of_k_a
         ("stream_k", ("block <= last_block; ++block", "block < last_block; ++block")),
         ("stream_k", ("if (last) arrived[tile] = 0;", "")),
         ("stream_k", ("parts[2 * blockIdx.x + (next > begin)]", "parts[2 * blockIdx.x]")),
-        ("vector_matrix", ("for (unsigned i = 0; i < parties; ++i)", "for (unsigned i = 1; i < parties; ++i)")),
+        ("vector_matrix", ("i < parties; i += TEAMS", "i < parties - 1; i += TEAMS")),
         ("vector_matrix", ("if (last) arrived[strip] = 0;", "")),
         ("matrix_vector", ("if (last) arrived[group] = 0;", "")),
         ("reduce_scatter", ("block + j < end && columns > 0", "block + j + 1 < end && columns > 0")),
