@@ -236,7 +236,7 @@ MORE_SHAPES = (
     # Deep.
     *((64, 64, 16_384), (257, 129, 6000), (500, 40, 8000), (160, 60, 5700), (75, 26, 3100), (140, 135, 1600)),
 )
-RANDOM_SEED, RANDOM_COUNT = 5, 178  # and so many shapes that nobody thought of
+RANDOM_SEED, RANDOM_COUNT = 5, 320  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
