@@ -1,0 +1,68 @@
+"""What `helpers.cycles` predicts for every configuration of the tuning space, kept for the explorer of notebook 13.
+
+    python -m helpers.authoring.speeds
+
+It takes about a quarter of an hour: compiling, tracing and predicting take a second or more for each of some five
+hundred kernels. The tests predict a few of them again, and compare what the model and the kernel were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
+from gemm_kernels import get
+from helpers import cycles, devices
+from helpers.analysis.landscape import DEFAULT_SIZE, KERNEL, PREDICTED, SPACE, fixed, landscape_of
+from helpers.cycles.errors import LEARNT_ON
+from helpers.measure import recordings
+from helpers.measure.provenance import code_sha256
+
+GPUS = (devices.DEFAULT.name, LEARNT_ON)
+
+
+def gflops(params: Mapping[str, int]) -> list[float]:
+    """The predicted speed at DEFAULT_SIZE on each of GPUS. Raises CANNOT."""
+    trace = cycles.traced(get(KERNEL).replace(**params).launch(*(DEFAULT_SIZE,) * 3))
+    found = [cycles.prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
+    return [float(f"{2e-6 * DEFAULT_SIZE**3 / one.ms:.4g}") for one in found]
+
+
+def about(gpu: str) -> dict[str, Any]:
+    """What the predictions for a GPU depend on, beside the program: the kernel's code and the machine's constants."""
+    constants = json.dumps(recordings.raw(gpu, "cycles")["constants"], sort_keys=True)
+    return {
+        "code_sha256": {KERNEL: code_sha256(get(KERNEL))},
+        "constants_sha256": hashlib.sha256(constants.encode()).hexdigest(),
+        "size": DEFAULT_SIZE,
+        "names": [*SPACE, *fixed()],
+    }
+
+
+def told(params: Mapping[str, int]) -> list[float] | None:
+    """The same, or None for what cannot be predicted."""
+    try:
+        return gflops(params)
+    except cycles.CANNOT as error:
+        print(f"{dict(params)}: {error}", file=sys.stderr)
+        return None
+
+
+def main() -> int:
+    """Predict all configurations whose sums fit into registers, and write a recording for each GPU."""
+    wanted = [one.params for one in landscape_of(devices.DEFAULT).legal if not one.predicted.spills]
+    with ProcessPoolExecutor() as pool:
+        found = list(pool.map(told, wanted))
+    for number, gpu in enumerate(GPUS):
+        rows = [[*params.values(), speeds[number]] for params, speeds in zip(wanted, found, strict=True) if speeds]
+        recordings.write(recordings.path(gpu, PREDICTED), {"gpu": gpu} | about(gpu) | {"rows": rows})
+        print(f"{len(rows)} of {len(wanted)}: {recordings.path(gpu, PREDICTED)}")
+    return 0 if all(found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
