@@ -1,29 +1,34 @@
 """Writes the compiled kernels that come with the project: `python -m helpers.authoring.shipped_kernels`.
 
-They are the kernels of the ladder and those beside and beyond it with their default parameters, and the small ones that
-the explorers' sliders step through, compiled for the course's default GPU as a notebook compiles them; with what
-nvdisasm prints of those that `compiler.forms` does not know everything of. Run it again when a kernel changes, or the
-pinned compiler: a test says so.
+They are the kernels of the ladder and those beside and beyond it with their default parameters, the small ones that the
+explorers' sliders step through, and every version of an exercise's kernel, of which a check tries the wrong ones,
+compiled for the course's default GPU as a notebook compiles them; with what nvdisasm prints of those that
+`compiler.forms` does not know everything of. Run it again when a kernel changes, or the pinned compiler: a test says
+so.
 """
 
 import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import gemm_kernels
 from gemm_kernels import ladder
 from gemm_kernels.launch import OPTIONS
-from helpers import compiler
+from helpers import compiler, exercises
 from helpers.analysis import tile_store, vector_width
-from helpers.compiler import CompiledKernel, cache, disassembly, listing, shipped
+from helpers.compiler import CompiledKernel, cache, cubin, disassembly, listing, shipped
+from helpers.exercises.framework.exercise import KernelExercise
 from helpers.explore import barriers, register_tile, tile_phases
 from helpers.explore.live import CannotShow
 from helpers.explore.register_tile import TELLING
 
 MOST_BYTES = 9 * 2**18  # so that the project stays quick to clone
 KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.BEYOND + ladder.TRIED
+EXERCISES = [one for one in exercises.EXERCISES if isinstance(one, KernelExercise)]
 
 
 def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
@@ -48,21 +53,41 @@ def small_ones() -> list[tuple[str, str]]:
     return [one for one in dict.fromkeys(found) if one not in named]
 
 
-def entries() -> dict[str, dict[str, bytes]]:
-    """All entries by name, as the compiler and nvdisasm make them on this machine."""
+def versions(exercise: KernelExercise) -> list[tuple[str, str]]:
+    """(source, entry) of an exercise's kernel: the starter, the solution and all known wrong solutions."""
+    sources = (exercise.starter, exercise.solved, *map(exercise.wrong_source, exercise.wrong))
+    return [(source, exercise.problem.entry) for source in dict.fromkeys(sources)]
+
+
+def groups() -> list[dict[str, dict[str, bytes]]]:
+    """All entries by name, as the compiler and nvdisasm make them on this machine; the versions of an exercise are a
+    group, every other kernel is one by itself."""
+    alone = [[(kernel.source, kernel.entry)] for kernel in KERNELS] + [[small] for small in small_ones()]
+    return [_entries(group) for group in (*alone, *map(versions, EXERCISES))]
+
+
+def _entries(kernels: Sequence[tuple[str, str]]) -> dict[str, dict[str, bytes]]:
+    """The entries of some kernels, compiled in a cache of their own."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[cache.ENVIRONMENT_VARIABLE] = folder
-        kernels = [compiled(kernel) for kernel in KERNELS]
-        kernels += [compiler.compile(source, entry, options=OPTIONS) for source, entry in small_ones()]
-        found = {path.stem: cache.read(path.stem) for path in Path(folder).iterdir()}
-        unknown = [one for one in kernels if listing.without_nvdisasm(one) is None]
-    texts = {disassembly.shipped_name(one): {"text": disassembly.module_text(one).encode()} for one in unknown}
-    return {**{name: parts for name, parts in found.items() if parts is not None}, **texts}
+        made = [compiler.compile(source, entry, options=OPTIONS) for source, entry in kernels]
+        found = {path.stem: cache.read(path.stem) or {} for path in Path(folder).iterdir()}
+        shipped_as = [(one, replace(one, cubin=without_ptx(one.cubin))) for one in made]
+        unknown = [pair for pair in shipped_as if listing.without_nvdisasm(pair[1]) is None]
+        texts = {disassembly.shipped_name(two): {"text": disassembly.module_text(one).encode()} for one, two in unknown}
+    return {**{name: {**parts, "cubin": without_ptx(parts["cubin"])} for name, parts in found.items()}, **texts}
+
+
+def without_ptx(image: bytes) -> bytes:
+    """A CUBIN with zeros for the text of the PTX, which debuggers look for in it: an entry has that in a part of its
+    own, and in the CUBIN it takes half of the room."""
+    text = cubin.read(image).data(".nv_debug_ptx_txt")
+    return image.replace(text, bytes(len(text))) if text else image
 
 
 def main() -> None:
     shipped.PATH.unlink(missing_ok=True)  # nothing of it may be read
-    shipped.write(entries())
+    shipped.write(groups())
     sys.stdout.write(f"{shipped.PATH}: {shipped.PATH.stat().st_size:,} bytes\n")
 
 
