@@ -98,10 +98,10 @@ def variants(kernel: Kernel, gpu: str = DEFAULT_GPU) -> list[Kernel]:
         return [kernel]
     if kernel.name == "autotuned" and found.searched:
         every = [get(kernel.name, **params) for params in found.searched.values()]
-    elif kernel.name == "stream_k":
-        every = [kernel, *(get(kernel.name, **params) for params in found.stream_k.values())]
     else:
         every = [kernel, *(one for one in _kernels(found) if one.name == kernel.name)]
+        if kernel.name == "stream_k":
+            every += [get(kernel.name, **params) for params in found.stream_k.values()]
     return list({one.entry: one for one in every}.values())
 
 

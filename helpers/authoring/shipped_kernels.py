@@ -2,9 +2,9 @@
 
 They are the kernels of the ladder and those beside and beyond it with their default parameters, the small ones that the
 explorers' sliders step through, and every version of an exercise's kernel, of which a check tries the wrong ones,
-compiled for the course's default GPU as a notebook compiles them; with what nvdisasm prints of those that
-`compiler.forms` does not know everything of. Run it again when a kernel changes, or the pinned compiler: a test says
-so.
+unless it includes headers of CUDA; compiled for the course's default GPU as a notebook compiles them, with what
+nvdisasm prints of those that `compiler.forms` does not know everything of. Run it again when a kernel changes, or the
+pinned compiler: a test says so.
 """
 
 import contextlib
@@ -21,6 +21,7 @@ from gemm_kernels.launch import OPTIONS
 from helpers import compiler, exercises
 from helpers.analysis import tile_store, vector_width
 from helpers.compiler import CompiledKernel, cache, cubin, disassembly, listing, shipped
+from helpers.compiler.build import include_options
 from helpers.exercises.framework.exercise import KernelExercise
 from helpers.explore import barriers, register_tile, tile_phases
 from helpers.explore.live import CannotShow
@@ -28,7 +29,12 @@ from helpers.explore.register_tile import TELLING
 
 MOST_BYTES = 9 * 2**18  # so that the project stays quick to clone
 KERNELS = ladder.LADDER + ladder.SPECIALISTS + ladder.BEYOND + ladder.TRIED
-EXERCISES = [one for one in exercises.EXERCISES if isinstance(one, KernelExercise)]
+EXERCISES = [
+    one
+    for one in exercises.EXERCISES
+    # CUDA's own headers lie in another folder on each machine, which is a part of an entry's name.
+    if isinstance(one, KernelExercise) and not include_options(one.solved)
+]
 
 
 def compiled(kernel: gemm_kernels.Kernel) -> CompiledKernel:
