@@ -9,14 +9,11 @@
  * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
  * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
-#include "notes.h"
 
 /* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
  * access later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
  * variable, or of one by which another block passes on what it has heard. Times are numbers of events. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, MOST_EVENTS = 0x7ffffff0u };
-
-static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
+enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u };
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
 
@@ -163,9 +160,7 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
     return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
 }
 
-/* ---- shared memory: who wrote and read some bytes, as the number of a thread of the block, or as one of these */
-
-enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 };
+/* ---- shared memory */
 
 /* When a warp makes a request: now, when its block and when the warp last met, and into which group its copies go. */
 typedef struct {
@@ -218,7 +213,7 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
 static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong) {
     const Moment moment = moment_of(warp);
     if (!settled(block, note)) return SUSPICIOUS;
-    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > moment.barrier;
+    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > warp->block->all_met;
     if (note->written && !both_update && !write_ordered(&moment, thread, note) &&
         !(hands_on && !(note->flags & AWAITED) &&
           ((is_strong && note->flags & STRONG_WRITE) || handed_on(warp, thread, note->writer, note->written))))
@@ -393,7 +388,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
      * nobody wrote it that holds for its registers, too: where that counts, all are looked at. */
     uint32_t rest = request->active, left_out = 0;
     if (known && touch == READS) rest = known->leaders, left_out = request->active & ~rest;
-    if (!block->notes->between && space == SHARED && !is_strong)
+    if (!block->notes->between && !block->notes->known && space == SHARED && !is_strong)
         rest = unusual_ones(warp, request, rest, width, touch, hands_on);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
@@ -409,6 +404,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
         for (uint64_t at = first, next; at < end; at = next) {
             Note *note = end <= bytes ? note_of(notes, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
             int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
+            if (is_open && notes->known && space == SHARED) is_open = settled(block, note) && are_known(warp, note, touch);
             int verdict = SUSPICIOUS;
             if (is_open && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
             if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
@@ -673,13 +669,23 @@ void close_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->copies_open = 0;
 }
 
-void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
-    int64_t upto = (int64_t)warp->groups_closed - i->number[0];
-    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
+static void await_all_but(Warp *warp, const Instruction *i, uint32_t mask, int pending) {
+    int64_t upto = (int64_t)warp->groups_closed - pending;
     if ((int64_t)warp->awaited >= upto) return;
     if (warp->launch->checking && mask != warp->living) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
     uint32_t now = tick(warp->results);
     for (; (int64_t)warp->awaited < upto; warp->awaited++) warp->awaited_at[warp->awaited % COPY_GROUPS] = now;
+}
+
+void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
+    await_all_but(warp, i, mask, i->number[0]);
+}
+
+/* A group of them, and those before it are awaited: so it changes nothing for who waits for all but some groups later. */
+void arrive_behind_copies(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (warp->copies_open) close_copies(warp, i, mask);
+    await_all_but(warp, i, mask, 0);
 }
 
 void check_end(Warp *warp, const Instruction *i) {

@@ -1086,7 +1086,7 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
 ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
 COMPLETES_ONE = 6
-LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
+LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES = (1 << bit for bit in range(18, 23))
 BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 
 
@@ -1123,6 +1123,7 @@ def copies_arrive(t: Decoder, s: sass.Statement) -> Decoded:
     (place,) = s.operands
     i = _memory(t, s, "arrive", "atom")
     i.offset = _address(t, i, place, t.space)
+    i.flags |= BEHIND_COPIES
     i.number[2] = ARRIVALS["A1T0"] if s.has("ARVCNT") else COMPLETES_ONE
     return i
 
