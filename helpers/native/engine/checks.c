@@ -286,9 +286,10 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->holds = any != 0;
 }
 
-/* The usual case of a write or a copy, in short: it comes after all that others did there. Else `verdict_on` has to look. */
+/* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after all
+ * that others did there. */
 static inline int is_free(const Moment *moment, const Note *note, uint32_t thread) {
-    return !note->group && write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
+    return write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
 }
 
 static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
@@ -298,10 +299,10 @@ static inline void write_note(const Moment *moment, Note *note, uint32_t thread,
     if (touch == COPIES) note->group = moment->open_group;
 }
 
-/* The usual case of a read: it comes after the write, and if others have read the same since the last barrier, then in the
+/* A read comes after the write, and if others have read the same since the last barrier, then in the
  * same request, or nobody hands anything on. */
 static inline int surely_read(const Moment *moment, Note *note, int hands_on, uint32_t thread) {
-    if (note->group || !note->written || !write_ordered(moment, thread, note)) return 0;
+    if (!note->written || !write_ordered(moment, thread, note)) return 0;
     const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
     if (note->read <= moment->barrier) note->reader = (uint16_t)thread;
     else if (note->reader != thread && note->reader != many_of_warp && note->reader != MANY) {
@@ -349,9 +350,13 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
             note = &notes->note[note->written + byte % UNIT_BYTES / WORD_BYTES];
             parts = width / WORD_BYTES;
         }
-        for (int part = 0; part < parts; part++)
-            if (!(touch == READS ? surely_read(&moment, note + part, hands_on, thread) : is_free(&moment, note + part, thread)))
-                return rest;
+        for (int part = 0; part < parts; part++) {
+            Note *one = note + part;
+            if (one->group) return rest;
+            if (notes->between && !check_between(warp, &notes->between[one - notes->note], touch)) return rest;
+            if (notes->known && !are_known(warp, one, touch)) return rest;
+            if (!(touch == READS ? surely_read(&moment, one, hands_on, thread) : is_free(&moment, one, thread))) return rest;
+        }
         for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
     }
     return 0;
@@ -366,7 +371,7 @@ static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t 
     return rest;
 }
 
-/* A lane has loaded into its registers from `from` on what nobody wrote: `size` bytes, `skipped` ones behind the first. */
+/* Of what a lane has loaded into its registers nobody wrote `size` bytes, which lie `skipped` bytes behind the first. */
 static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t size, int lane) {
     for (uint64_t at = skipped; at < skipped + size; at += WORD_BYTES)
         if (!hold(warp, i, i->d + (int32_t)(at / WORD_BYTES), lane)) return 0;
@@ -388,8 +393,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
      * nobody wrote it that holds for its registers, too: where that counts, all are looked at. */
     uint32_t rest = request->active, left_out = 0;
     if (known && touch == READS) rest = known->leaders, left_out = request->active & ~rest;
-    if (!block->notes->between && !block->notes->known && space == SHARED && !is_strong)
-        rest = unusual_ones(warp, request, rest, width, touch, hands_on);
+    if (space == SHARED && !is_strong) rest = unusual_ones(warp, request, rest, width, touch, hands_on);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
@@ -406,7 +410,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
             int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
             if (is_open && notes->known && space == SHARED) is_open = settled(block, note) && are_known(warp, note, touch);
             int verdict = SUSPICIOUS;
-            if (is_open && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
+            if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
             if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
