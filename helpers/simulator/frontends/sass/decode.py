@@ -1193,17 +1193,22 @@ def fence(t: Decoder, s: sass.Statement) -> Decoded:
 # ---- matrices, lanes, the system
 
 
+MATRIX_TYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2")  # as exchange.c numbers them
+
+
 def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *factors = s.operands
     form = matrix.form_of(s)
     adds = tensor_core.terms_at_once(t.arch, form)
     i = Decoded("multiply matrices", flags=int(form.result == "f16"))
     counts = (form.a_registers, form.b_registers, form.c_registers)
+    factors = [matrix.plain(operand, order) for operand, order in zip(factors, ("ROW", "COL", ""), strict=True)]
     for place, (operand, count) in enumerate(zip(factors, counts, strict=True)):
         if not is_register(operand) or operand.negated or operand.modifiers:
             raise NotDecoded("a matrix that is no plain register")
         i.source[place], i.width[place] = t.row(operand, count), 1  # RZ reads as four rows of zeros, the most of these
-    i.number[:] = [form.k, ("f16", "bf16", "tf32").index(form.a), adds.products, adds.extra_bits]
+    i.number[:] = [form.k, MATRIX_TYPES.index(form.a), adds.products, adds.extra_bits]
+    i.flags |= MATRIX_TYPES.index(form.b) << 1
     t.writes(i, destination, form.c_registers)
     return i
 
@@ -1593,6 +1598,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
     "CCTL": nothing,
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
+    "QMMA": multiply_matrices,
     "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
     "SUST": store_surface,
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "CREDUX": reduce_warp, "MATCH": match,
