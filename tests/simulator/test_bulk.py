@@ -426,7 +426,10 @@ def test_a_pipeline_without_an_error_gives_no_alarm(way):
     multiply(PIPELINE, way)
 
 
-DECIDED = [*some_pieces("fetch "), *some_pieces("put "), *named("producer_gemm")[::5], "reduce_add_u32"]
+DECIDED = [
+    *some_pieces("fetch "), *some_pieces("put "), *named("producer_gemm")[::5], "reduce_add_u32", "to_the_next 1008",
+    "fetch_for_another 64", "fetch_for_all 64 1111", "fetch_for_all 64 1010",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DECIDED)
@@ -436,6 +439,19 @@ def test_what_is_right_is_decided_by_the_compiled_engine(name, monkeypatch):
 
     monkeypatch.setattr(Launch, "run", refuse)
     run(name, "sass", "raise")
+
+
+@pytest.mark.parametrize("name", ["to_the_next 1008", "fetch_for_another 64", "fetch_for_all 64 1111"])
+def test_who_reads_what_another_block_copies_must_wait_for_it(name):
+    launch = LAUNCHES[name]
+    start = (source := kernel_launches.source_of("bulk")).index(f" {launch.entry}(")
+    without = source[:start] + source[start:].replace("    wait(&full, 0);\n", "", 1)
+    kernel = simulator.RawModule(code=without, arch="sm_90", options=("-std=c++17",)).get_function(launch.entry)
+    with (
+        pytest.raises(simulator.AsyncCopyError, match=EARLY),
+        simulator.record(level="sass", checks="raise"),
+    ):
+        kernel(launch.grid, launch.block, tuple(launch.make_arguments()), shared_mem=launch.shared_bytes)
 
 
 ASK = "small[t] = t; publish(); __syncthreads(); if (t == 0) { put(out, small, 256); commit();"

@@ -5,6 +5,7 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.engine import compiled
+from helpers.simulator.engine.run import Launch
 
 HEAD = 'extern "C" __global__ void kernel(int *out, int n, int m) {\n    const int t = threadIdx.x;\n'
 HALVES = """__shared__ int s[128];
@@ -108,6 +109,109 @@ def test_both_engines_agree(case, monkeypatch):
     assert kinds[-1] is not None, "the compiled engine did not execute it"
     monkeypatch.setattr(compiled, "execute", lambda *arguments: None)
     np.testing.assert_array_equal(launch(body, "sass", grid=1), expected)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """The compiled engine has nobody to ask."""
+
+    def refuse(run):
+        raise AssertionError(f"{run.program.name} was executed by the engine in NumPy")
+
+    monkeypatch.setattr(Launch, "run", refuse)
+
+
+# Two warps copy for two others, which say when they have read it.
+COPIED_FOR_OTHERS = """__shared__ alignas(16) int s[2][64];
+    __shared__ unsigned long long full, vacant;
+    const unsigned full_at = (unsigned)__cvta_generic_to_shared(&full);
+    const unsigned vacant_at = (unsigned)__cvta_generic_to_shared(&vacant);
+    auto wait = [](unsigned at, int parity) {
+        asm volatile("{.reg .pred p; again%=: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra again%=;}"
+                     :: "r"(at), "r"(parity) : "memory");
+    };
+    if (t == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(full_at) : "memory");
+        asm volatile("mbarrier.init.shared.b64 [%0], 64;" :: "r"(vacant_at) : "memory");
+    }
+    __syncthreads();
+    int sum = 0;
+    for (int round = 0; round < 4; ++round) {
+        if (t < 64) {
+            if (round) wait(vacant_at, round - 1 & 1);
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
+                         :: "r"((unsigned)__cvta_generic_to_shared(&s[0][t])), "l"(out + t) : "memory");
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(full_at) : "memory");
+        } else {
+            wait(full_at, round & 1);
+            const int mine = s[0][127 - t];
+            asm volatile("{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}" :: "r"(vacant_at) : "memory");
+            s[1][t - 64] = mine;
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+            sum += s[1][127 - t];
+            asm volatile("bar.sync 1, 64;" ::: "memory");
+        }
+    }
+    if (t >= 64) out[t] = sum;
+}"""
+DECIDED = {name: CASES[name] for name in ("halves", "handed over", "registers")} | {
+    "copied for others": (COPIED_FOR_OTHERS, np.zeros(128, int))
+}
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("case", DECIDED)
+def test_what_is_right_is_decided_by_the_compiled_engine(case):
+    body, expected = DECIDED[case]
+    np.testing.assert_array_equal(launch(body, "sass", grid=1), expected)
+
+
+PLANTED = {  # what is changed in it, and the error
+    "the copies are not waited for": (
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [%0];",
+        "{.reg .b64 state; mbarrier.arrive.shared.b64 state, [%0];}", simulator.AsyncCopyError,
+    ),
+    "one warp meets nobody": (
+        """            asm volatile("bar.sync 1, 64;" ::: "memory");
+            sum""",
+        """            if (t < 96) asm volatile("bar.sync 1, 32;" ::: "memory");
+            sum""", simulator.RaceError,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_an_error_in_what_is_copied_for_others_is_found(name):
+    old, new, error = PLANTED[name]
+    assert old in COPIED_FOR_OTHERS
+    with pytest.raises(error):
+        launch(COPIED_FOR_OTHERS.replace(old, new), "sass", grid=1)
+
+
+GUARDED = """const int here = m >> t / 32 & 1;
+    int x = t;
+    #pragma unroll 1
+    for (int round = 0; round < n; ++round) {
+        x = 3 * x + 1;
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %0, 0; @p bar.sync 1, 64;}" :: "r"(here) : "memory");
+    }
+    out[t] = x;
+}"""
+
+
+@pytest.mark.parametrize("way", ["compiled", "machine code in NumPy", "ptx"])
+def test_what_comes_before_a_guarded_barrier_of_some_warps_is_executed_once(way, monkeypatch):
+    if way == "machine code in NumPy":
+        monkeypatch.setattr(compiled, "library", lambda: None)
+    kernel = simulator.RawModule(code=HEAD + GUARDED, arch="sm_90").get_function("kernel")
+    executed = []
+    for warps in (0b0000, 0b1010):
+        out = np.zeros(128, np.int32)
+        with simulator.record(level="ptx" if way == "ptx" else "sass", checks="off") as recording:
+            kernel((1,), (128,), (out, np.int32(3), np.int32(warps)))
+        np.testing.assert_array_equal(out, 27 * THREADS + 13)
+        executed.append(recording.counters["smsp__inst_executed.sum"])
+    assert executed[0] == executed[1], "of all warps, whoever waits"
 
 
 BYSTANDERS = {

@@ -523,7 +523,7 @@ def test_a_division_near_the_limits_takes_the_slow_path(a, b, careful):
         ("FADD.DENORM R0, R1, R2", "the modifier .DENORM"),
         ("IDP.2A R0, R1, R2, R3", "its form without types"),
         ("CS2R R0, SR_PM0", "the special register SR_PM0"),
-        ("QMMA.16832.F32.E4M3.E4M3 R0, R1, R2, R4", "the opcode QMMA"),
+        ("OMMA.16864.F32.E2M1.E2M1 R0, R1, R2, R4", "the opcode OMMA"),
         ("FADD R0, R1", "its form with 2 operands"),
         ("ISETP.AND P0, PT, R0, R1, PT", "its form without one of EQ, NE, LT, LE, GT, GE"),
         ("MUFU.RCP R0, R1.H1_H1", "the operand's modifier H1_H1"),

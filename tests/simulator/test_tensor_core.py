@@ -1,5 +1,7 @@
 """Tensor cores and narrow formats, bit for bit as an NVIDIA H200: goldens/tensor_core.py has the operands."""
 
+import math
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 
 from helpers import simulator
 from helpers.simulator.arithmetic import float8, tensor_core
+from helpers.simulator.engine import compiled
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from tests.simulator.goldens import tensor_core as golden
 from tests.simulator.kernel_launches import ORDERS, WMMA, operands_of_wmma, source_of, tile_of_wmma
@@ -305,6 +308,85 @@ def test_eight_bits_hold_what_their_formats_say():
     assert np.isnan(float8.to_float32(np.uint8(0x7F), "e4m3"))
     assert np.isinf(float8.to_float32(np.uint8(0x7C), "e5m2"))
     assert float8.from_float(np.float32([17.0, 19.0, 1e9, -np.inf]), "e4m3").tolist() == [0x58, 0x5A, 0x7E, 0xFE]
+
+
+# By architecture: the products that are added at once, the place where terms are cut, and the bits that a sum keeps.
+OF_EIGHT_BITS = {"sm_89": (16, 13, 13), "sm_120": (32, 25, 23), "sm_121": (32, 25, 23)}
+PRODUCT = """extern "C" __global__ void product(const unsigned *a, const unsigned *b, const float *c, float *d) {{
+    const int t = threadIdx.x;
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.{a}.{b}.f32 {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, "
+                 "{{%8, %9}}, {{%10, %11, %12, %13}};"
+                 : "=f"(d[4 * t]), "=f"(d[4 * t + 1]), "=f"(d[4 * t + 2]), "=f"(d[4 * t + 3])
+                 : "r"(a[4 * t]), "r"(a[4 * t + 1]), "r"(a[4 * t + 2]), "r"(a[4 * t + 3]), "r"(b[2 * t]),
+                   "r"(b[2 * t + 1]), "f"(c[4 * t]), "f"(c[4 * t + 1]), "f"(c[4 * t + 2]), "f"(c[4 * t + 3]));
+}}"""
+
+
+def parts_of(number: float, smallest: int) -> tuple[Fraction, int]:
+    """(significand, exponent) of a number, which is no smaller than the smallest of its format."""
+    exponent = max(math.frexp(number)[1] - 1, smallest) if number else -1000
+    return Fraction(number) / Fraction(2) ** exponent, exponent
+
+
+def sum_by_fractions(a, b, c: float, smallest: tuple[int, int], arch: str) -> float:
+    """c and the products of a and b as a tensor core of 8-bit numbers adds them."""
+    at_once, place, kept = OF_EIGHT_BITS[arch]
+    for first in range(0, len(a), at_once):
+        terms = [parts_of(c, -126)]
+        for x, y in zip(a[first : first + at_once], b[first : first + at_once], strict=True):
+            (one, p), (other, q) = parts_of(float(x), smallest[0]), parts_of(float(y), smallest[1])
+            terms.append((one * other, p + q))
+        largest = max(-126, *(exponent for significand, exponent in terms if significand))
+        unit = Fraction(2) ** (largest - place)
+        total = unit * sum(int(significand * Fraction(2) ** exponent / unit) for significand, exponent in terms)
+        last = Fraction(2) ** (max(math.frexp(float(total))[1] - 1, -126) - kept)
+        c = float(int(total / last) * last)
+    return c
+
+
+@pytest.mark.parametrize("arch", OF_EIGHT_BITS)
+@pytest.mark.parametrize(("left", "right"), [("e4m3", "e4m3"), ("e5m2", "e4m3")])
+def test_tensor_cores_that_multiply_numbers_of_8_bits_add_them_as_was_found(arch, left, right, monkeypatch):
+    random = np.random.default_rng(8)
+    smallest = tuple({"e4m3": -6, "e5m2": -14}[name] for name in (left, right))
+    kernel = simulator.RawModule(code=PRODUCT.format(a=left, b=right), arch=arch).get_function("product")
+    g, p = np.arange(32) // 4, np.arange(32) % 4
+    for finite in (True, False):
+        A, B = random.integers(0, 256, (16, 32), np.uint8), random.integers(0, 256, (32, 8), np.uint8)
+        if finite:
+            A, B = A & 0xBB, B & 0xBB  # of both formats no infinity and no NaN
+        C = (random.standard_normal((16, 8)) * 2.0 ** random.integers(-20, 20, (16, 8))).astype(np.float32)
+        C[0, :2] = 0
+        a = np.stack(
+            [A[g[:, None] + 8 * (r % 2), 16 * (r // 2) + 4 * p[:, None] + np.arange(4)] for r in range(4)], axis=1
+        )
+        b = np.stack([B[16 * r + 4 * p[:, None] + np.arange(4), g[:, None]] for r in range(2)], axis=1)
+        c = np.stack([C[g + 8 * (r // 2), 2 * p + r % 2] for r in range(4)], axis=1)
+        found = []
+        for way in ("compiled", "ptx", "machine code in NumPy"):
+            with monkeypatch.context() as patch:
+                if way == "machine code in NumPy":
+                    patch.setattr(compiled, "library", lambda: None)
+                d = np.zeros((32, 4), np.float32)
+                with simulator.record(level="ptx" if way == "ptx" else "sass", checks="off"):
+                    kernel((1,), (32,), (*(np.ascontiguousarray(one).view(np.uint32).ravel() for one in (a, b)), c, d))
+            found.append(d)
+        assert found[0].tobytes() == found[1].tobytes() == found[2].tobytes()
+        D = np.zeros_like(C)
+        for r in range(4):
+            D[g + 8 * (r // 2), 2 * p + r % 2] = found[0][:, r]
+        x, y = float8.to_float32(A, left), float8.to_float32(B, right)
+        if finite:
+            sums = [
+                [sum_by_fractions(x[m], y[:, n], float(C[m, n]), smallest, arch) for n in range(8)] for m in range(16)
+            ]
+            np.testing.assert_array_equal(D, np.float32(sums))
+            continue
+        with np.errstate(invalid="ignore"):
+            plain = x.astype(np.float64) @ y.astype(np.float64)
+        assert np.isnan(plain).any()
+        np.testing.assert_array_equal(np.isnan(D), np.isnan(plain))
+        np.testing.assert_array_equal(np.isposinf(D), np.isposinf(plain))
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])

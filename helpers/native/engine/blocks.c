@@ -27,7 +27,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     cluster->block[rank] = block;
     cluster->living++;
     block->met_others = block->fenced = block->told_barrier = block->told_fence = 0;
-    block->barrier = BEFORE_ALL;
+    block->barrier = block->all_met = BEFORE_ALL;
     if (!results->told || !results->now) results->now = BEFORE_ALL; /* of blocks that do not meet each has times of its own */
     if (block->notes) begin_notes(block->notes);
     if (block->bulk) begin_bulk_watch(block->bulk);
@@ -88,7 +88,7 @@ static int make_place(Place *place, const Launch *launch) {
     place->block.local_written = malloc((launch->checking ? (size_t)launch->local_bytes * warps * WARP : 0) + 16);
     place->times = calloc(warps * (size_t)(launch->memory_instructions + 1), sizeof *place->times);
     if (launch->checking) place->block.notes = make_notes(launch);
-    int has_bulk = launch->checking && launch->copies_in_bulk && launch->cluster_blocks == 1;
+    int has_bulk = launch->checking && launch->copies_in_bulk;
     if (has_bulk) place->block.bulk = make_bulk_watch(launch);
     if ((place->block.notes || !launch->checking) && (place->block.bulk || !has_bulk) && place->block.rows &&
         place->block.warp && place->block.shared && place->block.local && place->block.local_written && place->times) {

@@ -22,7 +22,7 @@ static uint64_t changed(uint64_t old, uint64_t count, uint64_t dropped, uint64_t
 
 /* How many threads arrive and how many bytes are expected: number[2] of "arrive". */
 enum { ARRIVES_AND_EXPECTS, ONE_ARRIVES, SOME_ARRIVE, EXPECTS, COMPLETES, EXPECTS_ONE, COMPLETES_ONE };
-enum { LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20 };
+enum { LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22 };
 
 /* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch. */
 static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, uint64_t dropped, uint64_t size) {
@@ -45,7 +45,7 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
     Lanes value = {0};
     if (i->width[2]) value = source(warp, i, 2);
     note(warp, i, space, slot, request, 8, 1, UPDATES, 0);
-    if (warp->block->bulk) bulk_arrives(warp, i, request);
+    if (warp->block->bulk && space == SHARED) bulk_arrives(warp, i, request);
     for (uint32_t rest = request->active; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t count = what == SOME_ARRIVE ? value[lane] : what == ARRIVES_AND_EXPECTS || what == ONE_ARRIVES;
@@ -64,6 +64,7 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
 static void arrive(Warp *warp, const Instruction *i, uint32_t mask) {
     Addresses where;
     Request request;
+    if (warp->launch->checking && i->flags & BEHIND_COPIES) arrive_behind_copies(warp, i, mask);
     addresses_of(warp, i, 0, 0, i->offset, i->number, &where);
     request_of(&where, mask, &request);
     if (i->flags & ANYWHERE) in_its_block(warp, i, &request, arrive_at);
@@ -208,8 +209,8 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
         check_copied(warp, i, slot, lane, what == FETCHES ? from : to, size,
                      what == FETCHES ? READS : what == PUTS ? WRITES : UPDATES);
     BulkWatch *watch = warp->block->bulk;
-    warp->results->copies++;
     if (what == PUTS || what == COMBINES) {
+        warp->results->copies++;
         if (watch) bulk_puts(warp, i, lane, (uint32_t)(begin - warp->block->shared), (uint32_t)size);
         if (what == PUTS) memcpy(far, begin, size);
         else combine(i, far, begin, size);
@@ -222,16 +223,17 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
             uint8_t *there = place_in_cluster(warp, i, target, size, rank, UNIT);
             uint8_t *bar = place_in_cluster(warp, i, counter, 8, counted, 8);
             if (!there || !bar) return;
+            Block *target_block = warp->block->cluster->block[rank];
             is_far |= rank != own;
-            if (watch && what == FETCHES)
-                bulk_fetches(warp, i, lane, (uint32_t)(there - warp->block->shared), (uint32_t)size,
-                             (uint32_t)(bar - warp->block->shared));
+            warp->results->copies++;
+            if (watch && counted != rank) fail(warp, i, HAZARD, lane, 0); /* whoever reads it asks a barrier of its own block */
+            else if (watch)
+                bulk_comes(warp, i, lane, target_block, (uint32_t)(there - target_block->shared), (uint32_t)size,
+                           (uint32_t)(bar - target_block->shared));
             memmove(there, what == FETCHES ? far : begin, size);
             change(warp, warp->block->cluster->block[counted], bar, 0, 0, (uint64_t)0 - size);
         }
     }
-    /* What blocks of a cluster copy only the engine in NumPy looks into. */
-    if (warp->launch->checking && !watch) fail(warp, i, HAZARD, lane, 0);
     if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);
 }
 

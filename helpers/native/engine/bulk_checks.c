@@ -2,9 +2,8 @@
  * words. Here a copy or an access is a fault, HAZARD, where that one would report something.
  *
  * A thread knows up to which time of each warp, and up to which phase of each mbarrier, something is done: `width` numbers.
- * For blocks of clusters there is no watch. */
+ * Of what blocks of a cluster copy to each other only the arrival is watched: what others there use is not known here. */
 #include "checks.h"
-#include "notes.h"
 
 enum { UNIT = 16, MOST_BARRIERS = 64, MOST_PUTS = 256, LOADS = 0, STORES = 1 };
 
@@ -74,12 +73,20 @@ static int number_of(BulkWatch *watch, uint32_t byte) {
     return (int)watch->barriers++;
 }
 
-void bulk_met(Block *block) {
+void bulk_met(Block *block, const uint32_t *who) {
     BulkWatch *watch = block->bulk;
-    uint32_t *all = known_by(watch, 0);
-    for (uint32_t t = 1; t < watch->warps * WARP; t++) learn(watch, all, known_by(watch, t));
-    for (uint32_t w = 0; w < watch->warps; w++) all[w] = watch->now[w]++;
-    for (uint32_t t = 1; t < watch->warps * WARP; t++) memcpy(known_by(watch, t), all, watch->width * sizeof *all);
+    uint32_t *all = 0;
+    for (uint32_t t = 0; t < watch->warps * WARP; t++) {
+        if (who && !(who[t / WARP] >> t % WARP & 1)) continue;
+        if (all) learn(watch, all, known_by(watch, t));
+        else all = known_by(watch, t);
+    }
+    if (!all) return;
+    for (uint32_t w = 0; w < watch->warps; w++)
+        if (!who || who[w]) all[w] = watch->now[w]++;
+    for (uint32_t t = 0; t < watch->warps * WARP; t++)
+        if ((!who || who[t / WARP] >> t % WARP & 1) && known_by(watch, t) != all)
+            memcpy(known_by(watch, t), all, watch->width * sizeof *all);
 }
 
 void bulk_met_in_warp(const Warp *warp, uint32_t mask) {
@@ -176,21 +183,22 @@ void bulk_access(Warp *warp, const Instruction *i, const Request *request, int t
 
 /* ---- copies */
 
-void bulk_fetches(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size, uint32_t counter) {
-    BulkWatch *watch = warp->block->bulk;
+void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32_t byte, uint32_t size, uint32_t counter) {
+    BulkWatch *watch = block->bulk;
     uint32_t own = (uint32_t)warp->number, first = byte / UNIT, end = first + size / UNIT;
     const uint32_t *known = known_by(watch, own * WARP + (uint32_t)lane);
-    int number = number_of(watch, counter), is_free = number >= 0 && !is_being_put(watch, first, end);
+    const int is_own = block == warp->block;
+    int number = number_of(watch, counter), is_free = number >= 0 && !(is_own && is_being_put(watch, first, end));
     for (uint32_t unit = first; unit < end && is_free; unit++) {
-        is_free = has_come(watch, known, unit) && knows_of(watch, known, watch->last[LOADS], unit, own) &&
-                  knows_of(watch, known, watch->last[STORES], unit, own);
+        is_free = !is_own || (has_come(watch, known, unit) && knows_of(watch, known, watch->last[LOADS], unit, own) &&
+                              knows_of(watch, known, watch->last[STORES], unit, own));
         watch->phase[unit] = watch->phases[number] + 1;
         watch->barrier[unit] = (uint32_t)number;
     }
     if (!is_free) fail(warp, i, HAZARD, lane, byte);
     /* For those who look at notes it was written before the last barrier. */
     for (uint64_t at = byte, end = byte + size; at < end;) {
-        Note *note = note_of(warp->block->notes, at, end, &at);
+        Note *note = note_of(block->notes, at, end, &at);
         if (!note->written) note->written = BEFORE_ALL;
     }
 }

@@ -9,14 +9,11 @@
  * A pipeline may load one time more than it multiplies. So what a load finds that nobody wrote is followed: it is
  * suspicious when an instruction reads the register, unless only to copy it, and forgotten when one writes it. */
 #include "checks.h"
-#include "notes.h"
 
 /* ---- who hands on what it did: a fence, and then an atomic operation or another strong access; whoever makes such an
  * access later knows of it, in the block if the fence is one of the block. Of other blocks it must be an access of the same
  * variable, or of one by which another block passes on what it has heard. Times are numbers of events. */
-enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u, MOST_EVENTS = 0x7ffffff0u };
-
-static uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
+enum { STRONG_ONES = 0xfffffffeu, ANYBODY = 0xffffffffu, WITH_STRENGTH = 0x80000000u };
 
 static uint32_t later(uint32_t one, uint32_t other) { return one > other ? one : other; }
 
@@ -163,9 +160,7 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
     return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
 }
 
-/* ---- shared memory: who wrote and read some bytes, as the number of a thread of the block, or as one of these */
-
-enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 };
+/* ---- shared memory */
 
 /* When a warp makes a request: now, when its block and when the warp last met, and into which group its copies go. */
 typedef struct {
@@ -218,7 +213,7 @@ static int handed_on(const Warp *warp, uint32_t thread, uint16_t other, uint32_t
 static int verdict_on(Warp *warp, const Block *block, Note *note, int hands_on, uint32_t thread, int touch, int is_strong) {
     const Moment moment = moment_of(warp);
     if (!settled(block, note)) return SUSPICIOUS;
-    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > moment.barrier;
+    int both_update = touch == UPDATES && note->flags & UPDATED && note->written > warp->block->all_met;
     if (note->written && !both_update && !write_ordered(&moment, thread, note) &&
         !(hands_on && !(note->flags & AWAITED) &&
           ((is_strong && note->flags & STRONG_WRITE) || handed_on(warp, thread, note->writer, note->written))))
@@ -291,9 +286,10 @@ void follow_held(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->holds = any != 0;
 }
 
-/* The usual case of a write or a copy, in short: it comes after all that others did there. Else `verdict_on` has to look. */
+/* The usual cases, in short, where no copy is under way; else `verdict_on` has to look. A write or a copy comes after all
+ * that others did there. */
 static inline int is_free(const Moment *moment, const Note *note, uint32_t thread) {
-    return !note->group && write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
+    return write_ordered(moment, thread, note) && ordered(moment, thread, note->reader, note->read);
 }
 
 static inline void write_note(const Moment *moment, Note *note, uint32_t thread, int touch) {
@@ -303,10 +299,10 @@ static inline void write_note(const Moment *moment, Note *note, uint32_t thread,
     if (touch == COPIES) note->group = moment->open_group;
 }
 
-/* The usual case of a read: it comes after the write, and if others have read the same since the last barrier, then in the
+/* A read comes after the write, and if others have read the same since the last barrier, then in the
  * same request, or nobody hands anything on. */
 static inline int surely_read(const Moment *moment, Note *note, int hands_on, uint32_t thread) {
-    if (note->group || !note->written || !write_ordered(moment, thread, note)) return 0;
+    if (!note->written || !write_ordered(moment, thread, note)) return 0;
     const uint16_t many_of_warp = (uint16_t)(MANY_OF_WARP | moment->warp);
     if (note->read <= moment->barrier) note->reader = (uint16_t)thread;
     else if (note->reader != thread && note->reader != many_of_warp && note->reader != MANY) {
@@ -354,9 +350,13 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
             note = &notes->note[note->written + byte % UNIT_BYTES / WORD_BYTES];
             parts = width / WORD_BYTES;
         }
-        for (int part = 0; part < parts; part++)
-            if (!(touch == READS ? surely_read(&moment, note + part, hands_on, thread) : is_free(&moment, note + part, thread)))
-                return rest;
+        for (int part = 0; part < parts; part++) {
+            Note *one = note + part;
+            if (one->group) return rest;
+            if (notes->between && !check_between(warp, &notes->between[one - notes->note], touch)) return rest;
+            if (notes->known && !are_known(warp, one, touch)) return rest;
+            if (!(touch == READS ? surely_read(&moment, one, hands_on, thread) : is_free(&moment, one, thread))) return rest;
+        }
         for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
     }
     return 0;
@@ -371,7 +371,7 @@ static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t 
     return rest;
 }
 
-/* A lane has loaded into its registers from `from` on what nobody wrote: `size` bytes, `skipped` ones behind the first. */
+/* Of what a lane has loaded into its registers nobody wrote `size` bytes, which lie `skipped` bytes behind the first. */
 static int hold_all(Warp *warp, const Instruction *i, uint64_t skipped, uint64_t size, int lane) {
     for (uint64_t at = skipped; at < skipped + size; at += WORD_BYTES)
         if (!hold(warp, i, i->d + (int32_t)(at / WORD_BYTES), lane)) return 0;
@@ -393,8 +393,7 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
      * nobody wrote it that holds for its registers, too: where that counts, all are looked at. */
     uint32_t rest = request->active, left_out = 0;
     if (known && touch == READS) rest = known->leaders, left_out = request->active & ~rest;
-    if (!block->notes->between && space == SHARED && !is_strong)
-        rest = unusual_ones(warp, request, rest, width, touch, hands_on);
+    if (space == SHARED && !is_strong) rest = unusual_ones(warp, request, rest, width, touch, hands_on);
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
@@ -409,8 +408,9 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
         for (uint64_t at = first, next; at < end; at = next) {
             Note *note = end <= bytes ? note_of(notes, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
             int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
+            if (is_open && notes->known && space == SHARED) is_open = settled(block, note) && are_known(warp, note, touch);
             int verdict = SUSPICIOUS;
-            if (is_open && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
+            if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
             if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
             if (hands_on || verdict == UNWRITTEN) rest |= left_out & (0u - (1u << lane)), left_out = 0;
             if (verdict == SUSPICIOUS || (verdict == UNWRITTEN && !hold_all(warp, i, at - first, next - at, lane))) {
@@ -673,13 +673,23 @@ void close_copies(Warp *warp, const Instruction *i, uint32_t mask) {
     warp->copies_open = 0;
 }
 
-void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
-    int64_t upto = (int64_t)warp->groups_closed - i->number[0];
-    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
+static void await_all_but(Warp *warp, const Instruction *i, uint32_t mask, int pending) {
+    int64_t upto = (int64_t)warp->groups_closed - pending;
     if ((int64_t)warp->awaited >= upto) return;
     if (warp->launch->checking && mask != warp->living) fail(warp, i, HAZARD, __builtin_ctz(mask), 0);
     uint32_t now = tick(warp->results);
     for (; (int64_t)warp->awaited < upto; warp->awaited++) warp->awaited_at[warp->awaited % COPY_GROUPS] = now;
+}
+
+void await_copies(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (warp->block->bulk) bulk_awaited(warp, i->number[0]);
+    await_all_but(warp, i, mask, i->number[0]);
+}
+
+/* A group of them, and those before it are awaited: so it changes nothing for who waits for all but some groups later. */
+void arrive_behind_copies(Warp *warp, const Instruction *i, uint32_t mask) {
+    if (warp->copies_open) close_copies(warp, i, mask);
+    await_all_but(warp, i, mask, 0);
 }
 
 void check_end(Warp *warp, const Instruction *i) {

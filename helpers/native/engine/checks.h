@@ -2,13 +2,17 @@
 #ifndef CHECKS_H
 #define CHECKS_H
 
-#include "machine.h"
+#include "notes.h"
 
 /* How an access takes part in a race: two updates do not race with each other. */
 enum Touch { READS, WRITES, UPDATES, COPIES };
 
 /* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
 enum { FOR_THE_WARP = 1 << 21 };
+
+/* Times are numbers of events; this is a new one. */
+enum { MOST_EVENTS = 0x7ffffff0u };
+static inline uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
 
 /* Look at a legal access. It is a fault, HAZARD, if it might be a race or a read of what nobody wrote. `known`: its pattern,
  * or NULL. */
@@ -39,24 +43,36 @@ void check_named(Warp *warp, const Instruction *i, uint32_t mask);
 void close_copies(Warp *warp, const Instruction *i, uint32_t mask);
 void await_copies(Warp *warp, const Instruction *i, uint32_t mask);
 
+/* The threads of `mask` arrive at an mbarrier when all their copies have come: for them these are awaited. */
+void arrive_behind_copies(Warp *warp, const Instruction *i, uint32_t mask);
+
 /* One thread reads or writes bytes of an array by a copy in bulk. */
 void check_copied(Warp *warp, const Instruction *i, int slot, int lane, uint64_t address, uint64_t size, int touch);
 
 /* The threads of `mask` end: is a copy under way that nobody waited for? */
 void check_end(Warp *warp, const Instruction *i);
 
-/* Where there are copies in bulk to watch (`block->bulk`): threads meet, all of the block or some of a warp; they arrive at
+/* Where barriers may be of some warps (`has_bystanders`): a warp comes to a barrier, it goes on as it has waited there, and
+ * the barrier may be used again. `are_known`: it accesses bytes of its block, whose copies are settled; 0 if others did
+ * something there of which it cannot know. */
+static inline int has_bystanders(const Block *block) { return block->notes && block->notes->known; }
+void warp_comes(Warp *warp, int barrier);
+void warp_goes_on(Warp *warp, int barrier);
+void barrier_is_free(Block *block, int barrier);
+int are_known(const Warp *warp, const Note *note, int touch);
+
+/* Where there are copies in bulk to watch (`block->bulk`): threads meet, by warp `who` or all; or some of a warp; they arrive at
  * mbarriers, or find phases ended, which ended before; they access shared memory, copy to it or from it, and put their
  * copies to global memory into groups, of which all but some are waited for. */
 BulkWatch *make_bulk_watch(const Launch *launch);
 void begin_bulk_watch(BulkWatch *watch);
-void bulk_met(Block *block);
+void bulk_met(Block *block, const uint32_t *who);
 void bulk_met_in_warp(const Warp *warp, uint32_t mask);
 void bulk_arrives(Warp *warp, const Instruction *i, const Request *request);
 void bulk_phase_ended(Block *block, uint32_t byte);
 void bulk_found_ended(Warp *warp, const Instruction *i, const Request *request, uint32_t lanes);
 void bulk_access(Warp *warp, const Instruction *i, const Request *request, int touch);
-void bulk_fetches(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size, uint32_t counter);
+void bulk_comes(Warp *warp, const Instruction *i, int lane, Block *block, uint32_t byte, uint32_t size, uint32_t counter);
 void bulk_puts(Warp *warp, const Instruction *i, int lane, uint32_t byte, uint32_t size);
 void bulk_group_closed(const Warp *warp);
 void bulk_awaited(const Warp *warp, int pending);

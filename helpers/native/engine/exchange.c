@@ -184,15 +184,28 @@ static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* ---- tensor cores; simulator/arithmetic/tensor_core.py says where the elements are, and how they are added */
 
-enum { MATRIX_F16, MATRIX_BF16, MATRIX_TF32 };
+enum { MOST_K = 32 };
+enum { MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_E4M3, MATRIX_E5M2 };
+static const int SMALLEST[] = {-14, -126, -126, -6, -14}; /* exponents */
 
 static const Lanes *next_row(const Warp *warp, int32_t row, int distance) {
     return row_of(warp, row >= 0 ? row + distance : row - distance);
 }
 
-/* The elements of a register of 32 bits: one TF32 or two of 16 bits. */
+/* simulator/arithmetic/float8.py */
+static double of_eight(int type, uint32_t bits) {
+    const int fraction_bits = type == MATRIX_E4M3 ? 3 : 2, bias = type == MATRIX_E4M3 ? 7 : 15;
+    const int exponent = (int)(bits & 0x7f) >> fraction_bits, fraction = (int)bits & ((1 << fraction_bits) - 1);
+    double size = ldexp(fraction + (exponent ? 1 << fraction_bits : 0), (exponent ? exponent : 1) - bias - fraction_bits);
+    if (type == MATRIX_E4M3 && (bits & 0x7f) == 0x7f) size = NAN;
+    if (type == MATRIX_E5M2 && exponent == 31) size = fraction ? NAN : INFINITY;
+    return bits & 0x80 ? -size : size;
+}
+
+/* The elements of a register of 32 bits: one TF32, two of 16 bits, or four of 8. */
 static double element(int type, uint32_t bits, int part) {
     if (type == MATRIX_TF32) return as_float(bits & 0xffffe000u);
+    if (type >= MATRIX_E4M3) return of_eight(type, bits >> 8 * part & 0xff);
     uint16_t half = (uint16_t)(bits >> 16 * part);
     return type == MATRIX_BF16 ? (double)as_float((uint32_t)half << 16) : of_half(half);
 }
@@ -204,42 +217,41 @@ static int exponent_of(double x, int smallest) {
     return exponent - 1 < smallest ? smallest : exponent - 1;
 }
 
-/* A float64 cut to a float32; 2^128 and more is infinite. */
-static double cut(double x) {
-    if (fabs(x) < 0x1p-126) return ldexp(trunc(ldexp(x, 149)), -149);
-    return (float)as_double(bits_of_double(x) & 0xffffffffe0000000ull);
+/* A float64 cut to a float32, with so many bits of its fraction; 2^128 and more is infinite. */
+static double cut(double x, int fraction_bits) {
+    if (fabs(x) < 0x1p-126) return ldexp(trunc(ldexp(x, 126 + fraction_bits)), -126 - fraction_bits);
+    return (float)as_double(bits_of_double(x) >> (52 - fraction_bits) << (52 - fraction_bits));
 }
 
 /* A sum of products, rounded to float16 or cut to float32. */
-static double finished(double value, int halves) {
-    if (!halves) return value == 0 ? 0 : cut(value);
+static double finished(double value, int halves, int extra_bits) {
+    if (!halves) return value == 0 ? 0 : cut(value, extra_bits < 0 ? 23 + extra_bits : 23);
     double rounded = of_half(half_of(value, TO_NEAREST));
     return rounded == 0 && value != 0 ? 0.0 : rounded;
 }
 
 /* total + the sum of some products where an infinity or a NaN may be among them. */
-static double added(double total, const double *a, const double *b, int count, int extra_bits, int type, int halves) {
-    const int smallest = type == MATRIX_F16 ? -14 : -126;
-    double terms[17], plain = 0, units = 0; /* an exact zero is +0, whatever the signs of the terms */
+static double added(double total, const double *a, const double *b, int count, int extra_bits, const int type[2], int halves) {
+    double terms[MOST_K + 1], plain = 0, units = 0; /* an exact zero is +0, whatever the signs of the terms */
     int largest = -126;
     for (int k = 0; k <= count; k++) {
         terms[k] = k < count ? a[k] * b[k * 8] : total;
         plain += terms[k];
         if (terms[k] == 0) continue;
-        int exponent = k < count ? exponent_of(a[k], smallest) + exponent_of(b[k * 8], smallest)
+        int exponent = k < count ? exponent_of(a[k], SMALLEST[type[0]]) + exponent_of(b[k * 8], SMALLEST[type[1]])
                                  : exponent_of(total, halves ? -14 : -126);
         if (exponent > largest) largest = exponent;
     }
     if (plain != plain) return NAN;
     if (isinf(plain)) return plain;
     for (int k = 0; k <= count; k++) units += trunc(ldexp(terms[k], 23 + extra_bits - largest));
-    return finished(ldexp(units, largest - 23 - extra_bits), halves);
+    return finished(ldexp(units, largest - 23 - extra_bits), halves, extra_bits);
 }
 
 /* The factors of a product and their exponents: rows of A, of B and of C. */
 typedef struct {
-    double a[16][16], b[16][8], c[16][8];
-    int32_t a_exponent[16][16], b_exponent[16][8];
+    double a[16][MOST_K], b[MOST_K][8], c[16][8];
+    int32_t a_exponent[16][MOST_K], b_exponent[MOST_K][8];
 } Factors;
 
 enum { OF_ZERO = -4096, OF_INFINITY = 1024 }; /* less than any other exponent, and more than those of numbers */
@@ -272,28 +284,30 @@ static void add_row(Factors *f, int row, int first, int count, int extra_bits, i
     for (int n = 0; n < 8; n++) units[n] = (int32_t)(total[n] * scale[n]);
     for (int k = first; k < first + count; k++)
         for (int n = 0; n < 8; n++) units[n] += (int32_t)(f->a[row][k] * f->b[k][n] * scale[n]);
-    for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves);
+    for (int n = 0; n < 8; n++) total[n] = finished(units[n] * back[n], halves, extra_bits);
 }
 
-/* HMMA d, a, b, c. number: k, type, products that are added at once, extra bits; flags: C and D are pairs of float16. */
+/* HMMA and QMMA d, a, b, c. number: k, A's type, products that are added at once, extra bits; flags: whether C and D are
+ * pairs of float16, and from the next bit on B's type. */
 static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
     Factors f;
-    int k = i->number[0], type = i->number[1], parts = type == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
-    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4, smallest = type == MATRIX_F16 ? -14 : -126;
+    const int type[2] = {i->number[1], (int)(i->flags >> 1)};
+    int k = i->number[0], parts = type[0] >= MATRIX_E4M3 ? 4 : type[0] == MATRIX_TF32 ? 1 : 2, halves = i->flags & 1;
+    int a_rows = 16 * k / (32 * parts), b_rows = a_rows / 2, c_rows = halves ? 2 : 4;
     int32_t greatest = 0;
     for (int r = 0; r < a_rows; r++) {
         const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[0], r);
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++) {
                 int row = lane / 4 + 8 * (r % 2), column = lane % 4 * parts + part + r / 2 * 4 * parts;
-                f.a[row][column] = element(type, bits[lane], part);
+                f.a[row][column] = element(type[0], bits[lane], part);
             }
     }
     for (int r = 0; r < b_rows; r++) {
         const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[1], r);
         for (int lane = 0; lane < WARP; lane++)
             for (int part = 0; part < parts; part++)
-                f.b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type, bits[lane], part);
+                f.b[lane % 4 * parts + part + r * 4 * parts][lane / 4] = element(type[1], bits[lane], part);
     }
     for (int r = 0; r < 4; r++) {
         const uint32_t *bits = (const uint32_t *)next_row(warp, i->source[2], halves ? r / 2 : r);
@@ -305,12 +319,12 @@ static void multiply_matrices(Warp *warp, const Instruction *i, uint32_t mask) {
     }
     for (int row = 0; row < 16; row++)
         for (int column = 0; column < k; column++) {
-            f.a_exponent[row][column] = quick_exponent(f.a[row][column], smallest);
+            f.a_exponent[row][column] = quick_exponent(f.a[row][column], SMALLEST[type[0]]);
             greatest = f.a_exponent[row][column] > greatest ? f.a_exponent[row][column] : greatest;
         }
     for (int row = 0; row < k; row++)
         for (int column = 0; column < 8; column++) {
-            f.b_exponent[row][column] = quick_exponent(f.b[row][column], smallest);
+            f.b_exponent[row][column] = quick_exponent(f.b[row][column], SMALLEST[type[1]]);
             greatest = f.b_exponent[row][column] > greatest ? f.b_exponent[row][column] : greatest;
         }
     for (int row = 0; row < 16; row++)

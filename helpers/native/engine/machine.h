@@ -179,6 +179,7 @@ typedef struct {
     int32_t fences;             /* whether there are fences behind which threads may hand something on */
     int32_t shared_array_count;
     int32_t copies_in_bulk;     /* whether some instruction does */
+    int32_t partial_barriers;   /* whether barriers may be of some warps only */
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */
@@ -290,6 +291,7 @@ typedef struct Block {
     int32_t warps, living_warps;
     int32_t traced;
     uint32_t barrier, met_others; /* the time of the last barrier, and of the last atomic operation before it */
+    uint32_t all_met;      /* the time of the last barrier of all warps */
     uint32_t fenced;       /* when any of its threads made a fence of more than the block */
     uint32_t told_barrier, told_fence; /* the last of both when one of its threads made an atomic operation */
     Notes *notes;          /* of shared memory, NULL where it is not watched */

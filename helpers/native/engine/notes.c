@@ -9,7 +9,14 @@ Notes *make_notes(const Launch *launch) {
     notes->room = (uint32_t)(notes->units * of_unit);
     notes->note = malloc(notes->room * sizeof *notes->note); /* what is never used is no memory */
     if (launch->cluster_blocks > 1) notes->between = malloc(notes->room * sizeof *notes->between);
-    if (notes->note && (notes->between || launch->cluster_blocks == 1)) return notes;
+    if (launch->partial_barriers) {
+        size_t warps = notes->warps = (uint32_t)(launch->threads + WARP - 1) / WARP;
+        notes->read_by = malloc(notes->room * warps * sizeof *notes->read_by);
+        notes->known = malloc(warps * warps * sizeof *notes->known);
+        notes->brought = malloc((BARRIERS + 1) * warps * sizeof *notes->brought);
+    }
+    int has_clocks = (notes->read_by && notes->known && notes->brought) || !launch->partial_barriers;
+    if (notes->note && (notes->between || launch->cluster_blocks == 1) && has_clocks) return notes;
     free_notes(notes);
     return 0;
 }
@@ -18,6 +25,9 @@ void free_notes(Notes *notes) {
     if (!notes) return;
     free(notes->note);
     free(notes->between);
+    free(notes->read_by);
+    free(notes->known);
+    free(notes->brought);
     free(notes);
 }
 
@@ -25,15 +35,21 @@ void begin_notes(Notes *notes) {
     notes->used = notes->units;
     memset(notes->note, 0, notes->units * sizeof *notes->note);
     if (notes->between) memset(notes->between, 0, notes->units * sizeof *notes->between);
+    if (!notes->read_by) return;
+    memset(notes->read_by, 0, notes->units * notes->warps * sizeof *notes->read_by);
+    memset(notes->known, 0, notes->warps * notes->warps * sizeof *notes->known);
+    memset(notes->brought, 0, (BARRIERS + 1) * notes->warps * sizeof *notes->brought);
 }
 
 int split_note(Notes *notes, Note *note) {
-    const uint32_t first = notes->used;
+    const uint32_t first = notes->used, warps = notes->warps;
+    const size_t whole = (size_t)(note - notes->note);
     if (first + QUARTERS > notes->room) return 0;
     notes->used += QUARTERS;
     for (uint32_t part = first; part < first + QUARTERS; part++) {
         notes->note[part] = *note;
-        if (notes->between) notes->between[part] = notes->between[note - notes->note];
+        if (notes->between) notes->between[part] = notes->between[whole];
+        if (notes->read_by) memcpy(&notes->read_by[part * warps], &notes->read_by[whole * warps], warps * sizeof *notes->read_by);
     }
     note->group = SPLIT;
     note->written = first;

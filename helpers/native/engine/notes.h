@@ -19,7 +19,10 @@ enum { UPDATED = 1, STRONG_WRITE = 2, STRONG_READ = 4, AWAITED = 8 };
 /* When a word was written by what came before everything else. */
 enum { BEFORE_ALL = 1 };
 
-/* written, read: times, as numbers of events; 0 for never. writer, reader: see checks.c. */
+/* A writer or a reader is a thread of the block, or one of these, the first plus the number of a warp. */
+enum { MANY_OF_WARP = 0x4000, MANY = 0x8000 };
+
+/* written, read: times, as numbers of events; 0 for never. */
 typedef struct {
     uint32_t written, read;
     uint16_t writer, reader, group, flags;
@@ -31,11 +34,16 @@ typedef struct {
     uint16_t readers, writers, updaters, spare;
 } Between;
 
-/* The notes of the units, and behind them the parts; `between`: the same, NULL where there is no cluster. */
+/* The notes of the units, and behind them the parts; `between`: the same, NULL where there is no cluster.
+ *
+ * Where barriers may be of some warps, else NULL: by note and warp when it last read this (`read_by`); by warp and warp up
+ * to when the first one knows what the second one did (`known`); by barrier and warp the same of those who have come there
+ * (`brought`; the last barrier is that of a block of which warps have ended). */
 struct Notes {
     Note *note;
     Between *between;
-    uint32_t units, used, room;
+    uint32_t *read_by, *known, *brought;
+    uint32_t units, used, room, warps;
 };
 
 /* NULL if there is no memory. */

@@ -13,6 +13,7 @@
 #include "checks.h"
 
 enum { TURN = 1024 }; /* instructions */
+enum { MOST_WARPS = 32 }; /* of a block */
 
 static Operation *const *operations(void);
 
@@ -122,13 +123,23 @@ static void release_warpsync(Warp *warp) {
 void end_phase(Block *block) {
     Results *results = block->warp[0].results;
     note_barrier(block, results);
+    block->all_met = block->barrier;
     results->barriers++;
     results->changes++;
 }
 
+/* All living threads of a block go on. What those did who have ended need not be known where barriers are of some warps. */
 static void pass_barrier(Block *block) {
-    if (block->bulk) bulk_met(block);
+    const uint32_t all_met = block->all_met;
+    if (block->bulk) bulk_met(block, 0);
     end_phase(block);
+    if (!has_bystanders(block) || block->living_warps == block->warps) return;
+    block->all_met = all_met;
+    for (int w = 0; w < block->warps; w++)
+        if (block->warp[w].living) warp_comes(&block->warp[w], BARRIERS);
+    for (int w = 0; w < block->warps; w++)
+        if (block->warp[w].living) warp_goes_on(&block->warp[w], BARRIERS);
+    barrier_is_free(block, BARRIERS);
 }
 
 static void release_block(Warp *warp, const Instruction *i) {
@@ -166,14 +177,24 @@ static void arrive_at_part(Warp *warp, const Instruction *i, uint32_t active, in
         fail(warp, i, BARRIERS_DIFFER, __builtin_ctz(active), 0);
         return;
     }
+    if (has_bystanders(block)) warp_comes(warp, n);
     block->arrived[n] += __builtin_popcount(active);
     if (active & warp->living & (0u - warp->living)) block->arrived[n] += WARP - __builtin_popcount(warp->living);
     if (block->arrived[n] < wanted) return;
     block->arrived[n] = 0;
-    for (int w = 0; w < block->warps; w++)
-        for (int g = 0; g < block->warp[w].groups; g++)
-            if (block->warp[w].group[g].waits == AT_PART + n) block->warp[w].group[g].waits = 0;
-    pass_barrier(block);
+    const uint32_t all_met = block->all_met;
+    uint32_t waited[MOST_WARPS];
+    for (int w = 0; w < block->warps; w++) {
+        Warp *one = &block->warp[w];
+        waited[w] = waiting_at(one, AT_PART + n);
+        for (int g = 0; g < one->groups; g++)
+            if (one->group[g].waits == AT_PART + n) one->group[g].waits = 0;
+        if (waited[w] && has_bystanders(block)) warp_goes_on(one, n);
+    }
+    if (has_bystanders(block)) barrier_is_free(block, n);
+    if (block->bulk) bulk_met(block, waited);
+    end_phase(block);
+    block->all_met = all_met;
 }
 
 /* ---- what comes next. Each of these leaves the current group, `g`, where it goes on. */

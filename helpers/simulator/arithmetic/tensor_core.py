@@ -1,11 +1,11 @@
-"""The matrix product of a warp, `mma.sync` and its HMMA, IMMA, DMMA and BMMA: D = A · B + C for tiles over 32 lanes.
+"""The matrix product of a warp, `mma.sync` and its HMMA, QMMA, IMMA, DMMA, BMMA: D = A · B + C for tiles over 32 lanes.
 
 Where the elements are: PTX ISA, 'Matrix Fragments for mma.m16n8k16' and its neighbours. All follow one rule, with a
 lane's group g = lane / 4, its place p = lane % 4 in the group, and c elements in a register: register r of A holds of
 row g + 8 · (r % 2) the columns from 4c · (r / 2) + c · p; B is like one row of A for each of its columns; C has two
 neighbours in row g, columns 2p and 2p + 1, and two in row g + 8.
 
-How floating-point numbers are added: a tensor core takes some of the products at once (4, 8 or 16), exact, together
+How floating-point numbers are added: a tensor core takes some of the products at once (4, 8, 16 or 32), exact, together
 with the number that they are added to. The largest exponent among them decides: each is cut, not rounded, a fixed
 number of bits below float32's last one, and the sum of what is left is exact. The exponent of a product is the sum of
 its factors' exponents, although the product may be twice as large; a subnormal number has the exponent of the smallest
@@ -13,9 +13,9 @@ normal one. The sum is cut to float32, or rounded once to float16 (to nearest ev
 Fasi, N. J. Higham, M. Mikaitis and S. Pranesh found that the terms are aligned and cut by experiments ('Numerical
 behavior of NVIDIA tensor cores', PeerJ Computer Science 7:e330, 2021), F. A. Khattak and M. Mikaitis the widths on
 Hopper ('Accurate models of NVIDIA tensor cores', 2025). That Blackwell, for data centres and RTX, adds as Hopper does
-is what P. Xie, Y. Wang, F. Yang and M. Yang found on both ('MMA-Sim', arXiv 2511.10909, 2025). What subnormal numbers
-and float16 sums do is from the recording of an NVIDIA H200, all of whose results this reproduces:
-tests/simulator/goldens/tensor_core.py.
+is what P. Xie, Y. Wang, F. Yang and M. Yang found on both ('MMA-Sim', arXiv 2511.10909, 2025), and that of numbers of 8
+bits Ada keeps 13 bits, where they are cut and of their sum. What subnormal numbers and float16 sums do is from the
+recording of an NVIDIA H200, all of whose results this reproduces: tests/simulator/goldens/tensor_core.py.
 
 float64 is a chain of fused multiply-adds in the order of k. Integers wrap around, or saturate once, at the end.
 """
@@ -25,14 +25,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from helpers.simulator.arithmetic import float64
+from helpers.simulator.arithmetic import float8, float64
 from helpers.simulator.errors import Unknown
 
 GROUPS, PLACES = 8, 4  # lane = 4 · group + place
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "b1": 1}
-# Of a factor's format: bits of the fraction, the smallest exponent, and how far left its bits stand in a float32.
-_FRACTION = {"f16": 10, "bf16": 7, "tf32": 10}
-_SMALLEST = {"f16": -14, "bf16": -126, "tf32": -126, "f32": -126}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "b1": 1, "e4m3": 8, "e5m2": 8}
+EIGHTS = ("e4m3", "e5m2")  # of the floating-point formats those with 8 bits
+HAS_EIGHTS = ("sm_89", "sm_120", "sm_121")  # whose tensor cores multiply them; ptxas unpacks them for others
+_FLOATS = ("f16", "bf16", "tf32", *EIGHTS)
+_SMALLEST = {"f16": -14, "bf16": -126, "tf32": -126, "f32": -126, "e4m3": -6, "e5m2": -14}  # exponents
+_FRACTION = 23  # bits of a float32's
 _OF_ZERO = np.int16(-9000)  # an exponent that decides nothing, alone or with another one
 _AT_ONCE = 64  # warps whose products are in the cache together
 
@@ -71,15 +73,16 @@ class Form:
 _SHAPES = {
     "f16": {(16, 16), (16, 8)}, "bf16": {(16, 16), (16, 8)}, "tf32": {(16, 8), (16, 4)},
     "f64": {(8, 4), (16, 4), (16, 8), (16, 16)},
-    "s8": {(8, 16), (16, 16), (16, 32)}, "b1": {(8, 128), (16, 128), (16, 256)},
+    "s8": {(8, 16), (16, 16), (16, 32)}, "b1": {(8, 128), (16, 128), (16, 256)}, "e4m3": {(16, 16), (16, 32)},
 }  # fmt: skip
 
 
 def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False) -> Form:
     """The form with these sizes and types. Raises Unknown if no tensor core that is modelled has it."""
-    same = a == b or {a, b} == {"s8", "u8"}
-    results = {"f16": ("f32", "f16"), "f64": ("f64",), "bf16": ("f32",), "tf32": ("f32",)}.get(a, ("s32",))
-    shapes = _SHAPES.get("s8" if a in ("s8", "u8") else a, set())
+    same = a == b or {a, b} in ({"s8", "u8"}, {*EIGHTS})
+    kind = next((pair[0] for pair in (("s8", "u8"), EIGHTS) if a in pair), a)
+    results = {"f16": ("f32", "f16"), "e4m3": ("f32", "f16"), "f64": ("f64",), "bf16": ("f32",), "tf32": ("f32",)}
+    results, shapes = results.get(kind, ("s32",)), _SHAPES.get(kind, set())
     if not same or result not in results or (m, k) not in shapes or saturates and a not in ("s8", "u8"):
         raise Unknown(f"a product of matrices m{m}n8k{k} {result} {a} {b}")
     return Form(m, k, a, b, result, saturates)
@@ -87,10 +90,15 @@ def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False) -
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """How a tensor core adds: `products` at once, cut `extra_bits` below the last bit of a float32."""
+    """How a tensor core adds: `products` at once, cut `extra_bits` below the last bit of a float32, or above it."""
 
     products: int
     extra_bits: int
+
+    @property
+    def kept_bits(self) -> int:
+        """Of the fraction of a sum that becomes a float32."""
+        return min(_FRACTION, _FRACTION + self.extra_bits)
 
 
 def terms_at_once(arch: str, form: Form) -> Addition:
@@ -98,14 +106,16 @@ def terms_at_once(arch: str, form: Form) -> Addition:
 
     Unknown for one whose tensor cores nobody has looked at. Integers and float64 do not depend on it.
     """
-    if form.a not in _FRACTION:
+    if form.a not in _FLOATS:
         return Addition(form.k, 0)
-    width = BITS[form.a] // 8
-    match arch.rstrip("af"):
+    width, family = BITS[form.a] // 8, arch.rstrip("af")
+    if form.a in EIGHTS and family not in HAS_EIGHTS:
+        raise Unknown(f"a product of 8-bit numbers, which tensor cores of {arch} do not have")
+    match family:
         case "sm_75":
             return Addition(4, 0)
         case "sm_80" | "sm_86" | "sm_87" | "sm_89":
-            return Addition(min(form.k, 16 // width), 1)
+            return Addition(min(form.k, 16 // width), -10 if form.a in EIGHTS else 1)
         case "sm_90" | "sm_100" | "sm_103" | "sm_120" | "sm_121":
             return Addition(min(form.k, 32 // width), 2)
     raise Unknown(f"how the tensor cores of {arch} add")
@@ -211,12 +221,14 @@ def _floating(form: Form, left: np.ndarray, right: np.ndarray, total: np.ndarray
     x, y = _parts(left, form.a), _parts(right, form.b)
     for first in range(0, form.k, addition.products):
         some = slice(first, first + addition.products)
-        total = _add(form, [p[some] for p in x], [p[some] for p in y], total, addition.extra_bits)
+        total = _add(form, [p[some] for p in x], [p[some] for p in y], total, addition)
     return total
 
 
 def _as_float32(bits: np.ndarray, type_: str) -> np.ndarray:
     """Elements of any of the formats as float32, which holds them all."""
+    if type_ in EIGHTS:
+        return float8.to_float32(bits, type_)
     if type_ == "f16":
         return bits.view(np.float16).astype(np.float32)
     if type_ == "bf16":
@@ -239,7 +251,7 @@ def _parts(bits: np.ndarray, type_: str) -> tuple[np.ndarray, np.ndarray, np.nda
     return significand, exponent, number
 
 
-def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, extra_bits: int) -> np.ndarray:
+def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, addition: Addition) -> np.ndarray:
     """The bits of total (m, 8, w) after some more products: left (k, m, w) · right (k, 8, w)."""
     (x, x_exponent, x_number), (y, y_exponent, y_number) = left, right
     c, c_exponent, c_number = _parts(total, form.result)
@@ -247,7 +259,7 @@ def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, extra_b
     largest = np.maximum(exponents.max(axis=0), c_exponent)
     np.maximum(largest, np.int16(-126), out=largest)
     # Of each term count the units in the place of the last bit that is kept.
-    places = np.int16(23 + extra_bits)
+    places = np.int16(_FRACTION + addition.extra_bits)
     with np.errstate(invalid="ignore", over="ignore"):
         terms = x[:, :, None] * y[:, None]
         terms *= _power(exponents - largest + places)
@@ -255,7 +267,7 @@ def _add(form: Form, left: Sequence, right: Sequence, total: np.ndarray, extra_b
         units = terms.sum(axis=0, dtype=np.float64)
         units += np.trunc(c * _power(c_exponent - largest + places))
         value = np.ldexp(units, largest.astype(np.int32) - np.int32(places))
-        result = _cut(value) if form.result == "f32" else _rounded(value)
+        result = _cut(value, addition.kept_bits) if form.result == "f32" else _rounded(value)
     if not all(np.isfinite(numbers).all() for numbers in (x_number, y_number, c_number)):
         result = _with_specials(result, x_number, y_number, c_number)
     return result
@@ -277,12 +289,13 @@ def _with_specials(result: np.ndarray, x: np.ndarray, y: np.ndarray, c: np.ndarr
     return np.where(np.isfinite(plain), result, np.where(np.isnan(plain), nan, special))
 
 
-def _cut(values: np.ndarray) -> np.ndarray:
-    """The bits of the nearest float32 toward zero of float64 numbers; 2^128 and more is infinite."""
-    kept = (values.view(np.uint64) & np.uint64(0xFFFF_FFFF_E000_0000)).view(np.float64)
+def _cut(values: np.ndarray, fraction: int) -> np.ndarray:
+    """The bits of the nearest float32 toward zero of float64 numbers, with so many bits of its fraction; 2^128 and more
+    is infinite."""
+    kept = (values.view(np.uint64) >> np.uint64(52 - fraction) << np.uint64(52 - fraction)).view(np.float64)
     small = np.abs(values) < 2.0**-126
     if np.count_nonzero(small):
-        kept = np.where(small, np.ldexp(np.trunc(np.ldexp(values, 149)), -149), kept)
+        kept = np.where(small, np.ldexp(np.trunc(np.ldexp(values, 126 + fraction)), -126 - fraction), kept)
     with np.errstate(over="ignore"):
         return kept.astype(np.float32).view(np.uint32)
 

@@ -199,12 +199,7 @@ def _recorded(
 def _compiled(
     kernel: Kernel, run: Launch, checker: Checker | None, counting: bool, traced: frozenset[int] | None
 ) -> compiled.Result | None:
-    """What a launch did, executed by the compiled engine; None if it has to be executed by the one in NumPy.
-
-    The quick watch of the compiled engine does not see who is a bystander of a barrier of some warps.
-    """
-    if checker is not None and run.program.has_partial_barriers:
-        return None
+    """What a launch did, executed by the compiled engine; None if it has to be executed by the one in NumPy."""
     written, at_once = kernel.pointers.written, _held_together(kernel, run)
     result = compiled.execute(run, counting, traced, written, at_once, checker is not None)
     if result is None and checker is not None and (endless := compiled.never_ends(run, written, at_once)):

@@ -104,7 +104,7 @@ class CLaunch(ctypes.Structure):
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
                                               "global_granule", "cluster_blocks", "image_count", "fences",
-                                              "shared_array_count", "copies_in_bulk")),
+                                              "shared_array_count", "copies_in_bulk", "partial_barriers")),
     ]  # fmt: skip
 
 
@@ -517,6 +517,7 @@ def _run(
         together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
         global_granule=machine.granules[1], fences=bool((code["operation"] == operations()["fence"]).any()),
         copies_in_bulk=bool((code["operation"] == operations()["copy bulk"]).any()),
+        partial_barriers=program.has_partial_barriers,
     )  # fmt: skip
     c.grid[:], c.size[:] = launch.grid, launch.block
     blob = np.frombuffer(blob, np.uint8)

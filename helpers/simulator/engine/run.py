@@ -823,8 +823,13 @@ def _barrier(wave: Wave, prepared: Prepared, last: Instruction, pc: int) -> int:
     whole_block = last.kind is Kind.BARRIER
     if last.guard is not None:
         taken = _condition(wave, last)
+        if taken is False:
+            if wave.pcs is None:
+                return following
+            wave.pcs[wave.mask] = following
+            return _schedule(wave)
         if taken is not True:
-            return _go_past(wave, pc, following, taken)
+            _let_others_past(wave, pc, following, taken)
     if last.execute is not None:
         last.execute(wave, wave.registers, wave.mask)
     if whole_block and last.select is not None:
@@ -923,20 +928,15 @@ def _at_syncthreads(wave: Wave) -> np.ndarray:
     return waiting if wave.cluster is None else waiting & ~wave.cluster.waiting
 
 
-def _go_past(wave: Wave, pc: int, following: int, taken) -> int:
-    """The threads for which the guard of a barrier is false do not wait there."""
-    if taken is False:
-        if wave.pcs is None:
-            return following
-        wave.pcs[wave.mask] = following
-        return _schedule(wave)
+def _let_others_past(wave: Wave, pc: int, following: int, taken: np.ndarray) -> None:
+    """The threads for which the guard of a barrier is false do not wait there; it is the turn of the others alone."""
     wave.diverge(pc)
     active = np.broadcast_to(True, wave.shape) if wave.mask is None else wave.mask
     prepared = wave.launch.prepared
     if not prepared.leads_to_barrier[following] and not prepared.only_exits[following]:
         _not_apart(wave, prepared, active & ~taken, taken, following)
     _go(wave, np.where(taken, np.int32(pc), np.int32(following)), active)
-    return _schedule(wave)
+    wave.mask = active & taken
 
 
 def _threads(wave: Wave, threads: np.ndarray) -> str:

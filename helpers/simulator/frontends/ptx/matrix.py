@@ -50,8 +50,9 @@ def transpose_matrix(t: Operands, s: Statement) -> Outcome:
 
 
 # What a tensor core that lacks a narrow format multiplies in its place: ptxas unpacks one half of each register, then
-# the other, and adds C to the sum of the two products. So it is on sm_90; on others it has not been looked at, but
-# integers that are not limited come to the same whichever way they are added.
+# the other, and adds C to the sum of the two products. So it is on sm_90, and for floating-point numbers on sm_100 and
+# sm_103; on others it has not been looked at, but integers that are not limited come to the same whichever way they are
+# added.
 _UNPACKED = {"e4m3": "f16", "e5m2": "f16", "s4": "s8", "u4": "u8"}
 
 
@@ -80,12 +81,14 @@ def product_of(
     types: of D, A, B and C.  words: of the opcode, of which satfinite and xor count.
     """
     result, a, b, _ = types
-    narrow, saturates = a in _UNPACKED and b in _UNPACKED, "satfinite" in words
-    if narrow and (saturates or a in ("e4m3", "e5m2")) and arch.removesuffix("a") != "sm_90":
+    family, eights, saturates = arch.rstrip("af"), a in tensor_core.EIGHTS, "satfinite" in words
+    narrow = a in _UNPACKED and b in _UNPACKED and not (eights and family in tensor_core.HAS_EIGHTS)
+    if narrow and (saturates or eights) and family not in ("sm_90", *(("sm_100", "sm_103") if eights else ())):
         others = "; without .satfinite it runs" if a in ("s4", "u4") else ""
         raise Unknown(f"how the tensor cores of {arch} multiply .{a} and .{b}{others}")
+    unpacked = _UNPACKED if narrow else {}
     form = tensor_core.form(
-        m, k // (2 if narrow else 1), _UNPACKED.get(a, a), _UNPACKED.get(b, b), result, saturates
+        m, k // (2 if narrow else 1), unpacked.get(a, a), unpacked.get(b, b), result, saturates
     )  # fmt: skip
     plain = replace(form, saturates=False) if narrow else form
     product = partial(tensor_core.multiply, plain, addition=tensor_core.terms_at_once(arch, form))

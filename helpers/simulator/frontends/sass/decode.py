@@ -1086,7 +1086,7 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
 ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
 COMPLETES_ONE = 6
-LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
+LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES = (1 << bit for bit in range(18, 23))
 BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 
 
@@ -1123,6 +1123,7 @@ def copies_arrive(t: Decoder, s: sass.Statement) -> Decoded:
     (place,) = s.operands
     i = _memory(t, s, "arrive", "atom")
     i.offset = _address(t, i, place, t.space)
+    i.flags |= BEHIND_COPIES
     i.number[2] = ARRIVALS["A1T0"] if s.has("ARVCNT") else COMPLETES_ONE
     return i
 
@@ -1192,17 +1193,22 @@ def fence(t: Decoder, s: sass.Statement) -> Decoded:
 # ---- matrices, lanes, the system
 
 
+MATRIX_TYPES = ("f16", "bf16", "tf32", "e4m3", "e5m2")  # as exchange.c numbers them
+
+
 def multiply_matrices(t: Decoder, s: sass.Statement) -> Decoded:
     destination, *factors = s.operands
     form = matrix.form_of(s)
     adds = tensor_core.terms_at_once(t.arch, form)
     i = Decoded("multiply matrices", flags=int(form.result == "f16"))
     counts = (form.a_registers, form.b_registers, form.c_registers)
+    factors = [matrix.plain(operand, order) for operand, order in zip(factors, ("ROW", "COL", ""), strict=True)]
     for place, (operand, count) in enumerate(zip(factors, counts, strict=True)):
         if not is_register(operand) or operand.negated or operand.modifiers:
             raise NotDecoded("a matrix that is no plain register")
         i.source[place], i.width[place] = t.row(operand, count), 1  # RZ reads as four rows of zeros, the most of these
-    i.number[:] = [form.k, ("f16", "bf16", "tf32").index(form.a), adds.products, adds.extra_bits]
+    i.number[:] = [form.k, MATRIX_TYPES.index(form.a), adds.products, adds.extra_bits]
+    i.flags |= MATRIX_TYPES.index(form.b) << 1
     t.writes(i, destination, form.c_registers)
     return i
 
@@ -1592,6 +1598,7 @@ OPCODES: dict[str, Callable[[Decoder, sass.Statement], Decoded]] = {
     "DEPBAR": await_copies, "MEMBAR": fence, "ERRBAR": nothing, "CGAERRBAR": nothing,
     "CCTL": nothing,
     "CCTLL": nothing, "CCTLT": nothing, "LDSM": load_matrix, "MOVM": transpose_matrix, "HMMA": multiply_matrices,
+    "QMMA": multiply_matrices,
     "TEX": read_texture, "TXD": read_texture, "TLD": read_texture, "TLD4": read_texture, "SULD": load_surface,
     "SUST": store_surface,
     "SHFL": shuffle, "VOTE": vote, "VOTEU": vote, "REDUX": reduce_warp, "CREDUX": reduce_warp, "MATCH": match,

@@ -45,11 +45,11 @@ def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
 
 
 def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
-    """HMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`."""
+    """HMMA, QMMA, IMMA, DMMA and BMMA d, a, b, c: d = a · b + c by a warp. See `tensor_core`."""
     destination, a, b, c = exactly(s, 4)
     form = form_of(s)
     counts = (form.a_registers, form.b_registers, form.c_registers)
-    a, b = _plain(a, "ROW"), _plain(b, "COL")
+    a, b = plain(a, "ROW"), plain(b, "COL")
     sources = [
         [t.read(operand, U4, distance) for distance in range(count)]
         for operand, count in zip((a, b, c), counts, strict=True)
@@ -58,8 +58,8 @@ def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
     return Effect(t.targets(destination, form.c_registers), matrices.multiply(product, sources))
 
 
-def _plain(operand: sass.Operand, order: str) -> sass.Operand:
-    """A factor without the order of its elements, which IMMA and BMMA name; they have but one."""
+def plain(operand: sass.Operand, order: str) -> sass.Operand:
+    """A factor without the order of its elements, which QMMA, IMMA and BMMA name; they have but one."""
     if isinstance(operand, sass.Register) and operand.modifiers == (order,):
         return replace(operand, modifiers=())
     return operand
@@ -86,6 +86,8 @@ def form_of(s: sass.Statement) -> tensor_core.Form:
         case "IMMA":
             a, b = (*(word.lower() for word in words), "", "")[:2]
             result = "s32"
+        case "QMMA":
+            result, a, b = (word.lower() for word in words)
         case _:
             result, a, *_ = (*(word.lower() for word in words), "f16", "f16")
             b = a

@@ -216,6 +216,7 @@ ROWS: tuple[Op, ...] = (
     _op("STSM", matrix.store_matrix, "16 M88 MT88 1 2 4", space="shared", counted="memory", issued="st", since=90),
     _op("HMMA", matrix.multiply_matrices, "16816 1688 1684 F32 F16 BF16 TF32", counted="fp16", pipe="tensor",
         tensor_op="hmma"),
+    _op("QMMA", matrix.multiply_matrices, "16832 16816 F32 F16 E4M3 E5M2", pipe="tensor", since=89),
     _op("IMMA", matrix.multiply_matrices, "8816 16816 16832 S8 U8 SAT", counted="integer", pipe="tensor",
         tensor_op="imma"),
     _op("DMMA", matrix.multiply_matrices, "8x8x4 16x8x4 16x8x8 16x8x16", counted="fp64", pipe="tensor",
