@@ -4,15 +4,16 @@ import math
 
 import pytest
 
-from gemm_kernels import LADDER, SPECIALISTS, by_shape, get
+from gemm_kernels import LADDER, SPECIALISTS, by_shape, choices, get
 from helpers import devices, gpu
 from helpers.measure import NoGpu, correctness, recordings
 from helpers.measure.provenance import code_sha256
 
-CONTENT = recordings.raw(devices.DEFAULT.name, "correctness")
+GPU, H100 = devices.DEFAULT.name, "NVIDIA H100 80GB HBM3"
+CONTENT = recordings.raw(GPU, "correctness")
 ROWS = {row["kernel"]: row for row in CONTENT["rows"]}
 LATER = {  # on other GPUs that run the same machine code, kernels that have changed or come since
-    row["kernel"]: row
+    row["kernel"]: (one["provenance"]["gpu"], row)
     for one in recordings.of_architecture("correctness", devices.DEFAULT)
     if one is not CONTENT and one["tolerance_over_sqrt_k"] == CONTENT["tolerance_over_sqrt_k"]
     for row in one["rows"]
@@ -31,16 +32,25 @@ def test_the_kernel_that_the_course_shows_was_tried_at_every_shape_and_under_eve
 
 @pytest.mark.parametrize("kernel", SPECIALISTS, ids=lambda kernel: kernel.name)
 def test_the_kernels_for_special_shapes_were_tried_at_products_of_their_size_and_on_two_streams(kernel):
-    row = LATER.get(kernel.name, ROWS.get(kernel.name, {"code_sha256": "none"}))
+    on, row = LATER.get(kernel.name, (GPU, ROWS.get(kernel.name, {"code_sha256": "none"})))
     assert row["code_sha256"] == code_sha256(kernel), "run `python -m helpers.measure record --suite correctness`"
     theirs = [shape for shape in correctness.LISTED if math.prod(shape) <= CONTENT["specialists_largest"]]
     streamed = len(correctness.STREAMED) * 2 * correctness.TOGETHER if kernel.workspace_bytes is not None else 0
     assert (1, 4096, 4096) in theirs and CONTENT["specialists_largest"] == correctness.SPECIALISTS_LARGEST
-    assert row["parameter_sets"] == len(by_shape.variants(kernel, H100 if kernel.name in LATER else GPU))
+    assert row["parameter_sets"] == len(by_shape.variants(kernel, on))
     assert row["checks"] >= len(theirs) + correctness.RANDOM_COUNT * row["parameter_sets"]
     assert 0 < row["worst_error_over_sqrt_k"] <= CONTENT["tolerance_over_sqrt_k"]
     assert row["launches_on_two_streams"] == streamed  # only what leaves parts in a workspace
     assert row["findings"] == {"memcheck": 0, "racecheck": 0, "initcheck": 0, "synccheck": 0}
+
+
+@pytest.mark.parametrize("name", sorted({one.kernel for one in choices.of(H100).candidates}))
+def test_every_set_of_parameters_that_fastest_may_choose_on_an_h100_was_tried_there(name):
+    on, row = LATER[name]
+    assert (on, row["code_sha256"]) == (H100, code_sha256(get(name))), "record --suite correctness"
+    assert row["parameter_sets"] == len(by_shape.variants(get(name), H100))
+    assert row["checks"] >= correctness.RANDOM_COUNT * row["parameter_sets"]
+    assert row["findings"] == dict.fromkeys(correctness.TOOLS, 0)
 
 
 def test_the_shapes_that_were_tried_are_those_of_the_suites_and_a_hundred_at_random():
