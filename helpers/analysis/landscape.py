@@ -18,10 +18,11 @@ from helpers.measure.measurement import recorded_on
 from helpers.measure.suites import SEARCH
 from helpers.models.tuning import Prediction, predict
 
-Measure = Literal["gflops", "occupancy", "intensity", "floats_a_fma"]
+Measure = Literal["gflops", "speed", "occupancy", "intensity", "floats_a_fma"]
 # name, unit, whether less is better, whether it is a prediction
 MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
     "gflops": ("speed", "GFLOPS", False, False),
+    "speed": ("speed", "GFLOPS", False, True),
     "occupancy": ("occupancy", "% of an SM's warps", False, True),
     "intensity": ("intensity", "FLOP per byte from global memory", False, True),
     "floats_a_fma": ("shared loads", "floats per FMA", True, True),
@@ -30,6 +31,7 @@ MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
 KERNEL = "autotuned"
 FIRST_GUESS = "warptiled"  # whose parameters were chosen by hand
 DEFAULT_SIZE = 4096
+PREDICTED = "predicted"  # the recording with what `helpers.cycles` says of the space at DEFAULT_SIZE
 SPACE = {
     "BM": (32, 64, 128, 256),
     "BN": (32, 64, 128, 256),
@@ -45,20 +47,22 @@ SPACE = {
 class Configuration:
     """One choice of all parameters.
 
-    broken: the rule that it breaks, "" if it is legal.  predicted: for the legal ones.  gflops: measured, or None.
+    broken: the rule that it breaks, "" if it is legal.  predicted: for the legal ones, by hand.  gflops: measured, or
+    None.  speed: GFLOPS at DEFAULT_SIZE that `helpers.cycles` predicted, or None.
     """
 
     params: Mapping[str, int] = field(hash=False)
     broken: str = ""
     predicted: Prediction | None = None
     gflops: float | None = None
+    speed: float | None = None
 
     def value(self, measure: Measure) -> float | None:
         """The number to draw: GFLOPS, occupancy in percent, FLOP per byte, floats per FMA; None if there is none."""
         if self.broken or self.predicted is None:
             return None
-        if measure == "gflops":
-            return self.gflops
+        if measure in ("gflops", "speed"):
+            return self.gflops if measure == "gflops" else self.speed
         found = float(getattr(self.predicted, measure))
         return 100 * found if measure == "occupancy" else found
 
@@ -151,6 +155,7 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
     """
     kernel = get(KERNEL)
     measured = _searched(device.name, size) if size else {}
+    speeds = predicted_speeds(device.name)
     found = {tuple(one.params.values()): one for one in space()}
     names = (*SPACE, *fixed())
     for params in measured:  # the search may have looked outside of SPACE
@@ -159,13 +164,24 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
     for key, one in found.items():
         if not one.broken:
             prediction = predict(device, kernel.replace(**one.params))
-            one = Configuration(one.params, "", prediction, measured.get(key))
+            one = Configuration(one.params, "", prediction, measured.get(key), speeds.get(key))
         configurations.append(one)
     source = f"{recorded_on(device.name)} by the search, cost of a launch included" if measured else ""
     first = {name: value for name, value in get(FIRST_GUESS).params.items() if name in SPACE}
     return Landscape(
         KERNEL, device.name, tuple(configurations), {**fixed(), **first}, source, size if measured and size else 0
     )
+
+
+@lru_cache(maxsize=8)
+def predicted_speeds(gpu: str) -> Mapping[tuple[int, ...], float]:
+    """GFLOPS at DEFAULT_SIZE by parameters, in the order of SPACE and `fixed()`, as `helpers.cycles` predicted them for
+    a GPU; empty if it has no constants for it. `python -m helpers.authoring.speeds` writes them."""
+    try:
+        rows = recordings.raw(gpu, PREDICTED)["rows"]
+    except recordings.NoRecording:
+        return {}
+    return {tuple(params): gflops for *params, gflops in rows}
 
 
 def _searched(gpu: str, size: int) -> dict[tuple[int, ...], float]:

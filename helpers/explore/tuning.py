@@ -20,6 +20,7 @@ from helpers.analysis.landscape import (
     DEFAULT_SIZE,
     KERNEL,
     MEASURES,
+    PREDICTED,
     Landscape,
     Measure,
     landscape_of,
@@ -32,6 +33,7 @@ from helpers.draw.tuning import FIGURE_HEIGHT, landscape_figure, landscapes_figu
 from helpers.explore.controls import choice_list
 from helpers.explore.live import CannotShow, LiveExplorer
 from helpers.explore.speeds import predicted
+from helpers.measure import recordings
 from helpers.measure.measurement import recorded_on
 
 
@@ -64,6 +66,12 @@ def picture_of(choice: Choice) -> theme.Figure:
             f"No search was recorded on the {choice.device.name} yet: `python -m helpers.measure tune` on such a GPU "
             "records one. Until then choose what is predicted: occupancy, intensity, shared loads."
         )
+    if choice.measure == "speed" and data.best("speed") is None:
+        others = " or ".join(recordings.gpus(suites=(PREDICTED,)))
+        raise CannotShow(
+            f"No speed is predicted for the {choice.device.name}, because its constants were not measured. Choose "
+            f"another GPU ({others}), or what is predicted by hand: occupancy, intensity, shared loads."
+        )
     return landscape_figure(data, choice.across, choice.down, choice.measure)
 
 
@@ -73,6 +81,8 @@ def speed_of_best(choice: Choice) -> str:
     if best is None:
         return ""
     best_at = f"The best {MEASURES[choice.measure][0]} at {theme.thousands(choice.size)}³"
+    if choice.measure == "speed":
+        best_at = f"The fastest by this prediction, at {theme.thousands(choice.size)}³"
     if best.gflops is not None:
         return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
     if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute
@@ -123,7 +133,9 @@ class TuningExplorer(LiveExplorer):
 
     def draw(self) -> tuple[theme.Figure, str]:
         choice = self.choice
-        return picture_of(choice), "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
+        by_hand = "Predictions are helpers.models.tuning's: nothing was compiled or run for them."
+        by_cycles = "helpers.cycles predicted these speeds from the machine code of each configuration, without a GPU."
+        return picture_of(choice), by_cycles if choice.measure == "speed" else by_hand
 
     def later(self) -> Callable[[], str] | None:
         """How fast the best configuration of the map is."""
