@@ -87,7 +87,7 @@ def form_of(s: sass.Statement) -> tensor_core.Form:
             a, b = (*(word.lower() for word in words), "", "")[:2]
             result = "s32"
         case "QMMA":
-            result, a, b = (word.lower() for word in words)
+            result, a, b = (*(word.lower() for word in words), "", "", "")[:3]
         case _:
             result, a, *_ = (*(word.lower() for word in words), "f16", "f16")
             b = a
