@@ -332,29 +332,36 @@ static int check_between(const Warp *warp, Between *between, int touch) {
     return 1;
 }
 
+/* Whether other blocks of the cluster let this one use bytes of its own, and other warps did nothing there that this one
+ * does not know of. No copy is under way there. */
+static int is_open_to(const Warp *warp, const Notes *notes, const Note *note, int touch) {
+    if (notes->between && !check_between(warp, &notes->between[note - notes->note], touch)) return 0;
+    return !notes->known || are_known(warp, note, touch);
+}
+
 /* Look at lanes for the usual cases: the answer are those that are left, from the first one that is none. (Inlined for
  * each kind of access, so that the loops are short.) */
 static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *warp, const Request *request, uint32_t rest,
                                                                  int width, int touch, int hands_on) {
     const uint64_t end = (uint64_t)warp->launch->shared_bytes;
     const Moment moment = moment_of(warp);
-    Notes *notes = warp->block->notes;
+    Notes *const notes = warp->block->notes;
+    Note *const all = notes->note;
+    const int has_others = notes->between || notes->known;
     for (; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), parts = 1;
         uint32_t thread = (uint32_t)(warp->number * WARP + lane);
         uint64_t byte = request->address[lane];
         if (byte + (uint64_t)width > end) return rest;
-        Note *note = &notes->note[byte / UNIT_BYTES];
+        Note *note = &all[byte / UNIT_BYTES];
         if (width != UNIT_BYTES && note->group != SPLIT && !split_note(notes, note)) return rest;
-        if (note->group == SPLIT) {
-            note = &notes->note[note->written + byte % UNIT_BYTES / WORD_BYTES];
+        if (width != UNIT_BYTES || note->group == SPLIT) {
+            note = quarters_of(notes, note) + byte % UNIT_BYTES / WORD_BYTES;
             parts = width / WORD_BYTES;
         }
         for (int part = 0; part < parts; part++) {
             Note *one = note + part;
-            if (one->group) return rest;
-            if (notes->between && !check_between(warp, &notes->between[one - notes->note], touch)) return rest;
-            if (notes->known && !are_known(warp, one, touch)) return rest;
+            if (one->group || (has_others && !is_open_to(warp, notes, one, touch))) return rest;
             if (!(touch == READS ? surely_read(&moment, one, hands_on, thread) : is_free(&moment, one, thread))) return rest;
         }
         for (int part = 0; part < parts && touch != READS; part++) write_note(&moment, note + part, thread, touch);
@@ -362,12 +369,17 @@ static inline __attribute__((always_inline)) uint32_t usual_ones(const Warp *war
     return 0;
 }
 
+static inline __attribute__((always_inline)) uint32_t usual_of(const Warp *warp, const Request *request, uint32_t rest,
+                                                               int width, int touch, int hands_on) {
+    if (width == WORD_BYTES) return usual_ones(warp, request, rest, WORD_BYTES, touch, hands_on);
+    if (width == UNIT_BYTES) return usual_ones(warp, request, rest, UNIT_BYTES, touch, hands_on);
+    return width == 2 * WORD_BYTES ? usual_ones(warp, request, rest, 2 * WORD_BYTES, touch, hands_on) : rest;
+}
+
 static uint32_t unusual_ones(const Warp *warp, const Request *request, uint32_t rest, int width, int touch, int hands_on) {
-    if (width < WORD_BYTES || width > UNIT_BYTES) return rest;
-    if (touch == READS && hands_on) return usual_ones(warp, request, rest, width, READS, 1);
-    if (touch == READS) return usual_ones(warp, request, rest, width, READS, 0);
-    if (touch == WRITES) return usual_ones(warp, request, rest, width, WRITES, 0);
-    if (touch == COPIES) return usual_ones(warp, request, rest, width, COPIES, 0);
+    if (touch == READS) return usual_of(warp, request, rest, width, READS, hands_on);
+    if (touch == WRITES) return usual_of(warp, request, rest, width, WRITES, 0);
+    if (touch == COPIES) return usual_of(warp, request, rest, width, COPIES, 0);
     return rest;
 }
 

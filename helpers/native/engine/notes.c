@@ -32,7 +32,6 @@ void free_notes(Notes *notes) {
 }
 
 void begin_notes(Notes *notes) {
-    notes->used = notes->units;
     memset(notes->note, 0, notes->units * sizeof *notes->note);
     if (notes->between) memset(notes->between, 0, notes->units * sizeof *notes->between);
     if (!notes->read_by) return;
@@ -42,17 +41,14 @@ void begin_notes(Notes *notes) {
 }
 
 int split_note(Notes *notes, Note *note) {
-    const uint32_t first = notes->used, warps = notes->warps;
-    const size_t whole = (size_t)(note - notes->note);
+    const size_t whole = (size_t)(note - notes->note), first = (size_t)(quarters_of(notes, note) - notes->note), warps = notes->warps;
     if (first + QUARTERS > notes->room) return 0;
-    notes->used += QUARTERS;
-    for (uint32_t part = first; part < first + QUARTERS; part++) {
+    for (size_t part = first; part < first + QUARTERS; part++) {
         notes->note[part] = *note;
         if (notes->between) notes->between[part] = notes->between[whole];
         if (notes->read_by) memcpy(&notes->read_by[part * warps], &notes->read_by[whole * warps], warps * sizeof *notes->read_by);
     }
     note->group = SPLIT;
-    note->written = first;
     return 1;
 }
 
@@ -66,7 +62,7 @@ Note *note_of(Notes *notes, uint64_t first, uint64_t end, uint64_t *next) {
             if (size == 1 || !split_note(notes, note)) return 0;
         }
         uint64_t part = (first - begin) / (size / QUARTERS);
-        note = notes->note + note->written + part;
+        note = quarters_of(notes, note) + part;
         begin += part * (size / QUARTERS);
     }
 }

@@ -9,8 +9,8 @@
 
 enum { UNIT_BYTES = 16, QUARTERS = 4 };
 
-/* `group` of a note that is split: `written` is where its parts begin. Else 0, or for the target of an asynchronous copy
- * that nobody has waited for 1 + the number of the copies' group. */
+/* `group` of a note that is split. Else 0, or for the target of an asynchronous copy that nobody has waited for 1 + the
+ * number of the copies' group. */
 enum { SPLIT = 0xffff };
 
 /* `flags`. AWAITED: a copy wrote it, and its thread has waited for that. */
@@ -34,7 +34,8 @@ typedef struct {
     uint16_t readers, writers, updaters, spare;
 } Between;
 
-/* The notes of the units, and behind them the parts; `between`: the same, NULL where there is no cluster.
+/* The notes of the units, behind them those of the words, and of the bytes: the quarters of the note at place i are those
+ * from units + 4 i on. `between`: the same, NULL where there is no cluster.
  *
  * Where barriers may be of some warps, else NULL: by note and warp when it last read this (`read_by`); by warp and warp up
  * to when the first one knows what the second one did (`known`); by barrier and warp the same of those who have come there
@@ -43,7 +44,7 @@ struct Notes {
     Note *note;
     Between *between;
     uint32_t *read_by, *known, *brought;
-    uint32_t units, used, room, warps;
+    uint32_t units, room, warps;
 };
 
 /* NULL if there is no memory. */
@@ -52,6 +53,10 @@ Notes *make_notes(const Launch *launch);
 void begin_notes(Notes *notes);
 
 void free_notes(Notes *notes);
+
+static inline Note *quarters_of(const Notes *notes, const Note *note) {
+    return notes->note + notes->units + QUARTERS * (note - notes->note);
+}
 
 /* Split a note. 0 if there is no room, as the kernel is said to have no access so narrow. */
 int split_note(Notes *notes, Note *note);
