@@ -31,7 +31,8 @@ MEASURES: Mapping[str, tuple[str, str, bool, bool]] = {
 KERNEL = "autotuned"
 FIRST_GUESS = "warptiled"  # whose parameters were chosen by hand
 DEFAULT_SIZE = 4096
-PREDICTED = "predicted"  # the recording with what `helpers.cycles` says of the space at DEFAULT_SIZE
+# The recording with what `helpers.cycles` says of the space, and M = N = K that it says it for
+PREDICTED, PREDICTED_SIZE = "predicted", 2048
 SPACE = {
     "BM": (32, 64, 128, 256),
     "BN": (32, 64, 128, 256),
@@ -48,7 +49,7 @@ class Configuration:
     """One choice of all parameters.
 
     broken: the rule that it breaks, "" if it is legal.  predicted: for the legal ones, by hand.  gflops: measured, or
-    None.  speed: GFLOPS at DEFAULT_SIZE that `helpers.cycles` predicted, or None.
+    None.  speed: GFLOPS at PREDICTED_SIZE that `helpers.cycles` predicted, or None.
     """
 
     params: Mapping[str, int] = field(hash=False)
@@ -175,8 +176,8 @@ def landscape_of(device: devices.Device, size: int | None = None) -> Landscape:
 
 @lru_cache(maxsize=8)
 def predicted_speeds(gpu: str) -> Mapping[tuple[int, ...], float]:
-    """GFLOPS at DEFAULT_SIZE by parameters, in the order of SPACE and `fixed()`, as `helpers.cycles` predicted them for
-    a GPU; empty if it has no constants for it. `python -m helpers.authoring.speeds` writes them."""
+    """GFLOPS at PREDICTED_SIZE by parameters, in the order of SPACE and `fixed()`, as `helpers.cycles` predicted them
+    for a GPU; empty if it has no constants for it. `python -m helpers.authoring.speeds` writes them."""
     try:
         rows = recordings.raw(gpu, PREDICTED)["rows"]
     except recordings.NoRecording:

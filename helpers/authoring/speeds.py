@@ -17,7 +17,7 @@ from typing import Any
 
 from gemm_kernels import get
 from helpers import cycles, devices
-from helpers.analysis.landscape import DEFAULT_SIZE, KERNEL, PREDICTED, SPACE, fixed, landscape_of
+from helpers.analysis.landscape import KERNEL, PREDICTED, PREDICTED_SIZE, SPACE, fixed, landscape_of
 from helpers.cycles.errors import LEARNT_ON
 from helpers.measure import recordings
 from helpers.measure.provenance import code_sha256
@@ -26,10 +26,10 @@ GPUS = (devices.DEFAULT.name, LEARNT_ON)
 
 
 def gflops(params: Mapping[str, int]) -> list[float]:
-    """The predicted speed at DEFAULT_SIZE on each of GPUS. Raises CANNOT."""
-    trace = cycles.traced(get(KERNEL).replace(**params).launch(*(DEFAULT_SIZE,) * 3))
+    """The predicted speed at PREDICTED_SIZE on each of GPUS. Raises CANNOT."""
+    trace = cycles.traced(get(KERNEL).replace(**params).launch(*(PREDICTED_SIZE,) * 3))
     found = [cycles.prediction.predict(trace, cycles.machine(gpu)) for gpu in GPUS]
-    return [float(f"{2e-6 * DEFAULT_SIZE**3 / one.ms:.4g}") for one in found]
+    return [float(f"{2e-6 * PREDICTED_SIZE**3 / one.ms:.4g}") for one in found]
 
 
 def about(gpu: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def about(gpu: str) -> dict[str, Any]:
     return {
         "code_sha256": {KERNEL: code_sha256(get(KERNEL))},
         "constants_sha256": hashlib.sha256(constants.encode()).hexdigest(),
-        "size": DEFAULT_SIZE,
+        "size": PREDICTED_SIZE,
         "names": [*SPACE, *fixed()],
     }
 

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patheffects import withStroke
 
-from helpers.analysis.landscape import DEFAULT_SIZE, MEASURES, Configuration, Landscape, Measure
+from helpers.analysis.landscape import MEASURES, PREDICTED_SIZE, Configuration, Landscape, Measure
 from helpers.draw import page, theme
 
 LIMITERS = {  # colour of what stops the next block
@@ -50,7 +50,7 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
     if measure == "gflops" and data.size:
         title = f"{data.kernel}, M = N = K = {data.size}: {name}, {kind}"
     elif measure == "speed":
-        title = f"{data.kernel} on the {data.device}, M = N = K = {DEFAULT_SIZE}: {name}, {kind}"
+        title = f"{data.kernel} on the {data.device}, M = N = K = {PREDICTED_SIZE}: {name}, {kind}"
     drawn, axes = page.page(HEIGHT, title, caption(data, measure), CAPTION_LINES)
     with theme.style():
         page.text(axes, MAP_X, 60, f"best {unit} of each cell", color=theme.INK)

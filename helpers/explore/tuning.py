@@ -82,7 +82,7 @@ def speed_of_best(choice: Choice) -> str:
         return ""
     best_at = f"The best {MEASURES[choice.measure][0]} at {theme.thousands(choice.size)}³"
     if choice.measure == "speed":
-        best_at = f"The fastest by this prediction, at {theme.thousands(choice.size)}³"
+        best_at = f"The one that is predicted to be the fastest, at {theme.thousands(choice.size)}³"
     if best.gflops is not None:
         return f"{best_at}: {theme.thousands(best.gflops)} GFLOPS, {recorded_on(choice.device.name)} by the search."
     if best.predicted.spills:  # which would keep the reader waiting: compiling and predicting take half a minute

@@ -67,6 +67,15 @@ def test_without_a_search_the_speed_is_answered_in_a_sentence():
         picture_of(Choice(devices.get("RTX A6000"), measure="gflops"))
 
 
+def test_speeds_are_predicted_where_nobody_searched_and_not_without_constants():
+    told = picture_of(Choice(devices.get("NVIDIA H100 80GB HBM3"), measure="speed")).caption
+    assert "Predicted, not measured: the best has" in told and "GFLOPS" in told
+    with pytest.raises(
+        CannotShow, match="No speed is predicted for the NVIDIA RTX A6000.*NVIDIA H100.* or NVIDIA H200"
+    ):
+        picture_of(Choice(devices.get("RTX A6000"), measure="speed"))
+
+
 def test_the_static_twin_says_whether_it_is_predicted():
     caption = tuning.small_multiples((("BM", "BN"),)).caption
     assert ("Predicted, not measured" in caption) != ("recorded on" in caption)

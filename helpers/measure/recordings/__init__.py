@@ -10,7 +10,8 @@ parameters):
 `golden`: SHA-256 of the C that each kernel computes on the GPU from `problem(…)`, for the simulator to reproduce.
 `counters`: Nsight Compute's counters of each kernel. `occupancy`: resident blocks by the CUDA driver.
 `machine`: microbenchmarks of the GPU, `workloads`: times of kernels that are no step of the ladder, `states`: what
-warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them.
+warps wait for by Nsight Compute, `cycles`: what `helpers.cycles` fitted to them. `predicted`: what it says of the
+configurations of the tuning space (`helpers.authoring.speeds`); nothing of this was measured.
 `registers`: what the register file costs, by changed machine code (`helpers.measure.registers`).
 `fetched`: what code that runs once for a tile costs, `lost`: both sides where cuBLAS is faster, by Nsight Compute (for
 the log of the kernels, gemm_kernels/cuda/stream_k.md).
