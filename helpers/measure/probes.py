@@ -14,32 +14,34 @@ from helpers.measure.timing import flusher
 MIXED_LOADS = r"""
 typedef unsigned long long u64;
 #define LOADS 16
-#define MIXED(name, fresh, lanes)  /* of the loads of a turn, those whose bits are set miss L1 and hit L2 */                \
-    extern "C" __global__ void __launch_bounds__(1024)                                                                      \
-    name(u64 *times, const int *hits, const int *lines, int turns, int zero, int *to) {                                     \
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;                                                         \
-        int v[LOADS], sum = 0;                                                                                              \
-        u64 begin = 0;                                                                                                      \
-        _Pragma("unroll 1") for (int turn = 0; turn <= turns; ++turn) {                                                     \
-            if (turn == 1) begin = clock64();  /* the first one brings the code and what shall hit */                       \
-            const int *old = hits + lane + turn * zero;  /* which the compiler must not know to be the same */              \
-            const int *other = lines + lane % (lanes) + (turn * 32 + warp) * LOADS * 32;                                    \
-            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) {                                                             \
-                const int *from = ((fresh) >> k & 1 ? other : old) + k * 32;                                                \
-                asm volatile("ld.global.b32 %0, [%1];" : "=r"(v[k]) : "l"(from) : "memory");                                \
-            }                                                                                                               \
-            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) sum ^= v[k];                                                  \
-        }                                                                                                                   \
-        __syncthreads();                                                                                                    \
-        if (threadIdx.x == 0) times[blockIdx.x] = clock64() - begin;                                                        \
-        if (sum == 12345) to[0] = sum;                                                                                      \
+#define MIXED(name, fresh, lanes)  /* of the loads of a turn, those whose bits are set miss L1 and hit L2 */        \
+    extern "C" __global__ void __launch_bounds__(1024)                                                              \
+    name(u64 *times, const int *hits, const int *lines, int turns, int zero, int *to) {                             \
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;                                                 \
+        int v[LOADS], sum = 0;                                                                                      \
+        u64 begin = 0;                                                                                              \
+        _Pragma("unroll 1") for (int turn = 0; turn <= turns; ++turn) {                                             \
+            if (turn == 1) begin = clock64();  /* the first one brings the code and what shall hit */               \
+            const int *old = hits + lane + turn * zero;  /* which the compiler must not know to be the same */      \
+            const int *other = lines + lane % (lanes) + (turn * 32 + warp) * LOADS * 32;                            \
+            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) {                                                     \
+                const int *from = ((fresh) >> k & 1 ? other : old) + k * 32;                                        \
+                asm volatile("ld.global.b32 %0, [%1];" : "=r"(v[k]) : "l"(from) : "memory");                        \
+            }                                                                                                       \
+            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) sum ^= v[k];                                          \
+        }                                                                                                           \
+        __syncthreads();                                                                                            \
+        if (threadIdx.x == 0) times[blockIdx.x] = clock64() - begin;                                                \
+        if (sum == 12345) to[0] = sum;                                                                              \
     }
 MIXED(mixed_none, 0, 32)
 MIXED(mixed_each_other, 0xaaaa, 1)
 MIXED(mixed_all, 0xffff, 1)
 MIXED(mixed_all_lines, 0xffff, 32)
 """
-KERNELS = MIXED_LOADS + r"""
+KERNELS = (
+    MIXED_LOADS
+    + r"""
 #define EACH(i, n) for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < n; i += (u64)gridDim.x * blockDim.x)
 
 extern "C" __global__ void spin(int cycles) {
@@ -161,6 +163,7 @@ extern "C" __global__ void take_by_warps(int *to, u64 n, unsigned mask) {  // on
     if (sum == 12345) to[0] = sum;
 }
 """
+)
 STRAIGHT = """
 extern "C" __global__ void straight_{kib}(float *to, float x) {{
     float v0 = x, v1 = x + 1, v2 = x + 2, v3 = x + 3;
