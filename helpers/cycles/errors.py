@@ -57,9 +57,9 @@ BELIEVED: Mapping[str, tuple[float, float]] = {
     "store_ahead": (200, 80),
     "write_ahead": (900, 400),
     "write_conflict": (0.8, 0.3),
-    "l1_fill": (0.5, 0.1),
+    "l1_fill": (0.5, 0.1),  # of the loads of a line that miss L1
+    "l1_mixing": (1.0, 0.2),  # 0.7 to 1.3 of loads of which each other one misses, as far as they wait for nothing else
     "block_turnaround": (345, 80),
-    "branch": (6, 2),
     "atomic_float": (2.4, 0.3),
 }
 CERTAINTIES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)  # what a step away from what is believed has to gain

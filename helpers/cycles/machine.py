@@ -27,7 +27,8 @@ SUITE = "cycles"
 ASSUMED: dict[str, float] = {
     "fma_interval": 2, "heavy_interval": 2, "alu_interval": 2, "fp64_interval": 2, "uniform_interval": 2,
     "read_slack": 1, "write_conflict": 0.8, "branch": 6, "special_latency": 24, "operand_latency": 12,
-    "mio_interval": 4, "mio_entries": 16, "lg_entries": 16, "l1_fill": 0.5, "l1_in_flight": 1024,
+    "mio_interval": 4, "lg_interval": 2, "mio_entries": 16, "lg_entries": 16, "l1_fill": 0.5, "l1_mixing": 1,
+    "l1_in_flight": 1024,
     "l1_and_shared_bytes": 256 * 1024, "tag_bank_0": 1, "tag_bank_1": 2, "fp64_latency": 8,
     "l2_spread": 45, "l2_sm": 110, "l2_request_sm": 0, "l2_request_gpu": 0.015,
     "dram_spread": 130, "dram_scatter": 1.5, "dram_fetch": 2, "dram_batch": 250, "dirty_batch": 500,

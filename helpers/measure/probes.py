@@ -11,8 +11,37 @@ import numpy as np
 
 from helpers.measure.timing import flusher
 
-KERNELS = r"""
+MIXED_LOADS = r"""
 typedef unsigned long long u64;
+#define LOADS 16
+#define MIXED(name, fresh, lanes)  /* of the loads of a turn, those whose bits are set miss L1 and hit L2 */        \
+    extern "C" __global__ void __launch_bounds__(1024)                                                              \
+    name(u64 *times, const int *hits, const int *lines, int turns, int zero, int *to) {                             \
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;                                                 \
+        int v[LOADS], sum = 0;                                                                                      \
+        u64 begin = 0;                                                                                              \
+        _Pragma("unroll 1") for (int turn = 0; turn <= turns; ++turn) {                                             \
+            if (turn == 1) begin = clock64();  /* the first one brings the code and what shall hit */               \
+            const int *old = hits + lane + turn * zero;  /* which the compiler must not know to be the same */      \
+            const int *other = lines + lane % (lanes) + (turn * 32 + warp) * LOADS * 32;                            \
+            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) {                                                     \
+                const int *from = ((fresh) >> k & 1 ? other : old) + k * 32;                                        \
+                asm volatile("ld.global.b32 %0, [%1];" : "=r"(v[k]) : "l"(from) : "memory");                        \
+            }                                                                                                       \
+            _Pragma("unroll") for (int k = 0; k < LOADS; ++k) sum ^= v[k];                                          \
+        }                                                                                                           \
+        __syncthreads();                                                                                            \
+        if (threadIdx.x == 0) times[blockIdx.x] = clock64() - begin;                                                \
+        if (sum == 12345) to[0] = sum;                                                                              \
+    }
+MIXED(mixed_none, 0, 32)
+MIXED(mixed_each_other, 0xaaaa, 1)
+MIXED(mixed_all, 0xffff, 1)
+MIXED(mixed_all_lines, 0xffff, 32)
+"""
+KERNELS = (
+    MIXED_LOADS
+    + r"""
 #define EACH(i, n) for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < n; i += (u64)gridDim.x * blockDim.x)
 
 extern "C" __global__ void spin(int cycles) {
@@ -134,6 +163,7 @@ extern "C" __global__ void take_by_warps(int *to, u64 n, unsigned mask) {  // on
     if (sum == 12345) to[0] = sum;
 }
 """
+)
 STRAIGHT = """
 extern "C" __global__ void straight_{kib}(float *to, float x) {{
     float v0 = x, v1 = x + 1, v2 = x + 2, v3 = x + 3;
@@ -143,6 +173,12 @@ extern "C" __global__ void straight_{kib}(float *to, float x) {{
 """
 DEPTH = 64  # as in KERNELS
 CODE = (1, 2, 4, 8, 16, 32, 64)  # KiB
+TURNS, LOADS = 32, 16  # LOADS: as in MIXED_LOADS
+MIXED = {
+    "mixed_none": "loads that hit L1", "mixed_each_other": "loads of which each other one misses L1",
+    "mixed_all": "loads of a sector that miss L1", "mixed_all_lines": "loads of a line that miss L1",
+}  # fmt: skip
+FEW_SMS = 8  # which do not use up what L2 delivers
 QUEUES = ("queue_global", "queue_store", "queue_shared")
 SIZES = (1, 4, 16, 32, 64, 256)  # MiB
 PARTIAL = {"write_sectors": 32, "write_halves": 32, "write_scattered": 4}  # and of how many bytes a thread writes some
@@ -155,7 +191,7 @@ def run() -> dict[str, float]:
 
     module = cupy.RawModule(code=KERNELS, options=("-std=c++17",))
     call = Calls(module, flusher())
-    parts = (_blocks, _code, _streams, _parts, _gathers, _atomics, _steps, _l1, _queues)
+    parts = (_blocks, _code, _streams, _parts, _gathers, _atomics, _steps, _l1, _mixed, _queues)
     return {name: value for part in parts for name, value in part(call).items()}
 
 
@@ -346,6 +382,20 @@ def _l1(call: Calls) -> dict[str, float]:
         for _ in range(3):
             call("again", call.sms, 1024, times, call.big, np.int32(lines), call.to)
         result[f"again {kib} KiB (cycles)"] = round(float(np.median(times.get())) / (4 * lines), 4)
+    return result
+
+
+def _mixed(call: Calls) -> dict[str, float]:
+    """Cycles of an SM for each load of its 32 warps, whose loads find their data in L1, in L2, or here and there."""
+    result = {}
+    times = call.cupy.zeros(FEW_SMS, call.cupy.uint64)
+    call.big.fill(0)
+    for name, what in MIXED.items():
+        values = []
+        for _ in range(REPEATS):  # the first one brings the lines to L2
+            call(name, FEW_SMS, 1024, times, call.to, call.big, np.int32(TURNS), np.int32(0), call.other)
+            values.append(float(np.median(times.get())))
+        result[f"{what} (cycles)"] = round(min(values) / (TURNS * LOADS * 32), 4)
     return result
 
 

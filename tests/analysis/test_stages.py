@@ -19,11 +19,11 @@ def test_an_iteration_is_predicted_within_an_eighth_of_what_was_recorded(kernel)
     assert stages.predicted(kernel).cycles == pytest.approx(stages.recorded(kernel).cycles, rel=0.125)
 
 
-def test_the_stages_of_double_buffered_are_predicted_within_an_eighth_of_an_iteration(double):
+def test_the_stages_of_double_buffered_are_predicted_within_a_tenth_of_an_iteration(double):
     recorded, predicted = double
     assert recorded.names == predicted.names == ("load", "multiply", "store", "barrier")
     for name in recorded.names:
-        assert predicted.mean(name) == pytest.approx(recorded.mean(name), abs=0.125 * recorded.cycles)
+        assert predicted.mean(name) == pytest.approx(recorded.mean(name), abs=0.1 * recorded.cycles)
 
 
 @pytest.mark.parametrize("kernel", stamps.KERNELS)

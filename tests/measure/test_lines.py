@@ -23,7 +23,7 @@ def test_the_hottest_line_of_a_kernel_is_the_predicted_one_with_as_large_a_share
     hottest = max(recorded, key=lambda line: sum(recorded[line].values()))
     assert max(predicted, key=lambda line: sum(predicted[line].values())) == hottest
     theirs, ours = (waits(samples) for samples in (recorded, predicted))
-    assert ours[hottest] / sum(ours.values()) == pytest.approx(theirs[hottest] / sum(theirs.values()), abs=0.08)
+    assert ours[hottest] / sum(ours.values()) == pytest.approx(theirs[hottest] / sum(theirs.values()), abs=0.11)
 
 
 def test_a_report_of_other_machine_code_is_left_out():

@@ -105,10 +105,11 @@ def test_the_predicted_bars_are_as_long_as_the_recorded_ones_and_err_where_the_t
         assert ours[name].waits["dispatch_stall"] == pytest.approx(bars[name].waits["dispatch_stall"], rel=0.25)
         assert ours[name].fma == pytest.approx(bars[name].fma) == budget.K_STEP
     mine, theirs = ours["shared_memory"].waits, bars["shared_memory"].waits
-    assert 1.3 * theirs["barrier"] < mine["barrier"] < 2.5 * theirs["barrier"]
-    assert 0.7 * theirs["mio_throttle"] < mine["mio_throttle"] < 0.95 * theirs["mio_throttle"]
+    for reason in ("barrier", "mio_throttle", "short_scoreboard"):
+        assert mine[reason] == pytest.approx(theirs[reason], rel=0.15)
     mine, theirs = ours["block_tile_1d"].waits, bars["block_tile_1d"].waits
-    assert mine["mio_throttle"] == pytest.approx(0.5 * theirs["mio_throttle"], rel=0.1)
+    assert 1.7 * theirs["barrier"] < mine["barrier"] < 2 * theirs["barrier"]
+    assert mine["mio_throttle"] == pytest.approx(3 / 5 * theirs["mio_throttle"], rel=0.1)
 
 
 def test_the_scheduler_of_block_tile_2d_has_four_warps_and_now_and_then_none_can_issue(predictions):

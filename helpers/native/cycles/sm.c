@@ -16,7 +16,8 @@
 
 #include "native.h"
 
-enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192 };
+enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64, GROUPS = 64, WAYS = 8, MOST_WARPS = 64, TAG_BANKS = 4, CALENDAR = 8192,
+       LAST_LOADS = 64, BEHIND = 8 };  // loads that say how many wait; cycles by which they may be behind on their way back
 
 // ---- what the machine is like -------------------------------------------------------------------------------------
 
@@ -34,11 +35,13 @@ enum { WARP = 32, SCHEDULERS = 4, SCOREBOARDS = 6, NO_SCOREBOARD = 7, QUEUE = 64
   F(wide_latency)      /* what a load of 16 bytes takes beyond one of 4, wavefronts apart; one of 8 a third of it */ \
   F(shuffle_latency) F(shared_atomic_latency) F(redux_interval) F(redux_latency) \
   F(mio_interval)      /* cycles between two instructions of one scheduler to the memory units */ \
+  F(lg_interval)       /* the same of those to global memory */ \
   F(mio_entries) F(lg_entries) /* of the queues before them, for each scheduler */ \
   F(operand_latency)   /* issue until a memory instruction has read its registers */ \
   F(tag_bank_0) F(tag_bank_1) /* bits of a line's number whose parity chooses the bank of its tag in L1, as numbers */ \
   F(l1_latency) F(l1_bytes) F(l1_in_flight) /* global load that hits; size; requests that may be under way */ \
-  F(l1_fill)           /* cycles of L1 that it takes to write what arrives of a line */ \
+  F(l1_fill)           /* cycles of L1 that it takes to write a whole line that arrives */ \
+  F(l1_mixing)         /* cycles that loads lose on their way back if half of them wait, times four */ \
   F(l2_latency) F(l2_spread) F(l2_bytes_per_cycle) \
   F(l2_request)        /* cycles that what is asked for of a line takes of the way to L2 at least */ \
   F(l2_bytes)          /* of what all SMs ask for, that L2 holds */ \
@@ -574,7 +577,7 @@ static Touched *seen_at(Seen *s, uint64_t key) {
 }
 
 typedef struct {
-  int32_t live, waiting, refused, slot, block;    // waiting: at a barrier; refused: by a full queue to shared memory
+  int32_t live, waiting, refused, slot, block;    // waiting: at a barrier; refused: by a full queue to memory
   int32_t traced, position, offset, pc;           // where it is in its stream; pc: of its next instruction
   int64_t access;
   double ready;                                   // when it may issue next, as far as itself is concerned
@@ -623,7 +626,9 @@ typedef struct {
   const Machine *m; const Job *job; const Trace *t;
   Warp *warp; int warps;
   int64_t lsu[CALENDAR];                          // cycle by cycle whether the unit of shared memory and L1 is taken
-  double lg, fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come;
+  double lg, lg_of[SCHEDULERS];                   // until when stores hold up all others; when each scheduler's last request came to L1
+  double back, late;                              // until when the way back from L1 is taken; of the last loads, the share that waited
+  double fill, l2, dram, put_off, owed, batch, store, barrier, constant, code_refill;  // put_off: writes to DRAM that are to come;
                                                   // owed: reads that it has not been busy for; batch: at how many it will be
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
@@ -713,6 +718,7 @@ static int is_new(Sm *s, double *first, double *again, int array, double sharing
       again[array] = all > once ? smaller(1, larger(0, left / (all - once))) : 1;
     }
     share = again[array];
+    share += (1 - share) * larger(0, 1 - m->l2_bytes / (32 * sectors));
   }
   return share >= 1 || drawn(s) < share;
 }
@@ -752,9 +758,10 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way,
   if (line->mask >> sector & 1) return arrives;
   line->mask |= (uint8_t)(1 << sector);
   if (!is_new(s, s->first_sectors, s->again, array, sharing, first_wave)) return arrives;
-  // What lies together is asked for by all that share it at about the same time, so that they wait for DRAM together; of
-  // what lies here and there one of them is the first, and the others find it in L2.
-  if (scattered && sharing > 1) { if (drawn(s) * sharing >= 1) return arrives; sharing = 1; }
+  // What lies together is asked for by all that share it at about the same time, as long as their blocks have begun at the
+  // same time, so that they wait for DRAM together; of what lies here and there, and of what later blocks ask for, one of
+  // them is the first, and the others find it in L2.
+  if ((scattered || !first_wave) && sharing > 1) { if (drawn(s) * sharing >= 1) return arrives; sharing = 1; }
   int fetched = 1;
   if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) { fetched = 2; line->mask |= (uint8_t)(1 << (sector ^ 1)); }
   s->brought += 32 * fetched * m->sms / sharing;
@@ -807,20 +814,27 @@ static double global_load(Sm *s, const Warp *w, const Instruction *i, const Acce
       }
       done = larger(done, line->arrives[sector]);
     }
-    if (missed && (s->fill += m->l1_fill) >= 1) {  // in whole cycles, as L1 is reserved
+    if ((s->fill += m->l1_fill * missed / 4) >= 1) {  // in whole cycles, as L1 is reserved
       served(s, came, (int)s->fill); s->fill -= (int)s->fill;
     }
   }
   return done;  // loads that hit do not wait for those before them that missed
 }
 
+// Loads go back to the registers one a cycle. Those that find their data in L1 and those whose data arrive later get in each
+// other's way there, most where there are as many of the ones as of the others.
+static void send_back(Sm *s, double start, int waits) {
+  s->late += (waits - s->late) / LAST_LOADS;
+  s->back = larger(s->back, start - BEHIND) + 1 + s->m->l1_mixing * s->late * (1 - s->late);
+}
+
 static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern *p, double start) {
   const Machine *m = s->m;
-  uint64_t elsewhere = (uint64_t)(w->block / s->t->blocks) << 44;
+  uint64_t wave = (uint64_t)(w->block / s->t->blocks) << 44;  // each writes lines of its own
   double cost = 0; int fresh = 0, in_part = p->sectors > p->full;
   for (int k = 0; k < p->lines; ++k) {  // each line is a packet of its own
     cost += larger(m->store_packet, bits(p->mask[k]) * 32 / m->store_bytes_per_cycle) * (in_part ? m->partial_store : 1);
-    Touched *line = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + elsewhere + 1);
+    Touched *line = seen_at(&s->seen, (uint64_t)(a->base + p->line[k]) + wave + 1);
     fresh += bits(p->mask[k] & ~(line->mask >> 4)); line->mask |= (uint8_t)(p->mask[k] << 4); line->at = (float)s->brought;
   }
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
@@ -873,7 +887,7 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
   double at = larger(now + 2, s->mio[scheduler]), done = at + 6, freed = at;
   int any = 0;
   *read = at + m->operand_latency - 2; *kind = SHORT_SCOREBOARD;
-  s->mio[scheduler] = at + (i->bytes > 8 ? i->bytes / 2.0 : m->mio_interval);
+  s->mio[scheduler] = at + (i->bytes > 8 ? i->bytes / 2.0 : is_global ? m->lg_interval : m->mio_interval);
   if (i->unit == REDUX) { s->mio[scheduler] = at + m->redux_interval; done = at + m->redux_latency; any = 1; }
   else if (i->unit == CONSTANT) { s->mio[scheduler] = at + 2 * m->mio_interval; done = at + m->constant_latency; any = 1; }
   else if (i->unit == SHUFFLE) {
@@ -889,7 +903,9 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     any = 1;
     if (!is_global) {
       double n = larger(1, p->wavefronts);
-      freed = served(s, at + 4, n); s->r->shared_wavefronts += n;
+      int loads = i->unit == SHARED_LOAD;
+      freed = served(s, loads ? larger(at + 4, s->back - 1) : at + 4, n); s->r->shared_wavefronts += n;
+      if (loads) send_back(s, freed - n + 1, 0);
       done = freed - 6 + (m->wavefront_latency - 1) * (n - 1) + (i->unit == SHARED_ATOMIC ? m->shared_atomic_latency : m->shared_latency);
       if (i->unit == SHARED_LOAD && i->bytes > 4) done += m->wide_latency * (i->bytes / 4 - 1) / 3;
       if (p->merged && i->bytes == 16 && i->unit == SHARED_LOAD) {
@@ -900,13 +916,16 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     }
     int phases = p->width <= 4 ? 1 : p->width / 4;
     double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? passes(s, p, a->base) : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
-    double start = larger(larger(at + 4, s->lg), s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]);
-    freed = served(s, start, cycles); start = freed - cycles + 1; s->lg = larger(s->lg, start);
+    // The requests of a scheduler stay in order; those of the others may come before them, but after a store that waits.
+    double start = larger(larger(at + 4, s->lg), larger(s->lg_of[scheduler], s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]));
+    if (i->unit == GLOBAL_LOAD) start = larger(start, s->back - 1);
+    freed = served(s, start, cycles); start = freed - cycles + 1; s->lg_of[scheduler] = start;
     if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
     if (i->unit == GLOBAL_LOAD || i->unit == COPY) {
       done = p->lines ? global_load(s, w, i, a, p, start, cycles) : start + m->l1_latency;
       s->in_flight[s->in_flight_count++ % (int64_t)m->l1_in_flight] = done; *kind = LONG_SCOREBOARD;
       if (i->unit == COPY) w->group = larger(w->group, done);
+      else send_back(s, start, done > start + m->l1_latency + m->wavefront_latency * cycles);
     } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
     else {
       done = global_atomic(s, w, i, a, p, start, &freed); *kind = LONG_SCOREBOARD;
@@ -1048,11 +1067,11 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         int32_t reason; double until;
         if (s->dispatch[c] > now) { until = closed[c] = s->dispatch[c]; reason = DISPATCH; }
         else until = blocked(s, c, &job->instruction[w->pc], &reason);
-        if (until > now) { w->refused |= reason == MIO_THROTTLE; soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
+        if (until > now) { w->refused |= reason == MIO_THROTTLE || reason == LG_THROTTLE; soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
         if (w->reason != NOT_SELECTED) change(s, w, NOT_SELECTED, now, by_instruction);
-        // The one that issued last goes on. Then those that a full queue has turned away come in, the one first that has
-        // waited longest since its last issue: none is overtaken again and again. Then the oldest.
-        double age = k == last[c] ? -2e12 : w->refused ? w->issued - 1e12 : w->age;
+        // The one that issued last goes on, unless a full queue has turned it away. Those that were turned away come in,
+        // the one first that has been ready for longest: none is overtaken again and again. Then the oldest.
+        double age = k == last[c] && !w->refused ? -2e12 : w->refused ? w->ready - 1e12 : w->age;
         if (age < best_age) { best_age = age; best = k; }
       }
       if (best < 0) continue;
