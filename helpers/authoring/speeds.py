@@ -18,11 +18,10 @@ from typing import Any
 from gemm_kernels import get
 from helpers import cycles, devices
 from helpers.analysis.landscape import KERNEL, PREDICTED, PREDICTED_SIZE, SPACE, fixed, landscape_of
-from helpers.cycles.errors import LEARNT_ON
 from helpers.measure import recordings
 from helpers.measure.provenance import code_sha256
 
-GPUS = (devices.DEFAULT.name, LEARNT_ON)
+GPUS = tuple(recordings.gpus(suites=("cycles",)))  # which have constants
 
 
 def gflops(params: Mapping[str, int]) -> list[float]:

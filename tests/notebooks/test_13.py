@@ -59,6 +59,18 @@ def test_three_predictors_have_three_winners_and_the_one_with_the_fewest_reads_s
     assert max(best["occupancy"].params[name] for name in ("TM", "TN")) == 4, "Occupancy wants small patches"
 
 
+def test_the_model_sees_the_best_tile_where_intensity_does_which_cannot_tell_its_configurations_apart():
+    predicted = landscape.landscape_of(H200)
+    by_hand = get(landscape.FIRST_GUESS).params
+    assert (
+        [predicted.best("speed").params[name] for name in ("BM", "BN")] == [by_hand["BM"], by_hand["BN"]] == [128, 256]
+    )
+    highest = predicted.best("intensity").value("intensity")
+    equal = [one for one in predicted.legal if one.value("intensity") == highest and one.speed]
+    assert {(one.params["BM"], one.params["BN"]) for one in equal} == {(128, 256), (256, 128)}
+    assert max(one.speed for one in equal) > 1.5 * min(one.speed for one in equal)
+
+
 def test_the_large_tile_is_as_bad_at_2304_as_the_speaker_says():
     shares = {size: busy(128, 256, size, size, H200.sms) for size in (2048, 2304)}
     assert shares[2304] < 0.65 and shares[2048] > 0.95
