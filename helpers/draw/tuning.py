@@ -185,10 +185,7 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
         dots.plot(
             x * spread, y, "o", color=LIMITERS[limiter], markersize=5, alpha=0.6, markeredgewidth=0, label=limiter
         )
-    guess, best = _first(data), data.best(up)
-    for name, one in (("first guess", guess), ("best", best)):
-        if name == "first guess" and one is best:
-            continue
+    for name, one in (("first guess", _first(data)), ("best", data.best(up))):
         if one is not None and one.predicted and one.value(up) is not None:
             x, y = one.predicted.intensity, one.value(up)
             dots.plot(
@@ -196,7 +193,6 @@ def _dots(axes: Axes, dots: Axes, data: Landscape, measure: Measure) -> None:
             )
             place, va = ((-9, 0), "center") if name == "best" else ((-7, 6), "bottom")  # clear of the dots beside it
             told = "chosen by hand" if name != "best" else "best" if up == measure else "most warps"
-            told += ", chosen by hand" if one is best is guess else ""
             words = dots.annotate(told, (x, y), place, textcoords="offset points", ha="right", va=va, weight="bold")
             words.set_path_effects([withStroke(linewidth=3, foreground=theme.PAPER)])
     dots.set_xscale("log", base=2)
