@@ -10,6 +10,7 @@ SINCE = {
     "cp.async.bulk": 90,
     "cp.async": 80,
     "mbarrier": 80,
+    ".L2::256B": 80,  # how much of what lies near the L2 cache fetches, too: a part of loads
 }
 ONLY = {"wgmma": 90}  # no later architecture has it; it is compiled for sm_90a
 _QUOTED = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -33,4 +34,5 @@ def refused(source: str, arch: str) -> str:
 
 
 def _has(instructions: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}\b", instructions) is not None
+    begins = "" if name.startswith(".") else r"(?<![\w.])"
+    return re.search(rf"{begins}{re.escape(name)}\b", instructions) is not None

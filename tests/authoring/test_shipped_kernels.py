@@ -48,8 +48,10 @@ def test_the_first_check_of_an_exercise_compiles_no_known_wrong_kernel(exercise,
 
 
 @pytest.mark.parametrize("name", ["naive", "block_tile_2d"])
-def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatch):
+def test_what_is_shipped_is_what_the_compiler_and_nvdisasm_make(name, monkeypatch, tmp_path):
     kernel = gemm_kernels.get(name)
+    monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, str(tmp_path))  # where nothing was compiled before
+    build._compiled.cache_clear()
     kept = shipped_kernels.compiled(kernel)
     text = compiler.disassemble(kept)
     monkeypatch.setenv(cache.ENVIRONMENT_VARIABLE, "off")

@@ -66,19 +66,19 @@ def told(kernel, off, count=1, **powers):
 
 
 def test_what_all_kernels_ask_for_is_fitted_and_the_rest_stays_as_it_was_believed(fitted):
-    found = fitted(*(one for number in range(20) for one in told(f"kernel{number}", -0.2, branch=1)))
-    assert found["branch"] == pytest.approx(errors.BELIEVED["branch"][0] * 1.2, rel=0.03)
-    assert all(found[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "branch")
+    found = fitted(*(one for number in range(20) for one in told(f"kernel{number}", -0.2, write_ahead=1)))
+    assert found["write_ahead"] == pytest.approx(errors.BELIEVED["write_ahead"][0] * 1.2, rel=0.03)
+    assert all(found[name] == value for name, (value, _) in errors.BELIEVED.items() if name != "write_ahead")
 
 
 def test_a_kernel_with_many_sizes_counts_once(fitted):
-    others = [one for number in range(3) for one in told(f"kernel{number}", 0.2, branch=1)]
-    found = fitted(*others, *told("many", -0.2, count=30, branch=1))
-    assert found["branch"] < errors.BELIEVED["branch"][0]
+    others = [one for number in range(3) for one in told(f"kernel{number}", 0.2, write_ahead=1)]
+    found = fitted(*others, *told("many", -0.2, count=30, write_ahead=1))
+    assert found["write_ahead"] < errors.BELIEVED["write_ahead"][0]
 
 
 def test_what_only_one_of_many_kernels_asks_for_is_not_followed(fitted):
     """It helps none of the kernels that are left out in turn."""
-    others = [one for number in range(30) for one in told(f"kernel{number}", 0.01 * (-1) ** number, branch=0.001)]
-    found = fitted(*others, *told("single", -0.03, branch=0.01))
-    assert found["branch"] == errors.BELIEVED["branch"][0]
+    others = [one for number in range(30) for one in told(f"kernel{number}", 0.01 * (-1) ** number, write_ahead=0.001)]
+    found = fitted(*others, *told("single", -0.03, write_ahead=0.01))
+    assert found["write_ahead"] == errors.BELIEVED["write_ahead"][0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gemm_kernels import LADDER
+from gemm_kernels import LADDER, get
 from gemm_kernels.architecture import refused
 from helpers import compiler
 from tests.gemm_kernels.test_numeric import smaller
@@ -17,6 +17,14 @@ def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
         with pytest.raises(compiler.CompileError, match="requires .target sm_80 or higher"):
             compiler.compile(kernel.source, kernel.entry, arch="sm_75")
     else:
+        compiler.compile(kernel.source, kernel.entry, arch="sm_75")
+
+
+def test_a_load_by_which_the_l2_cache_fetches_256_bytes_is_refused_where_the_compiler_refuses_it():
+    kernel = get("vector_matrix")
+    assert not refused(kernel.source, "sm_80")
+    assert refused(kernel.source, "sm_75") == "uses .L2::256B, which needs sm_80 or newer"
+    with pytest.raises(compiler.CompileError, match="'.L2::256B' requires .target sm_80 or higher"):
         compiler.compile(kernel.source, kernel.entry, arch="sm_75")
 
 

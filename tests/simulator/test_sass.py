@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gemm_kernels import get
+from gemm_kernels.architecture import refused
 from helpers import compiler, devices, simulator
 from helpers.compiler import sass
 from helpers.simulator.frontends.sass import opcodes
@@ -50,7 +51,7 @@ def results(launch: kernel_launches.Launch, arch: str, level: str) -> list:
 
 def runs_on(launch: kernel_launches.Launch, arch: str) -> bool:
     """Whether an architecture has what a launch needs."""
-    old = arch == "sm_75" and (launch.file in SINCE_AMPERE or "cp.async" in launch.source)
+    old = arch == "sm_75" and (launch.file in SINCE_AMPERE or refused(launch.source, arch) != "")
     old |= int(arch.removeprefix("sm_")) < 90 and "__cluster_dims__" in launch.source
     return not old and launch.shared_bytes <= devices.limits_for(arch).shared_bytes_per_block_optin
 
