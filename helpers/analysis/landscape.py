@@ -63,7 +63,7 @@ class Configuration:
         if self.broken or self.predicted is None:
             return None
         if measure in ("gflops", "speed"):
-            return self.gflops if measure == "gflops" else self.speed
+            return getattr(self, measure)
         found = float(getattr(self.predicted, measure))
         return 100 * found if measure == "occupancy" else found
 

@@ -2,8 +2,8 @@
 
     python -m helpers.authoring.speeds
 
-It takes about a quarter of an hour: compiling, tracing and predicting take a second or more for each of some five
-hundred kernels. The tests predict a few of them again, and compare what the model and the kernel were.
+It takes about a quarter of an hour of processor time: compiling, tracing and predicting take a second or more for each
+of some five hundred kernels. The tests predict a few of them again, and compare what the model and the kernel were.
 """
 
 from __future__ import annotations
@@ -31,6 +31,15 @@ def gflops(params: Mapping[str, int]) -> list[float]:
     return [float(f"{2e-6 * PREDICTED_SIZE**3 / one.ms:.4g}") for one in found]
 
 
+def told(params: Mapping[str, int]) -> list[float] | None:
+    """The same, or None for what cannot be predicted, which is printed."""
+    try:
+        return gflops(params)
+    except cycles.CANNOT as error:
+        print(f"{dict(params)}: {error}", file=sys.stderr)
+        return None
+
+
 def about(gpu: str) -> dict[str, Any]:
     """What the predictions for a GPU depend on, beside the program: the kernel's code and the machine's constants."""
     constants = json.dumps(recordings.raw(gpu, "cycles")["constants"], sort_keys=True)
@@ -40,15 +49,6 @@ def about(gpu: str) -> dict[str, Any]:
         "size": PREDICTED_SIZE,
         "names": [*SPACE, *fixed()],
     }
-
-
-def told(params: Mapping[str, int]) -> list[float] | None:
-    """The same, or None for what cannot be predicted."""
-    try:
-        return gflops(params)
-    except cycles.CANNOT as error:
-        print(f"{dict(params)}: {error}", file=sys.stderr)
-        return None
 
 
 def main() -> int:

@@ -403,7 +403,7 @@ def costs(
     def usual_seconds(shape: Shape) -> float:
         return by_shape.rough_seconds(kernel, shape, sms) * usual.get(_kind(shape), 1.0)
 
-    beyond = statistics.median(measured / usual_seconds(shape) for shape, measured in seconds.items())
+    beyond = statistics.median(taken / usual_seconds(shape) for shape, taken in seconds.items())
     for one in measured:
         if one.shape not in seconds and by_shape.suits(kernel, one.shape):
             seconds[one.shape], weights[one.shape] = usual_seconds(one.shape) * beyond, GUESS_WEIGHT
@@ -411,7 +411,7 @@ def costs(
     matrix = np.array([[weights[one] * unit / seconds[one] for unit in work[one].values()] for one in seconds])
     scale = np.maximum(matrix.max(axis=0), 1e-300)  # the units differ by many orders of magnitude
     found, _ = nnls(matrix / scale, np.array(list(weights.values())))
-    names = by_shape.amounts(kernel, measured[0].shape, sms)
+    names = next(iter(work.values()))
     return {name: float(f"{cost:.4g}") for name, cost in zip(names, found / scale, strict=True) if cost > 0}
 
 
