@@ -50,7 +50,7 @@ def landscape_figure(data: Landscape, across: str, down: str, measure: Measure) 
     if measure == "gflops" and data.size:
         title = f"{data.kernel}, M = N = K = {data.size}: {name}, {kind}"
     elif measure == "speed":
-        title = f"{data.kernel} on the {data.device}, M = N = K = {PREDICTED_SIZE}: {name}, {kind}"
+        title = f"{data.kernel} on the {data.device}: {name} at {theme.thousands(PREDICTED_SIZE)}³, {kind}"
     drawn, axes = page.page(HEIGHT, title, caption(data, measure), CAPTION_LINES)
     with theme.style():
         page.text(axes, MAP_X, 60, f"best {unit} of each cell", color=theme.INK)
