@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,25 +27,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers import gpu, simulator
+from helpers import compiler, devices, gpu, simulator
 
 LEVELS = ("sass", "ptx")
+_KERNEL = re.compile(r'extern "C" __global__ void (?:__\w+__\(.*?\)+ )?(?P<name>\w+)\(')
+_END = re.compile(r"^}|^extern.*}\s*(//.*)?$")
+_REFUSED = re.compile(r"^kernel\.cu:(\d+): error: (.*)", re.MULTILINE)
+
+
+class NotForThisArchitecture(Exception):
+    """The compiler refuses a kernel for an architecture."""
 
 
 class Run:
     """Launches kernels of one file at one level, with all checks; a wrong access or a race raises."""
 
-    def __init__(self, source: Path, level: str) -> None:
-        self.source, self.level = source, level
+    def __init__(self, source: Path, level: str, arch: str = devices.DEFAULT.arch) -> None:
+        self.source, self.level, self.arch = source, level, arch
         self.heard: list[str] = []
 
     @property
     def module(self) -> simulator.RawModule:
         """The file compiled. Both levels and all rows share it, and rows of one file share its variables."""
-        return compiled(self.source)
+        return compiled(self.source, self.arch)[0]
 
     def __call__(self, name: str, grid, block, *arguments, shared_mem: int = 0, **options) -> None:
         grid, block = (size if isinstance(size, tuple) else (size,) for size in (grid, block))
+        if name in (left_out := compiled(self.source, self.arch)[1]):
+            raise NotForThisArchitecture(left_out[name])
         with simulator.record(level=self.level, checks="raise"):
             self.module.get_function(name)(grid, block, arguments, shared_mem=shared_mem, **options)
 
@@ -66,11 +76,13 @@ class Run:
         self.heard.append(message)
 
     def once(
-        self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), arch: str = "sm_90", **given
+        self, code: str, name: str, grid, block, *arguments, options: tuple[str, ...] = (), arch: str = "", **given
     ) -> None:
-        """Launch a kernel that needs a module of its own."""
+        """Launch a kernel that needs a module of its own. arch: the only one that it is for."""
+        if arch and self.arch != arch.rstrip("a"):
+            raise NotForThisArchitecture(f"it is for {arch}")
         grid, block = (size if isinstance(size, tuple) else (size,) for size in (grid, block))
-        module = simulator.RawModule(code=code, options=options, arch=arch)
+        module = simulator.RawModule(code=code, options=options, arch=arch or self.arch)
         with simulator.record(level=self.level, checks="raise"):
             module.get_function(name)(grid, block, arguments, **given)
 
@@ -96,16 +108,16 @@ class Row:
     source: Path | None = None
     refused: tuple[str, ...] = ()
 
-    def run(self, level: str) -> None:
+    def run(self, level: str, arch: str = devices.DEFAULT.arch) -> None:
         """Launch and compare; an AssertionError or the simulator's error if it is not as it should be."""
         assert self.check and self.source
-        _done(self.check, self.source, level, self.refused)
+        _done(self.check, self.source, level, arch, self.refused)
 
 
 @cache
-def _done(check: Callable, source: Path, level: str, refused: tuple[str, ...]) -> None:
+def _done(check: Callable, source: Path, level: str, arch: str, refused: tuple[str, ...]) -> None:
     """Rows that one function checks are run once; a failure is not kept."""
-    run = Run(source, level)
+    run = Run(source, level, arch)
     check(run, np.random.default_rng(zlib.crc32(inspect.getsource(check).encode())))
     other = "ptx" if level == "sass" else "sass"
     for message in run.heard:
@@ -132,11 +144,30 @@ def held(names: str, *tests: str) -> None:
 
 
 @cache
-def compiled(source: Path) -> simulator.RawModule:
-    """A file of kernels."""
-    module = simulator.RawModule(code=source.read_text(encoding="utf-8"), options=("-std=c++17",))
-    module.compile()
-    return module
+def compiled(source: Path, arch: str = devices.DEFAULT.arch) -> tuple[simulator.RawModule, dict[str, str]]:
+    """A file of kernels, without those that the compiler refuses for an architecture: these by name, and why."""
+    lines, left_out = source.read_text(encoding="utf-8").splitlines(), {}
+    while True:
+        module = simulator.RawModule(code="\n".join(lines), options=("-std=c++17",), arch=arch)
+        try:
+            module.compile()
+            return module, left_out
+        except compiler.CompileError as error:
+            named = {_leave_out(lines, int(number) - 1): why for number, why in _REFUSED.findall(str(error))}
+            if arch == devices.DEFAULT.arch or not any(named):
+                raise
+            left_out |= named
+
+
+def _leave_out(lines: list[str], at: int) -> str:
+    """Empty the lines of the kernel around one of them; the answer is its name, "" if there is none any more."""
+    first = next((number for number in range(at, -1, -1) if lines[at] and _KERNEL.match(lines[number])), None)
+    if first is None:
+        return ""
+    name = _KERNEL.match(lines[first])["name"]
+    last = next(number for number in range(first, len(lines)) if _END.search(lines[number]))
+    lines[first : last + 1] = [""] * (last + 1 - first)
+    return name
 
 
 def _row(names: tuple[str, ...], refused: tuple[str, ...]) -> Callable:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import simulator
+from helpers import devices, simulator
 from helpers.simulator import (
     AsyncCopyError,
     BarrierError,
@@ -22,7 +22,7 @@ from helpers.simulator import (
     WarpMaskError,
     empty,
 )
-from tests.simulator.foreign.rows import LEVELS, Run
+from tests.simulator.foreign.rows import LEVELS, NotForThisArchitecture, Run
 
 SOURCE = Path(__file__).with_suffix(".cu")
 I32, U32, F32 = np.int32, np.uint32, np.float32
@@ -53,11 +53,11 @@ class Program:
         mark = re.compile(rf"//.*\bBUG\({self.kernel}\)")
         return {n for n, line in enumerate(SOURCE.read_text(encoding="utf-8").splitlines(), 1) if mark.search(line)}
 
-    def run(self, level: str) -> None:
+    def run(self, level: str, arch: str = devices.DEFAULT.arch) -> None:
         """AssertionError if the launch does not end as it should."""
         arguments, expected = self.arguments(), self.error[level]
         try:
-            Run(SOURCE, level)(self.kernel, self.grid, self.block, *arguments, shared_mem=self.shared_mem)
+            Run(SOURCE, level, arch)(self.kernel, self.grid, self.block, *arguments, shared_mem=self.shared_mem)
         except simulator.SimulatorError as error:
             assert type(error) is expected, f"{type(error).__name__}: {error}"
             lines = set(error.lines)
@@ -305,13 +305,15 @@ HELD = {
     "good_release_acquire_ptx_noatomic":
         "test_foreign_kernels.py::test_a_kernel_from_elsewhere_gives_what_the_table_says",
 }  # fmt: skip
-AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found")
+AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found", "refused by the compiler")
 
 
-def answer(program: Program, level: str) -> str:
+def answer(program: Program, level: str, arch: str = devices.DEFAULT.arch) -> str:
     """What the sanitizer says of a program: one of AS_EXPECTED, or what is wrong."""
     try:
-        program.run(level)
+        program.run(level, arch)
+    except NotForThisArchitecture:
+        return "refused by the compiler"
     except AssertionError as error:
         return f"WRONG: {str(error)[:200]!r}"
     if program.error[level] is not None:
