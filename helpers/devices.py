@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from helpers.sentences import Sentence
@@ -266,6 +267,13 @@ def for_arch(arch: str) -> Device:
             return device
     known = ", ".join(dict.fromkeys(device.arch for device in DEVICES.values()))
     raise UnknownDevice(f"no GPU of the table has the architecture {arch!r}. It has GPUs for: {known}.")
+
+
+def sms_for(arch: str) -> int:
+    """How many SMs a GPU of an architecture has; those of the default GPU, if no GPU of the table has it."""
+    with suppress(UnknownDevice):
+        return for_arch(arch).sms
+    return DEFAULT.sms
 
 
 def limits_for(arch: str) -> LaunchLimits:

@@ -312,3 +312,35 @@ def test_a_thread_that_counts_for_its_warp_hands_on_what_all_of_them_did(level, 
     assert last_of_all(level, blocks, data, count, "acq_rel")
     with pytest.raises(simulator.RaceError):
         last_of_all(level, blocks, data, count, "relaxed")
+
+
+# Each block leaves its part and counts itself; who reads the other's part?
+PARTS = """
+extern "C" __global__ void kernel(const int *x, int *parts, unsigned *count, int *out) {
+    __shared__ unsigned turn;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, other = i + (gridDim.x - 1 - 2 * blockIdx.x) * blockDim.x;
+    parts[i] = x[i];
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) turn = atomicAdd(count, 1);
+    __syncthreads();
+    if (WHO) out[i] = parts[other];
+}"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_who_counts_last_knows_the_parts_of_all_and_nobody_else_does(level, blocks):
+    def read_by(who):
+        x, count = np.arange(64 * blocks, dtype=I32) + 1, np.zeros(1, np.uint32)
+        parts, out = np.zeros((2, 64 * blocks), I32)
+        with simulator.record(level=level, checks="raise"):
+            kernel = simulator.RawModule(code=PARTS.replace("WHO", who)).get_function("kernel")
+            kernel((blocks,), (64,), (x, parts, count, out))
+        return out
+
+    assert read_by("turn == gridDim.x - 1").any()
+    for who in ("true", "turn == 0", "turn < gridDim.x - 1"):
+        with pytest.raises(simulator.RaceError, match="parts") as caught:
+            read_by(who)
+        assert caught.value.lines == (5, 10)

@@ -41,6 +41,22 @@ def test_blocks_are_dealt_out_to_the_multiprocessors_one_by_one():
     assert np.array_equal(numbers, np.arange(140) % 132)
 
 
+@pytest.mark.parametrize(("arch", "sms", "warps"), [("sm_75", 40, 32), ("sm_90", 132, 64), ("sm_120", 170, 48)])
+@pytest.mark.parametrize("level", ["sass", "ptx"])
+def test_a_kernel_may_ask_how_many_multiprocessors_and_warps_there_are_and_how_much_memory_it_was_given(
+    level, arch, sms, warps
+):
+    registers = ("%nsmid", "%nwarpid", "%warpid", "%dynamic_smem_size")
+    asks = "".join(
+        f'asm("mov.u32 %0, %{name};" : "=r"(n)); o[4 * threadIdx.x + {k}] = n;' for k, name in enumerate(registers)
+    )
+    source = f'extern "C" __global__ void kernel(int *o) {{ int n; {asks} }}'
+    kernel, o = simulator.RawModule(code=source, arch=arch).get_function("kernel"), np.zeros((96, 4), np.int32)
+    with simulator.record(level=level):
+        kernel((1,), (96,), (o,), shared_mem=1234)
+    assert o.tolist() == [[sms, warps, thread // 32, 1234] for thread in range(96)]
+
+
 @pytest.mark.parametrize("get", ["new int[4]", "static_cast<int*>(malloc(16))"])
 def test_every_thread_has_memory_of_its_own_from_the_heap(get):
     sums = np.zeros(64, np.int32)

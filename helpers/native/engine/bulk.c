@@ -22,9 +22,14 @@ static uint64_t changed(uint64_t old, uint64_t count, uint64_t dropped, uint64_t
 
 /* How many threads arrive and how many bytes are expected: number[2] of "arrive". */
 enum { ARRIVES_AND_EXPECTS, ONE_ARRIVES, SOME_ARRIVE, EXPECTS, COMPLETES, EXPECTS_ONE, COMPLETES_ONE };
+static int knows_phases(const Block *block) {
+    return has_bystanders(block) && block->warp[0].launch->phases_are_found;
+}
+
 enum { LEAVES_FOR_GOOD = 1 << 18, ANYWHERE = 1 << 19, MULTICAST = 1 << 20, BEHIND_COPIES = 1 << 22 };
 
-/* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch. */
+/* Change an mbarrier of a block. The end of a phase is a barrier of the block for those who watch, but that only they know
+ * of each other who have arrived and who find it ended. */
 static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, uint64_t dropped, uint64_t size) {
     uint64_t old, now;
     memcpy(&old, at, sizeof old);
@@ -32,8 +37,10 @@ static uint64_t change(Warp *warp, Block *block, uint8_t *at, uint64_t count, ui
     memcpy(at, &now, sizeof now);
     warp->results->changes++;
     if ((old ^ now) >> PHASE) {
+        const uint32_t all_met = block->all_met, byte = (uint32_t)(at - block->shared);
         end_phase(block);
-        if (block->bulk) bulk_phase_ended(block, (uint32_t)(at - block->shared));
+        if (knows_phases(block) && phase_is_told(block, byte)) block->all_met = all_met;
+        if (block->bulk) bulk_phase_ended(block, byte);
     }
     return old;
 }
@@ -55,6 +62,7 @@ static void arrive_at(Warp *warp, const Instruction *i, int space, const Request
                         : what == COMPLETES_ONE                        ? (uint64_t)-1
                                                                        : 0;
         Block *block = space == CLUSTER ? warp->block->cluster->block[request->address[lane] >> RANK_SHIFT] : warp->block;
+        if (knows_phases(block)) warp_arrives(warp, block, (uint32_t)(at[lane] - block->shared));
         uint64_t old = change(warp, block, at[lane], count, i->flags & LEAVES_FOR_GOOD ? count : 0, size);
         if (i->d_width) ((uint32_t *)(warp->rows + i->d))[lane] = (uint32_t)(old >> 32);
     }
@@ -93,6 +101,8 @@ static uint32_t ended(Warp *warp, const Instruction *i, uint32_t mask, Request *
 static void tell_ended(Warp *warp, const Instruction *i, uint32_t mask, uint32_t yes, const Request *request) {
     set_predicate(warp, i->p_out[0], yes, mask);
     note(warp, i, SHARED, warp->launch->allocation_count, request, 8, 1, UPDATES, 0);
+    for (uint32_t rest = knows_phases(warp->block) ? yes : 0; rest; rest &= rest - 1)
+        warp_finds(warp, (uint32_t)request->address[__builtin_ctz(rest)]);
     if (warp->block->bulk) bulk_found_ended(warp, i, request, yes);
 }
 
@@ -231,7 +241,9 @@ static void copy_bulk(Warp *warp, const Instruction *i, uint32_t mask) {
                 bulk_comes(warp, i, lane, target_block, (uint32_t)(there - target_block->shared), (uint32_t)size,
                            (uint32_t)(bar - target_block->shared));
             memmove(there, what == FETCHES ? far : begin, size);
-            change(warp, warp->block->cluster->block[counted], bar, 0, 0, (uint64_t)0 - size);
+            Block *counter_block = warp->block->cluster->block[counted];
+            if (knows_phases(counter_block)) warp_arrives(warp, counter_block, (uint32_t)(bar - counter_block->shared));
+            change(warp, counter_block, bar, 0, 0, (uint64_t)0 - size);
         }
     }
     if (warp->launch->counting) count_bulk(warp, i, slot, what == FETCHES ? from : to, what == FETCHES ? target : from, size, is_far);

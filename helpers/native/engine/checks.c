@@ -420,7 +420,8 @@ static void check_shared(Warp *warp, const Instruction *i, int space, const Requ
         for (uint64_t at = first, next; at < end; at = next) {
             Note *note = end <= bytes ? note_of(notes, at, end, &next) : 0; /* a row of LDSM that no active lane reads */
             int is_open = note && (!notes->between || check_between(warp, &notes->between[note - notes->note], touch));
-            if (is_open && notes->known && space == SHARED) is_open = settled(block, note) && are_known(warp, note, touch);
+            if (is_open && notes->known && space == SHARED)
+                is_open = settled(block, note) && (is_strong || are_known(warp, note, touch));
             int verdict = SUSPICIOUS;
             if (is_open && !note->group && !is_strong && touch == READS && surely_read(&moment, note, hands_on, thread)) continue;
             if (is_open) verdict = verdict_on(warp, block, note, hands_on, thread, touch, is_strong);
@@ -667,6 +668,8 @@ void check_access(Warp *warp, const Instruction *i, int space, int slot, const R
     else check_shared(warp, i, space, request, width, touch, known);
     if (space == SHARED && warp->block->bulk && touch != COPIES && !warp->results->fault)
         bulk_access(warp, i, request, touch);
+    const int posts = has_bystanders(warp->block) && warp->launch->fences && !(i->flags & AT_MBARRIER);
+    if (posts && (touch == UPDATES || is_strong(i, touch))) warp_posts(warp);
     if (warp->results->told && (space == GLOBAL ? is_strong(i, touch) : touch == UPDATES || i->is_strong)) {
         meet_others(warp, request->active, space != GLOBAL);
         if (space == GLOBAL) exchange_at(warp, request, width, touch);

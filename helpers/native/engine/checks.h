@@ -10,6 +10,9 @@ enum Touch { READS, WRITES, UPDATES, COPIES };
 /* In `flags` of a store: a warp makes it as one, whichever lanes are active. */
 enum { FOR_THE_WARP = 1 << 21 };
 
+/* In `flags` of an instruction at an mbarrier, which is no strong access by which anything else is handed on. */
+enum { AT_MBARRIER = 1 << 23 };
+
 /* Times are numbers of events; this is a new one. */
 enum { MOST_EVENTS = 0x7ffffff0u };
 static inline uint32_t tick(Results *results) { return results->now < MOST_EVENTS ? ++results->now : results->now; }
@@ -59,6 +62,14 @@ static inline int has_bystanders(const Block *block) { return block->notes && bl
 void warp_comes(Warp *warp, int barrier);
 void warp_goes_on(Warp *warp, int barrier);
 void barrier_is_free(Block *block, int barrier);
+
+/* The same of mbarriers at a byte of a block: a warp arrives, the phase ends (0 if it is not kept who told what), a warp
+ * finds it ended. A warp makes another strong access, by which it may hand on what it knows, or hear of it. */
+void warp_arrives(Warp *warp, Block *block, uint32_t byte);
+int phase_is_told(Block *block, uint32_t byte);
+void warp_finds(Warp *warp, uint32_t byte);
+void warp_posts(Warp *warp);
+
 int are_known(const Warp *warp, const Note *note, int touch);
 
 /* Where there are copies in bulk to watch (`block->bulk`): threads meet, by warp `who` or all; or some of a warp; they arrive at

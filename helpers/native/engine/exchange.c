@@ -107,7 +107,7 @@ static void elect(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ---- S2R d, SR_... number[0]: which */
 
 enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
-       NWARPID, EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK };
+       EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK };
 
 static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
     const Launch *launch = warp->launch;
@@ -122,7 +122,6 @@ static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
             case TID_Z: value[lane] = thread / (x * y) % z; break;
             case LANEID: value[lane] = (uint32_t)lane; break;
             case WARPID: value[lane] = (uint32_t)warp->number; break;
-            case NWARPID: value[lane] = (uint32_t)warp->block->warps; break;
             case EQMASK: value[lane] = bit; break;
             case LTMASK: value[lane] = bit - 1; break;
             case LEMASK: value[lane] = bit | (bit - 1); break;

@@ -179,7 +179,8 @@ typedef struct {
     int32_t fences;             /* whether there are fences behind which threads may hand something on */
     int32_t shared_array_count;
     int32_t copies_in_bulk;     /* whether some instruction does */
-    int32_t partial_barriers;   /* whether barriers may be of some warps only */
+    int32_t partial_barriers;   /* whether barriers may be of some warps only, */
+    int32_t phases_are_found;   /* and whether there are mbarriers of which an instruction tells that a phase has ended */
 } Launch;
 
 /* What `run_blocks` has found; it belongs to one thread of the host. */

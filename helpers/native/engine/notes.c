@@ -1,6 +1,9 @@
 /* Notes of shared memory: where they lie, and how they are split. */
 #include "notes.h"
 
+/* Of `known` and what follows it: how many times a number for each warp. */
+static size_t clocks_of(const Notes *notes) { return notes->warps + BARRIERS + 1 + 2 * MOST_MBARRIERS + 1; }
+
 Notes *make_notes(const Launch *launch) {
     Notes *notes = calloc(1, sizeof *notes);
     if (!notes) return 0;
@@ -12,10 +15,15 @@ Notes *make_notes(const Launch *launch) {
     if (launch->partial_barriers) {
         size_t warps = notes->warps = (uint32_t)(launch->threads + WARP - 1) / WARP;
         notes->read_by = malloc(notes->room * warps * sizeof *notes->read_by);
-        notes->known = malloc(warps * warps * sizeof *notes->known);
-        notes->brought = malloc((BARRIERS + 1) * warps * sizeof *notes->brought);
+        notes->known = malloc(clocks_of(notes) * warps * sizeof *notes->known);
+        if (notes->known) {
+            notes->brought = notes->known + warps * warps;
+            notes->told = notes->brought + (BARRIERS + 1) * warps;
+            notes->learnt = notes->told + MOST_MBARRIERS * warps;
+            notes->posted = notes->learnt + MOST_MBARRIERS * warps;
+        }
     }
-    int has_clocks = (notes->read_by && notes->known && notes->brought) || !launch->partial_barriers;
+    int has_clocks = (notes->read_by && notes->known) || !launch->partial_barriers;
     if (notes->note && (notes->between || launch->cluster_blocks == 1) && has_clocks) return notes;
     free_notes(notes);
     return 0;
@@ -27,7 +35,6 @@ void free_notes(Notes *notes) {
     free(notes->between);
     free(notes->read_by);
     free(notes->known);
-    free(notes->brought);
     free(notes);
 }
 
@@ -36,8 +43,8 @@ void begin_notes(Notes *notes) {
     if (notes->between) memset(notes->between, 0, notes->units * sizeof *notes->between);
     if (!notes->read_by) return;
     memset(notes->read_by, 0, notes->units * notes->warps * sizeof *notes->read_by);
-    memset(notes->known, 0, notes->warps * notes->warps * sizeof *notes->known);
-    memset(notes->brought, 0, (BARRIERS + 1) * notes->warps * sizeof *notes->brought);
+    memset(notes->known, 0, clocks_of(notes) * notes->warps * sizeof *notes->known);
+    notes->mbarriers = 0;
 }
 
 int split_note(Notes *notes, Note *note) {

@@ -34,17 +34,22 @@ typedef struct {
     uint16_t readers, writers, updaters, spare;
 } Between;
 
+enum { MOST_MBARRIERS = 64 }; /* of a block: what is known of whom is kept for so many */
+
 /* The notes of the units, behind them those of the words, and of the bytes: the quarters of the note at place i are those
  * from units + 4 i on. `between`: the same, NULL where there is no cluster.
  *
  * Where barriers may be of some warps, else NULL: by note and warp when it last read this (`read_by`); by warp and warp up
  * to when the first one knows what the second one did (`known`); by barrier and warp the same of those who have come there
- * (`brought`; the last barrier is that of a block of which warps have ended). */
+ * (`brought`; the last barrier is that of a block of which warps have ended). By mbarrier (`place`: at which byte) and warp
+ * the same of those who have arrived there (`told`), and of whose phase has ended (`learnt`); `posted`: of those who have made
+ * a strong access. */
 struct Notes {
     Note *note;
     Between *between;
-    uint32_t *read_by, *known, *brought;
-    uint32_t units, room, warps;
+    uint32_t *read_by, *known, *brought, *told, *learnt, *posted;
+    uint32_t place[MOST_MBARRIERS];
+    uint32_t units, room, warps, mbarriers;
 };
 
 /* NULL if there is no memory. */

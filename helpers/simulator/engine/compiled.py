@@ -104,7 +104,8 @@ class CLaunch(ctypes.Structure):
                                               "dynamic_shared_bytes", "counting", "checking", "together",
                                               "shared_granule",
                                               "global_granule", "cluster_blocks", "image_count", "fences",
-                                              "shared_array_count", "copies_in_bulk", "partial_barriers")),
+                                              "shared_array_count", "copies_in_bulk", "partial_barriers",
+                                              "phases_are_found")),
     ]  # fmt: skip
 
 
@@ -517,7 +518,7 @@ def _run(
         together=together if machine.sees_grid else 1, checking=checking, shared_granule=machine.granules[0],
         global_granule=machine.granules[1], fences=bool((code["operation"] == operations()["fence"]).any()),
         copies_in_bulk=bool((code["operation"] == operations()["copy bulk"]).any()),
-        partial_barriers=program.has_partial_barriers,
+        partial_barriers=program.orders_some_warps, phases_are_found=program.finds_phases,
     )  # fmt: skip
     c.grid[:], c.size[:] = launch.grid, launch.block
     blob = np.frombuffer(blob, np.uint8)

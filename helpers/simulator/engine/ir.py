@@ -60,7 +60,7 @@ class Registers(list):
             # one they have lost the sign; less one, a zero wraps around to the largest number. The smallest subnormal
             # 0x00000001 becomes 0x00000001, the largest 0x007fffff becomes 0x00fffffd, the smallest normal number
             # 0x00800000 becomes 0x00ffffff, and 0x80000000, which is -0.0, becomes 0xffffffff.
-            bits = (np.asarray(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
+            bits = (np.atleast_1d(value).view(np.uint32) << np.uint32(1)) - np.uint32(1)
             self.subnormal = bool(bits.min() < np.uint32(0x00FFFFFF))
 
 
@@ -185,6 +185,21 @@ class Program:
     def has_partial_barriers(self) -> bool:
         """Whether there are barriers that a part of a block may wait at."""
         return any(i.kind is Kind.BARRIER and i.select is not None for i in self.instructions)
+
+    @cached_property
+    def finds_phases(self) -> bool:
+        """Whether it asks mbarriers whether a phase has ended. (Machine code of Ampere looks by plain loads.)"""
+        return any("PHASECHK" in one or "_wait" in one for one in self.opcodes if at_mbarrier(one))
+
+    @property
+    def orders_some_warps(self) -> bool:
+        """Whether there are barriers that order some warps of a block, and others not."""
+        return self.has_partial_barriers or self.finds_phases
+
+
+def at_mbarrier(opcode: str) -> bool:
+    """Whether an instruction works on a barrier in shared memory."""
+    return opcode.startswith(("mbarrier.", "cp.async.mbarrier.", "SYNCS.", "ARRIVES.", "ATOMS.ARRIVE"))
 
 
 def is_used(program: Program, index: int, slot: int) -> bool:

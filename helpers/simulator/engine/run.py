@@ -17,7 +17,7 @@ from threading import Lock
 
 import numpy as np
 
-from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, unravel
+from helpers.devices import WARP, UnknownDevice, for_arch, limits_for, sms_for, unravel
 from helpers.simulator.engine import clusters
 from helpers.simulator.engine.batching import batch_steps, gather
 from helpers.simulator.engine.circles import Circles
@@ -162,9 +162,12 @@ class Wave:
                 "lanemask_le": lambda: (one << lane) | ((one << lane) - one),
                 "lanemask_gt": lambda: ~((one << lane) | ((one << lane) - one)),
                 "lanemask_ge": lambda: ~((one << lane) - one),
-                "nwarpid": lambda: np.int32(self.warps),
-                "smid": lambda: (self.block_ids[:, None] % for_arch(self.program.arch).sms).astype(np.int32),
-                "nsmid": lambda: np.int32(for_arch(self.program.arch).sms),
+                "nwarpid": lambda: np.int32(limits_for(self.program.arch).threads_per_sm // WARP),
+                # Of machine code, which takes their second byte: the numbers of a warp, and of all that an SM holds.
+                "virtid": lambda: self.special_value("warpid") << np.int32(8),
+                "virtcfg": lambda: self.special_value("nwarpid") << np.int32(8),
+                "smid": lambda: (self.block_ids[:, None] % sms_for(self.program.arch)).astype(np.int32),
+                "nsmid": lambda: np.int32(sms_for(self.program.arch)),
                 "envreg1": lambda: np.int32((self.launch.grid_barrier or 0) >> 32),
                 "envreg2": lambda: np.uint32((self.launch.grid_barrier or 0) & 0xFFFFFFFF).view(np.int32),
                 "dynamic_smem_size": lambda: np.int32(self.launch.shared_bytes - self.program.dynamic_shared_offset),
@@ -1092,7 +1095,10 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     )
     absent = [int(lane) for lane in elsewhere if named >> int(lane) & 1]
     where = wave.block_index(block)
-    quoted = wave.launch.quote(barrier.line)
+    # For Turing and Ampere the barrier may lie in a function that the compiler made, of no line: then it is the call's.
+    begins = wave.program.blocks[prepared.block_of(barrier.index)].start
+    line = barrier.line or next((one.line for one in wave.program.instructions if one.target == begins), 0)
+    quoted = wave.launch.quote(line)
     if "__syncthreads" in quoted:  # the compiler collects the lanes of a warp in front of a barrier inside of a branch
         names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"
         advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
@@ -1106,7 +1112,7 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
         f"{wave.program.name}: {lane_name(where, wave.thread_index(first))} waits for ever {names}, which went another "
         f"way and wait at its end.\n{quoted}{advice}",
         kernel=wave.program.name,
-        line=barrier.line,
+        line=line,
         block=where,
         thread=wave.thread_index(first),
     )

@@ -1,8 +1,10 @@
-"""Who does not take part in a named barrier is in no order with those who do.
+"""Who does not take part in a named barrier, or in a phase of an mbarrier, is in no order with those who do.
 
 Elsewhere the sanitizer takes such a barrier for one of the whole block. Here each warp keeps count of what it knows of
-the others: a barrier hands on what those know who come to it. An access of shared memory that its warp does not know of
-may come before or after its own. (Within a warp, and between the barriers of a whole block, others look.)
+the others: a barrier hands on what those know who come to it, and an mbarrier what those know who arrive, to those who
+find that the phase has ended (PTX ISA, 'mbarrier': to arrive releases, to wait acquires). An access of shared memory
+that its warp does not know of may come before or after its own. (Within a warp, and between the barriers of a whole
+block, others look.) Warps that make strong accesses may hand on anything by these: whether they do, others look.
 """
 
 from collections.abc import Callable
@@ -14,14 +16,17 @@ from helpers.simulator.engine.named_barriers import NUMBERS
 from helpers.simulator.sanitizer.shared_epoch import Hazard, Side
 
 WORD = 4  # bytes
+READS, WRITES = ("ld", "ldsm"), ("st", "stsm")
 
 
 class Bystanders:
     """Watches the shared memory of one launch; `report(wave, hazard, times)` is called for what is found.
 
     Times count the barriers that a warp has come to. `known` holds, (blocks, warps, warps), what each warp knows of
-    each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). `written` and `read`
-    hold, by word and warp, 0 or the time of the last access, and with it 1 + the instruction and the lane.
+    each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). By mbarrier, a block and
+    a byte, `told` is what came there, and `learnt` what those learn who find the phase ended; `posted`, (blocks,
+    warps), is what those know who have made strong accesses. `written` and `read` hold, by word and warp, 0 or the
+    time of the last access, and with it 1 + the instruction and the lane.
     """
 
     def __init__(self, report: Callable[[object, Hazard, int], None]) -> None:
@@ -33,6 +38,9 @@ class Bystanders:
         self.known = np.zeros((blocks, warps, warps), np.int32)
         self._own(slice(None))
         self.brought = np.zeros((NUMBERS, blocks, warps), np.int32)
+        self.posted = np.zeros((blocks, warps), np.int32)
+        self.told: dict[tuple[int, int], np.ndarray] = {}
+        self.learnt: dict[tuple[int, int], np.ndarray] = {}
         self.written, self.read = (np.zeros((3, blocks, words, warps), np.int32) for _ in range(2))
 
     def _own(self, blocks, warps=slice(None)) -> None:
@@ -62,8 +70,33 @@ class Bystanders:
         """A barrier with a number is passed, and may be used again."""
         self.brought[number, blocks] = 0
 
+    def arrive(self, row: int, byte: int, threads: np.ndarray, is_far: bool, ended: int) -> None:
+        """Threads of a block arrive at an mbarrier of it, or those of another one (`is_far`); so many phases end."""
+        told = self.told.setdefault((row, byte), np.zeros(self.known.shape[1], np.int32))
+        if is_far:  # what they know of this block is not kept
+            np.maximum(told, np.einsum("ww->w", self.known[row]), out=told)
+            self._own(row)
+        for warp in np.unique(threads // WARP).tolist():
+            np.maximum(told, self.known[row, warp], out=told)
+            self._own(row, warp)
+        if ended:
+            self.learnt[row, byte] = told.copy()
+
+    def found_ended(self, row: int, byte: int, threads: np.ndarray) -> None:
+        """Threads have found a phase of an mbarrier ended."""
+        learnt = self.learnt.get((row, byte), 0)
+        for warp in np.unique(threads // WARP).tolist():
+            np.maximum(self.known[row, warp], learnt, out=self.known[row, warp])
+
+    def post(self, threads: np.ndarray) -> None:
+        """These threads make strong accesses."""
+        for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
+            known = np.maximum(self.known[row, warp], self.posted[row])
+            self.known[row, warp] = self.posted[row] = known
+            self._own(row, warp)
+
     def access(self, wave, op: str, width: int, addresses, mask) -> None:
-        """A load, a store or an atomic operation."""
+        """A load or a store that is not strong."""
         active = np.broadcast_to(wave.alive() if mask is None else mask, wave.shape)
         rows, threads = np.nonzero(active)
         words = np.broadcast_to(addresses, wave.shape)[rows, threads] // WORD
@@ -71,11 +104,11 @@ class Bystanders:
         rows, threads = np.repeat(rows, count), np.repeat(threads, count)
         words = (words[:, None] + np.arange(count)).reshape(-1)
         warps = threads // WARP
-        if op in ("ld", "st"):
-            earlier = self.written if op == "ld" else self.read
+        if op in READS + WRITES:
+            earlier = self.written if op in READS else self.read
             self._compare(wave, op, earlier, rows, threads, words)
         own = self.known[rows, warps, warps]
-        for kept in (self.read,) if op == "ld" else (self.written,) if op == "st" else ():
+        for kept in (self.read,) if op in READS else (self.written,) if op in WRITES else ():
             for part, value in enumerate((own, 1 + wave.instruction.index, threads)):
                 kept[part, rows, words, warps] = value
 
@@ -87,7 +120,7 @@ class Bystanders:
             return
         at, other = (int(i) for i in np.argwhere(racing)[0])
         row, word = int(rows[at]), int(words[at])
-        what, before = ("reads", "writes") if op == "ld" else ("writes", "reads")
+        what, before = ("reads", "writes") if op in READS else ("writes", "reads")
         first = Side(int(earlier[1, row, word, other]) - 1, row, int(earlier[2, row, word, other]), before)
         second = Side(wave.instruction.index, row, int(threads[at]), what)
         self._report(wave, Hazard("race", first, second, word * WORD, int(racing.sum())), 1)

@@ -18,7 +18,7 @@ from helpers.devices import WARP
 from helpers.simulator.cuda.arrays import DeviceArray, forget_written_by_host
 from helpers.simulator.engine.bulk import UNIT as BULK_UNIT
 from helpers.simulator.engine.clusters import RANK_SHIFT
-from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.ir import Program, at_mbarrier
 from helpers.simulator.engine.memory import Allocation, GlobalMemory, product
 from helpers.simulator.engine.observers import (
     AbsentLaneRead,
@@ -226,7 +226,7 @@ class Checker(Observer):
         self._missed = MissedLanes(self._not_come)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
-        self._bystanders = Bystanders(self._shared_hazard) if program.has_partial_barriers else None
+        self._bystanders = Bystanders(self._shared_hazard) if program.orders_some_warps else None
         clusters = product(program.cluster or ()) > 1
         if clusters and any(map(_arrives_elsewhere, program.opcodes)):
             clusters = False
@@ -326,7 +326,7 @@ class Checker(Observer):
         self.clock.barrier(blocks)
         if self._bulk is not None and not event.is_phase:
             self._bulk.meet(blocks, event.threads)
-        if self._bystanders is None:
+        if self._bystanders is None or (event.is_phase and self.program.finds_phases):
             return
         if event.threads is None:
             self._bystanders.barrier(blocks)
@@ -340,7 +340,8 @@ class Checker(Observer):
         self.clock.fence(event.wave, threads)
         self.barrier(BarrierPassed(event.wave, event.blocks))
         cluster = event.wave.block_ids[:, None] // event.wave.launch.blocks_of_cluster
-        self.clock.atomic(event.wave, threads, "atom", cluster * 4, 4)
+        for _ in range(2):  # all have told what they know when they hear
+            self.clock.atomic(event.wave, threads, "atom", cluster * 4, 4)
         self.clock.barrier(event.blocks)
         if self._clusters is not None:
             self._clusters.barrier(event)
@@ -424,9 +425,10 @@ class Checker(Observer):
             strong = self.shared.access(wave, event.op, event.width, event.addresses, mask, event.values)
             if self._bulk is not None:
                 self._bulk.access(wave, event.op, event.addresses, mask)
-            if self._bystanders is not None:
+            if self._bystanders is not None and not strong:
                 self._bystanders.access(wave, event.op, event.width, event.addresses, mask)
             if strong:
+                self._post(wave, mask)
                 everyone = self._aggregated.all_of(wave, mask)
                 self.clock.shared_atomic(wave, everyone)
                 if everyone is not mask:
@@ -434,11 +436,18 @@ class Checker(Observer):
         elif event.space == "local":
             self._local(event)
         elif event.space == "global":
+            if event.op in ("atom", "red") or wave.instruction.strong:
+                self._post(wave, mask)
             if event.op in ("atom", "red"):
                 self._atomic(event)
             elif wave.instruction.strong:
                 self.clock.atomic(wave, mask, event.op, event.addresses, event.width)
                 self.shared.meet(mask)
+
+    def _post(self, wave, mask) -> None:
+        """The threads of `mask` make a strong access, unless it is at an mbarrier."""
+        if self._bystanders is not None and self.clock.fenced and not at_mbarrier(wave.instruction.opcode):
+            self._bystanders.post(np.broadcast_to(True if mask is None else mask, wave.shape))
 
     def _from_outside(self, event: Access) -> None:
         """An access to the shared memory of another block of the cluster."""
@@ -475,6 +484,8 @@ class Checker(Observer):
         self.counts["shared"] += active
         self.counts["global"] += self._active(event.wave, event.read)
         self.shared.copy(event.wave, event.size, event.to, event.mask)
+        if self._bystanders is not None:
+            self._bystanders.access(event.wave, "st", event.size, event.to, event.mask)
 
     def copy_in_bulk(self, event: BulkCopy) -> None:
         """A copy in bulk between shared and global memory, or to another block."""
@@ -491,6 +502,10 @@ class Checker(Observer):
             self._bulk.put(event)
             return
         self._bulk.fetch(event)
+        if self._bystanders is not None:  # who asks tells what it knows
+            (row, thread), barrier = event.who, event.barrier
+            is_far = row != barrier.row
+            self._bystanders.arrive(barrier.row, barrier.byte, np.full(1 - is_far, thread), is_far, 0)
         places = np.arange(event.shared.byte, event.shared.byte + event.size, BULK_UNIT)
         self.shared.write_from_outside(np.full(len(places), event.shared.row), places, BULK_UNIT)
 
@@ -501,22 +516,32 @@ class Checker(Observer):
 
     def arrived(self, event: Arrived) -> None:
         """Threads arrive at mbarriers."""
-        for row, byte, threads, ended in self._at_barriers(event):
-            self._bulk.arrive(row, byte, threads, ended)
+        for row, byte, threads, is_far, ended in self._at_barriers(event):
+            if self._bulk is not None:
+                self._bulk.arrive(row, byte, threads, ended)
+            if self._bystanders is not None:
+                self._bystanders.arrive(row, byte, threads, is_far, ended)
 
     def phase_ended(self, event: PhaseEnded) -> None:
         """A phase ends when bytes have come."""
+        nobody = np.zeros(0, int)
         if self._bulk is not None:
-            self._bulk.arrive(event.place.row, event.place.byte, np.zeros(0, int), 1)
+            self._bulk.arrive(event.place.row, event.place.byte, nobody, 1)
+        if self._bystanders is not None:
+            self._bystanders.arrive(event.place.row, event.place.byte, nobody, False, 1)
 
     def phase_found(self, event: PhaseFound) -> None:
         """Threads find that a phase has ended."""
-        for row, byte, threads, _ in self._at_barriers(event):
-            self._bulk.found_ended(row, byte, threads)
+        for row, byte, threads, *_ in self._at_barriers(event):
+            if self._bulk is not None:
+                self._bulk.found_ended(row, byte, threads)
+            if self._bystanders is not None:
+                self._bystanders.found_ended(row, byte, threads)
 
-    def _at_barriers(self, event: Arrived | PhaseFound) -> Iterator[tuple[int, int, np.ndarray, int]]:
-        """(block, byte, the threads of that block who are there, how many phases end), by mbarrier."""
-        if self._bulk is None:
+    def _at_barriers(self, event: Arrived | PhaseFound) -> Iterator[tuple[int, int, np.ndarray, bool, int]]:
+        """(block, byte, the threads of that block who are there, whether others are, how many phases end), by
+        mbarrier."""
+        if self._bulk is None and self._bystanders is None:
             return
         wave = event.wave
         lanes = np.broadcast_to(True if event.mask is None else event.mask, wave.shape)
@@ -529,7 +554,8 @@ class Checker(Observer):
         for key in np.unique(rows << RANK_SHIFT | addresses).tolist():
             row, byte = key >> RANK_SHIFT, key & (1 << RANK_SHIFT) - 1
             there = (rows == row) & (addresses == byte)
-            yield row, byte, threads[there & (own == row)], int(ended[there].sum())
+            is_far = bool((there & (own != row)).any())
+            yield row, byte, threads[there & (own == row)], is_far, int(ended[there].sum())
 
     def copy_group(self, event: CopyGroup) -> None:
         self.shared.group(event.what, event.pending, event.mask)

@@ -163,15 +163,16 @@ class Clock:
             self._exchange(places[first : first + step], blocks[first : first + step], op)
 
     def _exchange(self, places: np.ndarray, blocks: np.ndarray, op: str) -> None:
-        """The same of pairs of a place and a block, sorted by places."""
+        """The same of pairs of a place and a block, sorted by both: at a place the blocks come one after the other."""
         starts = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
-        known = self.left[places[starts]]
+        known = self.left[places]
         if op != "ld":
-            known = np.maximum(known, np.maximum.reduceat(self.heard[blocks], starts))
-            self.left[places[starts]] = known
+            known = np.maximum(known, self.heard[blocks])
+            _accumulate(known, starts)
+            self.left[places[starts]] = known[np.r_[starts[1:], len(places)] - 1]
         if op != "st":
             order = np.argsort(blocks, kind="stable")
-            known, blocks = known.repeat(np.diff(np.r_[starts, len(places)]), axis=0)[order], blocks[order]
+            known, blocks = known[order], blocks[order]
             starts = np.flatnonzero(np.r_[True, blocks[1:] != blocks[:-1]])
             known = np.maximum.reduceat(known, starts)
             self.heard[blocks[starts]] = np.maximum(self.heard[blocks[starts]], known)
@@ -406,6 +407,19 @@ class GlobalWatch:
     def _content(self, words: np.ndarray) -> np.ndarray:
         """What memory holds before the access, as integers."""
         return self.allocation.view(np.dtype(f"u{self._word}"))[words]
+
+
+def _accumulate(rows: np.ndarray, starts: np.ndarray) -> None:
+    """Make each row the maximum of those up to it, from the start of its group on."""
+    stops = np.r_[starts[1:], len(rows)]
+    longest = int((stops - starts).max())
+    if len(starts) <= longest:
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            np.maximum.accumulate(rows[start:stop], out=rows[start:stop])
+        return
+    for step in range(1, longest):
+        at = starts[starts + step < stops] + step
+        rows[at] = np.maximum(rows[at], rows[at - 1])
 
 
 def _latest_of_warps(times: np.ndarray) -> np.ndarray:

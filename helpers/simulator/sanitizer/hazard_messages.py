@@ -86,6 +86,12 @@ class Messages:
                 "Other threads see what a thread has copied only after it has waited for the copy and a barrier "
                 f"follows. Put cp.async.wait_group and then __syncthreads() between line {one} and line {two}."
             )
+        if self._program.orders_some_warps and not same_warp and one != two:
+            return text + (
+                "No barrier orders the two warps here, so that on a GPU either may come first. After the earlier "
+                "access its warp must arrive at an mbarrier or a named barrier, and before the later one the other "
+                "warp must wait for the same phase of it; or put __syncthreads() between them, to which all come."
+            )
         order = "No barrier lies between them, so that on a GPU either may come first"
         if same_warp:
             order += " (the lanes of a warp need not run in step)"

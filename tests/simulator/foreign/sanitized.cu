@@ -293,7 +293,7 @@ extern "C" __global__ void misaligned(const float *x, float4 *o) {
 }
 __device__ int deeper(int n, int seed) {  // BUG(recurses)
     int a[20];
-    for (int k = 0; k < 20; ++k) a[k] = seed + k;
+    for (int k = 0; k < 20; ++k) a[k] = seed + k;  // BUG(recurses)
     return n == 0 ? a[seed & 15] : deeper(n - 1, seed + 1) + a[(seed + n) & 15];  // BUG(recurses)
 }
 extern "C" __global__ void recurses(int *o, int depth) { o[T] = deeper(depth, T); }

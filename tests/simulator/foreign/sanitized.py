@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import EllipsisType
 
 import numpy as np
 
@@ -46,6 +47,9 @@ class Program:
     shared_mem: int = 0
     why: str = ""
     any_line: bool = False  # of those that are marked
+    # On another architecture it may end with this instead: there the compiler makes a loop of a recursion, and nothing
+    # of an endless loop without effects; and lanes that went another way wait at its end, so that all wait for ever.
+    elsewhere: type[Exception] | EllipsisType | None = ...
 
     @property
     def lines(self) -> set[int]:
@@ -55,16 +59,18 @@ class Program:
 
     def run(self, level: str, arch: str = devices.DEFAULT.arch) -> None:
         """AssertionError if the launch does not end as it should."""
-        arguments, expected = self.arguments(), self.error[level]
+        arguments, expected = self.arguments(), (self.error[level],)
+        if arch != devices.DEFAULT.arch and self.elsewhere is not ...:
+            expected += (self.elsewhere,)
         try:
             Run(SOURCE, level, arch)(self.kernel, self.grid, self.block, *arguments, shared_mem=self.shared_mem)
         except simulator.SimulatorError as error:
-            assert type(error) is expected, f"{type(error).__name__}: {error}"
+            assert type(error) in expected, f"{type(error).__name__}: {error}"
             lines = set(error.lines)
             assert self.lines & lines if self.any_line else self.lines <= lines, (self.lines, lines)
             assert self.lines
             return
-        assert expected is None, "nothing was found"
+        assert None in expected, "nothing was found"
         assert self.check is None or self.check(*arguments)
 
 
@@ -242,12 +248,14 @@ bad("shared_beyond_dynamic", "beyond_dynamic", OutOfBounds, 1, 64, xo(), shared_
 bad("shared_2d_row_overrun", "beyond_2d", OutOfBounds, 1, 64, xo())
 bad("misaligned_float4", "misaligned", Misaligned, 1, 8, xo(64, 32, dtype=F32))
 bad("misaligned_float4_view_offset", "misaligned", Misaligned, 1, 8, lambda: (x(70, F32)[2:], z(32, dtype=F32)))
-bad("stack_overflow_recursion", "recurses", OutOfBounds, 1, 2, lambda: (z(2), I32(10**6)), any_line=True)
-bad("recursion_depth_60_needs_16KB_stack", "recurses", OutOfBounds, 1, 2, lambda: (z(2), I32(200)), any_line=True)
+bad("stack_overflow_recursion", "recurses", OutOfBounds, 1, 2, lambda: (z(2), I32(10**6)), any_line=True,
+    elsewhere=StepLimitExceeded)  # fmt: skip
+bad("recursion_depth_60_needs_16KB_stack", "recurses", OutOfBounds, 1, 2, lambda: (z(2), I32(200)), any_line=True,
+    elsewhere=None)  # fmt: skip
 _add("bad_local_array_oob", "beyond_local", None, 1, 32, lambda: (np.where(np.arange(16) == 9, 300,
      x(16)).astype(I32), z(32)),
      ptx=OutOfBounds, why="in the machine code the eight elements are registers, and no address is left")  # fmt: skip
-bad("nonvolatile_spin", "spins_on_plain", StepLimitExceeded, 1, 96, lambda: (z(1), z(1)))
+bad("nonvolatile_spin", "spins_on_plain", StepLimitExceeded, 1, 96, lambda: (z(1), z(1)), elsewhere=None)
 bad("barrier_in_divergence_half_warp_then_more_work", "barrier_of_some", BarrierError, 1, 64, xo())
 bad("deadlock_barrier_in_divergence", "exited_lanes", None, 1, 32, xo(32, 32),
     check=lambda a, o: o[:16].tolist() == a[:16].tolist(), why="who has left counts as arrived")  # fmt: skip
@@ -255,9 +263,9 @@ bad("barrier_count_differs_in_loop", "uneven_barriers", None, 1, 96, xo(96, 96),
     why="warps come to different numbers of barriers before they end: a GPU runs it")  # fmt: skip
 bad("deadlock_lock_order", "locks_in_two_orders", StepLimitExceeded, 2, 32, lambda: (z(2), z(1)))
 bad("shfl_from_inactive_lane", "shuffles_from_absent", WarpMaskError, 1, 32, xo(32, 32))
-bad("shfl_mask_names_missing_lanes", "mask_names_absent", WarpMaskError, 1, 32, xo(32, 32))
+bad("shfl_mask_names_missing_lanes", "mask_names_absent", WarpMaskError, 1, 32, xo(32, 32), elsewhere=BarrierError)
 bad("shfl_wrong_mask_caller_not_in_mask", "caller_not_in_mask", WarpMaskError, 1, 32, xo(32, 32))
-bad("syncwarp_mask_missing_lanes", "syncwarp_of_absent", WarpMaskError, 1, 32, xo(32, 32))
+bad("syncwarp_mask_missing_lanes", "syncwarp_of_absent", WarpMaskError, 1, 32, xo(32, 32), elsewhere=BarrierError)
 bad("cp_async_no_wait", "no_wait", AsyncCopyError, 1, 64, xo())
 bad("cp_async_wait_without_barrier", "wait_without_barrier", RaceError, 1, 64, xo())
 bad("cp_async_wait_group_too_many_left", "waits_for_too_few", AsyncCopyError, 1, 64, xo(128, 128))
@@ -316,6 +324,6 @@ def answer(program: Program, level: str, arch: str = devices.DEFAULT.arch) -> st
         return "refused by the compiler"
     except AssertionError as error:
         return f"WRONG: {str(error)[:200]!r}"
-    if program.error[level] is not None:
+    if program.error[level] is not None and (arch == devices.DEFAULT.arch or program.elsewhere is not None):
         return "found at its line"
     return "nothing to be found" if program.name.startswith("bad_") else "nothing found, right"

@@ -1086,7 +1086,7 @@ def copy_async(t: Decoder, s: sass.Statement) -> Decoded:
 # How many threads arrive at an mbarrier and how many bytes come, as bulk.c numbers it.
 ARRIVALS = {"A1T0": 1, "ART0": 2, "A0TR": 3, "A0TX": 4, "A0T1": 5}
 COMPLETES_ONE = 6
-LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES = (1 << bit for bit in range(18, 23))
+LEAVES_FOR_GOOD, ANYWHERE, MULTICAST, FOR_THE_WARP, BEHIND_COPIES, AT_MBARRIER = (1 << bit for bit in range(18, 24))
 BULK_FETCHES, BULK_SENDS, BULK_PUTS, BULK_COMBINES = range(4)
 
 
@@ -1103,6 +1103,7 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
         i.flags |= FOR_THE_WARP
         return i
     i = _memory(t, s, "phase ended" if s.has("PHASECHK") else "arrive", "atom")
+    i.flags |= AT_MBARRIER
     t.read(i, 2, value)
     if s.has("PHASECHK"):
         i.offset = _address(t, i, place, t.space)
@@ -1110,7 +1111,7 @@ def barrier_object(t: Decoder, s: sass.Statement) -> Decoded:
         i.kind = WAITS_FOR_PHASE if s.has("TRYWAIT") else COMPUTES
         return i
     if s.has("RED"):  # in any block of the cluster
-        i.flags = LOCAL | ANYWHERE
+        i.flags = LOCAL | ANYWHERE | AT_MBARRIER
     i.offset = _address(t, i, place, "local" if s.has("RED") else t.space)
     i.flags |= LEAVES_FOR_GOOD * s.has("OPTOUT")
     i.number[2] = operand_rules.chosen(s, ARRIVALS, 0)
@@ -1123,7 +1124,9 @@ def copies_arrive(t: Decoder, s: sass.Statement) -> Decoded:
     (place,) = s.operands
     i = _memory(t, s, "arrive", "atom")
     i.offset = _address(t, i, place, t.space)
-    i.flags |= BEHIND_COPIES
+    i.flags |= BEHIND_COPIES | AT_MBARRIER
+    if not s.has("ARVCNT", "TRANSCNT"):
+        raise NotDecoded("an mbarrier of Ampere")
     i.number[2] = ARRIVALS["A1T0"] if s.has("ARVCNT") else COMPLETES_ONE
     return i
 
@@ -1371,7 +1374,6 @@ SPECIAL = {
             "NCTAID.Z",
             "LANEID",
             "WARPID",
-            "NWARPID",
             "EQMASK",
             "LTMASK",
             "LEMASK",

@@ -371,6 +371,10 @@ def _parts(t: Operands, operand: sass.Operand) -> tuple[Reader, Reader]:
             return high, high
         case ("H0_NH1",):
             return low, lambda registers: high(registers) ^ np.uint16(0x8000)
+        case ("F32",):  # of Turing, a constant
+            number = t.read(replace(operand, negated=False, absolute=False, modifiers=()), F4)
+            half = lambda registers: float32.to_float16(number(registers), "rn").view(np.uint16)  # noqa: E731
+            return half, half
     raise Unknown(f"the halves {' '.join(operand.modifiers)}")
 
 

@@ -353,9 +353,14 @@ def barrier_object(t: Operands, s: sass.Statement) -> Effect | PhaseWait:
 
 def copies_arrive(t: Operands, s: sass.Statement) -> Effect:
     """ARRIVES.LDGSTSBAR.64.{ARVCNT,TRANSCNT} [address]: when the thread's copies so far have come, it arrives at an
-    mbarrier, or one byte comes, which SYNCS.A0T1 made expected."""
+    mbarrier, or one byte comes, which SYNCS.A0T1 made expected. With neither word it arrives at one of Ampere."""
     (place,) = exactly(s, 1)
-    update = mbarrier.arrive if s.has("ARVCNT") else mbarrier.complete
+    if s.has("ARVCNT"):
+        update = mbarrier.arrive
+    elif s.has("TRANSCNT"):
+        update = mbarrier.complete
+    else:
+        update = lambda old, _: mbarrier.arrive_at_ampere(old)  # noqa: E731
     address = address_of(t, address_operand(place), "shared")
     return Effect((), accesses.copies_arrive("shared", update, address))
 

@@ -182,7 +182,7 @@ ROWS: tuple[Op, ...] = (
         "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64", space="shared",
         counted="misc", barrier=True, since=90),
     _op("ARRIVES", memory.copies_arrive, "LDGSTSBAR 64 ARVCNT TRANSCNT", space="shared", counted="memory",
-        barrier=True, since=90),
+        barrier=True, since=80),
     _op("RED", memory.atomic, _ATOMIC, space="global", counted="memory"),
     _op("REDG", memory.atomic, _ATOMIC, space="global", counted="memory", since=90),
     _op("LDGSTS", memory.copy_async, f"BYPASS ACCESS ZFILL {_ACCESS}", space="global", counted="memory", since=80),

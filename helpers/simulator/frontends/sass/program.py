@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from helpers import devices
 from helpers.compiler import CompiledKernel, cubin, listing, ptx, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
@@ -34,6 +35,7 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 class BankZero:
     """Where the driver puts things in constant bank 0.
 
+    dynamic_shared: the bytes of dynamic shared memory, %dynamic_smem_size; sms: how many SMs there are, %nsmid;
     grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The next
     five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
     by these, the clusters of the grid, and the blocks of a cluster. parameters: their address, where it is known.
@@ -44,6 +46,8 @@ class BankZero:
     shared_window: int
     local_window: int
     stack_top: int
+    dynamic_shared: int
+    sms: int
     grid_barrier: tuple[int, int]
     is_cluster: int = 0
     cluster: int = 0
@@ -53,10 +57,10 @@ class BankZero:
     parameters: int = 0
 
 
-BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x8C, 0x90))
-HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
+BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x8C, 0x90))
+HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
 # As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
-BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
+BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, 0x2AC, 0x2D0, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
@@ -414,5 +418,8 @@ def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
     struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
     struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
     struct.pack_into("<I", data, layout.stack_top, wave.program.local_bytes)
+    dynamic = max(0, wave.launch.shared_bytes - wave.program.dynamic_shared_offset)
+    struct.pack_into("<I", data, layout.dynamic_shared, dynamic)
+    struct.pack_into("<I", data, layout.sms, devices.sms_for(wave.program.arch))
     data[kernel.parameter_base : end] = wave.parameters
     return bytes(data)

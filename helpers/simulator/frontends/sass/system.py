@@ -18,6 +18,7 @@ SPECIAL = {
     "SR_GEMASK": "lanemask_ge", "SR_EQMASK": "lanemask_eq", "SR_WARPID": "warpid", "SR_NWARPID": "nwarpid",
     "SR_CLOCKLO": "clock", "SR_CLOCKHI": "clock_hi", "SR_GLOBALTIMERLO": "globaltimer_lo",
     "SR_CgaCtaId": "cluster_ctarank", "SR_GLOBALTIMERHI": "globaltimer_hi", "SR_VIRTUALSMID": "smid",
+    "SR_VIRTID": "virtid", "SR_VIRTCFG": "virtcfg",
 }  # fmt: skip
 # Without clusters a block's rank is 0; windows lie at the upper half of generic addresses.
 # SR_LMEMHIOFF is the lowest place that the stack may reach: with -G code looks whether it does. Here an access says so.
