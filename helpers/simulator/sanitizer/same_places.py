@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from helpers.compiler import CompiledKernel
+from helpers.devices import WARP
 from helpers.simulator.engine.clusters import ALONE
 from helpers.simulator.engine.ir import BasicBlock, Instruction, Kind, Program
 from helpers.simulator.engine.run import merge
@@ -86,7 +87,7 @@ class _Global:
 class _Sample:
     """What instructions ask of a wave, for threads drawn at random. Both levels draw the same."""
 
-    shape = (ROWS, THREADS)
+    shape, threads, warps = (ROWS, THREADS), THREADS, THREADS // WARP
     mask = observers = groups = exited = None
 
     def __init__(self, program: Program) -> None:

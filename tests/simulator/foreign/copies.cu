@@ -109,3 +109,29 @@ extern "C" __global__ void releases_by_libcudacxx(int *data, int *flag, int *o) 
     if (blockIdx.x == 0) { if (threadIdx.x == 0) { data[0] = 43; f.store(1, cuda::memory_order_release); } }
     else if (threadIdx.x == 0) { while (f.load(cuda::memory_order_acquire) == 0) { } *o = data[0]; }
 }
+// A warp fills two buffers, three others empty them; barriers say of each that it is full, and that it is free again.
+using Meeting = cuda::barrier<cuda::thread_scope_block>;
+__device__ void fills(Meeting *free, Meeting *full, float *buffers, const float *x, int tiles, int size) {
+    for (int k = 0; k < tiles; ++k) {
+        free[k % 2].arrive_and_wait();
+        for (int i = threadIdx.x; i < size; i += 32) buffers[k % 2 * size + i] = x[k * size + i];
+        (void)full[k % 2].arrive();
+    }
+}
+__device__ void empties(Meeting *free, Meeting *full, const float *buffers, float *out, int tiles, int size) {
+    for (int k = 0; k < 2; ++k) (void)free[k].arrive();
+    for (int k = 0; k < tiles; ++k) {
+        full[k % 2].arrive_and_wait();
+        for (int i = threadIdx.x - 32; i < size; i += blockDim.x - 32) out[k * size + i] = buffers[k % 2 * size + size - 1 - i];
+        (void)free[k % 2].arrive();
+    }
+}
+extern "C" __global__ void two_kinds_of_warps(const float *x, float *out, int tiles, int size) {
+    extern __shared__ float buffers[];
+    __shared__ Meeting meetings[4];
+    const auto block = cg::this_thread_block();
+    if (block.thread_rank() < 4) init(meetings + block.thread_rank(), block.size());
+    block.sync();
+    if (block.thread_rank() < 32) fills(meetings, meetings + 2, buffers, x, tiles, size);
+    else empties(meetings, meetings + 2, buffers, out, tiles, size);
+}

@@ -101,6 +101,14 @@ TEXTURES = "test_textures.py::test_the_texture_unit_answers_what_the_gpu_answere
 held("textures_tex2D tex1Dfetch", TEXTURES, "test_textures.py::test_every_call_reads_textures_as_on_the_gpu")
 held("surface", "test_textures.py::test_kernels_read_and_write_surfaces_as_on_the_gpu")
 
+
+@right("barriers_of_producers_and_consumers")
+def _(run, rng):
+    x, out = rng.random(5 * 96).astype(np.float32), np.zeros(5 * 96, np.float32)
+    run("two_kinds_of_warps", 1, 128, x, out, I32(5), I32(96), shared_mem=4 * 2 * 96)
+    assert (out.reshape(5, 96) == x.reshape(5, 96)[:, ::-1]).all()
+
+
 CUB = """#include <cub/cub.cuh>
 extern "C" __global__ void sorts(const unsigned *x, unsigned *y, int *sums, int *scanned) {
     using Sort = cub::BlockRadixSort<unsigned, 64, 4>;

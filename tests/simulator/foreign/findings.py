@@ -72,6 +72,13 @@ HELD_BY = {
     "G10 clusters and mbarriers": "test_clusters.py::test_blocks_read_what_their_neighbours_stored",
     "G11 textures, new": "test_textures.py::test_the_texture_unit_answers_what_the_gpu_answered",
     "G12 older architectures": "../compiler/test_build.py::test_every_architecture_that_the_compiler_knows_compiles",
+    "M9 what other blocks left who had not counted themselves yet":
+        "test_handing_on.py::test_who_counts_last_knows_the_parts_of_all_and_nobody_else_does",
+    "M8 a phase of an mbarrier was a barrier of the block":
+        "test_producers.py::test_a_phase_that_ends_tells_those_nothing_who_did_not_ask",
+    "W16 numbers of multiprocessors and warps were 0 in machine code":
+        "test_system.py::test_a_kernel_may_ask_how_many_multiprocessors_and_warps_there_are_and_how_much_memory_it_was_given",
+    "G14 barriers whose address a lane computes, with checks": KERNELS,
     "G13 a table of functions in a module of two kernels":
         "test_ptx_calls.py::test_kernels_of_a_module_share_a_table_of_functions_at_both_levels",
 }  # fmt: skip
