@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import simulator
+from helpers.simulator.engine import accesses
 from helpers.simulator.sanitizer import same_places
 
 # WRONG is one too many where the index runs out of its array into the neighbour, and 0 where it does not.
@@ -64,3 +65,10 @@ def test_a_kernel_that_is_loaded_again_is_not_looked_through_again(prepared_afre
     launched(RUNS_OUT["a copy"], 0)
     monkeypatch.setattr(same_places, "arrays_of", lambda *_: pytest.fail("looked through again"))
     launched(RUNS_OUT["a copy"], 0)
+
+
+def test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp():
+    kernel = simulator.RawModule(code=SOURCE.replace("BODY", "")).get_function("kernel")
+    sample = same_places._Sample(kernel.prepared("sass").program)
+    lanes = accesses.by_warp(sample, np.arange(sample.threads)[None])
+    assert (lanes == np.arange(sample.threads).reshape(-1, 32)).all()

@@ -78,7 +78,8 @@ HELD_BY = {
         "test_producers.py::test_a_phase_that_ends_tells_those_nothing_who_did_not_ask",
     "W16 numbers of multiprocessors and warps were 0 in machine code":
         "test_system.py::test_a_kernel_may_ask_how_many_multiprocessors_and_warps_there_are_and_how_much_memory_it_was_given",
-    "G14 barriers whose address a lane computes, with checks": KERNELS,
+    "G14 barriers whose address a lane computes, with checks":
+        "test_same_places.py::test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_warp",
     "G13 a table of functions in a module of two kernels":
         "test_ptx_calls.py::test_kernels_of_a_module_share_a_table_of_functions_at_both_levels",
 }  # fmt: skip
