@@ -14,7 +14,7 @@ TYPE_BYTES = {
     **dict.fromkeys(("b8", "u8", "s8"), 1),
     **dict.fromkeys(("b16", "u16", "s16", "f16", "bf16"), 2),
     **dict.fromkeys(("b32", "u32", "s32", "f32", "f16x2", "bf16x2", "tf32"), 4),
-    **dict.fromkeys(("b64", "u64", "s64", "f64"), 8),
+    **dict.fromkeys(("b64", "u64", "s64", "f64", "f32x2"), 8),
     "b128": 16,
     "pred": 1,
 }

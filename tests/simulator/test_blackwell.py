@@ -115,3 +115,45 @@ def test_a_recording_says_that_no_such_gpu_has_confirmed_it():
     assert (recording.level, "not held against such a GPU" in recording.note) == ("sass", True)
     assert [family.name for family in opcodes.FAMILIES if not family.seen] == ["Blackwell"]
     assert multiplied(ladder.get("naive"), "sm_90")[1].note is None
+
+
+# By one instruction two float32: c in pairs, in turn and doubled, and for each its two instructions of one number.
+IN_PAIRS = """
+typedef unsigned long long Pair;
+__device__ Pair pair(float low, float high) { return (Pair)__float_as_uint(high) << 32 | __float_as_uint(low); }
+__device__ float2 both(Pair p) { return make_float2(__uint_as_float(p), __uint_as_float(p >> 32)); }
+#define ASM2(name, r, x, y) asm(name "x2 %0, %1, %2;" : "=l"(r) : "l"(x), "l"(y))
+#define ASM3(r, x, y, z) asm("fma.rn.f32x2 %0, %1, %2, %3;" : "=l"(r) : "l"(x), "l"(y), "l"(z))
+#define ONE2(name, r, x, y) asm(name " %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y))
+#define ONE3(r, x, y, z) asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(x), "f"(y), "f"(z))
+#define KEEP(n) pairs[32 * n + t] = both(r), single[32 * n + t] = one
+extern "C" __global__ void kernel(const float2 *x, float2 *pairs, float2 *single, float2 s) {
+    const int t = threadIdx.x;
+    const float2 a = x[t], b = x[t ^ 5];
+    const Pair p = pair(a.x, a.y), q = pair(b.x, b.y);
+    Pair r;
+    float2 one;
+    ASM3(r, p, pair(b.y, b.x), pair(s.x, s.y));
+    ONE3(one.x, a.x, b.y, s.x); ONE3(one.y, a.y, b.x, s.y); KEEP(0);
+    ASM3(r, pair(a.x, a.x), q, pair(1.5f, 1.5f));
+    ONE3(one.x, a.x, b.x, 1.5f); ONE3(one.y, a.x, b.y, 1.5f); KEEP(1);
+    ASM2("sub.rz.f32", r, p, q);
+    ONE2("sub.rz.f32", one.x, a.x, b.x); ONE2("sub.rz.f32", one.y, a.y, b.y); KEEP(2);
+    ASM2("mul.rp.f32", r, p, pair(3, 3));
+    ONE2("mul.rp.f32", one.x, a.x, 3.0f); ONE2("mul.rp.f32", one.y, a.y, 3.0f); KEEP(3);
+    ASM2("add.rn.ftz.f32", r, p, pair(s.y, s.x));
+    ONE2("add.rn.ftz.f32", one.x, a.x, s.y); ONE2("add.rn.ftz.f32", one.y, a.y, s.x); KEEP(4);
+}"""
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+@pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
+def test_one_instruction_computes_a_pair_of_float32_as_two_instructions_do(arch, level):
+    x = np.random.default_rng(3).standard_normal((32, 2)).astype(np.float32)
+    x[:4] = [[1e-41, 3e-39], [-0.0, 1e38], [np.inf, 1e-45], [3e38, -3e38]]
+    pairs, single = np.zeros((2, 160, 2), np.float32)
+    with simulator.record(level=level):
+        kernel = simulator.RawModule(code=IN_PAIRS, arch=arch).get_function("kernel")
+        kernel((1,), (32,), (x, pairs, single, np.array([1e-40, -7.5], np.float32).view(np.float64)[0]))
+    assert pairs.view(np.uint32).tolist() == single.view(np.uint32).tolist()
+    assert np.count_nonzero(pairs) > 300

@@ -31,15 +31,43 @@ REFUSED = {
         instead.COUNTED_STORES,
     ),
     "warp groups": ('asm volatile("wgmma.fence.sync.aligned;"); p[1] = 1;', instead.WARP_GROUPS),
-}
+    "tensor memory": (
+        'asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");', instead.TENSOR_MEMORY, "sm_100a",
+    ),
+    "work of other blocks": (
+        'asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%1];"'
+        ' :: "r"(0), "r"(16));', instead.TAKEN_OVER, "sm_100a",
+    ),
+    "256 bits": (
+        'unsigned v[8]; asm("ld.global.v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];" : "=r"(v[0]), "=r"(v[1]),'
+        ' "=r"(v[2]), "=r"(v[3]), "=r"(v[4]), "=r"(v[5]), "=r"(v[6]), "=r"(v[7]) : "l"(p)); p[1] = v[0] ^ v[7];',
+        instead.OF_256_BITS, "sm_100a",
+    ),
+    "matrices of bytes": (
+        'unsigned a, b; asm volatile("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64 {%0, %1}, [%2];"'
+        ' : "=r"(a), "=r"(b) : "r"(0)); p[1] = a + b;', instead.MATRICES_OF_BYTES, "sm_120a",
+    ),
+    "4 bits": (
+        'unsigned v; asm("{.reg .b8 z; cvt.rn.satfinite.e2m1x2.f32 z, %1, %1; cvt.u32.u8 %0, z;}" : "=r"(v)'
+        ' : "f"((float)p[0])); p[1] = v;', instead.FEW_BITS, "sm_120a",
+    ),
+    "memory of several GPUs": (
+        'unsigned v; asm volatile("multimem.ld_reduce.relaxed.sys.global.add.u32 %0, [%1];" : "=r"(v) : "l"(p));'
+        " p[1] = v;", instead.SEVERAL_GPUS,
+    ),
+}  # fmt: skip
+
+
+def test_what_is_documented_nowhere_is_said_to_be_so():
+    assert instead.instead_of("MOVM.U4TO8.M864") == instead.TRANSPOSED_BITS != instead.instead_of("MOVM.16.MT88")
 
 
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_way_out_is_named_with_the_line(what, level):
-    statement, sentence = REFUSED[what]
+    statement, sentence, *others = REFUSED[what]
     source = f'extern "C" __global__ void kernel(unsigned long long *p) {{\n    {statement}\n}}'
-    kernel = simulator.RawModule(code=source, arch="sm_90a").get_function("kernel")
+    kernel = simulator.RawModule(code=source, arch=others[0] if others else "sm_90a").get_function("kernel")
     with simulator.record(level=level), pytest.raises(simulator.UnsupportedInstruction) as caught:
         kernel((1,), (128,), (np.zeros(4, np.uint64),))
     assert re.search(r"`.+` \(line 2 of your source\) is not modelled", str(caught.value))

@@ -35,6 +35,7 @@ SIGN_BITS_OF_PAIR = np.uint32(0x80008000)
 # By type, the modifiers that the functions here take into account.
 MODIFIERS = {
     "f32": {*ROUNDINGS, "ftz", "sat", "approx", "full", "NaN"},
+    "f32x2": {*ROUNDINGS, "ftz"},
     "f64": {*ROUNDINGS, "approx", "ftz"},
     "f16": {"rn", "ftz", "sat", "relu", "approx"},
     "bf16": {"rn", "relu", "approx"},
@@ -46,7 +47,7 @@ MODIFIERS = {
 def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
     """The function of a floating-point instruction, of arrays of its type whose shapes broadcast.
 
-    Arrays of bf16 hold bits as uint16, those of f16x2 and bf16x2 as uint32.
+    Arrays of bf16 hold bits as uint16, those of f16x2 and bf16x2 as uint32, those of f32x2 as uint64.
     Raises Unknown for a name, a type or a modifier that is not modelled.
     """
     modifiers = tuple(modifiers)
@@ -58,6 +59,8 @@ def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
         return copy_sign
     if type_ == "f32":
         return _float32(name, modifiers)
+    if type_ == "f32x2":
+        return _of_both(_float32(name, modifiers))
     if type_ == "f64":
         return _float64(name, modifiers)
     if type_ == "f16":
@@ -67,6 +70,18 @@ def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
     if type_ in ("f16x2", "bf16x2"):
         return float16.pair(name, modifiers, type_)
     raise Unknown(f"{name} of {type_} numbers")
+
+
+def _of_both(single: Callable) -> Callable:
+    """The function of pairs of float32, as the bits of both in uint64, that does the same with each part."""
+
+    def pair(*operands):
+        low = single(*(o.astype(np.uint32).view(np.float32) for o in operands))
+        high = single(*((o >> np.uint64(32)).astype(np.uint32).view(np.float32) for o in operands))
+        bits = [np.asarray(part).view(np.uint32).astype(np.uint64) for part in (low, high)]
+        return bits[0] | bits[1] << np.uint64(32)
+
+    return pair
 
 
 def refuse_unknown(modifiers: Sequence[str], known) -> None:

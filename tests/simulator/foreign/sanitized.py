@@ -57,8 +57,8 @@ class Program:
         mark = re.compile(rf"//.*\bBUG\({self.kernel}\)")
         return {n for n, line in enumerate(SOURCE.read_text(encoding="utf-8").splitlines(), 1) if mark.search(line)}
 
-    def run(self, level: str, arch: str = devices.DEFAULT.arch) -> None:
-        """AssertionError if the launch does not end as it should."""
+    def run(self, level: str, arch: str = devices.DEFAULT.arch) -> bool:
+        """Whether the launch ended with an error. AssertionError if it does not end as it should."""
         arguments, expected = self.arguments(), (self.error[level],)
         if arch != devices.DEFAULT.arch and self.elsewhere is not ...:
             expected += (self.elsewhere,)
@@ -69,9 +69,10 @@ class Program:
             lines = set(error.lines)
             assert self.lines & lines if self.any_line else self.lines <= lines, (self.lines, lines)
             assert self.lines
-            return
+            return True
         assert None in expected, "nothing was found"
         assert self.check is None or self.check(*arguments)
+        return False
 
 
 PROGRAMS: dict[str, Program] = {}
@@ -319,11 +320,11 @@ AS_EXPECTED = ("nothing found, right", "found at its line", "nothing to be found
 def answer(program: Program, level: str, arch: str = devices.DEFAULT.arch) -> str:
     """What the sanitizer says of a program: one of AS_EXPECTED, or what is wrong."""
     try:
-        program.run(level, arch)
+        found = program.run(level, arch)
     except NotForThisArchitecture:
         return "refused by the compiler"
     except AssertionError as error:
         return f"WRONG: {str(error)[:200]!r}"
-    if program.error[level] is not None and (arch == devices.DEFAULT.arch or program.elsewhere is not None):
+    if found:
         return "found at its line"
     return "nothing to be found" if program.name.startswith("bad_") else "nothing found, right"

@@ -18,7 +18,7 @@ def arithmetic(t: Operands, s: Statement) -> Outcome:
     if s.type == "f32" and "ftz" in s.modifiers:
         fma = tuple(readers) if s.opcode == ("fma", "rn", "ftz", "f32") else None
         return t.result(destination, flushing(s.name, s.modifiers, readers), dtype_of("f32"), fma)
-    if s.type == "f32" and s.name not in SUBNORMAL_STAYS:
+    if s.type in ("f32", "f32x2") and s.name not in SUBNORMAL_STAYS:
         t.subnormal = True
     function = operation(s.name, s.modifiers, s.type)
     return t.result(destination, applied(function, readers), dtype_of(s.type))

@@ -27,7 +27,7 @@ DTYPES = {
     "u64": np.dtype(np.uint64), "s64": np.dtype(np.int64), "b64": np.dtype(np.uint64),
     "f16": np.dtype(np.float16), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64), "pred": np.dtype(bool),
     "f16x2": np.dtype(np.uint32), "bf16x2": np.dtype(np.uint32), "bf16": np.dtype(np.uint16),
-    "u16x2": np.dtype(np.uint32), "s16x2": np.dtype(np.uint32),
+    "f32x2": np.dtype(np.uint64), "u16x2": np.dtype(np.uint32), "s16x2": np.dtype(np.uint32),
 }  # fmt: skip
 PREDICATE = DTYPES["pred"]
 # A register's own dtype: loads and address arithmetic are cheapest on these.

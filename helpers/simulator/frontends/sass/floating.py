@@ -53,6 +53,38 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     return Compute((t.target(destination),), flushing(name, modifiers, readers), fma=fma)
 
 
+def pair_arithmetic(t: Operands, s: sass.Statement) -> Compute:
+    """FADD2, FMUL2, FFMA2{.FTZ}{.RM,.RP,.RZ} d, a, b {, c}: FADD and so on of two registers each.
+
+    A source is a pair, R4.F32x2.HI_LO, its halves in turn, R4.F32x2.LO_HI, or one number for both, R4.F32 or 1.5.
+    """
+    name = {"FADD2": "add", "FMUL2": "mul", "FFMA2": "fma"}[s.base]
+    single = operation(name, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])], "f32")
+    destination, *sources = exactly(s, 4 if name == "fma" else 3)
+    both = [[_of_pair(t, source, part) for source in sources] for part in (0, 1)]
+
+    def evaluate(registers):
+        return tuple(single(*(read(registers) for read in readers)) for readers in both)
+
+    return Compute(t.targets(destination, 2), evaluate)
+
+
+def _of_pair(t: Operands, operand: sass.Operand, part: int) -> Reader:
+    """The lower or the upper float32 of a pair, as arithmetic takes it."""
+    if isinstance(operand, sass.Immediate):
+        return t.read(operand, F4)
+    match operand.modifiers:
+        case ("F32x2", "HI_LO"):
+            distance = part
+        case ("F32x2", "LO_HI"):
+            distance = 1 - part
+        case ("F32",):
+            distance = 0
+        case other:
+            raise Unknown(f"the pair {' '.join(other)}")
+    return t.read(replace(operand, modifiers=()), F4, distance)
+
+
 def _scaled_product(t: Operands, s: sass.Statement, scale: np.float64) -> Compute:
     """FMUL.M8{.FTZ} d, a, b: a · b · 8, rounded once: the product of two float32 is exact in float64."""
     destination, *sources = exactly(s, 3)

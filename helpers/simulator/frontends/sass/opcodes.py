@@ -124,6 +124,8 @@ ROWS: tuple[Op, ...] = (
         may_be_subnormal=True, uniform=100),
     _op("FFMA", floating.arithmetic, _FLOAT32, counted="ffma fp32", reads_floats=True, may_be_subnormal=True,
         uniform=100),
+    *(_op(name, floating.pair_arithmetic, f"FTZ {_ROUND}", counted="fp32", reads_floats=True, may_be_subnormal=True,
+          since=100) for name in ("FADD2", "FMUL2", "FFMA2")),
     _op("FMNMX", floating.minimum_maximum, "FTZ NAN XORSIGN", counted="fp32", reads_floats=True, uniform=100),
     _op("FMNMX3", floating.minimum_maximum, "FTZ NAN", counted="fp32", reads_floats=True, since=100),
     _op("FSEL", integers.select, counted="fp32", uniform=100),
