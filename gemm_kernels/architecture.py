@@ -10,6 +10,7 @@ SINCE = {
     "cp.async.bulk": 90,
     "cp.async": 80,
     "mbarrier": 80,
+    "mapa": 90,
     ".L2::256B": 80,  # how much of what lies near the L2 cache fetches, too: a part of loads
 }
 ONLY = {"wgmma": 90}  # no later architecture has it; it is compiled for sm_90a

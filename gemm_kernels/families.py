@@ -90,8 +90,9 @@ def _equal_parts(p: Params, tiles: int) -> int:
 
 
 def _parties(p: Params, tiles: int) -> int:
-    """Blocks to launch: as many for every tile as there are WORKERS for."""
-    return tiles * max(p["WORKERS"] // tiles, 1)
+    """Blocks to launch: as many for every tile as there are WORKERS for, in whole clusters."""
+    blocks = tiles * p.get("CLUSTER", 1)
+    return blocks * max(p["WORKERS"] // blocks, 1)
 
 
 def _parts_bytes(parts: int, elements: int, counters: int = 1) -> int:
@@ -192,6 +193,7 @@ ALL_AT_ONCE = Family(
 )
 VECTOR_MATRIX = Family(
     tile=lambda p: (1, p["BN"]),
+    columns=lambda p, N: p["BN"] if N % 4 == 0 else p["BN"] - 3,  # lanes load from up to three columns before on
     blocks=_parties,
     workspace_bytes=lambda p: _parts_bytes(p["WORKERS"], p["BN"]),
     **_WITHOUT_TILES,

@@ -35,6 +35,7 @@ class Family:
     """What kernels that are launched alike share: the launch as functions of the parameters.
 
     tile: (rows, columns) of C that one block computes.
+    columns: how many columns those are in a C that has so many, where that depends on it; None: the tile's.
     depth: steps k of one phase of the main loop; 1 without tiles in shared memory.
     buffers: tiles of A, and as many of B, that a block holds in shared memory at a time; 0 without them.
     reuse: (rows, columns) of C over which one load from global memory is reused; None: the block's tile.
@@ -49,6 +50,7 @@ class Family:
     """
 
     tile: Callable[[Params], tuple[int, int]]
+    columns: Callable[[Params, int], int] | None = None
     depth: Callable[[Params], int] = lambda p: p["BK"]
     buffers: Callable[[Params], int] = lambda p: 1
     reuse: Callable[[Params], tuple[int, int]] | None = None
@@ -179,6 +181,7 @@ class Kernel:
         """
         check_sizes(M=M, N=N)
         rows, columns = self.tile
+        columns = self.family.columns(self.params, N) if self.family.columns else columns
         blocks_down, blocks_across = -(-M // rows), -(-N // columns)
         if self.family.blocks:
             grid = (self.family.blocks(self.params, blocks_down * blocks_across), 1, 1)

@@ -135,7 +135,8 @@ SPECIALISTS: tuple[Kernel, ...] = (
     Kernel(
         "vector_matrix", "Vector times matrix",
         "Only the speed of memory counts: a block goes down a strip of B with many loads under way.",
-        after=None, family=families.VECTOR_MATRIX, params={"BN": 32, "WARPS": 16, "LOADS": 8, "WORKERS": SMS},
+        after=None, family=families.VECTOR_MATRIX, params={"BN": 32, "WARPS": 16, "LOADS": 4, "CLUSTER": 1}
+        | {"WORKERS": SMS},
     ),
     Kernel(
         "matrix_vector", "Matrix times vector",

@@ -21,11 +21,21 @@ def test_a_kernel_is_refused_where_the_compiler_refuses_it(name):
 
 
 def test_a_load_by_which_the_l2_cache_fetches_256_bytes_is_refused_where_the_compiler_refuses_it():
-    kernel = get("vector_matrix")
-    assert not refused(kernel.source, "sm_80")
-    assert refused(kernel.source, "sm_75") == "uses .L2::256B, which needs sm_80 or newer"
+    load = 'asm volatile("ld.global.nc.L2::256B.f32 %0, [%1];" : "=f"(*q) : "l"(p));'
+    source = f'extern "C" __global__ void fetch(const float *p, float *q) {{ {load} }}'
+    assert not refused(source, "sm_80")
+    assert refused(source, "sm_75") == "uses .L2::256B, which needs sm_80 or newer"
     with pytest.raises(compiler.CompileError, match="'.L2::256B' requires .target sm_80 or higher"):
-        compiler.compile(kernel.source, kernel.entry, arch="sm_75")
+        compiler.compile(source, "fetch", arch="sm_75")
+
+
+@pytest.mark.parametrize("name", ["clustered", "vector_matrix"])
+def test_blocks_that_reach_each_others_shared_memory_are_refused_where_there_are_no_clusters(name):
+    kernel = get(name)
+    assert not refused(kernel.source, "sm_90")
+    assert refused(kernel.source, "sm_89") == "uses mapa, which needs sm_90 or newer"
+    with pytest.raises(compiler.CompileError, match="__cluster_dims__ is not supported"):
+        compiler.compile(kernel.source, kernel.entry, arch="sm_89")
 
 
 def test_an_instruction_is_one_that_the_code_has_and_not_one_of_which_a_comment_speaks():

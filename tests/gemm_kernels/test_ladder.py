@@ -41,6 +41,8 @@ def test_the_entry_names_a_function_of_the_source():
 def test_the_grid_covers_c_and_no_block_is_idle(kernel, M, N):
     grid_x, grid_y, grid_z = kernel.grid(M, N)
     rows, columns = kernel.tile
+    if kernel.family.columns:
+        columns = kernel.family.columns(kernel.params, N)
     down, across = -(-M // rows), -(-N // columns)
     if kernel.family.blocks is None:  # a block for every tile
         assert grid_x * grid_y * grid_z == down * across

@@ -135,7 +135,7 @@ def test_without_the_fence_before_the_counter_the_parts_race(name, level):
     [
         ("stream_k", "__syncthreads();   // every thread has read the sums before the next tiles are copied over them"),
         ("stream_k", "__syncthreads();   // every thread has read the last tiles before any thread stores"),
-        ("vector_matrix", "__syncthreads();   // one half is added to the other before that is halved itself"),
+        ("vector_matrix", "__syncthreads();   // every thread's sums are there"),
         ("matrix_vector", "__syncthreads();   // every warp's sum is there"),
         ("reduce_scatter", "__syncthreads();   // the sums are whole before any thread reads what others stored"),
         ("reduce_scatter", "__syncthreads();   // every thread has read the sums before the next tiles"),
