@@ -256,27 +256,12 @@ def tried_rightly(kernel, shape):
     return kernel.name == "clustered" and room < kernel.grid(*shape[:2])[0] <= 132 * kernel.params["BLOCKS"]
 
 
-SINCE = {"vector_matrix"}  # other sets of parameters
+SINCE = {"persistent", "sliced_k", "exchanged", "vector_matrix"}  # other sets of parameters
 
 
 @pytest.mark.parametrize(
     ("gpu", "come_and_gone"),
-    [
-        (
-            GPU,
-            {
-                "stream_k",
-                "persistent",
-                "sliced_k",
-                "exchanged",
-                "clustered",
-                "vector_matrix",
-                "rank_k",
-                "reduce_scatter",
-            },
-        ),
-        (H100, SINCE),
-    ],
+    [(GPU, SINCE | {"stream_k", "clustered", "rank_k", "reduce_scatter"}), (H100, SINCE)],
 )
 def test_the_recording_has_every_shape_and_the_candidates_in_the_order_of_their_numbers(gpu, come_and_gone):
     content = recordings.raw(gpu, "choices")
