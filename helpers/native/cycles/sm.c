@@ -779,7 +779,11 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way,
   // What lies together is asked for by all that share it at about the same time, as long as their blocks have begun at the
   // same time, so that they wait for DRAM together; of what lies here and there, and of what later blocks ask for, one of
   // them is the first, and the others find it in L2.
-  if ((scattered || !first_wave) && sharing > 1) { if (drawn(s) * sharing >= 1) return arrives; sharing = 1; }
+  if ((scattered || !first_wave) && sharing > 1) {
+    double kept = scattered ? smaller(1, m->l2_bytes / size_of(s, array, 1)) : 1;
+    if (drawn(s) * sharing >= 1 && (kept >= 1 || drawn(s) < kept)) return arrives;
+    sharing = 1;
+  }
   int fetched = 1;
   if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) { fetched = 2; line->mask |= (uint8_t)(1 << (sector ^ 1)); }
   s->brought += 32 * fetched * m->sms / sharing;
