@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from ctypes import c_double, c_int32, c_int64
 from dataclasses import dataclass
 from functools import cached_property
@@ -307,7 +308,8 @@ def _first(trace: Trace, machine: Machine, blocks: int, cold: bool, is_part: boo
         fraction = min(1.0, max(fraction, FEWEST_REPETITIONS / trace.longest_loop))
     is_part = is_part or fraction < 1
     fractions = (fraction / SHORTER, fraction) if fraction < 1 else (1.0,)
-    runs = [_simulate(trace, machine, blocks, one, cold, not is_part)[0] for one in fractions]
+    with ThreadPoolExecutor(len(fractions)) as pool:  # at once: sm.c only reads the trace, and holds no lock
+        runs = list(pool.map(lambda one: _simulate(trace, machine, blocks, one, cold, not is_part)[0], fractions))
     return (runs[0] if len(runs) == 1 else _extended(runs[0], runs[1], instructions)), is_part
 
 

@@ -152,6 +152,10 @@ def _loops() -> Iterator[tuple[Loop, tuple[tuple[int, int, int], ...]]]:
     yield Loop("atoms_add", "int p@ = base + lane * stride * 4;", add), (
         (0, 1024, 0), (0, 1024, 1), (0, 1024, 2), (0, 1024, 8), (0, 128, 0),
     )  # fmt: skip
+    swap = _asm("{.reg .b32 t; atom.shared.cas.b32 t, [%0], %1, %1;}", "", '"r"(p@), "r"(lane)')
+    yield Loop("atoms_cas", "int p@ = base + lane * stride * 4;", swap), ((0, 1024, 0), (0, 1024, 1), (0, 128, 0))
+    add = _asm("red.shared.add.f32 [%0], 0f3F800000;", "", '"r"(p@)')  # a loop that tries to swap until it succeeds
+    yield Loop("atoms_addf", "int p@ = base + lane * stride * 4;", add), ((0, 32, 0), (0, 32, 1), (0, 1024, 1))
     hit = _asm("ld.global.ca.b32 %0, [%1];", '"=r"(a@)', '"l"(p@)')
     yield Loop("ldg_hit", "int a@ = 0; int *p@ = data + lane * stride + @ * 1024;", hit, iu), (
         (0, 1024, 1), (0, 256, 1), (0, 128, 1), (0, 1024, 8),

@@ -99,6 +99,17 @@ extern "C" __global__ void __launch_bounds__(1024) again(u64 *times, const float
     if (threadIdx.x == 0) times[blockIdx.x] = clock64() - begin;
     if (sum == 1.2345f) to[0] = sum;
 }
+extern "C" __global__ void kept(u64 *times, int *from, int lines, int *stored, int others, int lanes, int *to) {
+    int at = 0;  // by one warp; there are only zeros
+    for (int i = 0; i < lines; ++i) asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(at) : "l"(from + i * 32 + at));
+    if (threadIdx.x < lanes)
+        for (int i = 0; i < others; ++i) asm volatile("st.global.b32 [%0], 0;" :: "l"(stored + i * 32 + threadIdx.x));
+    u64 begin = clock64();
+    while (clock64() - begin < 20000) {}
+    begin = clock64();
+    for (int i = 0; i < lines; ++i) asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(at) : "l"(from + i * 32 + at));
+    times[0] = clock64() - begin + at;
+}
 #define DEPTH 64
 #define IN_TURN(request)                                                                    \
     unsigned stamp[DEPTH + 1];                                                              \
@@ -191,7 +202,7 @@ def run() -> dict[str, float]:
 
     module = cupy.RawModule(code=KERNELS, options=("-std=c++17",))
     call = Calls(module, flusher())
-    parts = (_blocks, _code, _streams, _parts, _gathers, _atomics, _steps, _l1, _mixed, _queues)
+    parts = (_blocks, _code, _streams, _parts, _gathers, _atomics, _steps, _l1, _kept, _mixed, _queues)
     return {name: value for part in parts for name, value in part(call).items()}
 
 
@@ -382,6 +393,22 @@ def _l1(call: Calls) -> dict[str, float]:
         for _ in range(3):
             call("again", call.sms, 1024, times, call.big, np.int32(lines), call.to)
         result[f"again {kib} KiB (cycles)"] = round(float(np.median(times.get())) / (4 * lines), 4)
+    return result
+
+
+def _kept(call: Calls) -> dict[str, float]:
+    """Cycles of a load from 64 KiB that were loaded before, and since then other lines, or these, were stored."""
+    result = {}
+    times, lines = call.cupy.zeros(1, call.cupy.uint64), 512
+    for stored in (call.other, call.big):
+        stored.fill(0)
+        for lanes, parts in ((32, "lines"), (1, "a float of lines")):
+            for kib in (0, 64, 128, 192, 256, 512):
+                for _ in range(3):
+                    args = (np.int32(lines), stored, np.int32(8 * kib), np.int32(lanes), call.to)
+                    call("kept", 1, 32, times, call.big, *args)
+                which = "the same" if stored is call.big else "others"
+                result[f"load after stores to {parts}, {kib} KiB, {which} (cycles)"] = float(times.get()[0]) / lines
     return result
 
 

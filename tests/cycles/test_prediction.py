@@ -114,6 +114,45 @@ def test_loads_that_hit_and_miss_l1_take_as_long_as_on_a_gpu(name):
     assert of_a_load == pytest.approx(measured, rel=0.12)
 
 
+UPDATES = """
+extern "C" __global__ void updates(int *to) {
+    __shared__ int total[1];
+    int lane = threadIdx.x, *at = total + lane / 32;  // else the compiler adds up what the lanes add
+    if (lane == 0) *at = 0;
+    __syncthreads();
+    HOW;
+    __syncthreads();
+    to[lane] = *at;
+}"""
+
+
+@pytest.mark.parametrize(("how", "wavefronts"), [("atomicAdd(at, lane)", 32), ("atomicCAS(at, lane, lane + 1)", 1)])
+def test_lanes_add_to_one_word_in_turn_but_only_one_of_them_can_swap_it(how, wavefronts):
+    kernel = simulator.RawModule(code=UPDATES.replace("HOW", how)).get_function("updates")
+    with simulator.record() as recording:
+        kernel((1,), (32,), (np.zeros(32, "i4"),))
+    assert cycles.predict(recording).simulated.result.shared_wavefronts == wavefronts + 2  # and a store, and a load
+
+
+def test_of_what_l2_cannot_hold_each_sm_that_asks_here_and_there_fetches_its_own():
+    code = """
+    extern "C" __global__ void look_up(const float *table, float *to) {
+        const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+        to[i] = table[i * 2654435761u >> 14];
+    }"""
+    n, entries = 264 * 1024, 1 << 18  # each sector is asked for by eight SMs
+    with simulator.capture() as caught:
+        args = (np.zeros(entries, "f4"), np.zeros(n, "f4"))
+        simulator.RawModule(code=code).get_function("look_up")((n // 1024,), (1024,), args)
+    trace, machine = cycles.traced(caught[0]), cycles.machine(devices.DEFAULT.name)
+
+    def fetched(l2_bytes):
+        device = replace(machine.device, l2_bytes=l2_bytes)
+        return prediction.predict(trace, replace(machine, device=device)).simulated.result.dram_sectors
+
+    assert fetched(1 << 18) > 2 * fetched(1 << 25)
+
+
 def test_what_arrives_of_a_line_takes_l1_half_a_cycle():
     trace = cycles.traced(replace(get("naive").launch(64, 64, 64), grid=(1, 1, 1)))
     machine = cycles.machine(devices.DEFAULT.name)

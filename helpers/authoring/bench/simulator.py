@@ -174,7 +174,7 @@ def held(kernel: gemm_kernels.Kernel, repeats: int, sizes: Sequence[int] = SIZES
     seconds, walls = {}, {}
 
     def note(name: str, action: Callable[[], object], times: int) -> None:
-        both = [_timed(action) for _ in range(times)]
+        both = [timed(action) for _ in range(times)]
         seconds[name], walls[name] = (statistics.median(column) for column in zip(*both, strict=True))
 
     new = (f"{kernel.source}\n// {time.time_ns()} {repeat}\n" for repeat in range(repeats))
@@ -205,7 +205,7 @@ def held(kernel: gemm_kernels.Kernel, repeats: int, sizes: Sequence[int] = SIZES
     return Held(kernel.name, seconds, walls, megabytes)
 
 
-def _timed(action: Callable[[], object]) -> tuple[float, float]:
+def timed(action: Callable[[], object]) -> tuple[float, float]:
     """(seconds of the processor, those of ended processes that this one started included, seconds on the wall)."""
     before, started = os.times(), time.perf_counter()
     action()

@@ -556,7 +556,8 @@ EXPORT void sectors_written(Sectors *s, int64_t start, int64_t stop, int64_t *re
 
 // ---- the SM ----------------------------------------------------------------------------------------------------------
 
-typedef struct { uint64_t key; uint32_t valid; int64_t used; double arrives[4]; } Line;      // of L1
+// Of L1. key: of each line; used: when it was last; valid: its sectors that are there, or on their way until `arrives`.
+typedef struct { uint64_t key[WAYS]; int64_t used[WAYS]; uint8_t valid[WAYS]; double arrives[WAYS][4]; } Set;
 // Lines touched before: their sectors, four bits for those that were read and four for those that were written, and how
 // much all SMs had brought into L2 when it was touched last.
 typedef struct { uint8_t mask; float at; } Touched;
@@ -576,17 +577,22 @@ static Touched *seen_at(Seen *s, uint64_t key) {
   return &s->touched[at];
 }
 
+// Warps that are ready and wait for the same way into the core: to one pipe, or to one queue. What one waits for, all of
+// them do: `spent` cycles in each state so far, `lost` those in which their scheduler issued nothing.
+enum State { OPEN, CLOSED, BUSY, STATES };  // CLOSED: the scheduler issues to nobody; BUSY: the pipe or the queue is
+enum Way { FREE, TO_FMA, TO_HEAVY, TO_ALU, TO_FP64, TO_XU, TO_UNIFORM, TO_TENSOR, TO_MIO, TO_LG, WAYS_IN };
+typedef struct { uint64_t warps; double since, spent[STATES], lost[STATES]; int32_t state; } Class;
+
 typedef struct {
-  int32_t live, waiting, refused, slot, block;    // waiting: at a barrier; refused: by a full queue to memory
+  int32_t waiting, slot, block;                   // waiting: at a barrier
   int32_t traced, position, offset, pc;           // where it is in its stream; pc: of its next instruction
   int64_t access;
   double ready;                                   // when it may issue next, as far as itself is concerned
   double issued, until_wait, until_scoreboard;    // its last issue; how the time to `ready` divides up
   int32_t scoreboard_reason, wait_reason;
-  int32_t reason; double since;                   // while it is ready and does not issue
   double scoreboard[SCOREBOARDS]; int32_t kind[SCOREBOARDS];
   double group, groups[GROUPS]; int32_t group_count;  // asynchronous copies: when each group, and all before it, is done
-  double age;
+  double spent[STATES], lost[STATES];             // those of its `Class` when it became ready
 } Warp;
 
 typedef struct {
@@ -613,6 +619,8 @@ typedef struct {
   double dram_busy, l2_busy, store_busy, issue_slots;
 } Result;
 
+static const double NEVER = 1e300;
+
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
@@ -621,6 +629,16 @@ static double smaller(double a, double b) { return a < b ? a : b; }
 static double taken(double until, double now, double interval) { return (until > now - 1 ? until : now) + interval; }
 
 typedef struct { uint64_t *bits; int64_t *before, room, last; } Busy;
+
+// The warps of a scheduler. wake: when one may be able to issue, or waits for something else; closed: until when only the
+// way in was closed; later: those that will be ready, the first at `soonest`; present: ways in that ready ones wait for, in
+// `of`; refused: those of them that a full queue has turned away; ready, age: of each warp.
+typedef struct {
+  double wake, closed, soonest;
+  uint64_t later, refused; uint32_t present;
+  double ready[MOST_WARPS], age[MOST_WARPS];
+  Class of[WAYS_IN];
+} Waiting;
 
 typedef struct {
   const Machine *m; const Job *job; const Trace *t;
@@ -632,17 +650,17 @@ typedef struct {
                                                   // owed: reads that it has not been busy for; batch: at how many it will be
   double fma[SCHEDULERS][2], alu[SCHEDULERS], fp64[SCHEDULERS], xu[SCHEDULERS], uniform[SCHEDULERS], tensor[SCHEDULERS];
   double mio[SCHEDULERS], even[SCHEDULERS], odd[SCHEDULERS], dispatch[SCHEDULERS];
-  double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int64_t mio_count[SCHEDULERS], lg_count[SCHEDULERS];
+  double mio_queue[SCHEDULERS][QUEUE], lg_queue[SCHEDULERS][QUEUE]; int mio_oldest[SCHEDULERS], lg_oldest[SCHEDULERS], mio_entries, lg_entries;  // when each entry will be free, and which is next
   double write_at[SCHEDULERS][QUEUE]; int write_first[SCHEDULERS], write_last[SCHEDULERS];  // merged loads on their way
-  double *in_flight; int64_t in_flight_count;
+  double *in_flight; int oldest_in_flight;         // requests that missed or hit L1: when the data of each are there
   uint64_t tag_bank[2];
-  Line *l1; int sets; Seen seen;
+  Set *l1; int sets; uint64_t per_set; Seen seen;
   double *first_sectors, *again;                  // by array: sectors that the first wave fetched, share of later ones from DRAM
   double *first_written, *again_written;          // the same of sectors that it stored
   double *code; int64_t *code_used, code_clock;
   uint64_t random; double fetched, brought;       // sectors from DRAM, GPU-wide, for evictions; bytes that came into L2
   int64_t use; Result *r; double drain;
-  Busy busy[SCHEDULERS];
+  Busy busy[SCHEDULERS]; Waiting waiting[SCHEDULERS];
 } Sm;
 
 // Which cycles of a scheduler are lost for nothing: a bit for each cycle, set where it issues or where its way in was
@@ -761,7 +779,11 @@ static double from_l2(Sm *s, uint64_t key, int sector, double asked, double way,
   // What lies together is asked for by all that share it at about the same time, as long as their blocks have begun at the
   // same time, so that they wait for DRAM together; of what lies here and there, and of what later blocks ask for, one of
   // them is the first, and the others find it in L2.
-  if ((scattered || !first_wave) && sharing > 1) { if (drawn(s) * sharing >= 1) return arrives; sharing = 1; }
+  if ((scattered || !first_wave) && sharing > 1) {
+    double kept = scattered ? smaller(1, m->l2_bytes / size_of(s, array, 1)) : 1;
+    if (drawn(s) * sharing >= 1 && (kept >= 1 || drawn(s) < kept)) return arrives;
+    sharing = 1;
+  }
   int fetched = 1;
   if (m->dram_fetch > 1 && !(line->mask >> (sector ^ 1) & 1)) { fetched = 2; line->mask |= (uint8_t)(1 << (sector ^ 1)); }
   s->brought += 32 * fetched * m->sms / sharing;
@@ -782,37 +804,57 @@ static int array_of(const Sm *s, int64_t address) {
 
 // Later blocks access other lines, in the same way; but what this SM has asked for of an array in the first wave is a part
 // of it, and as large a part of what a later block asks for is the same.
-static uint64_t elsewhere(const Sm *s, const Warp *w, int array, uint64_t line) {
+static double known_part(const Sm *s, const Warp *w, int array) {
+  return w->block < s->t->blocks ? 1 : s->first_sectors[array] * 32 / size_of(s, array, 1e18);
+}
+
+static uint64_t elsewhere(const Sm *s, const Warp *w, double known, uint64_t line) {
   uint64_t wave = (uint64_t)(w->block / s->t->blocks);
-  if (!wave) return 0;
-  double part = s->first_sectors[array] * 32 / size_of(s, array, 1e18);
-  return (double)(mixed(line << 12 | wave) >> 40) / 16777216.0 < part ? 0 : wave << 44;
+  return !wave || (double)(mixed(line << 12 | wave) >> 40) / 16777216.0 < known ? 0 : wave << 44;
+}
+
+// The set of L1 in which a line belongs. Division by multiplication: `per_set` is 2^64 over their number, and what is found
+// one too small at most.
+static Set *set_of(const Sm *s, uint64_t key) {
+  uint64_t sets = (uint64_t)s->sets, times = (uint64_t)((unsigned __int128)key * s->per_set >> 64);
+  times += key - times * sets >= sets;
+  uint64_t place = key + mixed(times), rest = place - (uint64_t)((unsigned __int128)place * s->per_set >> 64) * sets;
+  return &s->l1[rest >= sets ? rest - sets : rest];
+}
+
+// Where a line is in its set of L1: where it was, or in place of the one that was not used for longest.
+static int way_of(Set *set, uint64_t key) {
+  int oldest = 0;
+  for (int v = 0; v < WAYS; ++v) if (set->key[v] == key) return v;
+  for (int v = 1; v < WAYS; ++v) if (set->used[v] < set->used[oldest]) oldest = v;
+  set->key[oldest] = key; set->valid[oldest] = 0;
+  return oldest;
 }
 
 static double global_load(Sm *s, const Warp *w, const Instruction *i, const Access *a, const Pattern *p, double start, double cycles) {
   const Machine *m = s->m; const Trace *t = s->t;
   int array = array_of(s, a->base * 128 + (p->kind == ASYNC ? p->other : p->relative)[__builtin_ctz(p->kind == ASYNC ? p->reading : p->active)]);
   double sharing = array < s->job->arrays ? larger(1, s->job->sharing[array]) : 1;
-  int first_wave = w->block < t->blocks;
+  int first_wave = w->block < t->blocks; double known = known_part(s, w, array);
   double done = start + m->l1_latency - 6 + m->wavefront_latency * (cycles - 1);
   for (int k = 0; k < p->lines; ++k) {
-    uint64_t number = (uint64_t)(a->base + p->line[k]), key = number + elsewhere(s, w, array, number) + 1;
-    Line *set = &s->l1[(size_t)((key + mixed(key / (uint64_t)s->sets)) % (uint64_t)s->sets) * WAYS], *line = set;
-    for (int v = 0; v < WAYS; ++v) { if (set[v].key == key) { line = &set[v]; break; } if (set[v].used < line->used) line = &set[v]; }
-    if (line->key != key) { line->key = key; line->valid = 0; }
-    line->used = ++s->use;
-    double came = 0; int missed = bits(i->past_l1 ? p->mask[k] : p->mask[k] & ~line->valid);
+    uint64_t number = (uint64_t)(a->base + p->line[k]), key = number + elsewhere(s, w, known, number) + 1;
+    Set *set = set_of(s, key);
+    int at = way_of(set, key);
+    set->used[at] = ++s->use;
+    uint8_t *valid = &set->valid[at]; double *arrives = set->arrives[at];
+    double came = 0; int missed = bits(i->past_l1 ? p->mask[k] : p->mask[k] & ~*valid);
     double way = missed ? larger(32 / m->l2_bytes_per_cycle, m->l2_request / missed) : 0;
     for (int sector = 0; sector < 4; ++sector) {
       if (!(p->mask[k] >> sector & 1)) continue;
       s->r->l1_sectors += 1;
-      if (line->valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
+      if (*valid >> sector & 1 && !i->past_l1) s->r->l1_hits += 1;  // perhaps still under way: then it is waited for
       else {
-        line->arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), way, array, sharing, first_wave,
+        arrives[sector] = from_l2(s, key, sector, start + (cycles > p->lines ? 0 : (int)(k * cycles / p->lines)), way, array, sharing, first_wave,
                                          p->mask[k] & 3 && p->mask[k] & 12, p->lines >= 8 && p->sectors > 2 * p->full);
-        line->valid |= 1u << sector; came = line->arrives[sector];
+        *valid |= (uint8_t)(1 << sector); came = arrives[sector];
       }
-      done = larger(done, line->arrives[sector]);
+      done = larger(done, arrives[sector]);
     }
     if ((s->fill += m->l1_fill * missed / 4) >= 1) {  // in whole cycles, as L1 is reserved
       served(s, came, (int)s->fill); s->fill -= (int)s->fill;
@@ -864,9 +906,10 @@ static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Ac
   if (returns && p->repeated > 1) cost = larger(cost, p->repeated * m->atomic_return);
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost; s->drain = larger(s->drain, s->store);
   if (s->job->cold) {  // L2 needs what was there before, and it goes back to DRAM some time
+    double known = known_part(s, w, array);
     for (int k = 0; k < p->lines; ++k) {
       uint64_t number = (uint64_t)(a->base + p->line[k]);
-      Touched *line = seen_at(&s->seen, number + elsewhere(s, w, array, number) + 1);
+      Touched *line = seen_at(&s->seen, number + elsewhere(s, w, known, number) + 1);
       int fresh = bits(p->mask[k] & ~line->mask), now = 0;
       line->mask |= p->mask[k]; line->at = (float)s->brought;
       for (int n = 0; n < fresh; ++n) now += is_new(s, s->first_sectors, s->again, array, 1, w->block < s->t->blocks);
@@ -877,6 +920,11 @@ static double global_atomic(Sm *s, const Warp *w, const Instruction *i, const Ac
   }
   *freed = larger(start, s->store - m->store_ahead);
   return s->store + m->atomic_latency;
+}
+
+// Take the place of a queue's oldest entry, until `freed`.
+static void enter(double *queue, int *oldest, int entries, double freed) {
+  queue[*oldest] = freed; *oldest = *oldest + 1 == entries ? 0 : *oldest + 1;
 }
 
 // A memory instruction goes through its scheduler's queue to the units that all schedulers share.
@@ -917,13 +965,13 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     int phases = p->width <= 4 ? 1 : p->width / 4;
     double cycles = larger(i->unit == GLOBAL_LOAD || i->unit == COPY ? passes(s, p, a->base) : p->lines, i->unit == COPY ? larger(phases, p->wavefronts) : phases);
     // The requests of a scheduler stay in order; those of the others may come before them, but after a store that waits.
-    double start = larger(larger(at + 4, s->lg), larger(s->lg_of[scheduler], s->in_flight[s->in_flight_count % (int64_t)m->l1_in_flight]));
+    double start = larger(larger(at + 4, s->lg), larger(s->lg_of[scheduler], s->in_flight[s->oldest_in_flight]));
     if (i->unit == GLOBAL_LOAD) start = larger(start, s->back - 1);
     freed = served(s, start, cycles); start = freed - cycles + 1; s->lg_of[scheduler] = start;
     if (i->unit == COPY) s->r->shared_wavefronts += p->wavefronts;
     if (i->unit == GLOBAL_LOAD || i->unit == COPY) {
       done = p->lines ? global_load(s, w, i, a, p, start, cycles) : start + m->l1_latency;
-      s->in_flight[s->in_flight_count++ % (int64_t)m->l1_in_flight] = done; *kind = LONG_SCOREBOARD;
+      enter(s->in_flight, &s->oldest_in_flight, (int)m->l1_in_flight, done); *kind = LONG_SCOREBOARD;
       if (i->unit == COPY) w->group = larger(w->group, done);
       else send_back(s, start, done > start + m->l1_latency + m->wavefront_latency * cycles);
     } else if (i->unit == GLOBAL_STORE) { freed = larger(freed, global_store(s, w, a, p, start)); done = start + 10; s->lg = larger(s->lg, freed); }
@@ -932,28 +980,96 @@ static double memory(Sm *s, Warp *w, int scheduler, const Instruction *i, double
     }
   }
   if (!any) s->mio[scheduler] = at + 2;  // its guard was false for all lanes
-  if (is_global) s->lg_queue[scheduler][s->lg_count[scheduler]++ % (int64_t)m->lg_entries] = freed;
-  else s->mio_queue[scheduler][s->mio_count[scheduler]++ % (int64_t)m->mio_entries] = freed;
+  if (is_global) enter(s->lg_queue[scheduler], &s->lg_oldest[scheduler], s->lg_entries, freed);
+  else enter(s->mio_queue[scheduler], &s->mio_oldest[scheduler], s->mio_entries, freed);
   return done;
 }
 
-// Whether the unit of a warp's next instruction is busy: until when, and what the wait is called.
-static double blocked(const Sm *s, int scheduler, const Instruction *i, int32_t *reason) {
-  *reason = MATH_THROTTLE;
+static int way_in(const Instruction *i) {
   switch (i->unit) {
-    case FMA: return smaller(s->fma[scheduler][0], s->fma[scheduler][1]);
-    case HEAVY: return s->fma[scheduler][0];
-    case ALU: return s->alu[scheduler];
-    case FP64: return s->fp64[scheduler];
-    case UNIFORM: return s->uniform[scheduler];
-    case TENSOR: return s->tensor[scheduler];
-    case XU: return s->xu[scheduler];
-    case CONSTANT: case SHARED_LOAD: case SHARED_STORE: case SHARED_ATOMIC: case SHUFFLE: case REDUX:
-      *reason = MIO_THROTTLE; return s->mio_queue[scheduler][s->mio_count[scheduler] % (int64_t)s->m->mio_entries];
-    case GLOBAL_LOAD: case GLOBAL_STORE: case GLOBAL_ATOMIC: case COPY:
-      *reason = LG_THROTTLE; return s->lg_queue[scheduler][s->lg_count[scheduler] % (int64_t)s->m->lg_entries];
+    case FMA: return TO_FMA;
+    case HEAVY: return TO_HEAVY;
+    case ALU: return TO_ALU;
+    case FP64: return TO_FP64;
+    case XU: return TO_XU;
+    case UNIFORM: return TO_UNIFORM;
+    case TENSOR: return TO_TENSOR;
+    case CONSTANT: case SHARED_LOAD: case SHARED_STORE: case SHARED_ATOMIC: case SHUFFLE: case REDUX: return TO_MIO;
+    case GLOBAL_LOAD: case GLOBAL_STORE: case GLOBAL_ATOMIC: case COPY: return TO_LG;
+    default: return FREE;
+  }
+}
+
+// Until when a way in is busy.
+static double busy_until(const Sm *s, int scheduler, int way) {
+  switch (way) {
+    case TO_FMA: return smaller(s->fma[scheduler][0], s->fma[scheduler][1]);
+    case TO_HEAVY: return s->fma[scheduler][0];
+    case TO_ALU: return s->alu[scheduler];
+    case TO_FP64: return s->fp64[scheduler];
+    case TO_XU: return s->xu[scheduler];
+    case TO_UNIFORM: return s->uniform[scheduler];
+    case TO_TENSOR: return s->tensor[scheduler];
+    case TO_MIO: return s->mio_queue[scheduler][s->mio_oldest[scheduler]];
+    case TO_LG: return s->lg_queue[scheduler][s->lg_oldest[scheduler]];
     default: return 0;
   }
+}
+
+// Bring what the warps of a class waited for up to date.
+static void settle(Class *x, const Busy *busy, double now) {
+  if (now > x->since) { x->spent[x->state] += now - x->since; x->lost[x->state] += lost_between(busy, x->since, now); }
+  x->since = now;
+}
+
+// From when on a warp may issue, as far as itself is concerned.
+static void may_issue(Sm *s, const Warp *w, double from) {
+  int k = (int)(w - s->warp) / SCHEDULERS; Waiting *waiting = &s->waiting[(w - s->warp) % SCHEDULERS];
+  waiting->ready[k] = from; waiting->later |= 1ULL << k;
+  waiting->soonest = smaller(waiting->soonest, from); waiting->wake = smaller(waiting->wake, from);
+}
+
+// Those that have become ready join the others that wait for the same.
+static void join(Sm *s, int scheduler, double now) {
+  Waiting *waiting = &s->waiting[scheduler];
+  waiting->soonest = NEVER;
+  for (uint64_t rest = waiting->later; rest; rest &= rest - 1) {
+    int k = __builtin_ctzll(rest);
+    if (waiting->ready[k] > now) { waiting->soonest = smaller(waiting->soonest, waiting->ready[k]); continue; }
+    Warp *w = &s->warp[k * SCHEDULERS + scheduler];
+    int way = way_in(&s->job->instruction[w->pc]); Class *x = &waiting->of[way];
+    if (x->warps) settle(x, &s->busy[scheduler], now);
+    else { x->since = now; x->state = OPEN; }
+    memcpy(w->spent, x->spent, sizeof w->spent); memcpy(w->lost, x->lost, sizeof w->lost);
+    w->spent[OPEN] -= now - waiting->ready[k];  // it was ready within the last cycle
+    x->warps |= 1ULL << k; waiting->later &= ~(1ULL << k); waiting->present |= 1u << way;
+  }
+}
+
+// The warp of a scheduler that issues now; -1 if none can. The one that issued last goes on, unless a full queue has turned
+// it away. Those that were turned away come in, the one first that has been ready for longest: none is overtaken again and
+// again. Then the oldest.
+static int chosen(Sm *s, int scheduler, double now, int last) {
+  Waiting *waiting = &s->waiting[scheduler]; uint64_t open = 0;
+  if (waiting->soonest <= now) join(s, scheduler, now);
+  waiting->wake = waiting->soonest; waiting->closed = 0;
+  for (uint32_t rest = waiting->present; rest; rest &= rest - 1) {
+    int way = __builtin_ctz(rest), state = OPEN; Class *x = &waiting->of[way];
+    double until = s->dispatch[scheduler];
+    if (until > now) { state = CLOSED; waiting->closed = until; }
+    else if ((until = busy_until(s, scheduler, way)) > now) state = BUSY;
+    if (state != x->state) { settle(x, &s->busy[scheduler], now); x->state = state; }
+    if (state == OPEN) { open |= x->warps; continue; }
+    waiting->wake = smaller(waiting->wake, until);
+    if (state == BUSY && way >= TO_MIO) waiting->refused |= x->warps;
+  }
+  if (!open) return -1;
+  if (last >= 0 && open >> last & 1 && !(waiting->refused >> last & 1)) return last;
+  uint64_t first = open & waiting->refused; const double *order = first ? waiting->ready : waiting->age;
+  if (!first) first = open;
+  int best = __builtin_ctzll(first);
+  for (first &= first - 1; first; first &= first - 1) if (order[__builtin_ctzll(first)] < order[best]) best = __builtin_ctzll(first);
+  return best;
 }
 
 static void start_block(Sm *s, int slot, int block, double at) {
@@ -961,41 +1077,44 @@ static void start_block(Sm *s, int slot, int block, double at) {
   for (int k = 0; k < t->warps; ++k) {
     Warp *w = &s->warp[slot * t->warps + k];
     memset(w, 0, sizeof *w);
-    w->live = 1; w->slot = slot; w->block = block; w->traced = block % t->blocks * t->warps + k;
-    if (!t->stream[w->traced].blocks) { w->live = 0; continue; }
+    w->slot = slot; w->block = block; w->traced = block % t->blocks * t->warps + k;
+    if (!t->stream[w->traced].blocks) continue;
     w->pc = s->job->block_start[t->stream[w->traced].block[0]];
     w->ready = w->until_wait = w->until_scoreboard = at + 2 * k; w->issued = w->ready - 1;
-    w->age = (double)block * MOST_WARPS + k; w->reason = NOT_SELECTED; w->since = w->ready;
+    s->waiting[(w - s->warp) % SCHEDULERS].age[(w - s->warp) / SCHEDULERS] = (double)block * MOST_WARPS + k;
+    may_issue(s, w, w->ready);
   }
 }
 
 // Book a wait, for the launch and for the instruction that it came before.
-static void wait_for(Sm *s, const Warp *w, int32_t reason, double from, double to, double *by_instruction) {
-  double lost = lost_between(&s->busy[(w - s->warp) % SCHEDULERS], from, to);
-  s->r->stalls[reason] += to - from; s->r->lost[reason] += lost;
-  if (by_instruction) {
-    double *row = by_instruction + (size_t)w->pc * 2 * REASONS;
-    row[reason] += to - from; row[REASONS + reason] += lost;
-  }
+static void book(Sm *s, double *row, int32_t reason, double spent, double lost) {
+  s->r->stalls[reason] += spent; s->r->lost[reason] += lost;
+  if (row) { row[reason] += spent; row[REASONS + reason] += lost; }
 }
 
-// Book how long a warp waited for what before it issues at `now`.
-static void book(Sm *s, const Warp *w, double now, double *by_instruction) {
-  double from = w->issued + 1;
+// Book what a warp waited for before it issues at `now`: before it was ready, and since then.
+static void issues(Sm *s, int scheduler, Warp *w, double now, double *by_instruction) {
+  static const int32_t busy[WAYS_IN] = {[FREE ... TO_TENSOR] = MATH_THROTTLE, [TO_MIO] = MIO_THROTTLE, [TO_LG] = LG_THROTTLE};
+  double *row = by_instruction ? by_instruction + (size_t)w->pc * 2 * REASONS : NULL, from = w->issued + 1;
   double to[3] = {smaller(w->until_wait, now), smaller(w->until_scoreboard, now), smaller(w->ready, now)};
   int reason[3] = {w->wait_reason, w->scoreboard_reason, NO_INSTRUCTION};
   for (int k = 0; k < 3; ++k) {
     if (to[k] <= from) continue;
-    wait_for(s, w, reason[k], from, to[k], by_instruction);
+    book(s, row, reason[k], to[k] - from, lost_between(&s->busy[scheduler], from, to[k]));
     from = to[k];
   }
-  s->r->stalls[SELECTED] += 1; if (by_instruction) by_instruction[(size_t)w->pc * 2 * REASONS + SELECTED] += 1;
-}
-
-static void change(Sm *s, Warp *w, int32_t reason, double now, double *by_instruction) {
-  if (w->since < w->ready) w->since = w->ready;
-  if (now > w->since) wait_for(s, w, w->reason, w->since, now, by_instruction);
-  w->reason = reason; w->since = now;
+  Waiting *waiting = &s->waiting[scheduler];
+  int way = way_in(&s->job->instruction[w->pc]), state_is[STATES] = {NOT_SELECTED, DISPATCH, busy[way]};
+  Class *x = &waiting->of[way]; uint64_t itself = 1ULL << (w - s->warp) / SCHEDULERS;
+  settle(x, &s->busy[scheduler], now);
+  for (int k = 0; k < STATES; ++k) {
+    if (x->spent[k] > w->spent[k]) book(s, row, state_is[k], x->spent[k] - w->spent[k], x->lost[k] - w->lost[k]);
+  }
+  book(s, row, SELECTED, 1, 0);
+  waiting->refused &= ~itself; x->warps &= ~itself;
+  if (!x->warps) waiting->present &= ~(1u << way);
+  waiting->wake = waiting->present ? now + 1 : waiting->soonest;
+  noted_busy(&s->busy[scheduler], now, now + 1);
 }
 
 // When the code of an instruction is there.
@@ -1023,6 +1142,7 @@ static void release_barrier(Sm *s, int slot, double at) {
     w->waiting = 0;
     if (at > w->until_scoreboard) { w->until_scoreboard = at; w->scoreboard_reason = AT_BARRIER; }
     w->ready = larger(w->ready, w->until_scoreboard);
+    may_issue(s, w, w->ready);
   }
 }
 
@@ -1034,10 +1154,11 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   memset(r, 0, sizeof *r);
   Sm *s = calloc(1, sizeof *s);
   s->m = m; s->job = job; s->t = t; s->r = r; s->warps = slots * t->warps; s->constant = -1; s->random = 12345;
+  s->mio_entries = (int)m->mio_entries; s->lg_entries = (int)m->lg_entries;
   s->tag_bank[0] = (uint64_t)m->tag_bank_0; s->tag_bank[1] = (uint64_t)m->tag_bank_1;
   s->warp = calloc((size_t)s->warps, sizeof *s->warp);
   s->in_flight = calloc((size_t)m->l1_in_flight, sizeof *s->in_flight);
-  s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->l1 = calloc((size_t)s->sets * WAYS, sizeof *s->l1);
+  s->sets = larger(1, (int)(m->l1_bytes / 128 / WAYS)); s->per_set = UINT64_MAX / (uint64_t)s->sets; s->l1 = calloc((size_t)s->sets, sizeof *s->l1);
   seen_new(&s->seen, 1 << 15);
   for (int c = 0; c < SCHEDULERS; ++c) { s->busy[c].bits = calloc(64, 8); s->busy[c].before = calloc(64, 8); s->busy[c].room = 64; }
   s->first_sectors = calloc((size_t)job->arrays + 1, sizeof *s->first_sectors); s->again = malloc(((size_t)job->arrays + 1) * sizeof *s->again);
@@ -1046,6 +1167,7 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   int code_lines = job->instructions / 8 + 2;
   s->code = malloc((size_t)code_lines * sizeof *s->code); s->code_used = calloc((size_t)code_lines, sizeof *s->code_used);
   for (int i = 0; i < code_lines; ++i) s->code[i] = -1;
+  for (int c = 0; c < SCHEDULERS; ++c) s->waiting[c].wake = s->waiting[c].soonest = NEVER;
   int32_t **next = calloc((size_t)t->total, sizeof *next);
   for (int w = 0; w < t->total; ++w) if (t->stream[w].stream == w) next[w] = shortened(t, w, job->fraction);
   int *left = calloc((size_t)slots, sizeof *left), *arrived = calloc((size_t)slots, sizeof *arrived), *inside = calloc((size_t)slots, sizeof *inside);
@@ -1057,28 +1179,15 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
   }
   started -= m->block_interval;
   while (finished < job->blocks) {
-    int issued_any = 0; double soonest = 1e300, closed[SCHEDULERS] = {0};
+    int issued_any = 0;
     for (int c = 0; c < SCHEDULERS; ++c) {
-      int best = -1; double best_age = 1e300;
-      for (int k = c; k < s->warps; k += SCHEDULERS) {
-        Warp *w = &s->warp[k];
-        if (!w->live || w->waiting) continue;
-        if (w->ready > now) { soonest = smaller(soonest, w->ready); continue; }
-        int32_t reason; double until;
-        if (s->dispatch[c] > now) { until = closed[c] = s->dispatch[c]; reason = DISPATCH; }
-        else until = blocked(s, c, &job->instruction[w->pc], &reason);
-        if (until > now) { w->refused |= reason == MIO_THROTTLE || reason == LG_THROTTLE; soonest = smaller(soonest, until); if (w->reason != reason) change(s, w, reason, now, by_instruction); continue; }
-        if (w->reason != NOT_SELECTED) change(s, w, NOT_SELECTED, now, by_instruction);
-        // The one that issued last goes on, unless a full queue has turned it away. Those that were turned away come in,
-        // the one first that has been ready for longest: none is overtaken again and again. Then the oldest.
-        double age = k == last[c] && !w->refused ? -2e12 : w->refused ? w->ready - 1e12 : w->age;
-        if (age < best_age) { best_age = age; best = k; }
-      }
+      if (s->waiting[c].wake > now) continue;
+      int best = chosen(s, c, now, last[c]);
       if (best < 0) continue;
-      Warp *w = &s->warp[best]; int pc = w->pc, slot = w->slot; const Instruction *i = &job->instruction[pc];
-      issued_any = 1; last[c] = best; w->refused = 0; noted_busy(&s->busy[c], now, now + 1);
-      change(s, w, NOT_SELECTED, now, by_instruction); book(s, w, now, by_instruction);
-      if (event_count < room) events[event_count++] = (Event){best, w->block, pc, w->scoreboard_reason, now, w->ready};
+      issued_any = 1; last[c] = best;
+      Warp *w = &s->warp[best * SCHEDULERS + c]; int pc = w->pc, slot = w->slot; const Instruction *i = &job->instruction[pc];
+      issues(s, c, w, now, by_instruction);
+      if (event_count < room) events[event_count++] = (Event){best * SCHEDULERS + c, w->block, pc, w->scoreboard_reason, now, w->ready};
       r->instructions += 1; r->unit[i->unit] += 1;
       // Each bank delivers one operand a cycle; reading may fall behind a little, then issue has to wait.
       s->even[c] = larger(s->even[c], now) + i->reads_even; s->odd[c] = larger(s->odd[c], now) + i->reads_odd;
@@ -1125,17 +1234,16 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         jumped = !over && job->block_start[stream->block[w->position]] != pc + 1;
       }
       if (over) {
-        w->live = 0; end = larger(end, now);
+        end = larger(end, now);
         if (--left[slot] == 0) {
           if (block_end) block_end[inside[slot]] = now;
           finished++;
           if (begun < job->blocks) {
             started = larger(now + m->block_turnaround, started + m->block_interval);
             start_block(s, slot, begun, started); inside[slot] = begun++; left[slot] = t->warps; arrived[slot] = 0;
-            soonest = smaller(soonest, started);
           }
         } else if (arrived[slot] && arrived[slot] >= left[slot]) {
-          arrived[slot] = 0; release_barrier(s, slot, larger(s->barrier, now) + m->barrier_latency); soonest = smaller(soonest, now + 1);
+          arrived[slot] = 0; release_barrier(s, slot, larger(s->barrier, now) + m->barrier_latency);
         }
         continue;
       }
@@ -1155,17 +1263,18 @@ EXPORT int64_t simulate(const Trace *t, const Machine *m, const Job *job, Result
         if (s->constant < 0) s->constant = w->ready + m->constant_first;
         w->ready = larger(w->ready, s->constant);
       }
-      if (i->unit == BARRIER) {
+      if (i->unit != BARRIER) may_issue(s, w, w->ready);
+      else {
         s->barrier = larger(s->barrier, now) + m->barrier_interval; w->waiting = 1;
         if (++arrived[slot] >= left[slot]) { arrived[slot] = 0; release_barrier(s, slot, s->barrier + m->barrier_latency); }
       }
-      w->since = w->ready; w->reason = NOT_SELECTED;
-      if (!w->waiting) soonest = smaller(soonest, w->ready);
     }
-    if (!issued_any && soonest > 1e299) break;  // nobody can go on: the trace ends at a barrier that not all reach
-    double next_cycle = issued_any ? now + 1 : larger(now + 1, (double)(int64_t)(soonest + 0.999999));
+    double soonest = NEVER;
+    for (int c = 0; c < SCHEDULERS; ++c) soonest = smaller(soonest, s->waiting[c].wake);
+    if (!issued_any && soonest == NEVER) break;  // nobody can go on: the trace ends at a barrier that not all reach
+    double next_cycle = larger(now + 1, (double)(int64_t)(soonest + 0.999999));
     for (int c = 0; c < SCHEDULERS; ++c) {
-      double until = smaller(next_cycle, (double)(int64_t)(closed[c] + 0.999999));
+      double until = smaller(next_cycle, (double)(int64_t)(s->waiting[c].closed + 0.999999));
       if (until > now) { noted_busy(&s->busy[c], now, until); r->closed += until - now; }
     }
     now = next_cycle;
