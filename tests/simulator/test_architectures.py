@@ -96,3 +96,17 @@ def test_lanes_that_wait_in_a_function_of_the_compiler_are_named_with_the_line_t
     with pytest.raises(simulator.SimulatorError, match="lanes 16 to 31") as caught:
         run(source, arch, "sass")
     assert caught.value.line == 3
+
+
+def test_an_mbarrier_that_plain_stores_make_works_on_blackwell():
+    source = """#include <cuda/barrier>
+extern "C" __global__ void kernel(const float *x, float *out) {
+    __shared__ float s[32];
+    __shared__ cuda::barrier<cuda::thread_scope_block> meeting[2];
+    if (threadIdx.x < 2) init(&meeting[threadIdx.x], 32);
+    __syncthreads();
+    s[threadIdx.x] = x[threadIdx.x];
+    meeting[x[0] > 0].arrive_and_wait();
+    out[threadIdx.x] = s[31 - threadIdx.x];
+}"""
+    assert run(source, "sm_120", "sass").tolist() == X[::-1].tolist()

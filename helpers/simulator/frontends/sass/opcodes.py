@@ -181,7 +181,7 @@ ROWS: tuple[Op, ...] = (
     _op("ATOMG", memory.atomic, _ATOMIC, space="global", counted="memory", issued="atom"),
     _op("ATOMS", memory.atomic, _ATOMIC, space="shared", counted="memory", issued="atom"),
     _op("SYNCS", memory.barrier_object,
-        "EXCH ARRIVE PHASECHK CCTL IV TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64", space="shared",
+        "EXCH ARRIVE PHASECHK CCTL IV IVALL TRANS64 A1T0 ART0 A0TR A0TX A0T1 OPTOUT RED TRYWAIT 64", space="shared",
         counted="misc", barrier=True, since=90),
     _op("ARRIVES", memory.copies_arrive, "LDGSTSBAR 64 ARVCNT TRANSCNT", space="shared", counted="memory",
         barrier=True, since=80),
