@@ -62,11 +62,20 @@ extern "C" __global__ void kernel(const float *x, float *out) {
     asm("mov.u32 %0, %%smid; mov.u32 %1, %%nsmid;" : "=r"(sm), "=r"(sms));
     out[threadIdx.x] = sm < sms ? x[threadIdx.x] : 0;
 }"""
+DOUBLES = """
+extern "C" __global__ void kernel(const float *x, float *out) {
+    double d[2] = {0.5, 0.25};
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(d[0]), "+d"(d[1]) : "d"((double)x[threadIdx.x]), "d"(threadIdx.x % 4 == 1 ? 2.0 : 0.0));
+    out[threadIdx.x] = d[0] + d[1];
+}"""
 X = np.arange(32, dtype=np.float32) + 1
 ONLY_THERE = {
     ("sm_75", "halves"): (HALVES, (np.float16(1.2345678) + X.astype(np.float16)).astype(np.float32)),
     ("sm_80", "copies that arrive"): (ARRIVES, X[::-1]),
     ("sm_90", "copies that arrive"): (ARRIVES, X[::-1]),
+    ("sm_80", "products of float64"): (DOUBLES, np.repeat(4 * X[1::4] + 0.75, 4)),
+    ("sm_90", "products of float64"): (DOUBLES, np.repeat(4 * X[1::4] + 0.75, 4)),
     ("sm_87", "numbers of SMs where no GPU is known"): (NUMBERS, X),
 }
 

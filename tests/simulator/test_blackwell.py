@@ -157,3 +157,30 @@ def test_one_instruction_computes_a_pair_of_float32_as_two_instructions_do(arch,
         kernel((1,), (32,), (x, pairs, single, np.array([1e-40, -7.5], np.float32).view(np.float64)[0]))
     assert pairs.view(np.uint32).tolist() == single.view(np.uint32).tolist()
     assert np.count_nonzero(pairs) > 300
+
+
+@pytest.mark.parametrize("level", ("sass", "ptx"))
+@pytest.mark.parametrize("arch", ("sm_100", "sm_120"))
+def test_a_product_of_bits_counts_those_that_both_have_or_that_differ(arch, level):
+    source = """extern "C" __global__ void kernel(const unsigned *A, const unsigned *B, int *C, int *D) {
+        const int t = threadIdx.x, at = t / 4 * 8 + t % 4 * 2;
+        unsigned a[4], b[2];
+        int c[4] = {}, d[4] = {};
+        for (int k = 0; k < 4; ++k) a[k] = A[(t / 4 + k % 2 * 8) * 8 + t % 4 + k / 2 * 4];
+        for (int k = 0; k < 2; ++k) b[k] = B[t / 4 * 8 + t % 4 + k * 4];
+        PRODUCT(c, and); PRODUCT(d, xor);
+        for (int k = 0; k < 4; ++k) C[at + k / 2 * 64 + k % 2] = c[k], D[at + k / 2 * 64 + k % 2] = d[k];
+    }"""
+    product = """#define PRODUCT(c, op) asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32." #op ".popc " \\
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \\
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) \\
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
+    """
+    rng = np.random.default_rng(8)
+    A, B = rng.integers(0, 2**32, (16, 8), np.uint32), rng.integers(0, 2**32, (8, 8), np.uint32)
+    C, D = np.zeros((2, 16, 8), np.int32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=product + source, arch=arch).get_function("kernel")((1,), (32,), (A, B, C, D))
+    rows, columns = A[:, None], B[None]
+    assert C.tolist() == np.bitwise_count(rows & columns).sum(2).tolist()
+    assert D.tolist() == np.bitwise_count(rows ^ columns).sum(2).tolist()

@@ -58,10 +58,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-def test_what_is_documented_nowhere_is_said_to_be_so():
-    assert instead.instead_of("MOVM.U4TO8.M864") == instead.TRANSPOSED_BITS != instead.instead_of("MOVM.16.MT88")
-
-
 @pytest.mark.parametrize("level", ["sass", "ptx"])
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_way_out_is_named_with_the_line(what, level):

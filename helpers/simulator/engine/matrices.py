@@ -89,6 +89,24 @@ def transpose(value: Reader):
     return execute
 
 
+def widen(value: Reader):
+    """An 8 × 32 matrix of 4-bit numbers, of which a lane holds eight of a row, as two of 8 × 16 bytes, of which lane i
+    holds four as products want it: elements 4 · (i % 4) to 4 · (i % 4) + 3 of row i / 4."""
+    column = 4 * (LANE % 4)
+
+    def execute(wave, registers, mask):
+        held = accesses.by_warp(wave, value(registers)).view(np.uint32)
+        both = []
+        for first in (column, column + 16):
+            fours = held[..., LANE // 4 * 4 + first // 8] >> (first % 8 * 4).astype(np.uint32)
+            bytes_ = (fours >> np.uint32(4 * part) & np.uint32(15) for part in range(4))
+            word = sum(byte << np.uint32(8 * part) for part, byte in enumerate(bytes_))
+            both.append(accesses.by_thread(wave, word.astype(np.uint32).view(np.int32)))
+        return tuple(both)
+
+    return execute
+
+
 def multiply(product, sources: Sequence[Sequence[Reader]]):
     """The product of a warp: `product(a, b, c)` takes and returns lists of registers of 32 bits, (…, 32). Values of 64
     bits are two of them, and what the product returns in their place is float64."""

@@ -25,9 +25,6 @@ FEW_BITS = "Numbers of 4 and 6 bits and scales of 8 are not modelled; of numbers
 MATRICES_OF_BYTES = (
     "Of ldmatrix and stmatrix the forms for elements of 16 bits are modelled: take each pair of bytes for one."
 )
-TRANSPOSED_BITS = (
-    "PTX transposes matrices of 16-bit elements (movmatrix); what this does to smaller ones is documented nowhere."
-)
 SEVERAL_GPUS = "Memory that several GPUs have in common is not modelled: there is one GPU."
 TAKEN_OVER = (
     "Blocks that take over the work of others before these begin are not modelled: deal the work out by an atomic "
@@ -50,7 +47,6 @@ _BY_BEGINNING = {
     **dict.fromkeys(("tcgen05", "UTC", "UVIRTCOUNT", "LDTM", "STTM"), TENSOR_MEMORY),
     **dict.fromkeys(("multimem", "LDGMC", "STGMC", "REDGMC"), SEVERAL_GPUS),
     **dict.fromkeys(("clusterlaunchcontrol", "UGETNEXTWORKID"), TAKEN_OVER),
-    **dict.fromkeys(("MOVM.U4TO8", "MOVM.8"), TRANSPOSED_BITS),
     "mma.sp": SPARSE,
     **dict.fromkeys(("HGMMA", "IGMMA", "QGMMA", "BGMMA", "WARPGROUP", "wgmma"), WARP_GROUPS),
 }

@@ -37,8 +37,16 @@ def store_matrix(t: Operands, s: sass.Statement) -> Effect:
 
 
 def transpose_matrix(t: Operands, s: sass.Statement) -> Effect:
-    """MOVM.16.MT88 d, a."""
+    """MOVM.16.MT88 d, a; MOVM.U4TO8.M832 d, a.
+
+    The second one makes two registers of numbers of 8 bits of one with 4. No instruction of PTX is it: ptxas makes
+    products of bits with it for Blackwell, by the same for both factors, so that any order of k would do there.
+    """
     destination, a = exactly(s, 2)
+    if s.has("U4TO8"):
+        if not s.has("M832"):
+            raise Unknown("the matrix shape")
+        return Effect(t.targets(destination, 2), matrices.widen(t.read(a, U4)))
     if not _is_transposed(s):
         raise Unknown("a matrix that is moved as it is")
     return Effect((t.target(destination),), matrices.transpose(t.read(a, U4)))
@@ -69,7 +77,7 @@ def plain(operand: sass.Operand, order: str) -> sass.Operand:
 _SHAPES = {
     "16816": (16, 16), "1688": (16, 8), "1684": (16, 4), "8816": (8, 16), "16832": (16, 32), "88128": (8, 128),
     "168128": (16, 128), "168256": (16, 256),
-    "8x8x4": (8, 4), "16x8x4": (16, 4), "16x8x8": (16, 8), "16x8x16": (16, 16),
+    "884": (8, 4), "8x8x4": (8, 4), "16x8x4": (16, 4), "16x8x8": (16, 8), "16x8x16": (16, 16),
 }  # fmt: skip
 
 

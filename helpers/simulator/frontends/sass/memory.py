@@ -306,7 +306,8 @@ def _compare_and_set(t: Operands, s: sass.Statement, address: Reader, values, be
 
 
 def barrier_object(t: Operands, s: sass.Statement) -> Effect | PhaseWait:
-    """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one; after other stores to one comes SYNCS.CCTL.IVALL, and at its end .IV.
+    """SYNCS, an mbarrier of Hopper. SYNCS.EXCH.64 URZ, [address], value makes one; at its end comes SYNCS.CCTL.IV, and
+    .IVALL after the plain stores that make one on Blackwell: they change nothing here.
 
     SYNCS.ARRIVE.TRANS64{.RED}{.A1T0,.ART0,.A0TR,.A0TX,.A0T1}{.OPTOUT} d, [address], r: how many threads arrive, one,
     none or a register's, and may leave (.OPTOUT); and how many bytes are expected, or have come (X); without either
