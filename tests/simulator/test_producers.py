@@ -156,6 +156,27 @@ def test_a_phase_that_ends_tells_those_nothing_who_did_not_ask(which, level):
         run(UNASKED[which], level)
 
 
+IN_GLOBAL_MEMORY = f"""
+    if (warp == 0) {{ out[t] = x[t]; arrive(&full[0]); }}
+    else if (warp == 1) {{ wait(&full[0], 0); out[32 + t] = out[31 - t]; }}
+    else {{ {LATE} out[64 + t] = OTHERS[31 - t] + (v == 77); }}
+}}"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_in_global_memory_only_those_know_who_asked_too(level, engine):
+    def alone(others):
+        x, out = np.arange(160, dtype=np.int32) + 1, np.zeros(160, np.int32)
+        with simulator.record(level=level, checks="raise"):
+            kernel = simulator.RawModule(code=HEAD + IN_GLOBAL_MEMORY.replace("OTHERS", others), arch="sm_90")
+            kernel.get_function("kernel")((1,), (96,), (x, out, np.int32(5)))
+        return out
+
+    assert alone("x")[32:96].tolist() == 2 * list(range(32, 0, -1))
+    with pytest.raises(simulator.RaceError, match="out"):
+        alone("out")
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_warps_may_hand_on_by_a_flag_what_they_learnt_at_an_mbarrier(level, engine):
     assert run(BY_A_FLAG, level)[:32].tolist() == list(range(32, 0, -1))

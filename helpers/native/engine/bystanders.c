@@ -83,3 +83,8 @@ int are_known(const Warp *warp, const Note *note, int touch) {
         if (read_by[w] > all_met && read_by[w] > known[w] && w != own) return 0;
     return 1;
 }
+
+int is_known(const Warp *warp, uint32_t other, uint32_t time) {
+    const Notes *notes = warp->block->notes;
+    return warp->block->all_met > time || notes->known[(size_t)warp->number * notes->warps + other] > time;
+}

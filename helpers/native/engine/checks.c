@@ -154,8 +154,9 @@ static int comes_before(const Warp *warp, int lane, uint32_t other, uint32_t tim
         return told > time && later(own->met[lane], warp->block->met_others) > time &&
                (!heard || heard[(size_t)warp->block->id * (blocks + 1) + block] > time);
     }
-    if (warp->block->barrier > time) return 1;
     const Warp *others = &warp->block->warp[thread / WARP];
+    if (warp->block->barrier > time && (others == warp || !has_bystanders(warp->block) || is_known(warp, thread / WARP, time)))
+        return 1;
     if (others == warp && earlier(own->barrier[lane], own->barrier[thread % WARP]) > time) return 1;
     return later(told, others->order.told_in_block[thread % WARP]) > time && own->met_in_block[lane] > time;
 }

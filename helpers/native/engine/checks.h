@@ -72,6 +72,9 @@ void warp_posts(Warp *warp);
 
 int are_known(const Warp *warp, const Note *note, int touch);
 
+/* Whether a warp knows of what another one of its block did at a time. */
+int is_known(const Warp *warp, uint32_t other, uint32_t time);
+
 /* Where there are copies in bulk to watch (`block->bulk`): threads meet, by warp `who` or all; or some of a warp; they arrive at
  * mbarriers, or find phases ended, which ended before; they access shared memory, copy to it or from it, and put their
  * copies to global memory into groups, of which all but some are waited for. */

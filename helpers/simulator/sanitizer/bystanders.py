@@ -5,6 +5,7 @@ the others: a barrier hands on what those know who come to it, and an mbarrier w
 find that the phase has ended (PTX ISA, 'mbarrier': to arrive releases, to wait acquires). An access of shared memory
 that its warp does not know of may come before or after its own. (Within a warp, and between the barriers of a whole
 block, others look.) Warps that make strong accesses may hand on anything by these: whether they do, others look.
+The watch over global memory asks here, too, what a warp knows of another one.
 """
 
 from collections.abc import Callable
@@ -22,43 +23,39 @@ READS, WRITES = ("ld", "ldsm"), ("st", "stsm")
 class Bystanders:
     """Watches the shared memory of one launch; `report(wave, hazard, times)` is called for what is found.
 
-    Times count the barriers that a warp has come to. `known` holds, (blocks, warps, warps), what each warp knows of
-    each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). By mbarrier, a block and
-    a byte, `told` is what came there, and `learnt` what those learn who find the phase ended; `posted`, (blocks,
+    Times are those of the launch's clock, `tick()`. `known` holds, (blocks, warps, warps), up to when each warp knows
+    of each; `brought` is what came to a barrier that is not yet passed, (numbers, blocks, warps). By mbarrier, a block
+    and a byte, `told` is what came there, and `learnt` what those learn who find the phase ended; `posted`, (blocks,
     warps), is what those know who have made strong accesses. `written` and `read` hold, by word and warp, 0 or the
     time of the last access, and with it 1 + the instruction and the lane.
     """
 
-    def __init__(self, report: Callable[[object, Hazard, int], None]) -> None:
-        self._report = report
+    def __init__(self, report: Callable[[object, Hazard, int], None], tick: Callable[[], int]) -> None:
+        self._report, self._tick = report, tick
 
     def begin(self, wave) -> None:
         """A new wave."""
         blocks, warps, words = wave.shape[0], -(-wave.shape[1] // WARP), -(-wave.shared.size // WORD)
         self.known = np.zeros((blocks, warps, warps), np.int32)
-        self._own(slice(None))
         self.brought = np.zeros((NUMBERS, blocks, warps), np.int32)
         self.posted = np.zeros((blocks, warps), np.int32)
         self.told: dict[tuple[int, int], np.ndarray] = {}
         self.learnt: dict[tuple[int, int], np.ndarray] = {}
         self.written, self.read = (np.zeros((3, blocks, words, warps), np.int32) for _ in range(2))
 
-    def _own(self, blocks, warps=slice(None)) -> None:
-        """A new time begins for these warps."""
-        diagonal = np.einsum("bww->bw", self.known)  # a view of it
-        diagonal[blocks, warps] += 1
-
     def barrier(self, blocks: np.ndarray | None) -> None:
         """`__syncthreads()`, of all blocks or of those that are set."""
-        chosen = np.ones(len(self.known), bool) if blocks is None else blocks
-        self.known[chosen] = self.known[chosen].max(axis=1, keepdims=True)
-        self._own(chosen)
+        self.known[slice(None) if blocks is None else blocks] = self._tick()
 
     def reached(self, number: int, threads: np.ndarray) -> None:
         """These threads come to a barrier with a number."""
         for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
-            self.brought[number, row] = np.maximum(self.brought[number, row], self.known[row, warp])
-            self._own(row, warp)
+            self._tell(self.brought[number, row], row, warp)
+
+    def _tell(self, told: np.ndarray, row: int, warp: int) -> None:
+        """A warp hands on, by warps, what it knows and what it did."""
+        np.maximum(told, self.known[row, warp], out=told)
+        told[warp] = self._tick()
 
     def passed(self, number: int, threads: np.ndarray) -> None:
         """These threads have waited there, and go on."""
@@ -74,11 +71,9 @@ class Bystanders:
         """Threads of a block arrive at an mbarrier of it, or those of another one (`is_far`); so many phases end."""
         told = self.told.setdefault((row, byte), np.zeros(self.known.shape[1], np.int32))
         if is_far:  # what they know of this block is not kept
-            np.maximum(told, np.einsum("ww->w", self.known[row]), out=told)
-            self._own(row)
+            told[:] = self._tick()
         for warp in np.unique(threads // WARP).tolist():
-            np.maximum(told, self.known[row, warp], out=told)
-            self._own(row, warp)
+            self._tell(told, row, warp)
         if ended:
             self.learnt[row, byte] = told.copy()
 
@@ -91,9 +86,12 @@ class Bystanders:
     def post(self, threads: np.ndarray) -> None:
         """These threads make strong accesses."""
         for row, warp in np.unique(np.argwhere(threads) // (1, WARP), axis=0).tolist():
-            known = np.maximum(self.known[row, warp], self.posted[row])
-            self.known[row, warp] = self.posted[row] = known
-            self._own(row, warp)
+            np.maximum(self.known[row, warp], self.posted[row], out=self.known[row, warp])
+            self._tell(self.posted[row], row, warp)
+
+    def knows(self, rows: np.ndarray, warps: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether warps of these blocks know of what others did at these times."""
+        return self.known[rows, warps, others] > times
 
     def access(self, wave, op: str, width: int, addresses, mask) -> None:
         """A load or a store that is not strong."""
@@ -107,14 +105,14 @@ class Bystanders:
         if op in READS + WRITES:
             earlier = self.written if op in READS else self.read
             self._compare(wave, op, earlier, rows, threads, words)
-        own = self.known[rows, warps, warps]
+        now = self._tick()
         for kept in (self.read,) if op in READS else (self.written,) if op in WRITES else ():
-            for part, value in enumerate((own, 1 + wave.instruction.index, threads)):
+            for part, value in enumerate((now, 1 + wave.instruction.index, threads)):
                 kept[part, rows, words, warps] = value
 
     def _compare(self, wave, op: str, earlier: np.ndarray, rows, threads, words) -> None:
         times = earlier[0, rows, words]
-        racing = times > self.known[rows, threads // WARP]
+        racing = (times > 0) & (times >= self.known[rows, threads // WARP])
         racing[np.arange(len(rows)), threads // WARP] = False
         if not racing.any():
             return

@@ -226,7 +226,9 @@ class Checker(Observer):
         self._missed = MissedLanes(self._not_come)
         copies_in_bulk = any(map(_copies_in_bulk, program.opcodes))
         self._bulk = BulkWatch(self._shared_hazard) if copies_in_bulk else None
-        self._bystanders = Bystanders(self._shared_hazard) if program.orders_some_warps else None
+        if program.orders_some_warps:
+            self.clock.bystanders = Bystanders(self._shared_hazard, self.clock.tick)
+        self._bystanders = self.clock.bystanders
         clusters = product(program.cluster or ()) > 1
         if clusters and any(map(_arrives_elsewhere, program.opcodes)):
             clusters = False

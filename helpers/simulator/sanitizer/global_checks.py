@@ -19,7 +19,7 @@ function from it begin with such a load (CUDA guide, 'Atomic Functions').
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class Clock:
         self.told = np.zeros(blocks, np.int64)
         self.told_by_threads = np.zeros(blocks * threads, np.int64)  # zeros take no memory before they are touched
         self.fenced = False
+        self.bystanders: Any = None  # what warps know of each other where barriers are of some warps (`bystanders`)
         few = blocks <= MOST_BLOCKS
         self.heard = np.zeros((blocks, blocks), np.int64) if few else None
         self.left = np.zeros((MEETING_PLACES, blocks), np.int64) if few else None
@@ -342,6 +343,10 @@ class GlobalWatch:
         ordered = same & (clock.barriers[row] > times)
         lane, other_lane = who % threads, others % threads
         same_warp = same & (lane // WARP == other_lane // WARP)
+        if clock.bystanders is not None and ordered.any():
+            between = ordered & ~same_warp
+            warps = (each[between] // WARP for each in (lane, other_lane))
+            ordered[between] = clock.bystanders.knows(row[between], *warps, times[between])
         if same_warp.any():
             both = np.minimum(clock.warp_barriers[row, lane], clock.warp_barriers[row, other_lane])
             ordered |= same_warp & (both > times)
