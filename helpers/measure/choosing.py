@@ -255,6 +255,8 @@ MORE_SHAPES = (
 )
 RANDOM_SEED, RANDOM_COUNT = 5, 320  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
+# Likewise of deep products with odd rows, of which there were too few: the estimate was wrong there most often.
+ODD_DEEP_COUNT, ODD_DEEP_SIZES, ODD_DEEP_K, ODD_DEEP_FLOPS = 36, (12, 4096), (1024, 8192), (5e6, 2e10)
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
@@ -332,14 +334,24 @@ def shapes() -> list[Shape]:
     """Where they are compared: the suite's own shapes, others like them, and random ones, all different."""
     cubes = [(size, size, size) for size in sorted({*FASTEST_SQUARES, *MORE_SQUARES})]
     chance = np.random.default_rng(RANDOM_SEED)
-    smallest, largest = RANDOM_SIZES
     drawn: list[Shape] = []
     while len(drawn) < RANDOM_COUNT:
-        M, N, K = (round(smallest * (largest / smallest) ** part) for part in chance.random(3).tolist())
+        M, N, K = _drawn(chance, RANDOM_SIZES, RANDOM_SIZES, RANDOM_SIZES)
         N = N if len(drawn) % 2 else max(N // 4 * 4, 4)  # every other one with rows of B that begin at 16 bytes
         if RANDOM_FLOPS[0] <= 2 * M * N * K <= RANDOM_FLOPS[1]:
             drawn.append((M, N, K))
+    while len(drawn) < RANDOM_COUNT + ODD_DEEP_COUNT:
+        M, N, K = _drawn(chance, ODD_DEEP_SIZES, ODD_DEEP_SIZES, ODD_DEEP_K)
+        if N % 4 and ODD_DEEP_FLOPS[0] <= 2 * M * N * K <= ODD_DEEP_FLOPS[1]:
+            drawn.append((M, N, K))
     return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
+
+
+def _drawn(chance: np.random.Generator, *ranges: tuple[int, int]) -> Shape:
+    """M, N and K, each between a smallest and a largest size, every factor as likely."""
+    parts = chance.random(3).tolist()
+    M, N, K = (round(low * (high / low) ** part) for (low, high), part in zip(ranges, parts, strict=True))
+    return M, N, K
 
 
 def measure(
