@@ -348,16 +348,14 @@ EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, in
     free(clusters);
 }
 
-EXPORT void free_traces(Results *results) {
-    free(results->traces);
-    results->traces = 0;
-}
+/* Of what Python was given. */
+EXPORT void free_rows(void *rows) { free(rows); }
 
 /* Of the structures that Python fills in. */
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
                              sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(Times),
-                             sizeof(Image), sizeof(GlobalLine)};
+                             sizeof(Image), sizeof(GlobalLine), sizeof(Shape)};
     return sizes[which];
 }
 

@@ -188,17 +188,39 @@ static void count_local(Warp *warp, const Instruction *i, int slot, const Reques
     }
 }
 
-static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request) {
+/* Room for one more row of `size` bytes. `rows` stay where they are if there is no memory. */
+static int make_room(void **rows, int64_t count, int64_t *room, size_t size) {
+    if (count < *room) return 1;
+    int64_t wanted = *room ? 2 * *room : 1024;
+    void *more = realloc(*rows, (size_t)wanted * size);
+    if (!more) return 0;
+    *rows = more;
+    *room = wanted;
+    return 1;
+}
+
+/* The lane's address, where it is to be shown. Local memory is interleaved by words. */
+static int64_t shown(const Warp *warp, int space, const Request *request, int lane) {
+    uint64_t address = request->address[lane];
+    if (space == LOCAL)
+        address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
+    return (int64_t)address;
+}
+
+/* Keep a request. `known`: its pattern, or NULL; where that has a shape, the first active lane's address is enough. */
+static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request, Pattern *known) {
     Results *results = warp->results;
-    if (results->trace_count == results->trace_room) {
-        int64_t room = results->trace_room ? 2 * results->trace_room : 1024;
-        TraceRow *more = realloc(results->traces, (size_t)room * sizeof *more);
-        if (!more) {
-            fail(warp, i, NO_MEMORY, 0, 0);
-            return;
-        }
-        results->traces = more;
-        results->trace_room = room;
+    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow)) ||
+        !make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape))) {
+        fail(warp, i, NO_MEMORY, 0, 0);
+        return;
+    }
+    int64_t first = shown(warp, space, request, __builtin_ctz(request->active));
+    int64_t shape = known && known->shape ? known->shape - 1 : results->shape_count++;
+    if (!known || !known->shape) {
+        for (int lane = 0; lane < WARP; lane++)
+            results->shapes[shape].distance[lane] = shown(warp, space, request, lane) - first;
+        if (known) known->shape = shape + 1;
     }
     TraceRow *row = &results->traces[results->trace_count++];
     row->block = warp->block->id;
@@ -208,12 +230,8 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     row->allocation = slot;
     row->active = request->active;
     row->times = (uint32_t)warp->times[i->memory];
-    for (int lane = 0; lane < WARP; lane++) {
-        uint64_t address = request->address[lane];
-        if (space == LOCAL)
-            address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
-        row->address[lane] = address;
-    }
+    row->first = first;
+    row->shape = shape;
 }
 
 void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
@@ -227,10 +245,10 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
         warp->looked_at = (int64_t)request->address[__builtin_ctz(request->active)];
     }
     if (known) known->times++;
-    else if (space != LOCAL) count_pattern(warp, i, space, stores, slot, request, width);
+    else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
     if (warp->block->traced) {
-        trace(warp, i, space, slot, request);
+        trace(warp, i, space, slot, request, known);
         warp->times[i->memory]++;
     }
 }
@@ -306,10 +324,16 @@ static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask
     return *known ? place_of(warp, i, space, *known, *base, width, stores) : 0;
 }
 
-static void note_known(Warp *warp, const Instruction *i, const Addresses *where, uint32_t mask, int stores, Pattern *known) {
+/* base: the address of the first active lane, which is enough for who only counts. */
+static void note_known(Warp *warp, const Instruction *i, const Addresses *where, uint64_t base, uint32_t mask, int stores,
+                       Pattern *known) {
     Request request;
-    if (warp->launch->checking || warp->block->traced || i->strong) request_of(where, mask, &request);
-    else request.active = mask;
+    if (warp->launch->checking || (warp->block->traced && !known->shape)) {
+        request_of(where, mask, &request);
+    } else {
+        request.active = mask;
+        request.address[__builtin_ctz(mask)] = base;
+    }
     note(warp, i, (int)(i->flags & SPACE), known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
 }
 
@@ -392,7 +416,7 @@ static void load(Warp *warp, const Instruction *i, uint32_t mask) {
     const uint8_t *first = recognised(warp, i, mask, &where, 0, &known, &base);
     if (first) {
         load_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, mask, 0, known);
+        note_known(warp, i, &where, base, mask, 0, known);
     } else {
         in_its_space(warp, i, mask, &where, load_from);
     }
@@ -425,7 +449,7 @@ static void store(Warp *warp, const Instruction *i, uint32_t mask) {
     uint8_t *first = recognised(warp, i, mask, &where, 1, &known, &base);
     if (first) {
         store_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, mask, 1, known);
+        note_known(warp, i, &where, base, mask, 1, known);
     } else {
         in_its_space(warp, i, mask, &where, store_to);
     }
@@ -601,8 +625,8 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
         count_copy(&to, &origin, size, sums_of(warp, i, shared_slot));
     }
     if (warp->block->traced) {
-        if (reads) trace(warp, i, GLOBAL, slot, &origin);
-        trace(warp, i, SHARED, shared_slot, &to);
+        if (reads) trace(warp, i, GLOBAL, slot, &origin, 0);
+        trace(warp, i, SHARED, shared_slot, &to, 0);
         warp->times[i->memory]++;
     }
 }

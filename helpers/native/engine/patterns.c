@@ -51,8 +51,13 @@ static void book(const Launch *launch, const Results *results, int64_t memory, P
 }
 
 void book_patterns(const Launch *launch, Results *results) {
-    for (int64_t memory = 0; memory < launch->memory_instructions; memory++)
-        for (int place = 0; place < PLACES; place++) book(launch, results, memory, &results->patterns[memory * PLACES + place]);
+    for (int64_t memory = 0; memory < launch->memory_instructions; memory++) {
+        for (int place = 0; place < PLACES; place++) {
+            Pattern *pattern = &results->patterns[memory * PLACES + place];
+            book(launch, results, memory, pattern);
+            pattern->shape = 0;
+        }
+    }
 }
 
 /* Of the lanes with the same address the first two. */
@@ -86,7 +91,7 @@ static void describe(Pattern *pattern, int width) {
     pattern->form = same ? ALL_THE_SAME : in_a_row ? SIDE_BY_SIDE : SCATTERED;
 }
 
-void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
+Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
     uint64_t base = request->address[__builtin_ctz(request->active)], far = 0;
     Pattern *known = pattern_at(warp, i, base), now;
     memset(&now, 0, sizeof now);
@@ -97,14 +102,14 @@ void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int 
     }
     now.active = request->active;
     now.kind = kind_of(space, stores, width, base);
-    if (!far && !memcmp(known, &now, offsetof(Pattern, sums))) {
+    if (!far && !memcmp(known, &now, offsetof(Pattern, slot))) {
         if (known->slot != slot) book(warp->launch, warp->results, i->memory, known);
     } else {
         if (warp->launch->counting && space == SHARED) count_banks(request, width, stores, now.sums);
         else if (warp->launch->counting) count_lines(request, width, 0, now.sums);
         if (far) {
             add_sums(sums_of(warp, i, slot), now.sums, 1);
-            return;
+            return 0;
         }
         describe(&now, width);
         if (warp->launch->checking) now.leaders = leaders_of(&now);
@@ -113,4 +118,5 @@ void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int 
     }
     known->slot = slot;
     known->times++;
+    return known;
 }

@@ -7,7 +7,7 @@ arrays lie far apart, so that an address outside an array never falls into the n
 import weakref
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -653,4 +653,4 @@ def lane_name(block: tuple[int, int, int], thread: tuple[int, int, int]) -> str:
 
 def product(values) -> int:
     """The product of a few integers."""
-    return reduce(lambda a, b: a * int(b), values, 1)
+    return prod(map(int, values))
