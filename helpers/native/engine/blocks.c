@@ -41,7 +41,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         int32_t *times = warp->times;
         memset(warp, 0, sizeof *warp);
         warp->times = times;
-        memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
+        if (block->traced) memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
         warp->block = block;
         warp->launch = launch;
         warp->results = results;

@@ -27,7 +27,10 @@ enum Kind {
     WAITS_FOR_PHASE
 };
 
-/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants. */
+/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of which
+ * are zeros. */
+enum { ZEROS = -1 };
+
 typedef struct {
     int64_t offset;         /* of an address */
     int32_t operation;      /* its place in OPERATIONS */

@@ -234,16 +234,20 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     row->shape = shape;
 }
 
+/* What the warp looked at last of what others may change. */
+static inline void note_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
+    if (!i->strong) return;
+    warp->looked_by = i->index;
+    warp->looked_in = space == GLOBAL ? slot : -space;
+    warp->looked_at = (int64_t)address;
+}
+
 void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
           Pattern *known) {
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
-    if (i->strong) {
-        warp->looked_by = i->index;
-        warp->looked_in = space == GLOBAL ? slot : -space;
-        warp->looked_at = (int64_t)request->address[__builtin_ctz(request->active)];
-    }
+    note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
     if (known) known->times++;
     else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
@@ -272,10 +276,12 @@ void in_its_block(Warp *warp, const Instruction *i, const Request *request, Acce
 }
 
 /* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
-static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, Access *access) {
+static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
+    Addresses where;
     Request request, part;
     int space = (int)(i->flags & SPACE);
-    request_of(where, mask, &request);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    request_of(&where, mask, &request);
     if (space != GENERIC) {
         access(warp, i, space, &request);
         return;
@@ -315,26 +321,35 @@ static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, cons
     return one->bytes + (base - one->base);
 }
 
-/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. */
-static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, int stores,
-                           Pattern **known, uint64_t *base) {
-    int space = (int)(i->flags & SPACE), width = 4 * i->number[2];
+/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. Mostly its
+ * addresses are those of one register and an offset, which need not be added up lane by lane. */
+static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, int stores, Pattern **known,
+                           uint64_t *base) {
+    int space = (int)(i->flags & SPACE), width = 4 * i->number[2], is_wide = (i->flags & WIDE_ADDRESS) != 0;
+    Addresses where;
+    AddressRows rows = {row_of(warp, i->source[0]), is_wide ? row_at(warp, i->source[0], 1) : 0, i->offset};
     if (i->number[3] || space >= LOCAL) return 0;
-    *known = known_pattern(warp, i, space, stores, width, mask, where, base);
+    if (i->width[1] || i->width[0] != 1 + is_wide || (!is_wide && i->number[0] != 1)) {
+        addresses_of(warp, i, 0, is_wide, i->offset, i->number, &where);
+        rows = (AddressRows){&where.low, &where.high, 0};
+    } else if (!is_wide) {
+        rows.offset -= (int64_t)warp->block->rank << RANK_SHIFT;
+    }
+    *known = known_pattern(warp, i, space, stores, width, mask, rows, base);
     return *known ? place_of(warp, i, space, *known, *base, width, stores) : 0;
 }
 
-/* base: the address of the first active lane, which is enough for who only counts. */
-static void note_known(Warp *warp, const Instruction *i, const Addresses *where, uint64_t base, uint32_t mask, int stores,
-                       Pattern *known) {
-    Request request;
-    if (warp->launch->checking || (warp->block->traced && !known->shape)) {
-        request_of(where, mask, &request);
-    } else {
-        request.active = mask;
-        request.address[__builtin_ctz(mask)] = base;
+static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stores, Pattern *known) {
+    int space = (int)(i->flags & SPACE);
+    if (!warp->launch->checking && !warp->block->traced) {
+        warp->results->accesses[space] += __builtin_popcount(known->active);
+        note_look(warp, i, space, known->slot, base);
+        known->times++;
+        return;
     }
-    note(warp, i, (int)(i->flags & SPACE), known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+    Request request;
+    request_like(known, base, &request);
+    note(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
 }
 
 static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const uint8_t *first, const Pattern *known) {
@@ -408,17 +423,15 @@ static void load_from(Warp *warp, const Instruction *i, int space, const Request
 }
 
 static void load(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     Pattern *known;
     uint64_t base;
     warp->saw_others |= i->strong;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    const uint8_t *first = recognised(warp, i, mask, &where, 0, &known, &base);
+    const uint8_t *first = recognised(warp, i, mask, 0, &known, &base);
     if (first) {
         load_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, base, mask, 0, known);
+        note_known(warp, i, base, 0, known);
     } else {
-        in_its_space(warp, i, mask, &where, load_from);
+        in_its_space(warp, i, mask, load_from);
     }
 }
 
@@ -442,16 +455,14 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
 }
 
 static void store(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     Pattern *known;
     uint64_t base;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    uint8_t *first = recognised(warp, i, mask, &where, 1, &known, &base);
+    uint8_t *first = recognised(warp, i, mask, 1, &known, &base);
     if (first) {
         store_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, base, mask, 1, known);
+        note_known(warp, i, base, 1, known);
     } else {
-        in_its_space(warp, i, mask, &where, store_to);
+        in_its_space(warp, i, mask, store_to);
     }
 }
 
@@ -557,10 +568,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     warp->saw_others |= i->strong;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    in_its_space(warp, i, mask, &where, update_in);
+    in_its_space(warp, i, mask, update_in);
 }
 
 /* ---- LDGSTS: an asynchronous copy, carried out at once. Sources 0 and 1 make the address in shared memory, 2 and 3

@@ -6,29 +6,10 @@
  * goes up by one. */
 #include "patterns.h"
 
-static uint32_t kind_of(int space, int stores, int width, uint64_t base) {
-    return (uint32_t)((base & (LINE_BYTES - 1)) | (uint64_t)(space * 2 + stores + 1) << 8 | (uint64_t)width << 12);
-}
-
-static Pattern *pattern_at(const Warp *warp, const Instruction *i, uint64_t base) {
-    return &warp->results->patterns[i->memory * PLACES + ((base & (LINE_BYTES - 1)) >> 2)];
-}
-
-Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width, uint32_t mask,
-                       const Addresses *where, uint64_t *base) {
-    int first = __builtin_ctz(mask);
-    uint32_t low = ((const uint32_t *)&where->low)[first], high = ((const uint32_t *)&where->high)[first];
-    Pattern *known = pattern_at(warp, i, low);
-    Lanes relative, wrong;
-    if (known->active != mask || known->kind != kind_of(space, stores, width, low)) return 0;
-    memcpy(&relative, known->relative, sizeof relative);
-    wrong = ((where->low - broadcast(low)) ^ relative) | (where->high ^ broadcast(high));
-    if (mask != 0xffffffffu) wrong &= spread(mask);
-    if (any_of(wrong)) return 0;
-    /* Only the low halves were subtracted: that is the distance if no address lies beyond the 4 GB of the first one. */
-    if ((int64_t)low + known->lowest < 0 || (int64_t)low + known->highest > (int64_t)UINT32_MAX) return 0;
-    *base = (uint64_t)high << 32 | low;
-    return known;
+void request_like(const Pattern *known, uint64_t base, Request *request) {
+    for (int lane = 0; lane < WARP; lane++)
+        request->address[lane] = base + (uint64_t)(int64_t)(int32_t)known->relative[lane];
+    request->active = known->active;
 }
 
 /* ---- counting */
