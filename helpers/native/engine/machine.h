@@ -193,6 +193,8 @@ typedef struct {
     int32_t phases_are_found;   /* and whether there are mbarriers of which an instruction tells that a phase has ended */
 } Launch;
 
+struct Execution;
+
 /* What `run_blocks` has found; it belongs to one thread of the host. */
 typedef struct {
     int64_t *block_warps, *block_lanes; /* by basic block */
@@ -215,7 +217,9 @@ typedef struct {
     int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
     uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
     int32_t waiter_count, waiter_room;
-    int32_t fault, fault_instruction, fault_thread, spare;
+    int32_t fault, fault_instruction, fault_thread;
+    int32_t turns_left; /* before `run_blocks` returns for a moment */
+    struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 
 /* Threads of a warp that execute together. `meeting`: what they wait for. */

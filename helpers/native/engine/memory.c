@@ -188,10 +188,10 @@ static void count_local(Warp *warp, const Instruction *i, int slot, const Reques
     }
 }
 
-/* Room for one more row of `size` bytes. `rows` stay where they are if there is no memory. */
-static int make_room(void **rows, int64_t count, int64_t *room, size_t size) {
+/* Room for one more row of `size` bytes, at first for some. `rows` stay where they are if there is no memory. */
+static int make_room(void **rows, int64_t count, int64_t *room, size_t size, int64_t some) {
     if (count < *room) return 1;
-    int64_t wanted = *room ? 2 * *room : 1024;
+    int64_t wanted = *room ? 2 * *room : some;
     void *more = realloc(*rows, (size_t)wanted * size);
     if (!more) return 0;
     *rows = more;
@@ -207,21 +207,29 @@ static int64_t shown(const Warp *warp, int space, const Request *request, int la
     return (int64_t)address;
 }
 
+/* The place of a request's shape. Most shapes are one of the last few. */
+static int64_t shape_of(const Warp *warp, int space, const Request *request, int64_t first) {
+    Results *results = warp->results;
+    int64_t last = results->shape_count;
+    Shape *shape = &results->shapes[last];
+    for (int lane = 0; lane < WARP; lane++)
+        shape->distance[lane] = request->active >> lane & 1 ? shown(warp, space, request, lane) - first : 0;
+    for (int64_t place = last - 1; place >= 0 && place >= last - 4; place--)
+        if (!memcmp(shape, &results->shapes[place], sizeof *shape)) return place;
+    return results->shape_count++;
+}
+
 /* Keep a request. `known`: its pattern, or NULL; where that has a shape, the first active lane's address is enough. */
 static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request, Pattern *known) {
     Results *results = warp->results;
-    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow)) ||
-        !make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape))) {
+    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow), 4096) ||
+        !make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape), 64)) {
         fail(warp, i, NO_MEMORY, 0, 0);
         return;
     }
     int64_t first = shown(warp, space, request, __builtin_ctz(request->active));
-    int64_t shape = known && known->shape ? known->shape - 1 : results->shape_count++;
-    if (!known || !known->shape) {
-        for (int lane = 0; lane < WARP; lane++)
-            results->shapes[shape].distance[lane] = shown(warp, space, request, lane) - first;
-        if (known) known->shape = shape + 1;
-    }
+    int64_t shape = known && known->shape ? known->shape - 1 : shape_of(warp, space, request, first);
+    if (known) known->shape = shape + 1;
     TraceRow *row = &results->traces[results->trace_count++];
     row->block = warp->block->id;
     row->instruction = i->index;
@@ -340,16 +348,21 @@ static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask
 }
 
 static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stores, Pattern *known) {
-    int space = (int)(i->flags & SPACE);
-    if (!warp->launch->checking && !warp->block->traced) {
-        warp->results->accesses[space] += __builtin_popcount(known->active);
-        note_look(warp, i, space, known->slot, base);
-        known->times++;
+    int space = (int)(i->flags & SPACE), traced = warp->block->traced;
+    Request request;
+    if (warp->launch->checking || (traced && !known->shape)) {
+        request_like(known, base, &request);
+        note(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
         return;
     }
-    Request request;
-    request_like(known, base, &request);
-    note(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+    warp->results->accesses[space] += __builtin_popcount(known->active);
+    note_look(warp, i, space, known->slot, base);
+    known->times++;
+    if (!traced) return;
+    request.active = known->active;
+    request.address[__builtin_ctz(known->active)] = base;
+    trace(warp, i, space, known->slot, &request, known);
+    warp->times[i->memory]++;
 }
 
 static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const uint8_t *first, const Pattern *known) {

@@ -53,13 +53,13 @@ def _type_of(type_: str) -> np.dtype | None:
 def _plain_bytes(parameter: Parameter, argument, memory: GlobalMemory) -> bytes | None:
     """Of an argument of just the type of its parameter, as nearly all are; None for the others."""
     expected = _type_of(parameter.type)
-    if expected is None or not isinstance(argument, np.ndarray | np.generic) or argument.dtype != expected:
+    if expected is None:
         return None
-    if not parameter.is_pointer:
-        return argument.tobytes() if isinstance(argument, np.generic) else None
-    if isinstance(argument, np.generic) or not argument.flags.c_contiguous:
-        return None
-    return memory.add(argument, parameter.name).to_bytes(8, "little")
+    if parameter.is_pointer:
+        fits = isinstance(argument, np.ndarray) and argument.dtype == expected and argument.flags.c_contiguous
+        return memory.add(argument, parameter.name).to_bytes(8, "little") if fits else None
+    fits = isinstance(argument, np.generic) and argument.dtype == expected
+    return argument.tobytes() if fits else None
 
 
 def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMemory) -> bytes:

@@ -24,7 +24,7 @@ from helpers.simulator.engine.machine_layout import (
     operations,
 )
 from helpers.simulator.engine.memory import Allocation, lane_name
-from helpers.simulator.engine.plans import Plan, Plans, Run
+from helpers.simulator.engine.plans import Plan, Plans, Rows, Run
 from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
 from helpers.simulator.errors import StepLimitExceeded
@@ -317,7 +317,9 @@ def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> b
 
 def _gathered(launch: Launch, machine: Machine, runs: list[Run]) -> Result:
     """What the threads of the host found. Counts by request, and traces, are put together when they are read."""
-    sums = np.add.reduce([run.sums for run in runs])
+    sums = runs[0].sums.copy()
+    for run in runs[1:]:
+        sums += run.sums
     block_warps, block_lanes, guarded, requests = runs[0].parts(sums)
     traces = [run.traces() for run in runs]
     with_guard = np.flatnonzero(guarded)
@@ -360,15 +362,16 @@ class _Requests:
                 known.add(found)
         return counts
 
-    def accesses(self, traces: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[list[tuple], np.ndarray, np.ndarray]:
+    def accesses(self, traces: Sequence[Rows]) -> tuple[list[tuple], np.ndarray, np.ndarray]:
         """The requests of warps put together to those of blocks: warps in step, whoever is further back first.
 
-        traces: rows and their shapes, of each thread of the host. The answer is what `Traces` holds.
+        traces: of each thread of the host. The answer is what `Traces` holds.
         """
         warps = -(-self.threads // WARP)
-        rows, shapes = (np.concatenate(parts) for parts in zip(*traces, strict=True))
-        before = np.cumsum([0, *(len(of_run) for _, of_run in traces[:-1])])  # shapes of the runs before
-        rows["shape"] += np.repeat(before, [len(of_run) for of_run, _ in traces])
+        of_runs, shapes_of_runs = zip(*(one.copies() for one in traces), strict=True)
+        before = np.cumsum([0, *map(len, shapes_of_runs[:-1])])  # shapes of the runs before
+        rows, shapes = np.concatenate(of_runs), np.concatenate(shapes_of_runs)
+        rows["shape"] += np.repeat(before, list(map(len, of_runs)))
         numbers, first_rows, block = np.unique(rows["block"], return_index=True, return_inverse=True)
         order = np.argsort(first_rows)  # of the blocks, as they were executed
         block = np.argsort(order)[block]

@@ -99,7 +99,7 @@ class CResults(ctypes.Structure):
         ("quiet", ctypes.c_int64),
         ("now", ctypes.c_uint32), ("fenced", ctypes.c_uint32), ("waiter_count", ctypes.c_int32),
         ("waiter_room", ctypes.c_int32), ("fault", ctypes.c_int32), ("fault_instruction", ctypes.c_int32),
-        ("fault_thread", ctypes.c_int32), ("spare", ctypes.c_int32),
+        ("fault_thread", ctypes.c_int32), ("turns_left", ctypes.c_int32), ("execution", ctypes.c_void_p),
     ]  # fmt: skip
 
 

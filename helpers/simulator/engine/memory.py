@@ -156,7 +156,7 @@ class GlobalMemory:
         owner = _owner(array)
         start = _host_address(owner)
         allocation = self._by_buffer.get(start)
-        first = _host_address(array) - start
+        first = 0 if array is owner else _host_address(array) - start
         if allocation is None or allocation.bytes_.size < owner.nbytes:
             allocation = self._allocate(owner, self._top, name, array)
             allocation.views = first, first + array.nbytes

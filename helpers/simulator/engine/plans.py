@@ -10,8 +10,8 @@ from __future__ import annotations
 import _thread
 import ctypes
 import os
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -196,18 +196,16 @@ class _Words:
             bank: np.array([number for number, word in enumerate(words) if word.bank == bank])
             for bank in {word.bank for word in words if word.bank >= 0}
         }
-        self._offsets = {
-            bank: np.array([words[number].value for number in numbers]) for bank, numbers in self._of_bank.items()
-        }
+        offsets = {bank: [words[number].value for number in numbers] for bank, numbers in self._of_bank.items()}
+        self._ends = {bank: max(of_bank) + 4 for bank, of_bank in offsets.items()}
+        self._places = {bank: np.array(of_bank)[:, None] + np.arange(4) for bank, of_bank in offsets.items()}
 
     def of(self, banks: Mapping[int, bytes]) -> np.ndarray:
         """Their values, uint32; 0 beyond the end of a bank."""
         values = self._values.copy()
         for bank, numbers in self._of_bank.items():
-            offsets = self._offsets[bank]
-            data = banks.get(bank, b"").ljust(int(offsets.max()) + 4, b"\0")
-            places = offsets[:, None] + np.arange(4)
-            values[numbers] = np.frombuffer(data, np.uint8)[places].view("<u4")[:, 0]
+            data = np.frombuffer(banks.get(bank, b"").ljust(self._ends[bank], b"\0"), np.uint8)
+            values[numbers] = data[self._places[bank]].view("<u4")[:, 0]
         return values
 
 
@@ -220,8 +218,9 @@ class Run:
     def __init__(self, machine: Machine, blocks: int, slots: int) -> None:
         counted = len(machine.requests) + 1
         shapes = ((blocks,), (blocks,), (len(machine.code),), (counted, slots, len(QUANTITIES)))
-        self._shapes = shapes
-        self.sums = np.zeros(sum(map(product, shapes)), np.int64)
+        ends = np.cumsum([0, *map(product, shapes)]).tolist()
+        self._parts = [(slice(*place), shape) for place, shape in zip(pairwise(ends), shapes, strict=True)]
+        self.sums = np.zeros(ends[-1], np.int64)
         self._patterns = aligned((counted * PLACES,), PATTERN)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
         blank = CResults(waiter_room=MOST_WAITERS)
@@ -230,27 +229,30 @@ class Run:
             setattr(blank, name, array.ctypes.data)
         self._blank = bytes(blank)
         self._none = np.zeros(slots, np.uint64)
-        self._begin()
+        self._free = library().free_execution
+        self._begin(None)
+
+    def __del__(self) -> None:
+        self._free(ctypes.byref(self.c))
 
     def clear(self) -> None:
         """Ready for the next launch."""
-        self.traces()  # nobody wanted them
+        self.traces()  # nobody wanted what is left
         self.sums.fill(0)
-        self._begin()
+        self._begin(self.c.execution)
 
-    def _begin(self) -> None:
+    def _begin(self, execution: int | None) -> None:
         self.lines: list[np.ndarray | None] = []
         self.words: list[np.ndarray | None] = []
         self._watched: tuple[np.ndarray, ...] = ()
         self.c = CResults.from_buffer_copy(self._blank)
+        self.c.execution = execution
         self.c.lines = self.c.watched = self.c.times = self._none.ctypes.data
 
-    def parts(self, sums: np.ndarray) -> Iterator[np.ndarray]:
+    def parts(self, sums: np.ndarray) -> list[np.ndarray]:
         """Of `sums`, or of those of several runs: by basic block warps and threads, by instruction the threads with a
         true guard, and by request (instruction, slot, quantity)."""
-        first = 0
-        for shape in self._shapes:
-            yield sums[first : (first := first + product(shape))].reshape(shape)
+        return [sums[place].reshape(shape) for place, shape in self._parts]
 
     def watch(self, lines: Sequence[int], words_of_line: int, meeting: int, blocks: int) -> None:
         """Look for hazards. lines: of each array that races are looked for in.  meeting: the lanes of a launch whose
@@ -271,20 +273,33 @@ class Run:
             self.c.heard, self.c.left = heard.ctypes.data, left.ctypes.data
             self._watched += (heard, left)
 
-    def traces(self) -> tuple[np.ndarray, np.ndarray]:
-        """The requests of traced blocks, and their shapes; they are the caller's then."""
-        found = _given(self.c.traces, self.c.trace_count, TRACE), _given(self.c.shapes, self.c.shape_count, SHAPE)
+    def traces(self) -> Rows:
+        """The requests of traced blocks; they are the caller's then."""
+        found = Rows(self.c)
         self.c.traces = self.c.shapes = None
         return found
 
 
-def _given(address: int | None, count: int, dtype: np.dtype) -> np.ndarray:
-    """Rows that the C program made; they are freed with the array."""
-    if not address:
-        return np.zeros(0, dtype)
-    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
-    weakref.finalize(memory, library().free_rows, ctypes.c_void_p(address)).atexit = False
-    return np.frombuffer(memory, dtype)
+class Rows:
+    """Requests that the C program kept, and their shapes. Its memory is freed when nobody wants them any more."""
+
+    def __init__(self, c: CResults) -> None:
+        self._free = library().free_rows
+        self._requests, self._count = c.traces, c.trace_count
+        self._shapes, self._shape_count = c.shapes, c.shape_count
+
+    def copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """The requests, dtype TRACE, and the shapes."""
+        return _copied(self._requests, self._count, TRACE), _copied(self._shapes, self._shape_count, SHAPE)
+
+    def __del__(self) -> None:
+        for address in (self._requests, self._shapes):
+            if address:
+                self._free(ctypes.c_void_p(address))
+
+
+def _copied(address: int | None, count: int, dtype: np.dtype) -> np.ndarray:
+    return np.frombuffer(bytearray(ctypes.string_at(address, count * dtype.itemsize)) if address else b"", dtype)
 
 
 def _images() -> np.ndarray:
@@ -305,31 +320,38 @@ def _images() -> np.ndarray:
 
 
 def _on_threads(c: CLaunch, runs: Sequence[Run], shares: Sequence[tuple[int, int]]) -> None:
-    """Run each share on a thread of its own, so that the main thread still hears an interrupt.
+    """Run the first share here and each other one on a thread of its own.
 
-    (`threading.Thread` waits until a thread has begun, which takes as long as a small launch.)
+    The C program comes back every few hundredths of a second, so that the main thread hears an interrupt.
+    (`threading.Thread` would wait until a thread has begun, which takes as long as a small launch.)
     """
-    run_blocks, pointer = library().run_blocks, ctypes.byref(c)
+    run_blocks = library().run_blocks
 
-    def work(run: Run, first: int, stop: int, done: _thread.LockType) -> None:
+    def work(run: Run, first: int, stop: int) -> None:
+        arguments = ctypes.byref(c), ctypes.byref(run.c), ctypes.c_int64(first), ctypes.c_int64(stop)
+        while run_blocks(*arguments):
+            pass
+
+    def work_elsewhere(run: Run, share: tuple[int, int], done: _thread.LockType) -> None:
         try:
-            run_blocks(pointer, ctypes.byref(run.c), ctypes.c_int64(first), ctypes.c_int64(stop))
+            work(run, *share)
         finally:
             done.release()
 
     ends = []
     try:
-        for run, share in zip(runs, shares, strict=True):
+        for run, share in zip(runs[1:], shares[1:], strict=True):
             done = _thread.allocate_lock()
             done.acquire()
-            _thread.start_new_thread(work, (run, *share, done))
+            _thread.start_new_thread(work_elsewhere, (run, share, done))
             ends.append(done)
+        work(runs[0], *shares[0])
         for done in ends:
             done.acquire()
-            done.release()
     except BaseException:
+        for run in runs:
+            run.c.fault = INTERRUPTED
+        work(runs[0], *shares[0])  # it gives its memory back
         for done in ends:
-            while not done.acquire(timeout=0.01):  # one that is only about to begin sets its fault to none
-                for run in runs:
-                    run.c.fault = INTERRUPTED
+            done.acquire()
         raise
