@@ -52,6 +52,7 @@ MOST_WAITERS = 64
 CORES = os.cpu_count() or 1
 SMALL = 64 * WARP  # threads of a launch that is not worth a second thread of the host
 MOST_PLANS = 3  # of a kernel that are kept
+PADDING = bytes(16)  # behind the constant banks, for reads that begin before their end
 
 
 class Like(NamedTuple):
@@ -144,10 +145,12 @@ class Plan:
         )  # fmt: skip
         self.c.grid[:], self.c.size[:] = launch.grid, launch.block
         self._words = _Words(machine.words)
+        self._banks = np.frombuffer(bytearray(b"".join((*banks.values(), PADDING))), np.uint8)
         self._constants = aligned((len(machine.words), WARP), np.uint32)
         self._table = np.zeros(max(1, like.arrays), ALLOCATION)
         self._arrays = {
             "code": code, "constants": self._constants, "allocations": self._table, "jumps": machine.jumps,
+            "banks": self._banks,
             "limits": machine.limits(launch), "block_ids": ids, "shared_arrays": shared_arrays, "traced": wanted,
             "uses": uses if len(uses) else None,
         }  # fmt: skip
@@ -165,16 +168,17 @@ class Plan:
         """Execute a launch; `runs` hold what each thread of the host found."""
         banks = launch.program.banks(launch)
         self._constants[...] = self._words.of(banks)[:, None]
-        blob = np.frombuffer(b"".join((*banks.values(), bytes(16))), np.uint8)
-        images = _images() if self._uses_images else np.zeros(0, IMAGE)
-        self.c.banks, self.c.images, self.c.image_count = blob.ctypes.data, images.ctypes.data, len(images)
+        self._banks[: -len(PADDING)] = np.frombuffer(b"".join(banks.values()), np.uint8)
+        if self._uses_images:
+            images = _images()
+            self.c.images, self.c.image_count = images.ctypes.data, len(images)
         self.c.most_steps = launch.max_instructions
         allocations = launch.global_memory.allocations
         for row, one in enumerate(allocations):
             first, stop = one.may_be_written
             unwritten = one.watch.unwritten if self.like.checking and one.watch is not None else None
             self._table[row] = (
-                one.base, one.end, one.base + first, one.base + stop, one.bytes_.ctypes.data,
+                one.base, one.end, one.base + first, one.base + stop, one.host,
                 0 if unwritten is None else unwritten.ctypes.data, max(1, one.dtype.itemsize), one.writable, 0,
             )  # fmt: skip
         if self.like.checking:
