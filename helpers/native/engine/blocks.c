@@ -292,6 +292,9 @@ typedef struct Execution {
     Place *places, **order;      /* those with resident blocks first */
     int64_t next;                /* the block that is begun next */
     int made, resident, most, wanted, rounds, is_running;
+    /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
+    int is_in_round, at, ended, all_are_begun;
+    int64_t changes;
 } Execution;
 
 static void keep_places(Execution *e, int count) {
@@ -336,12 +339,12 @@ static int begin_execution(const Launch *launch, Results *results, int64_t first
     e->cluster = e->clusters;
     e->next = first;
     e->wanted = 1;
-    e->resident = e->rounds = 0;
+    e->resident = e->rounds = e->is_in_round = 0;
     return e->is_running = 1;
 }
 
-/* Begin as many blocks as are wanted; a cluster as a whole. */
-static void begin_blocks(Execution *e, const Launch *launch, Results *results, int64_t first, int64_t stop) {
+/* Begin a round of turns, and as many blocks as are wanted; a cluster as a whole. */
+static void begin_round(Execution *e, const Launch *launch, Results *results, int64_t first, int64_t stop) {
     int size = launch->cluster_blocks;
     while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
         int rank = (int)((e->next - first) % size);
@@ -349,13 +352,36 @@ static void begin_blocks(Execution *e, const Launch *launch, Results *results, i
         if (e->resident == e->made) {
             if (!make_place(&e->places[e->made], launch)) {
                 results->fault = NO_MEMORY;
-                return;
+                break;
             }
             e->order[e->made] = &e->places[e->made];
             e->made++;
         }
         begin_block(&e->order[e->resident++]->block, launch, results, e->next++, e->cluster, rank);
     }
+    e->is_in_round = 1;
+    e->at = e->ended = 0;
+    e->all_are_begun = e->next == stop || e->resident + size > e->most;
+    e->changes = results->changes;
+}
+
+/* Give the blocks their turns. 0 if there are no turns left: the same block goes on then. */
+static int take_turns(Execution *e, Results *results) {
+    for (; e->at < e->resident && !results->fault; e->at++) {
+        int is_alone = e->all_are_begun && e->resident == 1;
+        Place *place = e->order[e->at];
+        if (run_block(&place->block, results, is_alone, e->resident)) {
+            if (results->fault) return 1;
+            e->order[e->at--] = e->order[--e->resident]; /* the last one takes its turn */
+            e->order[e->resident] = place;
+            results->changes++;
+            e->ended = 1;
+        } else if (results->turns_left < 0) {
+            return 0;
+        }
+    }
+    e->is_in_round = 0;
+    return 1;
 }
 
 /* Whether nobody can go on, even if those go on alone who wait for others that will not come. */
@@ -382,23 +408,12 @@ EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first,
     e = results->execution;
     results->turns_left = TURNS;
     while (!results->fault && (e->resident || e->next < stop)) {
-        begin_blocks(e, launch, results, first, stop);
-        int ended = 0, all_are_begun = e->next == stop || e->resident + launch->cluster_blocks > e->most;
-        int64_t changes = results->changes;
-        for (int r = 0; r < e->resident && !results->fault; r++) {
-            int is_alone = all_are_begun && e->resident == 1;
-            if (!run_block(&e->order[r]->block, results, is_alone, e->resident) || results->fault) continue;
-            Place *ended_place = e->order[r]; /* the last one takes its turn */
-            e->order[r--] = e->order[--e->resident];
-            e->order[e->resident] = ended_place;
-            results->changes++;
-            ended = 1;
-        }
-        if (results->turns_left < 0 && !results->fault) return 1;
-        e->rounds = ended ? 0 : e->rounds + 1;
-        if (ended || results->fault) continue;
-        if (!all_are_begun) {
-            if (results->changes != changes && e->rounds < PATIENCE) continue;
+        if (!e->is_in_round) begin_round(e, launch, results, first, stop);
+        if (!take_turns(e, results)) return 1;
+        e->rounds = e->ended ? 0 : e->rounds + 1;
+        if (e->ended || results->fault) continue;
+        if (!e->all_are_begun) {
+            if (results->changes != e->changes && e->rounds < PATIENCE) continue;
             e->rounds = 0;
             e->wanted = 2 * e->resident < e->most ? 2 * e->resident : e->most;
         } else if (is_deadlock(e)) {

@@ -231,8 +231,9 @@ class Run:
         names = ("patterns", "waiters", "block_warps", "block_lanes", "guarded", "requests")
         for name, array in zip(names, (self._patterns, self.waiters, *self.parts(self.sums)), strict=True):
             setattr(blank, name, array.ctypes.data)
-        self._blank = bytes(blank)
         self._none = np.zeros(slots, np.uint64)
+        blank.lines = blank.watched = blank.times = self._none.ctypes.data
+        self._blank = bytes(blank)
         self._free = library().free_execution
         self._begin(None)
 
@@ -251,7 +252,6 @@ class Run:
         self._watched: tuple[np.ndarray, ...] = ()
         self.c = CResults.from_buffer_copy(self._blank)
         self.c.execution = execution
-        self.c.lines = self.c.watched = self.c.times = self._none.ctypes.data
 
     def parts(self, sums: np.ndarray) -> list[np.ndarray]:
         """Of `sums`, or of those of several runs: by basic block warps and threads, by instruction the threads with a
