@@ -128,17 +128,6 @@ static uint64_t dot2(const Instruction *i, const uint64_t s[4], uint32_t p, uint
     return total;
 }
 
-static uint64_t funnel_shift(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    uint64_t both = (s[2] & 0xffffffffu) << 32 | (s[0] & 0xffffffffu);
-    uint32_t width = (uint32_t)i->number[0], by = (uint32_t)s[1];
-    (void)p, (void)out;
-    by = i->flags & WRAPS ? by & (width - 1) : by < width ? by : width;
-    if (i->flags & LEFT) both = by > 63 ? 0 : both << by;
-    else if (i->flags & SIGNED) both = (uint64_t)((int64_t)both >> (by > 63 ? 63 : by));
-    else both = by > 63 ? 0 : both >> by;
-    return i->flags & HIGH ? both >> 32 : both & 0xffffffffu;
-}
-
 static int compared(int how, int64_t a, int64_t b) {
     switch (how) {
         case LT: return a < b;
@@ -726,6 +715,25 @@ static void shift_right_signed_lanes(Warp *warp, const Instruction *i, uint32_t 
     write_row(warp, i->d, (Lanes)((SignedLanes)source(warp, i, 0) >> i->number[0]), mask);
 }
 
+/* SHF. number[0]: the bits of what is shifted, of which source 2 are the upper 32. */
+static void funnel_shift_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes low = source(warp, i, 0), amount = source(warp, i, 1), high = source(warp, i, 2);
+    const uint32_t *a = (const uint32_t *)&low, *shift = (const uint32_t *)&amount, *c = (const uint32_t *)&high;
+    const uint32_t width = (uint32_t)i->number[0];
+    uint32_t result[WARP];
+    Lanes value;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t both = (uint64_t)c[lane] << 32 | a[lane];
+        uint32_t by = i->flags & WRAPS ? shift[lane] & (width - 1) : shift[lane] < width ? shift[lane] : width;
+        if (i->flags & SIGNED && !(i->flags & LEFT)) both = (uint64_t)((int64_t)both >> (by > 63 ? 63 : by));
+        else if (by > 63) both = 0;
+        else both = i->flags & LEFT ? both << by : both >> by;
+        result[lane] = (uint32_t)(i->flags & HIGH ? both >> 32 : both);
+    }
+    memcpy(&value, result, sizeof value);
+    write_row(warp, i->d, value, mask);
+}
+
 static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
     Lanes result = {0};
@@ -891,7 +899,6 @@ OF_EACH_LANE(add_wide)
 OF_EACH_LANE(multiply_add_wide)
 OF_EACH_LANE(dot4)
 OF_EACH_LANE(dot2)
-OF_EACH_LANE(funnel_shift)
 OF_EACH_LANE(compare_wide)
 OF_EACH_LANE(select_wide)
 OF_EACH_LANE(minimum_maximum_wide)
@@ -949,7 +956,7 @@ const NamedOperation ARITHMETIC[] = {
     {"shift left", shift_left_lanes},
     {"shift right", shift_right_lanes},
     {"shift right signed", shift_right_signed_lanes},
-    {"funnel shift", funnel_shift_of_warp},
+    {"funnel shift", funnel_shift_lanes},
     {"compare", compare_lanes},
     {"compare extended", compare_extended_lanes},
     {"compare wide", compare_wide_of_warp},

@@ -27,7 +27,7 @@ void add_sums(int64_t *sums, const int64_t *more, int64_t times) {
 }
 
 static void book(const Launch *launch, const Results *results, int64_t memory, Pattern *pattern) {
-    if (pattern->times) add_sums(sums_at(launch, results, memory, pattern->slot), pattern->sums, pattern->times);
+    add_sums(sums_at(launch, results, memory, pattern->slot), pattern->sums, pattern->times);
     pattern->times = 0;
 }
 
@@ -35,8 +35,8 @@ void book_patterns(const Launch *launch, Results *results) {
     for (int64_t memory = 0; memory < launch->memory_instructions; memory++) {
         for (int place = 0; place < PLACES; place++) {
             Pattern *pattern = &results->patterns[memory * PLACES + place];
-            book(launch, results, memory, pattern);
-            pattern->shape = 0;
+            if (pattern->times) book(launch, results, memory, pattern);
+            if (pattern->shape) pattern->shape = 0;
         }
     }
 }
