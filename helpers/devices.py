@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 
 from helpers.sentences import Sentence
 
@@ -269,6 +270,7 @@ def for_arch(arch: str) -> Device:
     raise UnknownDevice(f"no GPU of the table has the architecture {arch!r}. It has GPUs for: {known}.")
 
 
+@cache
 def sms_for(arch: str) -> int:
     """How many SMs a GPU of an architecture has; those of the default GPU, if no GPU of the table has it."""
     with suppress(UnknownDevice):

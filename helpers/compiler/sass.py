@@ -9,9 +9,16 @@ opcodes ('CUDA Binary Utilities', Instruction Set Reference), not the operands; 
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 INSTRUCTION_BYTES = 16  # since compute capability 7.0
+
+
+@cache
+def _register_name(file: str, number: int | None) -> str:
+    if number is not None:
+        return f"{file}{number}"
+    return f"{file}T" if file.endswith("P") else f"{file}Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +35,7 @@ class Register:
     @property
     def name(self) -> str:
         """The register without its modifiers: "R5", "RZ", "UP0", "PT"."""
-        if self.number is not None:
-            return f"{self.file}{self.number}"
-        return f"{self.file}T" if self.file.endswith("P") else f"{self.file}Z"
+        return _register_name(self.file, self.number)
 
     def next(self, distance: int) -> "Register":
         """The register `distance` further: R5 → R6. RZ stays RZ."""

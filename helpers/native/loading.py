@@ -64,7 +64,7 @@ def _found(program: str) -> tuple[ctypes.CDLL, str] | str:
 
 
 def _shipped(program: str) -> tuple[ctypes.CDLL, str] | None:
-    """The library that comes with the project: the plain one, or on a processor that has more, the quicker one.
+    """The library that comes with the project: the plain one, or on a processor that has more, the quickest one.
 
     None if there is none for this system, or the source was changed since.
     """
@@ -76,9 +76,9 @@ def _shipped(program: str) -> tuple[ctypes.CDLL, str] | None:
         if f"{name}-v1" not in names or members.read(DIGEST).decode().strip() != digest_of_source(program):
             return None
         library, member = _opened(program, members.read(f"{name}-v1")), f"{name}-v1"
-        better = f"{name}-v{library.processor_level()}"
-        if better != member and better in names:
-            library, member = _opened(program, members.read(better)), better
+        better = (f"{name}-v{level}" for level in range(library.processor_level(), 1, -1))
+        if quickest := next((one for one in better if one in names), None):
+            library, member = _opened(program, members.read(quickest)), quickest
     return library, f"as it comes with the course for {member}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +23,8 @@ FLAGS = (
 class Target:
     """A system that libraries are built for.
 
-    name: of the system and its processor, as `loading.system` says it.  level: 3 for processors with x86-64-v3.
+    name: of the system and its processor, as `loading.system` says it.  level: 3 and 4 for processors with x86-64-v3 or
+    -v4.
     zig: what zig calls the system; for Linux with the oldest C library that it shall run with.  cpu: zig's processor.
     """
 
@@ -37,16 +39,18 @@ class Target:
         return f"{self.name}-v{self.level}"
 
 
-def _both(name: str, zig: str) -> tuple[Target, Target]:
-    """With and without what x86 processors can do since about 2013."""
-    return Target(name, zig, "x86_64"), Target(name, zig, "x86_64_v3", 3)
+def _levels(name: str, zig: str, most: int) -> Iterator[Target]:
+    """Without and with what x86 processors can do since about 2013, and some since 2017 (level 4)."""
+    yield Target(name, zig, "x86_64")
+    for level in range(3, most + 1):
+        yield Target(name, zig, f"x86_64_v{level}", level)
 
 
 TARGETS = (
-    *_both("linux-x86_64", "x86_64-linux-gnu.2.17"),
+    *_levels("linux-x86_64", "x86_64-linux-gnu.2.17", 4),
     Target("linux-aarch64", "aarch64-linux-gnu.2.17", "generic"),
-    *_both("windows-x86_64", "x86_64-windows-gnu"),
-    *_both("macos-x86_64", "x86_64-macos"),
+    *_levels("windows-x86_64", "x86_64-windows-gnu", 4),
+    *_levels("macos-x86_64", "x86_64-macos", 3),
     Target("macos-aarch64", "aarch64-macos", "apple_m1"),
 )
 

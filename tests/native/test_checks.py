@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers import gpu, simulator
-from helpers.simulator.engine import compiled
+from helpers.simulator.engine import compiled, plans
 
 pytestmark = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
 BETWEEN = 1 << 24  # floats: whoever looks up a place of the one array in the other finds nothing that is ours
@@ -192,8 +192,8 @@ def test_a_read_of_any_width_of_sixteen_bytes_that_another_warp_writes_is_a_race
 @pytest.fixture
 def two_cores(monkeypatch):
     """Blocks are shared out among two threads of the host, however few they are."""
-    monkeypatch.setattr(compiled, "SMALL", 0)
-    monkeypatch.setattr(compiled.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(plans, "SMALL", 0)
+    monkeypatch.setattr(plans, "CORES", 2)
 
 
 # A warp of each block writes whole lines of 128 bytes, and `{then}` a little more.

@@ -12,7 +12,7 @@ import pytest
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import tensor_core
 from helpers.simulator.arithmetic.float32 import NAN
-from helpers.simulator.engine import compiled
+from helpers.simulator.engine import compiled, machine_layout
 from helpers.simulator.engine.ir import Registers
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.rules import Compute
@@ -20,7 +20,7 @@ from helpers.simulator.frontends.sass import decode, matrix, opcodes
 from helpers.simulator.frontends.sass.operands import Code, Operands
 
 RECORDED = Path(__file__).parents[1] / "simulator" / "goldens" / "system_sm_90.json"
-pytestmark = pytest.mark.skipif(compiled.library() is None, reason="there is no compiled engine here")
+pytestmark = pytest.mark.skipif(machine_layout.library() is None, reason="there is no compiled engine here")
 
 SPECIAL = [
     0, 1, 2, 31, 32, 33, 63, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFF0000, 0x7FFF8000, 0x00FF00FF,
@@ -363,7 +363,7 @@ class Compiled:
 
     def run(self, values: dict, predicates: dict, words: dict, mask: int = 0xFFFFFFFF):
         """(the rows of all registers, the predicates by number) after it was executed for the lanes of `mask`."""
-        rows = compiled.aligned((self.machine.rows, 32), np.uint32)
+        rows = machine_layout.aligned((self.machine.rows, 32), np.uint32)
         for name, value in values.items():
             count = self.decoder.uniform_registers if name.startswith("U") else self.decoder.registers
             if int(name.lstrip("UR")) < count:
@@ -372,13 +372,13 @@ class Compiled:
         bits[[decode.ALWAYS, decode.ALWAYS + 8]] = 0xFFFFFFFF
         for name, value in predicates.items():
             bits[place(name)] = np.packbits(value, bitorder="little").view(np.uint32)[0]
-        constants = compiled.aligned((len(self.machine.words), 32), np.uint32)
+        constants = machine_layout.aligned((len(self.machine.words), 32), np.uint32)
         constants[...] = np.array(
             [word.value if word.bank < 0 else words[word.value] for word in self.machine.words], np.uint32
         )[:, None]
-        launch, results = compiled.CLaunch(rows=self.machine.rows), compiled.CResults()
+        launch, results = machine_layout.CLaunch(rows=self.machine.rows), machine_layout.CResults()
         launch.code, launch.constants = self.machine.code.ctypes.data, constants.ctypes.data
-        compiled.library().execute_one(
+        machine_layout.library().execute_one(
             ctypes.byref(launch), ctypes.byref(results), ctypes.c_void_p(rows.ctypes.data),
             ctypes.c_void_p(bits.ctypes.data), ctypes.c_uint32(mask),
         )  # fmt: skip
@@ -481,9 +481,9 @@ def test_special_functions_of_special_operands_are_those_of_an_h200(name):
 
 def test_every_operation_that_decoding_names_is_one_of_the_c_program():
     text = Path(decode.__file__).read_text(encoding="utf-8")
-    named = {word for word in compiled.operations() if f'"{word}"' in text}
+    named = {word for word in machine_layout.operations() if f'"{word}"' in text}
     unused = (
-        set(compiled.operations())
+        set(machine_layout.operations())
         - named
         - {"float add with modifiers", "float multiply with modifiers", "float fused with modifiers"}
     )

@@ -15,7 +15,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from helpers.compiler import cache
 LEVELS = ("ptx", "sass")
 NUMBA_SCRIPT = Path(__file__).with_name("numba_simulator.py")
 NUMBA_SIZE = 64
+WARM, NUMBA_LAUNCHES = 3, 200  # launches of naive, as small as that, that are not timed, and that are
 SIZES = (256, 512, 1024)
 GOALS = {"recorded": 0.1, "checked": 0.15, "512": 0.5, "1024": 4.0, "first": 0.8}  # seconds
 
@@ -227,30 +228,72 @@ def goal_lines(kernels: Sequence[gemm_kernels.Kernel], repeats: int, sizes: Sequ
 
 
 def numba_lines(interpreter: str, repeats: int) -> list[str]:
-    """The naive kernel in both simulators, and how many times faster this one is; a sentence if Numba is not there."""
+    """The naive kernel in both simulators, and how many times faster this one is; a sentence if Numba is not there.
+
+    Both compute the same product by the same launch, from the call until it is over, and of neither the first launch
+    counts, which compiles. Numba records nothing.
+    """
     naive = gemm_kernels.get("naive")
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    command = [interpreter, str(NUMBA_SCRIPT), str(NUMBA_SIZE), *map(str, naive.block[:2])]
+    command = [interpreter, str(NUMBA_SCRIPT), *map(str, (NUMBA_SIZE, *naive.block[:2], repeats))]
     try:
         answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         theirs = json.loads(answer.stdout)
     except (OSError, subprocess.CalledProcessError, json.JSONDecodeError) as error:
         reason = (getattr(error, "stderr", "") or str(error)).strip().splitlines()[-1]
         return [f"No comparison with Numba: {interpreter} cannot run its CUDA simulator ({reason})."]
+    slow, version = _Times(theirs["milliseconds"], NUMBA_SIZE**3 / 1e3), theirs["version"]
     lines = [
-        f"naive, {NUMBA_SIZE} x {NUMBA_SIZE} x {NUMBA_SIZE}, in both simulators",
-        f"Numba {theirs['version']} CUDA simulator, nothing recorded: {theirs['milliseconds']:.0f} ms",
+        f"naive, {NUMBA_SIZE} x {NUMBA_SIZE} x {NUMBA_SIZE}, in both simulators: least (median) of so many launches",
+        f"{f'Numba {version}, nothing recorded':36} {slow}",
     ]
-    for level in LEVELS:
-        try:
-            row = measure(naive, NUMBA_SIZE, level, repeats)
-        except (simulator.SimulatorError, compiler.CompilerError):
-            continue
-        times = {"everything recorded": row.recorded_milliseconds, "nothing recorded": row.plain_milliseconds}
-        for what, ours in times.items():
-            ratio = theirs["milliseconds"] / ours
-            lines.append(f"this one at {level} level, {what}: {ours:.1f} ms, {ratio:.0f} times faster")
+    for what, size, blocks in (
+        ("everything recorded", NUMBA_SIZE, ((0, 0, 0),)),
+        ("nothing recorded", NUMBA_SIZE, None),
+        ("everything recorded", 4 * NUMBA_SIZE, ((0, 0, 0),)),
+    ):
+        ours = _Times(naive_milliseconds(size, blocks, NUMBA_LAUNCHES * NUMBA_SIZE // size), size**3 / 1e3)
+        least, median = (ours.rate(average) / slow.rate(average) for average in (min, statistics.median))
+        lines.append(f"{f'this one at {size}³, {what}':36} {ours}: {least:.0f} ({median:.0f}) times as many")
     return lines
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Milliseconds of launches, each with so many thousand FMAs."""
+
+    milliseconds: Sequence[float]
+    work: float
+
+    def rate(self, average: Callable[[Sequence[float]], float]) -> float:
+        """Million FMAs a second."""
+        return self.work / average(self.milliseconds)
+
+    def __str__(self) -> str:
+        least, median = min(self.milliseconds), statistics.median(self.milliseconds)
+        return f"{least:8.3f} ({median:.3f}) ms of {len(self.milliseconds)}, {self.rate(min):.2f} M FMA/s"
+
+
+def naive_milliseconds(size: int, blocks: tuple[tuple[int, int, int], ...] | None, launches: int) -> list[float]:
+    """Times of warm launches of `naive` at the level of machine code, from the call until it is over.
+
+    blocks: those whose addresses are kept while everything is counted; None: nothing is recorded.
+    """
+    kernel = gemm_kernels.get("naive")
+    function, geometry, (A, B, C) = load(kernel, kernel.source), kernel.launch(size, size, size), problem(size)
+    arguments = (*(np.int32(each) for each in geometry.shape), np.float32(1), A, B, np.float32(0), C)
+    milliseconds = []
+    for _ in range(WARM + launches):
+        with ExitStack() as watched:
+            if blocks is None:
+                watched.enter_context(simulator.sanitize("off"))
+            else:
+                watched.enter_context(simulator.record(level="sass", blocks=blocks, checks=False))
+            started = time.perf_counter()
+            function(geometry.grid, geometry.block, arguments)
+            milliseconds.append(1e3 * (time.perf_counter() - started))
+    assert np.allclose(C, A @ B, atol=1e-3), "the simulator computed a wrong C"
+    return milliseconds[WARM:]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

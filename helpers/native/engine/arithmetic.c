@@ -92,11 +92,6 @@ static uint32_t pair(const Instruction *i, int yes, uint32_t p) {
 
 /* ---- integers */
 
-static uint64_t multiply_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    (void)i, (void)out;
-    return (uint32_t)s[0] * (uint32_t)s[1] + (uint32_t)s[2] + (p & 1) + (p >> 1 & 1);
-}
-
 static uint64_t product_of(const Instruction *i, const uint64_t s[4]) {
     if (i->flags & UNSIGNED) return (uint64_t)(uint32_t)s[0] * (uint32_t)s[1];
     return (uint64_t)((int64_t)(int32_t)s[0] * (int32_t)s[1]);
@@ -133,36 +128,6 @@ static uint64_t dot2(const Instruction *i, const uint64_t s[4], uint32_t p, uint
     return total;
 }
 
-/* number[0]: the shift. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes second. */
-static uint64_t sum_with_carry(int how, uint32_t shifted, uint32_t b, uint32_t carry_in, uint32_t *out) {
-    uint32_t total = shifted + b;
-    *out = how == 0 ? total < shifted || total > UINT32_MAX - carry_in : how == 1 ? total <= shifted : total <= b;
-    return (uint32_t)(total + carry_in);
-}
-
-static uint64_t shift_add(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    return sum_with_carry(i->number[1], (uint32_t)s[0] << i->number[0], (uint32_t)s[1], (p & 1) + (p >> 1 & 1), out);
-}
-
-static uint64_t shift_add_high(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    int shift = i->number[0];
-    uint32_t high;
-    if (i->flags & SIGNED) high = (uint32_t)((int32_t)s[0] >> (shift ? 32 - shift : 31));
-    else high = shift ? (uint32_t)s[0] >> (32 - shift) | (uint32_t)s[2] << shift : (uint32_t)s[2];
-    return sum_with_carry(i->number[1], high, (uint32_t)s[1], (p & 1) + (p >> 1 & 1), out);
-}
-
-static uint64_t funnel_shift(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    uint64_t both = (s[2] & 0xffffffffu) << 32 | (s[0] & 0xffffffffu);
-    uint32_t width = (uint32_t)i->number[0], by = (uint32_t)s[1];
-    (void)p, (void)out;
-    by = i->flags & WRAPS ? by & (width - 1) : by < width ? by : width;
-    if (i->flags & LEFT) both = by > 63 ? 0 : both << by;
-    else if (i->flags & SIGNED) both = (uint64_t)((int64_t)both >> (by > 63 ? 63 : by));
-    else both = by > 63 ? 0 : both >> by;
-    return i->flags & HIGH ? both >> 32 : both & 0xffffffffu;
-}
-
 static int compared(int how, int64_t a, int64_t b) {
     switch (how) {
         case LT: return a < b;
@@ -172,18 +137,6 @@ static int compared(int how, int64_t a, int64_t b) {
         case GE: return a >= b;
         default: return a > b;
     }
-}
-
-static uint64_t compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    int64_t a = i->flags & UNSIGNED ? (int64_t)(uint32_t)s[0] : (int32_t)s[0];
-    int64_t b = i->flags & UNSIGNED ? (int64_t)(uint32_t)s[1] : (int32_t)s[1];
-    int how = i->number[0], below = p >> 1 & 1, yes;
-    if (!(i->flags & EXTENDED)) yes = compared(how, a, b);
-    else if (how == NE) yes = a != b || below;
-    else if (how == EQ) yes = a == b && below;
-    else yes = compared(how == GE ? GT : how == LE ? LT : how, a, b) || (a == b && below);
-    *out = pair(i, yes, p);
-    return 0;
 }
 
 /* ISETP of pairs of registers. */
@@ -319,15 +272,12 @@ static uint64_t bit_mask(const Instruction *i, const uint64_t s[4], uint32_t p, 
     return shifted_left(shifted_left(1, bits) - 1, at);
 }
 
-/* The value of a truth table of three predicates. */
-static uint32_t of_table(uint32_t table, uint32_t p) {
-    return table >> ((p & 1) << 2 | (p >> 1 & 1) << 1 | (p >> 2 & 1)) & 1;
-}
-
-static uint64_t predicate_logic3(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    (void)s;
-    *out = of_table((uint32_t)i->number[0], p) | of_table((uint32_t)i->number[1], p) << 1;
-    return 0;
+/* number[0] and number[1]: truth tables of three predicates. */
+static void predicate_logic3_of_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    uint32_t p[3], result[2];
+    for (int k = 0; k < 3; k++) p[k] = predicate_of(warp, i->p_in[k]);
+    for (int k = 0; k < 2; k++) result[k] = logic_of((uint32_t)i->number[k], p[0], p[1], p[2]);
+    for (int k = 0; k < 2; k++) set_predicate(warp, i->p_out[k], result[k], mask);
 }
 
 /* P2R: the predicates of number[0] as bits of d, from bit number[1] on; the others from a. */
@@ -414,11 +364,6 @@ static int compared_floats(int how, double a, double b) {
         case NUM: return a == a && b == b;
         default: return a != a || b != b;
     }
-}
-
-static uint64_t float_compare(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    *out = pair(i, compared_floats(i->number[0], operand(i, s[0]), operand(i, s[1])), p);
-    return 0;
 }
 
 /* FSET: 1.0 (without .BF all ones) or zero. */
@@ -685,20 +630,37 @@ static void add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, source(warp, i, 0) + source(warp, i, 1) + source(warp, i, 2), mask);
 }
 
+/* What is added to a sum beside its sources, from lane to lane: so many of the two carries in as are set. */
+static inline Lanes carries_into(const Warp *warp, const Instruction *i) {
+    Lanes ones = {0};
+    for (int k = 0; k < 2; k++) {
+        uint32_t bits = predicate_of(warp, i->p_in[k]);
+        if (bits) ones -= spread(bits); /* mostly there are none */
+    }
+    return ones;
+}
+
 /* IADD3 with carries in and out: a sum of 32 bits has wrapped around if it is less than what was added last. */
 static void add3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
-    const Lanes ones = (Lanes){0} + (uint32_t)i->number[0] - spread(predicate_of(warp, i->p_in[0])) -
-                       spread(predicate_of(warp, i->p_in[1]));
+    const Lanes a = source(warp, i, 0), b = source(warp, i, 1);
+    const int has_third = i->source[2] != ZEROS || i->mode[2];
     if (i->p_out[0] == NEVER_KEPT && i->p_out[1] == NEVER_KEPT) {
-        write_row(warp, i->d, a + b + c + ones, mask);
+        Lanes sum = a + b + carries_into(warp, i);
+        if (has_third) sum += source(warp, i, 2);
+        write_row(warp, i->d, sum + (uint32_t)i->number[0], mask);
         return;
     }
-    Lanes total = a + b, carries = (Lanes)(total < a);
-    total += c;
-    carries += (Lanes)(total < c);
-    total += ones;
-    carries += (Lanes)(total < ones); /* each is -1 */
+    Lanes total = a + b, carries = (Lanes)(total < a); /* each is -1 */
+    if (has_third) {
+        const Lanes c = source(warp, i, 2);
+        total += c;
+        carries += (Lanes)(total < c);
+    }
+    if (i->number[0] || predicate_of(warp, i->p_in[0]) || predicate_of(warp, i->p_in[1])) {
+        const Lanes ones = carries_into(warp, i) + (uint32_t)i->number[0];
+        total += ones;
+        carries += (Lanes)(total < ones);
+    }
     write_row(warp, i->d, total, mask);
     if (i->p_out[0] != NEVER_KEPT) set_predicate(warp, i->p_out[0], gather_bits((SignedLanes)(carries != 0)), mask);
     if (i->p_out[1] != NEVER_KEPT)
@@ -707,6 +669,34 @@ static void add3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
 
 static void multiply_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, source(warp, i, 0) * source(warp, i, 1) + source(warp, i, 2), mask);
+}
+
+static void multiply_add_with_carry_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    Lanes product = source(warp, i, 0) * source(warp, i, 1);
+    write_row(warp, i->d, product + source(warp, i, 2) + carries_into(warp, i), mask);
+}
+
+/* LEA with carries: first + b. number[1]: 0 plain, 1 if b is negated already, 2 if a is: what is negated comes second. */
+static inline void sum_with_carry(Warp *warp, const Instruction *i, Lanes first, uint32_t mask) {
+    const Lanes b = source(warp, i, 1), ones = carries_into(warp, i), total = first + b, sum = total + ones;
+    SignedLanes carry = i->number[1] == 0   ? (SignedLanes)(total < first) | (SignedLanes)(sum < ones)
+                        : i->number[1] == 1 ? (SignedLanes)(total <= first)
+                                            : (SignedLanes)(total <= b);
+    write_row(warp, i->d, sum, mask);
+    set_predicate(warp, i->p_out[0], gather_bits(carry), mask);
+}
+
+static void shift_add_with_carry_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    sum_with_carry(warp, i, source(warp, i, 0) << (uint32_t)i->number[0], mask);
+}
+
+static void shift_add_high_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const uint32_t shift = (uint32_t)i->number[0];
+    const Lanes a = source(warp, i, 0);
+    Lanes high;
+    if (i->flags & SIGNED) high = (Lanes)((SignedLanes)a >> (int32_t)(shift ? 32 - shift : 31));
+    else high = shift ? a >> (32 - shift) | source(warp, i, 2) << shift : source(warp, i, 2);
+    sum_with_carry(warp, i, high, mask);
 }
 
 static void shift_add_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -723,6 +713,25 @@ static void shift_right_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
 
 static void shift_right_signed_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, (Lanes)((SignedLanes)source(warp, i, 0) >> i->number[0]), mask);
+}
+
+/* SHF. number[0]: the bits of what is shifted, of which source 2 are the upper 32. */
+static void funnel_shift_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes low = source(warp, i, 0), amount = source(warp, i, 1), high = source(warp, i, 2);
+    const uint32_t *a = (const uint32_t *)&low, *shift = (const uint32_t *)&amount, *c = (const uint32_t *)&high;
+    const uint32_t width = (uint32_t)i->number[0];
+    uint32_t result[WARP];
+    Lanes value;
+    for (int lane = 0; lane < WARP; lane++) {
+        uint64_t both = (uint64_t)c[lane] << 32 | a[lane];
+        uint32_t by = i->flags & WRAPS ? shift[lane] & (width - 1) : shift[lane] < width ? shift[lane] : width;
+        if (i->flags & SIGNED && !(i->flags & LEFT)) both = (uint64_t)((int64_t)both >> (by > 63 ? 63 : by));
+        else if (by > 63) both = 0;
+        else both = i->flags & LEFT ? both << by : both >> by;
+        result[lane] = (uint32_t)(i->flags & HIGH ? both >> 32 : both);
+    }
+    memcpy(&value, result, sizeof value);
+    write_row(warp, i->d, value, mask);
 }
 
 static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
@@ -748,13 +757,23 @@ static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
     write_row(warp, i->d, result, mask);
 }
 
+/* Sources 0 and 1 to be compared as signed numbers: with the top bits turned over these are ordered as unsigned ones. */
+static inline SignedLanes ordered_source(const Warp *warp, const Instruction *i, int k) {
+    return (SignedLanes)(source(warp, i, k) ^ (i->flags & UNSIGNED ? 0x80000000u : 0u));
+}
+
+/* Write the answers of a comparison and its opposites, each combined with a third predicate. */
+static inline void set_pair(Warp *warp, const Instruction *i, uint32_t bits, uint32_t mask) {
+    uint32_t other = predicate_of(warp, i->p_in[0]);
+    uint32_t first = i->number[1] == AND ? bits & other : i->number[1] == OR ? bits | other : bits ^ other;
+    uint32_t second = i->number[1] == AND ? ~bits & other : i->number[1] == OR ? ~bits | other : ~bits ^ other;
+    set_predicate(warp, i->p_out[0], first, mask);
+    set_predicate(warp, i->p_out[1], second, mask);
+}
+
 /* ISETP without .EX. */
 static void compare_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
-    SignedLanes a = (SignedLanes)source(warp, i, 0), b = (SignedLanes)source(warp, i, 1), yes;
-    if (i->flags & UNSIGNED) { /* with the top bits turned over, signed comparisons order unsigned numbers */
-        a ^= (SignedLanes)broadcast(0x80000000u);
-        b ^= (SignedLanes)broadcast(0x80000000u);
-    }
+    SignedLanes a = ordered_source(warp, i, 0), b = ordered_source(warp, i, 1), yes;
     switch (i->number[0]) {
         case LT: yes = a < b; break;
         case LE: yes = a <= b; break;
@@ -763,11 +782,20 @@ static void compare_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
         case GE: yes = a >= b; break;
         default: yes = a > b;
     }
-    uint32_t bits = gather_bits(yes), other = predicate_of(warp, i->p_in[0]);
-    uint32_t first = i->number[1] == AND ? bits & other : i->number[1] == OR ? bits | other : bits ^ other;
-    uint32_t second = i->number[1] == AND ? ~bits & other : i->number[1] == OR ? ~bits | other : ~bits ^ other;
-    set_predicate(warp, i->p_out[0], first, mask);
-    set_predicate(warp, i->p_out[1], second, mask);
+    set_pair(warp, i, gather_bits(yes), mask);
+}
+
+/* ISETP.EX: the upper halves of two numbers. p_in[1] says how the lower ones compare, which decides where these are equal. */
+static void compare_extended_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    SignedLanes a = ordered_source(warp, i, 0), b = ordered_source(warp, i, 1);
+    uint32_t same = gather_bits(a == b), below = predicate_of(warp, i->p_in[1]), yes;
+    switch (i->number[0]) {
+        case LT: case LE: yes = gather_bits(a < b) | (same & below); break;
+        case EQ: yes = same & below; break;
+        case NE: yes = ~same | below; break;
+        default: yes = gather_bits(a > b) | (same & below);
+    }
+    set_pair(warp, i, yes, mask);
 }
 
 /* IMAD.WIDE without carries. */
@@ -792,7 +820,7 @@ static void multiply_add_wide_lanes(Warp *warp, const Instruction *i, uint32_t m
 }
 
 static inline Lanes flushed_lanes(Lanes x) {
-    return choose((Lanes)((SignedLanes)(x & 0x7fffffffu) < 0x00800000), x & 0x80000000u, x);
+    return x & ~((Lanes)((x & 0x7f800000u) == 0u) >> 1); /* of what has no exponent only the sign */
 }
 
 static inline Lanes finished_lanes(const Instruction *i, FloatLanes x) {
@@ -814,6 +842,29 @@ static inline FloatLanes fused_lanes(FloatLanes a, FloatLanes b, FloatLanes c) {
     memcpy(&a, result, sizeof a);
     return a;
 #endif
+}
+
+/* FSETP: LTU and those that follow are true where a number is NaN. */
+static void float_compare_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const FloatLanes a = float_source(warp, i, 0), b = float_source(warp, i, 1);
+    SignedLanes yes;
+    switch (i->number[0]) {
+        case LT: yes = a < b; break;
+        case LE: yes = a <= b; break;
+        case EQ: yes = a == b; break;
+        case NE: yes = (a < b) | (a > b); break;
+        case GE: yes = a >= b; break;
+        case GT: yes = a > b; break;
+        case LTU: yes = ~(a >= b); break;
+        case LEU: yes = ~(a > b); break;
+        case EQU: yes = ~((a < b) | (a > b)); break;
+        case NEU: yes = a != b; break;
+        case GEU: yes = ~(a < b); break;
+        case GTU: yes = ~(a <= b); break;
+        case NUM: yes = (a == a) & (b == b); break;
+        default: yes = (a != a) | (b != b);
+    }
+    set_pair(warp, i, gather_bits(yes), mask);
 }
 
 /* FFMA, FMUL and FADD to nearest, without .SAT. */
@@ -845,14 +896,9 @@ static uint64_t add_wide(const Instruction *i, const uint64_t s[4], uint32_t p, 
     }
 
 OF_EACH_LANE(add_wide)
-OF_EACH_LANE(multiply_add)
 OF_EACH_LANE(multiply_add_wide)
 OF_EACH_LANE(dot4)
 OF_EACH_LANE(dot2)
-OF_EACH_LANE(shift_add)
-OF_EACH_LANE(shift_add_high)
-OF_EACH_LANE(funnel_shift)
-OF_EACH_LANE(compare)
 OF_EACH_LANE(compare_wide)
 OF_EACH_LANE(select_wide)
 OF_EACH_LANE(minimum_maximum_wide)
@@ -868,12 +914,10 @@ OF_EACH_LANE(reverse_bits)
 OF_EACH_LANE(permute_bytes)
 OF_EACH_LANE(sign_extend)
 OF_EACH_LANE(bit_mask)
-OF_EACH_LANE(predicate_logic3)
 OF_EACH_LANE(float_add)
 OF_EACH_LANE(float_multiply)
 OF_EACH_LANE(float_fused)
 OF_EACH_LANE(float_extreme)
-OF_EACH_LANE(float_compare)
 OF_EACH_LANE(float_compare_to_register)
 OF_EACH_LANE(check_division)
 OF_EACH_LANE(special_function)
@@ -901,20 +945,20 @@ const NamedOperation ARITHMETIC[] = {
     {"add wide", add_wide_of_warp},
     {"add3", add3_lanes},
     {"multiply-add", multiply_add_lanes},
-    {"multiply-add with carry", multiply_add_of_warp},
+    {"multiply-add with carry", multiply_add_with_carry_lanes},
     {"multiply-add wide", multiply_add_wide_lanes},
     {"multiply-add wide with carry", multiply_add_wide_of_warp},
     {"dot4", dot4_of_warp},
     {"dot2", dot2_of_warp},
     {"shift-add", shift_add_lanes},
-    {"shift-add with carry", shift_add_of_warp},
-    {"shift-add high", shift_add_high_of_warp},
+    {"shift-add with carry", shift_add_with_carry_lanes},
+    {"shift-add high", shift_add_high_lanes},
     {"shift left", shift_left_lanes},
     {"shift right", shift_right_lanes},
     {"shift right signed", shift_right_signed_lanes},
-    {"funnel shift", funnel_shift_of_warp},
+    {"funnel shift", funnel_shift_lanes},
     {"compare", compare_lanes},
-    {"compare extended", compare_of_warp},
+    {"compare extended", compare_extended_lanes},
     {"compare wide", compare_wide_of_warp},
     {"minimum maximum", minimum_maximum_of_warp},
     {"minimum maximum wide", minimum_maximum_wide_of_warp},
@@ -930,7 +974,7 @@ const NamedOperation ARITHMETIC[] = {
     {"permute bytes", permute_bytes_of_warp},
     {"sign extend", sign_extend_of_warp},
     {"bit mask", bit_mask_of_warp},
-    {"predicate logic3", predicate_logic3_of_warp},
+    {"predicate logic3", predicate_logic3_of_lanes},
     {"pack predicates", pack_predicates},
     {"unpack predicates", unpack_predicates},
     {"float fused", float_fused_lanes},
@@ -940,7 +984,7 @@ const NamedOperation ARITHMETIC[] = {
     {"float add", float_add_lanes},
     {"float add with modifiers", float_add_of_warp},
     {"float extreme", float_extreme_of_warp},
-    {"float compare", float_compare_of_warp},
+    {"float compare", float_compare_lanes},
     {"float compare to register", float_compare_to_register_of_warp},
     {"check division", check_division_of_warp},
     {"special function", special_function_of_warp},

@@ -5,6 +5,7 @@
 #include "warp.h"
 
 enum { PATIENCE = 32 }; /* rounds of turns */
+enum { TURNS = 4096 };  /* some hundredths of a second */
 
 /* ---- making and ending */
 
@@ -41,7 +42,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         int32_t *times = warp->times;
         memset(warp, 0, sizeof *warp);
         warp->times = times;
-        memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
+        if (block->traced) memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
         warp->block = block;
         warp->launch = launch;
         warp->results = results;
@@ -263,11 +264,12 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
             if (!warp->groups) continue;
             if (run_turn(warp)) {
                 can_run = 1;
-                look_for_circles(warp);
+                if (warp->saw_others) look_for_circles(warp);
             }
             saw |= warp->saw_others;
         }
         if (results->fault || !block->living_warps) return 1;
+        if (results->turns_left < 0) return 0;
         /* A warp that waited may go on because of one that came after it. */
         for (int w = 0; w < block->warps && !can_run; w++) {
             can_run = wake_at_phases(&block->warp[w], 0);
@@ -284,80 +286,152 @@ static int run_block(Block *block, Results *results, int alone, int resident) {
     }
 }
 
-/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other:
- * when all that have begun look at what others do and get nowhere, or none ends for a while, as many more are, up to what
- * the device holds. (So few have to be kept at a time, where blocks leave each other something and go on.) */
-EXPORT void run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
-    int size = launch->cluster_blocks, most = launch->together < size ? size : launch->together, made = 0, resident = 0;
-    Cluster *clusters = calloc((size_t)most, sizeof *clusters), *cluster = clusters;
-    Place *places = calloc((size_t)most, sizeof *places);
-    Place **order = calloc((size_t)most, sizeof *order); /* those with resident blocks first */
-    if (!places || !order || !clusters) {
-        results->fault = NO_MEMORY;
-        most = 0;
-    }
-    int64_t next = first;
-    int wanted = 1, rounds = 0;
-    while ((resident || next < stop) && !results->fault) {
-        /* A cluster is begun as a whole. */
-        while (next < stop && ((next - first) % size || (resident < wanted && resident + size <= most))) {
-            int rank = (int)((next - first) % size);
-            if (!rank) for (cluster = clusters; cluster->living; cluster++) {}
-            if (resident == made) {
-                if (!make_place(&places[made], launch)) {
-                    results->fault = NO_MEMORY;
-                    break;
-                }
-                order[made] = &places[made];
-                made++;
-            }
-            begin_block(&order[resident++]->block, launch, results, next++, cluster, rank);
-        }
-        int ended = 0, all_are_begun = next == stop || resident + size > most;
-        int64_t changes = results->changes;
-        for (int r = 0; r < resident && !results->fault; r++) {
-            if (!run_block(&order[r]->block, results, all_are_begun && resident == 1, resident) || results->fault) continue;
-            Place *ended_place = order[r]; /* the last one takes its turn */
-            order[r--] = order[--resident];
-            order[resident] = ended_place;
-            results->changes++;
-            ended = 1;
-        }
-        rounds = ended ? 0 : rounds + 1;
-        if (ended || results->fault) continue;
-        if (!all_are_begun) {
-            if (results->changes != changes && rounds < PATIENCE) continue;
-            rounds = 0;
-            wanted = 2 * resident < most ? 2 * resident : most;
-            continue;
-        }
-        int stuck = 1;
-        for (int r = 0; r < resident; r++) stuck &= is_stuck(&order[r]->block);
-        for (int r = 0; stuck && r < resident; r++)
-            if (part_from_loops(&order[r]->block)) stuck = 0;
-        for (int r = 0, waited = 0; stuck && r < resident; r++) {
-            waited |= give_up_waiting(&order[r]->block);
-            if (r == resident - 1) stuck = !waited;
-        }
-        for (int r = 0; stuck && r < resident; r++) name_waiters(&order[r]->block, results);
-    }
-    book_patterns(launch, results);
-    for (int p = 0; p < made; p++) free_place(&places[p]);
-    free(order);
-    free(places);
-    free(clusters);
+/* The blocks that a thread of the host executes. */
+typedef struct Execution {
+    Cluster *clusters, *cluster; /* and the one that is being begun */
+    Place *places, **order;      /* those with resident blocks first */
+    int64_t next;                /* the block that is begun next */
+    int made, resident, most, wanted, rounds, is_running;
+    /* Of the round of turns that it is in: whose turn it is, what had changed before, and what it has come to. */
+    int is_in_round, at, ended, all_are_begun;
+    int64_t changes;
+} Execution;
+
+static void keep_places(Execution *e, int count) {
+    while (e->made > count) free_place(&e->places[--e->made]);
 }
 
-EXPORT void free_traces(Results *results) {
-    free(results->traces);
-    results->traces = 0;
+/* What a Results holds beside what Python gave it. */
+EXPORT void free_execution(Results *results) {
+    Execution *e = results->execution;
+    if (!e) return;
+    keep_places(e, 0);
+    free(e->order);
+    free(e->places);
+    free(e->clusters);
+    free(e);
+    results->execution = 0;
 }
+
+/* A launch like this one may follow, which finds the place of a block; of more than one the memory may be large. */
+static void end_execution(const Launch *launch, Results *results) {
+    book_patterns(launch, results);
+    if (!results->execution) return;
+    keep_places(results->execution, 1);
+    results->execution->is_running = 0;
+}
+
+/* 0 if there is no memory. */
+static int begin_execution(const Launch *launch, Results *results, int64_t first) {
+    Execution *e = results->execution;
+    int most = launch->together < launch->cluster_blocks ? launch->cluster_blocks : launch->together;
+    if (!e) {
+        e = results->execution = calloc(1, sizeof *e);
+        if (!e) return 0;
+        e->clusters = calloc((size_t)most, sizeof *e->clusters);
+        e->places = calloc((size_t)most, sizeof *e->places);
+        e->order = calloc((size_t)most, sizeof *e->order);
+        e->most = most;
+    }
+    if (!e->clusters || !e->places || !e->order) return 0;
+    memset(e->clusters, 0, (size_t)most * sizeof *e->clusters);
+    if (e->made) e->order[0] = &e->places[0];
+    e->cluster = e->clusters;
+    e->next = first;
+    e->wanted = 1;
+    e->resident = e->rounds = e->is_in_round = 0;
+    return e->is_running = 1;
+}
+
+/* Begin a round of turns, and as many blocks as are wanted; a cluster as a whole. */
+static void begin_round(Execution *e, const Launch *launch, Results *results, int64_t first, int64_t stop) {
+    int size = launch->cluster_blocks;
+    while (e->next < stop && ((e->next - first) % size || (e->resident < e->wanted && e->resident + size <= e->most))) {
+        int rank = (int)((e->next - first) % size);
+        if (!rank) for (e->cluster = e->clusters; e->cluster->living; e->cluster++) {}
+        if (e->resident == e->made) {
+            if (!make_place(&e->places[e->made], launch)) {
+                results->fault = NO_MEMORY;
+                break;
+            }
+            e->order[e->made] = &e->places[e->made];
+            e->made++;
+        }
+        begin_block(&e->order[e->resident++]->block, launch, results, e->next++, e->cluster, rank);
+    }
+    e->is_in_round = 1;
+    e->at = e->ended = 0;
+    e->all_are_begun = e->next == stop || e->resident + size > e->most;
+    e->changes = results->changes;
+}
+
+/* Give the blocks their turns. 0 if there are no turns left: the same block goes on then. */
+static int take_turns(Execution *e, Results *results) {
+    for (; e->at < e->resident && !results->fault; e->at++) {
+        int is_alone = e->all_are_begun && e->resident == 1;
+        Place *place = e->order[e->at];
+        if (run_block(&place->block, results, is_alone, e->resident)) {
+            if (results->fault) return 1;
+            e->order[e->at--] = e->order[--e->resident]; /* the last one takes its turn */
+            e->order[e->resident] = place;
+            results->changes++;
+            e->ended = 1;
+        } else if (results->turns_left < 0) {
+            return 0;
+        }
+    }
+    e->is_in_round = 0;
+    return 1;
+}
+
+/* Whether nobody can go on, even if those go on alone who wait for others that will not come. */
+static int is_deadlock(Execution *e) {
+    int stuck = 1;
+    for (int r = 0; r < e->resident; r++) stuck &= is_stuck(&e->order[r]->block);
+    for (int r = 0; stuck && r < e->resident; r++)
+        if (part_from_loops(&e->order[r]->block)) stuck = 0;
+    for (int r = 0, waited = 0; stuck && r < e->resident; r++) {
+        waited |= give_up_waiting(&e->order[r]->block);
+        if (r == e->resident - 1) stuck = !waited;
+    }
+    return stuck;
+}
+
+/* Execute the blocks at places [first, stop) of block_ids. Those that may wait for others are begun one after the other:
+ * when all that have begun look at what others do and get nowhere, or none ends for a while, as many more are, up to what
+ * the device holds. (So few have to be kept at a time, where blocks leave each other something and go on.)
+ *
+ * After a while it returns 1 and wants to be called again, so that Python can hear an interrupt; 0 when all is done. */
+EXPORT int32_t run_blocks(const Launch *launch, Results *results, int64_t first, int64_t stop) {
+    Execution *e = results->execution;
+    if ((!e || !e->is_running) && !begin_execution(launch, results, first)) results->fault = NO_MEMORY;
+    e = results->execution;
+    results->turns_left = TURNS;
+    while (!results->fault && (e->resident || e->next < stop)) {
+        if (!e->is_in_round) begin_round(e, launch, results, first, stop);
+        if (!take_turns(e, results)) return 1;
+        e->rounds = e->ended ? 0 : e->rounds + 1;
+        if (e->ended || results->fault) continue;
+        if (!e->all_are_begun) {
+            if (results->changes != e->changes && e->rounds < PATIENCE) continue;
+            e->rounds = 0;
+            e->wanted = 2 * e->resident < e->most ? 2 * e->resident : e->most;
+        } else if (is_deadlock(e)) {
+            for (int r = 0; r < e->resident; r++) name_waiters(&e->order[r]->block, results);
+        }
+    }
+    end_execution(launch, results);
+    return 0;
+}
+
+/* Of what Python was given. */
+EXPORT void free_rows(void *rows) { free(rows); }
 
 /* Of the structures that Python fills in. */
 EXPORT int32_t size_of(int which) {
     const int32_t sizes[] = {sizeof(Instruction), sizeof(Launch), sizeof(Results), sizeof(Allocation), sizeof(TraceRow),
                              sizeof(Pattern), sizeof(Waiter), sizeof(GlobalWord), sizeof(RegisterUse), sizeof(Times),
-                             sizeof(Image), sizeof(GlobalLine)};
+                             sizeof(Image), sizeof(GlobalLine), sizeof(Shape)};
     return sizes[which];
 }
 

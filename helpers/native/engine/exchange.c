@@ -109,30 +109,41 @@ static void elect(Warp *warp, const Instruction *i, uint32_t mask) {
 enum { TID_X, TID_Y, TID_Z, CTAID_X, CTAID_Y, CTAID_Z, NTID_X, NTID_Y, NTID_Z, NCTAID_X, NCTAID_Y, NCTAID_Z, LANEID, WARPID,
        EQMASK, LTMASK, LEMASK, GTMASK, GEMASK, RANK };
 
+/* threadIdx along an axis. The lanes of a warp follow each other: only the first one is found by division. */
+static Lanes thread_index(const Warp *warp, int axis) {
+    uint32_t first = (uint32_t)(warp->number * WARP), size[3], index[3], lane_index[WARP];
+    Lanes value;
+    for (int k = 0; k < 3; k++) {
+        size[k] = (uint32_t)warp->launch->size[k];
+        index[k] = first % size[k];
+        first /= size[k];
+    }
+    for (int lane = 0; lane < WARP; lane++) {
+        lane_index[lane] = index[axis];
+        for (int k = 0; k < 3 && ++index[k] == size[k]; k++) index[k] = 0;
+    }
+    memcpy(&value, lane_index, sizeof value);
+    return value;
+}
+
 static void special_register(Warp *warp, const Instruction *i, uint32_t mask) {
     const Launch *launch = warp->launch;
     int which = i->number[0];
     Lanes value;
-    for (int lane = 0; lane < WARP; lane++) {
-        uint32_t thread = (uint32_t)(warp->number * WARP + lane), bit = 1u << lane;
-        uint32_t x = (uint32_t)launch->size[0], y = (uint32_t)launch->size[1], z = (uint32_t)launch->size[2];
-        switch (which) {
-            case TID_X: value[lane] = thread % x; break;
-            case TID_Y: value[lane] = thread / x % y; break;
-            case TID_Z: value[lane] = thread / (x * y) % z; break;
-            case LANEID: value[lane] = (uint32_t)lane; break;
-            case WARPID: value[lane] = (uint32_t)warp->number; break;
-            case EQMASK: value[lane] = bit; break;
-            case LTMASK: value[lane] = bit - 1; break;
-            case LEMASK: value[lane] = bit | (bit - 1); break;
-            case GTMASK: value[lane] = ~(bit | (bit - 1)); break;
-            case GEMASK: value[lane] = ~(bit - 1); break;
-            case RANK: value[lane] = (uint32_t)warp->block->rank; break;
-            default:
-                value[lane] = (uint32_t)(which >= NCTAID_X ? launch->grid[which - NCTAID_X]
+    switch (which) {
+        case TID_X: case TID_Y: case TID_Z: value = thread_index(warp, which - TID_X); break;
+        case LANEID: value = LANE; break;
+        case WARPID: value = broadcast((uint32_t)warp->number); break;
+        case EQMASK: value = LANE_BIT; break;
+        case LTMASK: value = LANE_BIT - 1; break;
+        case LEMASK: value = LANE_BIT | (LANE_BIT - 1); break;
+        case GTMASK: value = ~(LANE_BIT | (LANE_BIT - 1)); break;
+        case GEMASK: value = ~(LANE_BIT - 1); break;
+        case RANK: value = broadcast((uint32_t)warp->block->rank); break;
+        default:
+            value = broadcast((uint32_t)(which >= NCTAID_X ? launch->grid[which - NCTAID_X]
                                          : which >= NTID_X ? launch->size[which - NTID_X]
-                                                           : warp->block->index[which - CTAID_X]);
-        }
+                                                           : warp->block->index[which - CTAID_X]));
     }
     write_row(warp, i->d, value, mask);
 }

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 typedef uint32_t Lanes __attribute__((vector_size(128)));
 typedef int32_t SignedLanes __attribute__((vector_size(128)));
@@ -24,6 +27,9 @@ static const Lanes LANE_BIT = {1u << 0, 1u << 1, 1u << 2, 1u << 3, 1u << 4, 1u <
                                1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23, 1u << 24, 1u << 25, 1u << 26, 1u << 27,
                                1u << 28, 1u << 29, 1u << 30, 1u << 31};
 
+static const Lanes LANE = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                           16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
 /* Bit i of `mask` → all bits of lane i. */
 static inline Lanes spread(uint32_t mask) { return (Lanes)((broadcast(mask) & LANE_BIT) == LANE_BIT); }
 
@@ -36,7 +42,20 @@ static inline uint32_t any_of(Lanes value) {
 }
 
 /* Lane i, all ones or zero as comparisons leave it → bit i. */
-static inline uint32_t gather_bits(SignedLanes truth) { return any_of((Lanes)truth & LANE_BIT); }
+static inline uint32_t gather_bits(SignedLanes truth) {
+#ifdef __SSE2__
+    __m128i part[8];
+    uint32_t bits = 0;
+    memcpy(part, &truth, sizeof part);
+    for (int k = 0; k < 4; k++) { /* 32 bits each → 16 → 8, whose top bits are left */
+        __m128i both = _mm_packs_epi32(part[2 * k], part[2 * k + 1]);
+        bits |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(both, _mm_setzero_si128())) << 8 * k;
+    }
+    return bits;
+#else
+    return any_of((Lanes)truth & LANE_BIT);
+#endif
+}
 
 /* `yes` where `choice` is all ones, `no` where it is zero. */
 static inline Lanes choose(Lanes choice, Lanes yes, Lanes no) {

@@ -1,7 +1,7 @@
 /* The simulated machine: decoded instructions, warps, blocks and the memory that they reach.
  *
  * Python decodes machine code into Instructions (frontends/sass/decode.py) and fills in a Launch; `run_blocks` executes
- * some of its blocks, warp by warp. Layouts here are those of the ctypes structures in engine/compiled.py. */
+ * some of its blocks, warp by warp. Layouts here are those of engine/machine_layout.py. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -27,7 +27,10 @@ enum Kind {
     WAITS_FOR_PHASE
 };
 
-/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants. */
+/* A source or destination `row` is a register of the warp; -1 - row is one of the launch's constants, the first of which
+ * are zeros. */
+enum { ZEROS = -1 };
+
 typedef struct {
     int64_t offset;         /* of an address */
     int32_t operation;      /* its place in OPERATIONS */
@@ -105,13 +108,19 @@ enum { MEETING_PLACES = 1021 }; /* at which blocks hear of each other: words of 
 
 enum { COPY_GROUPS = 16 }; /* groups of asynchronous copies that are remembered of a warp */
 
-/* What Python wants to know of a request of a traced block. */
+/* What Python wants to know of a request of a traced block. Its addresses are the one of the first active lane and a shape,
+ * which requests have in common. */
 typedef struct {
     int64_t block;
     int32_t instruction, warp, space, allocation;
     uint32_t active, times; /* times: how often the warp made a request of this instruction before */
-    uint64_t address[WARP];
+    int64_t first, shape;
 } TraceRow;
+
+/* By lane how far its address is from that of the first active lane. */
+typedef struct {
+    int64_t distance[WARP];
+} Shape;
 
 /* How the addresses of a request lie to each other. */
 enum Form { SCATTERED, ALL_THE_SAME, SIDE_BY_SIDE };
@@ -119,15 +128,16 @@ enum Form { SCATTERED, ALL_THE_SAME, SIDE_BY_SIDE };
 /* A request that was made before, by its addresses relative to the first one and to its 128-byte line. The other active
  * lanes lie between `lowest` and `highest` bytes from the first; `bits`: those that one of the distances has. `sums` are
  * the counts of one such request, `times` the requests to the array `slot` that are not yet in the results. `leaders`: of
- * the lanes with the same address the first two, while hazards are looked for. */
+ * the lanes with the same address the first two, while hazards are looked for. shape: 1 + its place among the shapes of
+ * traced requests, 0 if it is not there yet. */
 typedef struct {
     uint32_t relative[WARP], active, kind;
-    int64_t sums[QUANTITIES];
-    int64_t times;
     int32_t slot, lowest, highest;
     uint32_t bits;
     int32_t form;
     uint32_t leaders;
+    int64_t times, shape;
+    int64_t sums[QUANTITIES];
 } Pattern;
 
 enum { PLACES = 32 }; /* patterns that are remembered of an instruction: one for each word of the line */
@@ -183,6 +193,8 @@ typedef struct {
     int32_t phases_are_found;   /* and whether there are mbarriers of which an instruction tells that a phase has ended */
 } Launch;
 
+struct Execution;
+
 /* What `run_blocks` has found; it belongs to one thread of the host. */
 typedef struct {
     int64_t *block_warps, *block_lanes; /* by basic block */
@@ -197,14 +209,17 @@ typedef struct {
     uint32_t *heard, *left; /* by block and other block the last fence that it knows of, and what is to be heard by place of
                              * meeting; NULL where too many blocks meet */
     TraceRow *traces;
-    int64_t trace_count, trace_room;
+    Shape *shapes;
+    int64_t trace_count, trace_room, shape_count, shape_room;
     int64_t fault_block, fault_address;
     int64_t changes; /* stores and atomics that changed memory, barriers that were passed, blocks that ended */
     Waiter *waiters; /* after DEADLOCK */
     int64_t seen_changes, quiet; /* rounds of turns in which nothing changed */
     uint32_t now, fenced; /* the number of the last event, and of the last fence of more than a block */
     int32_t waiter_count, waiter_room;
-    int32_t fault, fault_instruction, fault_thread, spare;
+    int32_t fault, fault_instruction, fault_thread;
+    int32_t turns_left; /* before `run_blocks` returns for a moment */
+    struct Execution *execution; /* what it goes on with then; see blocks.c */
 } Results;
 
 /* Threads of a warp that execute together. `meeting`: what they wait for. */

@@ -188,18 +188,48 @@ static void count_local(Warp *warp, const Instruction *i, int slot, const Reques
     }
 }
 
-static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request) {
+/* Room for one more row of `size` bytes, at first for some. `rows` stay where they are if there is no memory. */
+static int make_room(void **rows, int64_t count, int64_t *room, size_t size, int64_t some) {
+    if (count < *room) return 1;
+    int64_t wanted = *room ? 2 * *room : some;
+    void *more = realloc(*rows, (size_t)wanted * size);
+    if (!more) return 0;
+    *rows = more;
+    *room = wanted;
+    return 1;
+}
+
+/* The lane's address, where it is to be shown. Local memory is interleaved by words. */
+static int64_t shown(const Warp *warp, int space, const Request *request, int lane) {
+    uint64_t address = request->address[lane];
+    if (space == LOCAL)
+        address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
+    return (int64_t)address;
+}
+
+/* The place of a request's shape. Most shapes are one of the last few. */
+static int64_t shape_of(const Warp *warp, int space, const Request *request, int64_t first) {
     Results *results = warp->results;
-    if (results->trace_count == results->trace_room) {
-        int64_t room = results->trace_room ? 2 * results->trace_room : 1024;
-        TraceRow *more = realloc(results->traces, (size_t)room * sizeof *more);
-        if (!more) {
-            fail(warp, i, NO_MEMORY, 0, 0);
-            return;
-        }
-        results->traces = more;
-        results->trace_room = room;
+    int64_t last = results->shape_count;
+    Shape *shape = &results->shapes[last];
+    for (int lane = 0; lane < WARP; lane++)
+        shape->distance[lane] = request->active >> lane & 1 ? shown(warp, space, request, lane) - first : 0;
+    for (int64_t place = last - 1; place >= 0 && place >= last - 4; place--)
+        if (!memcmp(shape, &results->shapes[place], sizeof *shape)) return place;
+    return results->shape_count++;
+}
+
+/* Keep a request. `known`: its pattern, or NULL; where that has a shape, the first active lane's address is enough. */
+static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request, Pattern *known) {
+    Results *results = warp->results;
+    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow), 4096) ||
+        !make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape), 64)) {
+        fail(warp, i, NO_MEMORY, 0, 0);
+        return;
     }
+    int64_t first = shown(warp, space, request, __builtin_ctz(request->active));
+    int64_t shape = known && known->shape ? known->shape - 1 : shape_of(warp, space, request, first);
+    if (known) known->shape = shape + 1;
     TraceRow *row = &results->traces[results->trace_count++];
     row->block = warp->block->id;
     row->instruction = i->index;
@@ -208,12 +238,16 @@ static void trace(Warp *warp, const Instruction *i, int space, int slot, const R
     row->allocation = slot;
     row->active = request->active;
     row->times = (uint32_t)warp->times[i->memory];
-    for (int lane = 0; lane < WARP; lane++) {
-        uint64_t address = request->address[lane];
-        if (space == LOCAL)
-            address = (address >> 2) * (uint64_t)(4 * warp->block->warps * WARP) + thread_of(warp, lane) * 4 + (address & 3);
-        row->address[lane] = address;
-    }
+    row->first = first;
+    row->shape = shape;
+}
+
+/* What the warp looked at last of what others may change. */
+static inline void note_look(Warp *warp, const Instruction *i, int space, int slot, uint64_t address) {
+    if (!i->strong) return;
+    warp->looked_by = i->index;
+    warp->looked_in = space == GLOBAL ? slot : -space;
+    warp->looked_at = (int64_t)address;
 }
 
 void note(Warp *warp, const Instruction *i, int space, int slot, const Request *request, int width, int stores, int touch,
@@ -221,16 +255,12 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
     const Launch *launch = warp->launch;
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
-    if (i->strong) {
-        warp->looked_by = i->index;
-        warp->looked_in = space == GLOBAL ? slot : -space;
-        warp->looked_at = (int64_t)request->address[__builtin_ctz(request->active)];
-    }
+    note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
     if (known) known->times++;
-    else if (space != LOCAL) count_pattern(warp, i, space, stores, slot, request, width);
+    else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
     if (warp->block->traced) {
-        trace(warp, i, space, slot, request);
+        trace(warp, i, space, slot, request, known);
         warp->times[i->memory]++;
     }
 }
@@ -254,10 +284,12 @@ void in_its_block(Warp *warp, const Instruction *i, const Request *request, Acce
 }
 
 /* Carry out an access in the space that its opcode names, or for generic addresses in each that they lie in. */
-static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, Access *access) {
+static void in_its_space(Warp *warp, const Instruction *i, uint32_t mask, Access *access) {
+    Addresses where;
     Request request, part;
     int space = (int)(i->flags & SPACE);
-    request_of(where, mask, &request);
+    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
+    request_of(&where, mask, &request);
     if (space != GENERIC) {
         access(warp, i, space, &request);
         return;
@@ -297,20 +329,40 @@ static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, cons
     return one->bytes + (base - one->base);
 }
 
-/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. */
-static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, const Addresses *where, int stores,
-                           Pattern **known, uint64_t *base) {
-    int space = (int)(i->flags & SPACE), width = 4 * i->number[2];
+/* The place of a request of an instruction that loads or stores whole words, NULL if it is not like one before. Mostly its
+ * addresses are those of one register and an offset, which need not be added up lane by lane. */
+static uint8_t *recognised(const Warp *warp, const Instruction *i, uint32_t mask, int stores, Pattern **known,
+                           uint64_t *base) {
+    int space = (int)(i->flags & SPACE), width = 4 * i->number[2], is_wide = (i->flags & WIDE_ADDRESS) != 0;
+    Addresses where;
+    AddressRows rows = {row_of(warp, i->source[0]), is_wide ? row_at(warp, i->source[0], 1) : 0, i->offset};
     if (i->number[3] || space >= LOCAL) return 0;
-    *known = known_pattern(warp, i, space, stores, width, mask, where, base);
+    if (i->width[1] || i->width[0] != 1 + is_wide || (!is_wide && i->number[0] != 1)) {
+        addresses_of(warp, i, 0, is_wide, i->offset, i->number, &where);
+        rows = (AddressRows){&where.low, &where.high, 0};
+    } else if (!is_wide) {
+        rows.offset -= (int64_t)warp->block->rank << RANK_SHIFT;
+    }
+    *known = known_pattern(warp, i, space, stores, width, mask, rows, base);
     return *known ? place_of(warp, i, space, *known, *base, width, stores) : 0;
 }
 
-static void note_known(Warp *warp, const Instruction *i, const Addresses *where, uint32_t mask, int stores, Pattern *known) {
+static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stores, Pattern *known) {
+    int space = (int)(i->flags & SPACE), traced = warp->block->traced;
     Request request;
-    if (warp->launch->checking || warp->block->traced || i->strong) request_of(where, mask, &request);
-    else request.active = mask;
-    note(warp, i, (int)(i->flags & SPACE), known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+    if (warp->launch->checking || (traced && !known->shape)) {
+        request_like(known, base, &request);
+        note(warp, i, space, known->slot, &request, 4 * i->number[2], stores, stores ? WRITES : READS, known);
+        return;
+    }
+    warp->results->accesses[space] += __builtin_popcount(known->active);
+    note_look(warp, i, space, known->slot, base);
+    known->times++;
+    if (!traced) return;
+    request.active = known->active;
+    request.address[__builtin_ctz(known->active)] = base;
+    trace(warp, i, space, known->slot, &request, known);
+    warp->times[i->memory]++;
 }
 
 static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const uint8_t *first, const Pattern *known) {
@@ -384,17 +436,15 @@ static void load_from(Warp *warp, const Instruction *i, int space, const Request
 }
 
 static void load(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     Pattern *known;
     uint64_t base;
     warp->saw_others |= i->strong;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    const uint8_t *first = recognised(warp, i, mask, &where, 0, &known, &base);
+    const uint8_t *first = recognised(warp, i, mask, 0, &known, &base);
     if (first) {
         load_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, mask, 0, known);
+        note_known(warp, i, base, 0, known);
     } else {
-        in_its_space(warp, i, mask, &where, load_from);
+        in_its_space(warp, i, mask, load_from);
     }
 }
 
@@ -418,16 +468,14 @@ static void store_to(Warp *warp, const Instruction *i, int space, const Request 
 }
 
 static void store(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     Pattern *known;
     uint64_t base;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    uint8_t *first = recognised(warp, i, mask, &where, 1, &known, &base);
+    uint8_t *first = recognised(warp, i, mask, 1, &known, &base);
     if (first) {
         store_known(warp, i, mask, first, known);
-        note_known(warp, i, &where, mask, 1, known);
+        note_known(warp, i, base, 1, known);
     } else {
-        in_its_space(warp, i, mask, &where, store_to);
+        in_its_space(warp, i, mask, store_to);
     }
 }
 
@@ -533,10 +581,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
 }
 
 static void atomic(Warp *warp, const Instruction *i, uint32_t mask) {
-    Addresses where;
     warp->saw_others |= i->strong;
-    addresses_of(warp, i, 0, i->flags & WIDE_ADDRESS, i->offset, i->number, &where);
-    in_its_space(warp, i, mask, &where, update_in);
+    in_its_space(warp, i, mask, update_in);
 }
 
 /* ---- LDGSTS: an asynchronous copy, carried out at once. Sources 0 and 1 make the address in shared memory, 2 and 3
@@ -601,8 +647,8 @@ static void copy_async(Warp *warp, const Instruction *i, uint32_t mask) {
         count_copy(&to, &origin, size, sums_of(warp, i, shared_slot));
     }
     if (warp->block->traced) {
-        if (reads) trace(warp, i, GLOBAL, slot, &origin);
-        trace(warp, i, SHARED, shared_slot, &to);
+        if (reads) trace(warp, i, GLOBAL, slot, &origin, 0);
+        trace(warp, i, SHARED, shared_slot, &to, 0);
         warp->times[i->memory]++;
     }
 }

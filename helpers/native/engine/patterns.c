@@ -6,29 +6,10 @@
  * goes up by one. */
 #include "patterns.h"
 
-static uint32_t kind_of(int space, int stores, int width, uint64_t base) {
-    return (uint32_t)((base & (LINE_BYTES - 1)) | (uint64_t)(space * 2 + stores + 1) << 8 | (uint64_t)width << 12);
-}
-
-static Pattern *pattern_at(const Warp *warp, const Instruction *i, uint64_t base) {
-    return &warp->results->patterns[i->memory * PLACES + ((base & (LINE_BYTES - 1)) >> 2)];
-}
-
-Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width, uint32_t mask,
-                       const Addresses *where, uint64_t *base) {
-    int first = __builtin_ctz(mask);
-    uint32_t low = ((const uint32_t *)&where->low)[first], high = ((const uint32_t *)&where->high)[first];
-    Pattern *known = pattern_at(warp, i, low);
-    Lanes relative, wrong;
-    if (known->active != mask || known->kind != kind_of(space, stores, width, low)) return 0;
-    memcpy(&relative, known->relative, sizeof relative);
-    wrong = ((where->low - broadcast(low)) ^ relative) | (where->high ^ broadcast(high));
-    if (mask != 0xffffffffu) wrong &= spread(mask);
-    if (any_of(wrong)) return 0;
-    /* Only the low halves were subtracted: that is the distance if no address lies beyond the 4 GB of the first one. */
-    if ((int64_t)low + known->lowest < 0 || (int64_t)low + known->highest > (int64_t)UINT32_MAX) return 0;
-    *base = (uint64_t)high << 32 | low;
-    return known;
+void request_like(const Pattern *known, uint64_t base, Request *request) {
+    for (int lane = 0; lane < WARP; lane++)
+        request->address[lane] = base + (uint64_t)(int64_t)(int32_t)known->relative[lane];
+    request->active = known->active;
 }
 
 /* ---- counting */
@@ -46,13 +27,18 @@ void add_sums(int64_t *sums, const int64_t *more, int64_t times) {
 }
 
 static void book(const Launch *launch, const Results *results, int64_t memory, Pattern *pattern) {
-    if (pattern->times) add_sums(sums_at(launch, results, memory, pattern->slot), pattern->sums, pattern->times);
+    add_sums(sums_at(launch, results, memory, pattern->slot), pattern->sums, pattern->times);
     pattern->times = 0;
 }
 
 void book_patterns(const Launch *launch, Results *results) {
-    for (int64_t memory = 0; memory < launch->memory_instructions; memory++)
-        for (int place = 0; place < PLACES; place++) book(launch, results, memory, &results->patterns[memory * PLACES + place]);
+    for (int64_t memory = 0; memory < launch->memory_instructions; memory++) {
+        for (int place = 0; place < PLACES; place++) {
+            Pattern *pattern = &results->patterns[memory * PLACES + place];
+            if (pattern->times) book(launch, results, memory, pattern);
+            if (pattern->shape) pattern->shape = 0;
+        }
+    }
 }
 
 /* Of the lanes with the same address the first two. */
@@ -86,7 +72,7 @@ static void describe(Pattern *pattern, int width) {
     pattern->form = same ? ALL_THE_SAME : in_a_row ? SIDE_BY_SIDE : SCATTERED;
 }
 
-void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
+Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, int slot, const Request *request, int width) {
     uint64_t base = request->address[__builtin_ctz(request->active)], far = 0;
     Pattern *known = pattern_at(warp, i, base), now;
     memset(&now, 0, sizeof now);
@@ -97,14 +83,14 @@ void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int 
     }
     now.active = request->active;
     now.kind = kind_of(space, stores, width, base);
-    if (!far && !memcmp(known, &now, offsetof(Pattern, sums))) {
+    if (!far && !memcmp(known, &now, offsetof(Pattern, slot))) {
         if (known->slot != slot) book(warp->launch, warp->results, i->memory, known);
     } else {
         if (warp->launch->counting && space == SHARED) count_banks(request, width, stores, now.sums);
         else if (warp->launch->counting) count_lines(request, width, 0, now.sums);
         if (far) {
             add_sums(sums_of(warp, i, slot), now.sums, 1);
-            return;
+            return 0;
         }
         describe(&now, width);
         if (warp->launch->checking) now.leaders = leaders_of(&now);
@@ -113,4 +99,5 @@ void count_pattern(Warp *warp, const Instruction *i, int space, int stores, int 
     }
     known->slot = slot;
     known->times++;
+    return known;
 }

@@ -59,14 +59,14 @@ EXPORT int64_t accesses_of(const TraceRow *rows, int64_t count, const int64_t *b
 
 /* The rows as accesses: by access and thread its address, and whether it takes part. Both arrays hold zeros before;
  * `threads` has a block. */
-EXPORT void gather_accesses(const TraceRow *rows, int64_t count, int32_t threads, const int64_t *access,
-                            int64_t *address, uint8_t *active) {
+EXPORT void gather_accesses(const TraceRow *rows, int64_t count, const Shape *shapes, int32_t threads,
+                            const int64_t *access, int64_t *address, uint8_t *active) {
     for (int64_t row = 0; row < count; row++) {
         const TraceRow *one = &rows[row];
         int64_t first = access[row] * threads + one->warp * WARP;
         for (uint32_t rest = one->active; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
-            address[first + lane] = (int64_t)one->address[lane];
+            address[first + lane] = one->first + shapes[one->shape].distance[lane];
             active[first + lane] = 1;
         }
     }

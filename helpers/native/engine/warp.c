@@ -493,6 +493,7 @@ int run_turn(Warp *warp) {
     Operation *const *execute = operations();
     int64_t left = warp->has_all_time ? launch->most_steps : TURN;
     int at;
+    results->turns_left--;
     warp->saw_others = 0;
     warp->has_all_time = 0;
     if (warp->groups < 2) warp->favoured = 0;
@@ -510,9 +511,9 @@ int run_turn(Warp *warp) {
                 begun = 1;
                 left -= i->length;
                 if (left < 0) {
-                    if (warp->saw_others) {
+                    if (warp->saw_others || --results->turns_left < 0) {
                         g->pc = i->index;
-                        favour_next(warp, g->mask);
+                        if (warp->saw_others) favour_next(warp, g->mask);
                         return 1;
                     }
                     left = TURN;

@@ -4,7 +4,8 @@
 
 #include "machine.h"
 
-/* Execute until nobody can go on, or for one turn if others may be waited for. 1 while somebody can go on. */
+/* Execute until nobody can go on, for one turn if others may be waited for, or until no turns are left. 1 while somebody can
+ * go on. */
 int run_turn(Warp *warp);
 
 /* A phase of an mbarrier has ended: for those who watch it is a barrier of the block. */

@@ -6,6 +6,7 @@ Machine code asks under the same names. The functions of float32 are those of `f
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -50,7 +51,11 @@ def operation(name: str, modifiers: Sequence[str], type_: str) -> Callable:
     Arrays of bf16 hold bits as uint16, those of f16x2 and bf16x2 as uint32, those of f32x2 as uint64.
     Raises Unknown for a name, a type or a modifier that is not modelled.
     """
-    modifiers = tuple(modifiers)
+    return _operation(name, tuple(modifiers), type_)
+
+
+@cache
+def _operation(name: str, modifiers: tuple[str, ...], type_: str) -> Callable:
     refuse_unknown(modifiers, MODIFIERS.get(type_, ()))
     if name in ("neg", "abs"):
         function = sign_function(name, type_)

@@ -1,6 +1,7 @@
 """A launch's arguments in the form in which a kernel finds them: the parameter block of CUDA's ABI."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -33,11 +34,32 @@ def pack_arguments(kernel: str, parameters: Sequence[Parameter], args: Sequence,
         raise ArgumentError(f"{kernel} takes {len(parameters)} arguments ({wanted}), but {given}.")
     packed = bytearray(max((p.offset + p.size for p in parameters), default=0))
     for position, (parameter, argument) in enumerate(zip(parameters, args, strict=True), 1):
-        place = f"Argument {position} of {kernel} ({parameter.type} {parameter.name})"
-        packed[parameter.offset : parameter.offset + parameter.size] = _argument_bytes(
-            place, parameter, argument, memory
-        )
+        found = _plain_bytes(parameter, argument, memory)
+        if found is None:
+            place = f"Argument {position} of {kernel} ({parameter.type} {parameter.name})"
+            found = _argument_bytes(place, parameter, argument, memory)
+        packed[parameter.offset : parameter.offset + parameter.size] = found
     return bytes(packed)
+
+
+@cache
+def _type_of(type_: str) -> np.dtype | None:
+    """What a parameter of this type holds, or points to; None if it is a struct."""
+    words = type_.replace("const", "").replace("volatile", "").replace("__restrict__", "")
+    found = np.uint64 if words.count("*") > 1 else SCALARS.get(words.replace("*", "").strip())
+    return None if found is None else np.dtype(found)
+
+
+def _plain_bytes(parameter: Parameter, argument, memory: GlobalMemory) -> bytes | None:
+    """Of an argument of just the type of its parameter, as nearly all are; None for the others."""
+    expected = _type_of(parameter.type)
+    if expected is None:
+        return None
+    if parameter.is_pointer:
+        fits = isinstance(argument, np.ndarray) and argument.dtype == expected and argument.flags.c_contiguous
+        return memory.add(argument, parameter.name).to_bytes(8, "little") if fits else None
+    fits = isinstance(argument, np.generic) and argument.dtype == expected
+    return argument.tobytes() if fits else None
 
 
 def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMemory) -> bytes:
@@ -49,10 +71,9 @@ def _argument_bytes(place: str, parameter: Parameter, argument, memory: GlobalMe
                 f"{place} is an array whose elements do not lie side by side (shape {argument.shape}, strides "
                 f"{argument.strides} bytes); a kernel gets only a pointer. Pass numpy.ascontiguousarray(…)."
             )
-        words = parameter.type.replace("const", "").replace("volatile", "").replace("__restrict__", "")
-        expected = np.uint64 if words.count("*") > 1 else SCALARS.get(words.replace("*", "").strip())
-        if expected is not None:
-            given, wanted = argument.dtype, np.dtype(expected)
+        wanted = _type_of(parameter.type)
+        if wanted is not None:
+            given = argument.dtype
             if not given.isnative:
                 raise ArgumentError(
                     f"{place} is an array of {given.name} whose bytes are in reverse order ({given.str}), as a "

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,6 @@ from helpers.occupancy import occupancy
 from helpers.simulator.cuda.arguments import pack_arguments
 from helpers.simulator.cuda.settings import Settings
 from helpers.simulator.engine import clusters, compiled
-from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import GlobalMemory, product
 from helpers.simulator.engine.observers import together
 from helpers.simulator.engine.run import Launch
@@ -122,9 +122,9 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         kernel.variables.place(program, memory),
         settings.max_instructions,
         kernel.shared_names(program.level),
-        kernel.pointers.named_lanes(program),
+        kernel.forms.named_lanes(program.level),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
-        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(program) else None,
+        memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,
     )
     if cooperative:
         _check_that_all_blocks_fit(kernel, run)
@@ -145,8 +145,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
                 replace(run, observers=together(checker)).run()
         else:
             recorded = _recorded(kernel, geometry, run, checker, settings, note)
-            captured = Captured(run, kernel.compiled, geometry.shared_mem)
-            settings.recording.launches.append(replace(recorded, captured=captured))
+            settings.recording.launches.append(recorded)
     except FoundEnough:
         pass  # the report says what
     except KernelError as error:
@@ -163,15 +162,16 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         _tell(report, settings)
 
 
-def _may_point_to_them(program: Program) -> bool:
+def _may_point_to_them(kernel: Kernel) -> bool:
     """Whether functions may be given pointers to parameters, as the language allows of `__grid_constant__` ones."""
-    return any("__grid_constant__" in line for line in program.source_lines)
+    return "__grid_constant__" in kernel.compiled.source
 
 
 def _recorded(
     kernel: Kernel, geometry: Geometry, run: Launch, checker: Checker | None, settings: Settings, note: str
 ) -> RecordedLaunch:
     """Run the launch, or a part of it, and count."""
+    captured = Captured(run, kernel.compiled, geometry.shared_mem)
     code, sectors = kernel.compiled, SectorObserver() if settings.unique_sectors else None
     traced = executed = None
     if settings.blocks is not None:
@@ -186,14 +186,19 @@ def _recorded(
     )  # fmt: skip
     if settings.sampled:
         _check_that_blocks_do_not_meet(kernel)
-        return sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
+        recorded = sampling.execute(run, facts, code, checker, sectors, kernel.pointers.written)
+        return replace(recorded, captured=captured)
+    if executed is not None:
+        run = replace(run, only_blocks=executed)
+    if sectors is None and (done := _compiled(kernel, run, checker, True, traced)):
+        return RecordedLaunch(
+            run.program, facts, traced, done.block_warps, done.block_lanes, done.guarded_lanes, done.counts,
+            done.traces, compiled=code, captured=captured,
+        )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, traced)
-    run = replace(run, only_blocks=executed)
-    if sectors is None and (result := _compiled(kernel, run, checker, True, traced)):
-        recorder.take(result)
-    else:
-        replace(run, observers=together(recorder, checker, sectors)).run()
-    return recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
+    replace(run, observers=together(recorder, checker, sectors)).run()
+    recorded = recorder.finish(code, None if sectors is None else sectors.finish(whole=executed is None))
+    return replace(recorded, captured=captured)
 
 
 def _compiled(
@@ -215,11 +220,15 @@ def _compiled(
 
 def _held_together(kernel: Kernel, run: Launch) -> int:
     """How many blocks the device holds at once: so many can wait for each other."""
-    code, sms = kernel.compiled, 1
+    return _blocks_of_device(kernel.compiled.arch, run.threads, kernel.compiled.registers, run.shared_bytes)
+
+
+@lru_cache(maxsize=64)
+def _blocks_of_device(arch: str, threads: int, registers: int, shared_bytes: int) -> int:
+    sms = 1
     with suppress(devices.UnknownDevice):
-        sms = devices.for_arch(code.arch).sms
-    fit = occupancy(devices.limits_for(code.arch), product(run.block), code.registers, run.shared_bytes)
-    return sms * max(1, fit.blocks)
+        sms = devices.for_arch(arch).sms
+    return sms * max(1, occupancy(devices.limits_for(arch), threads, registers, shared_bytes).blocks)
 
 
 def _check_that_all_blocks_fit(kernel: Kernel, run: Launch) -> None:

@@ -32,6 +32,7 @@ class Forms:
     def __init__(self, compiled: CompiledKernel) -> None:
         self.compiled = compiled
         self._shared_names: dict[str, SharedNames] = {}
+        self._named_lanes: dict[str, dict[int, int]] = {}
 
     @cached_property
     def pointers(self) -> Pointers:
@@ -50,6 +51,12 @@ class Forms:
             code = self.compiled
             self._shared_names[level] = SharedNames(self.pointers.shared_arrays, used, code.source, code.entry)
         return self._shared_names[level]
+
+    def named_lanes(self, level: str) -> dict[int, int]:
+        """`Pointers.named_lanes` of its program of a level, "sass" or "ptx"."""
+        if level not in self._named_lanes:
+            self._named_lanes[level] = self.pointers.named_lanes(self.at(level)[0].program)
+        return self._named_lanes[level]
 
     @cached_property
     def ptx(self) -> Prepared:

@@ -149,7 +149,8 @@ class Program:
     dynamic shared memory starts at `dynamic_shared_offset`. Of `local_bytes` the first `stack_reserve` are beyond what
     the compiler states: for functions that call themselves. `debug`: it is code for a debugger (-G). `shared_base` is
     the address that the code gives to the first byte of shared memory; `cluster` is what `__cluster_dims__` asks for;
-    `start(wave)`, if there is one, prepares the registers of a wave.
+    `start(wave)`, if there is one, prepares the registers of a wave; `banks(launch)` are the constant banks of machine
+    code, by number.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Program:
     shared_base: int = 0
     cluster: tuple[int, int, int] | None = None
     start: Callable[[Any], None] | None = None
+    banks: Callable[[Any], dict[int, bytes]] | None = None
     order: Callable[[Any], Any] | None = None  # whose turn it is among diverged threads, the smallest; else the block's
     uses: Any = None  # of loaded values, found when they are asked for: see loaded_values
     decode: Callable[[Any], Any] | None = None  # makes what the compiled engine executes, of a Prepared

@@ -7,7 +7,7 @@ arrays lie far apart, so that an address outside an array never falls into the n
 import weakref
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ SAME_BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.int16), 4: np.dtype(np.int32)
 
 @dataclass(slots=True)
 class Allocation:
-    """A piece of global memory: the bytes of one NumPy buffer, seen by kernels at `base`.
+    """A piece of global memory: the bytes of one NumPy buffer, which the host has at `host` and kernels see at `base`.
 
     `names` are the parameters that point into it, `owner` is the array that the buffer belongs to, and `watch` is told
     about every access before it is carried out (helpers.simulator.sanitizer.global_checks).
@@ -36,6 +36,7 @@ class Allocation:
 
     base: int
     bytes_: np.ndarray
+    host: int
     name: str = ""
     shape: tuple[int, ...] = ()
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.uint8))
@@ -145,7 +146,7 @@ class GlobalMemory:
         self._by_buffer: dict[int, Allocation] = {}
         self._top = GLOBAL_BASE
         for array, address in FIXED.arrays():
-            self._allocate(array, address, f"the array at {address:#x}", array)
+            self._allocate(array, _host_address(array), address, f"the array at {address:#x}", array)
 
     def add(self, array: np.ndarray, name: str) -> int:
         """Make an array reachable; returns the address of its first element.
@@ -156,9 +157,9 @@ class GlobalMemory:
         owner = _owner(array)
         start = _host_address(owner)
         allocation = self._by_buffer.get(start)
-        first = _host_address(array) - start
+        first = 0 if array is owner else _host_address(array) - start
         if allocation is None or allocation.bytes_.size < owner.nbytes:
-            allocation = self._allocate(owner, self._top, name, array)
+            allocation = self._allocate(owner, start, self._top, name, array)
             allocation.views = first, first + array.nbytes
             self._top += _room(owner.nbytes)
         elif not allocation.names:
@@ -169,7 +170,8 @@ class GlobalMemory:
         allocation.names.add(name)
         return allocation.base + first
 
-    def _allocate(self, owner: np.ndarray, base: int, name: str, seen_as: np.ndarray) -> Allocation:
+    def _allocate(self, owner: np.ndarray, start: int, base: int, name: str, seen_as: np.ndarray) -> Allocation:
+        """start: where the host has the owner's buffer."""
         plain = owner.view(np.ndarray)
         flat = (plain if plain.flags.c_contiguous else plain.T).reshape(-1).view(np.uint8)
         if owner.size == 0:
@@ -178,10 +180,11 @@ class GlobalMemory:
         if flat.size % WORD and self._program and any(one.swaps for one in self._program.instructions):
             padding = -flat.size % WORD
             flat = np.pad(flat, (0, padding))
-        allocation = Allocation(base, flat, name, seen_as.shape, seen_as.dtype, writable, owner, padding=padding)
+        host = _host_address(flat) if padding else start
+        allocation = Allocation(base, flat, host, name, seen_as.shape, seen_as.dtype, writable, owner, padding=padding)
         self.allocations.append(allocation)
         self._bases.append(base)
-        self._by_buffer[_host_address(owner)] = allocation
+        self._by_buffer[start] = allocation
         return allocation
 
     def put_back(self) -> None:
@@ -653,4 +656,4 @@ def lane_name(block: tuple[int, int, int], thread: tuple[int, int, int]) -> str:
 
 def product(values) -> int:
     """The product of a few integers."""
-    return reduce(lambda a, b: a * int(b), values, 1)
+    return prod(map(int, values))

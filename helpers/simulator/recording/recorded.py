@@ -1,8 +1,9 @@
 """What a recorded launch consists of: counts by instruction, addresses of traced blocks, geometry, the code itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -52,6 +53,27 @@ class Counts:
 
 
 QUANTITIES = tuple(field.name for field in fields(Counts))
+Key = tuple[int, str, str, str]  # instruction, space, op, array
+
+
+class LazyCounts(Mapping[Key, Counts]):
+    """Counts that `find` puts together when they are looked at for the first time."""
+
+    def __init__(self, find: Callable[[], dict[Key, Counts]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> dict[Key, Counts]:
+        return self._find()
+
+    def __getitem__(self, key: Key) -> Counts:
+        return self._found[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +199,7 @@ class RecordedLaunch:
     block_warps: np.ndarray
     block_lanes: np.ndarray
     guarded_lanes: dict[int, int] = field(default_factory=dict)
-    counts: dict[tuple[int, str, str, str], Counts] = field(default_factory=dict)
+    counts: Mapping[Key, Counts] = field(default_factory=dict)
     traces: Sequence[Trace] = ()
     sampling: Sampling | None = None
     unique: SectorSets | None = None

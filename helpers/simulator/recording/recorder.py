@@ -56,11 +56,6 @@ class LaunchRecorder(Observer):
             self.traces, unique=unique, compiled=compiled,
         )  # fmt: skip
 
-    def take(self, result) -> None:
-        """What the compiled engine has recorded (`engine.compiled.Result`)."""
-        self.block_warps, self.block_lanes = result.block_warps, result.block_lanes
-        self.guarded_lanes, self.counts, self.traces = result.guarded_lanes, result.counts, result.traces
-
     # ---- what the engine reports
     def handlers(self) -> Handlers:
         return {

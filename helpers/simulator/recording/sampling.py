@@ -54,7 +54,9 @@ class Untouched(GlobalMemory):
         super().__init__()
         for one in memory.allocations:
             self.allocations.append(
-                Allocation(one.base, one.bytes_, one.name, one.shape, one.dtype, one.writable, names=one.names)
+                Allocation(
+                    one.base, one.bytes_, one.host, one.name, one.shape, one.dtype, one.writable, names=one.names
+                )
             )
         self._bases = [one.base for one in self.allocations]
 

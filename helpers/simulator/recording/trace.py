@@ -1,7 +1,8 @@
 """The addresses of one instruction, kept for a block that is traced."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,18 +30,20 @@ class Trace:
 class Traces(Sequence[Trace]):
     """The accesses of a launch, in the order of their steps: each becomes a `Trace` when it is looked at.
 
-    `kinds` hold by access what a `Trace` says between its step and its addresses; `addresses` and `active` are
-    (accesses, threads).
+    `find` is called when the first one is: by access what a `Trace` says between its step and its addresses; and
+    addresses and active threads, (accesses, threads).
     """
 
-    def __init__(self, kinds: list[tuple], addresses: np.ndarray, active: np.ndarray) -> None:
-        self._kinds = kinds
-        self._addresses = addresses
-        self._active = active
-        self._whole = active.all(axis=1).tolist()
+    def __init__(self, find: Callable[[], tuple[list[tuple], np.ndarray, np.ndarray]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> tuple[list[tuple], np.ndarray, np.ndarray, list[bool]]:
+        kinds, addresses, active = self._find()
+        return kinds, addresses, active, active.all(axis=1).tolist()
 
     def __len__(self) -> int:
-        return len(self._kinds)
+        return len(self._found[0])
 
     def __getitem__(self, place):
         if isinstance(place, slice):
@@ -51,5 +54,5 @@ class Traces(Sequence[Trace]):
         return map(self._trace, range(len(self)))
 
     def _trace(self, place: int) -> Trace:
-        active = None if self._whole[place] else self._active[place]
-        return Trace(place + 1, *self._kinds[place], self._addresses[place], active)
+        kinds, addresses, active, whole = self._found
+        return Trace(place + 1, *kinds[place], addresses[place], None if whole[place] else active[place])

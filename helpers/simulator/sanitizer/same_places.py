@@ -96,9 +96,9 @@ class _Sample:
         self.launch = SimpleNamespace(
             block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None,
             shared_bytes=program.shared_bytes, program=program,
-            cluster=ALONE, blocks_of_cluster=1,
+            cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=_Global(),
         )  # fmt: skip
-        self.shared, self.global_memory, self.local = _Shared(), _Global(), None
+        self.shared, self.global_memory, self.local = _Shared(), self.launch.global_memory, None
         self.cluster_memory = self.shared
         self.constant_banks: dict[int, bytes] = {}
         most = program.max_threads or 1024
@@ -122,7 +122,7 @@ class _Sample:
             given[place.offset : place.offset + place.size] = number.to_bytes(8, "little")[: place.size].ljust(
                 place.size, b"\0"
             )
-        self.parameters = bytes(given)
+        self.parameters = self.launch.parameters = bytes(given)
 
     def special_value(self, name: str):
         """As Wave.special_value; KeyError for those that are not known ahead."""

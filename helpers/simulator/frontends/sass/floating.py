@@ -6,7 +6,7 @@ or bfloat16 numbers share a register, and .H0_H0 or .H1_H1 chooses one of them f
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import cache, reduce
 
 import numpy as np
 
@@ -42,15 +42,21 @@ def arithmetic(t: Operands, s: sass.Statement) -> Compute:
     """FADD, FMUL, FFMA{.FTZ}{.SAT}{.RM,.RP,.RZ} d, a, b {, c}; FMUL{.M2,.M4,.M8,.D2,.D4,.D8}: times or by 2, 4, 8."""
     if (scale := chosen(s, SCALES, None)) is not None:
         return _scaled_product(t, s, np.float64(scale))
-    base = s.base.removeprefix("U")
-    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[base]
-    modifiers = [_rounding(s), *(part.lower() for part in s.opcode if part in ("FTZ", "SAT"))]
-    destination, *sources = exactly(s, 4 if base == "FFMA" else 3)
+    name, modifiers = _operation_of(s.opcode)
+    destination, *sources = exactly(s, 4 if name == "fma" else 3)
     readers = [t.read(source, F4) for source in sources]
-    if not s.has("FTZ"):
+    if "ftz" not in modifiers:
         return Compute((t.target(destination),), applied(operation(name, modifiers, "f32"), readers))
     fma = tuple(readers) if s.opcode == ("FFMA", "FTZ") else None
     return Compute((t.target(destination),), flushing(name, modifiers, readers), fma=fma)
+
+
+@cache
+def _operation_of(opcode: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The name and the modifiers of FADD, FMUL or FFMA as `operation` knows them."""
+    name = {"FADD": "add", "FMUL": "mul", "FFMA": "fma"}[opcode[0].removeprefix("U")]
+    rounding = next((ROUNDINGS[part] for part in opcode if part in ROUNDINGS), "rn")
+    return name, (rounding, *(part.lower() for part in opcode if part in ("FTZ", "SAT")))
 
 
 def pair_arithmetic(t: Operands, s: sass.Statement) -> Compute:

@@ -133,6 +133,7 @@ class Operands:
         self.initial: list = []
         self.constants: dict[tuple[int, int, np.dtype], int] = {}
         self.read_now: set[int] = set()
+        self._readers: dict[tuple[sass.Register, np.dtype, int], tuple[Reader, int | None]] = {}  # each with its slot
         self._pairs: dict[tuple[int, int], int] = {}
         self._address = 0
 
@@ -158,7 +159,7 @@ class Operands:
             raise Unknown("a destination that is no register")
         if operand.number is None:
             return None
-        return self.slot(operand.next(distance).name)
+        return self.slot(operand.next(distance).name if distance else operand.name)
 
     def targets(self, operand: sass.Operand, count: int) -> tuple[int | None, ...]:
         """The slots of `count` consecutive registers."""
@@ -178,6 +179,19 @@ class Operands:
         if isinstance(operand, sass.Immediate):
             constant = self._immediate(operand, dtype)
             return lambda registers: constant
+        if not is_register(operand):
+            return self._reader(operand, dtype, distance)
+        key = operand, dtype, distance  # thousands of operands are few different registers
+        if key not in self._readers:
+            reader = self._reader(operand, dtype, distance)
+            slot = None if operand.number is None else self.slot(operand.next(distance).name)
+            self._readers[key] = reader, slot
+        reader, slot = self._readers[key]
+        if slot is not None:
+            self.read_now.add(slot)
+        return reader
+
+    def _reader(self, operand: sass.Operand, dtype: np.dtype, distance: int) -> Reader:
         _refuse_modifiers(operand)
         reader = self._plain(operand, dtype, distance)
         if operand.absolute:

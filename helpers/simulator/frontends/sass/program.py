@@ -1,72 +1,35 @@
 """SASS statements → a Program: the machine code of a CUBIN, ready for the engine.
 
 `compiler.listing` reads the instructions, `opcodes` has a row for each opcode with its rule, and `operands` makes slots
-of registers and constants. Here they are put together, and a launch fills the constant banks as the driver does:
-
-- bank 0 holds the block's and the grid's dimensions, the windows of generic addresses, the top of the stack and, from
-  `CompiledKernel.parameter_base` on, the parameters;
-- bank 2 holds literals, bank 3 the module's `__constant__` variables, bank 4 addresses of variables and functions.
+of registers and constants. Here they are put together; what constants are in a launch says `constant_banks`.
 """
 
 import re
-import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from helpers import devices
 from helpers.compiler import CompiledKernel, cubin, listing, ptx, sass
 from helpers.compiler.ptx import Variable
 from helpers.simulator.arithmetic.float32 import SMALLEST_NORMAL
 from helpers.simulator.engine.clusters import RANK_SHIFT
 from helpers.simulator.engine.ir import Instruction, Kind, Program, basic_blocks, uncollected
-from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, product
+from helpers.simulator.engine.memory import product
 from helpers.simulator.errors import Unknown, UnsupportedInstruction
 from helpers.simulator.frontends import rules
 from helpers.simulator.frontends.instead import instead_of
-from helpers.simulator.frontends.sass import decode, opcodes, system
+from helpers.simulator.frontends.sass import decode, opcodes
+from helpers.simulator.frontends.sass.constant_banks import LINKED_BANK, ConstantBanks
 from helpers.simulator.frontends.sass.memory import OWN_RANK
 from helpers.simulator.frontends.sass.opcodes import FAMILIES, FLOATS, MAY_BE_SUBNORMAL, Family, family
 from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_immediate, is_nan
 
-
-@dataclass(frozen=True, slots=True)
-class BankZero:
-    """Where the driver puts things in constant bank 0.
-
-    dynamic_shared: the bytes of dynamic shared memory, %dynamic_smem_size; sms: how many SMs there are, %nsmid;
-    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The next
-    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
-    by these, the clusters of the grid, and the blocks of a cluster. parameters: their address, where it is known.
-    """
-
-    block: int
-    grid: int
-    shared_window: int
-    local_window: int
-    stack_top: int
-    dynamic_shared: int
-    sms: int
-    grid_barrier: tuple[int, int]
-    is_cluster: int = 0
-    cluster: int = 0
-    inverses: int = 0
-    clusters: int = 0
-    cluster_blocks: int = 0
-    parameters: int = 0
-
-
-BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x8C, 0x90))
-HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
-# As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
-BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, 0x2AC, 0x2D0, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
 # With -G an instruction may hold an address that the linker puts in; here it is a word of a bank that no GPU has.
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
-LINKED_BANK = 0x20
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 RESERVED = "%reserved_smem_offset"  # a register of PTX: machine code has a number in its place
 UNKNOWN = "?"  # the opcode of an instruction that is not modelled
@@ -131,7 +94,8 @@ def translate(kernel: CompiledKernel) -> Program:
     symbols = {symbol.name: symbol for symbol in image.symbols}
     linked = {offset: (symbols[name], 0) for name, offset in linked.items() if name in symbols}
     program.global_variables = _variables(translator, image, (*addresses.values(), *linked.values()))
-    program.start = _starter(translator, image, kernel, program, linked)
+    program.banks = ConstantBanks(image, kernel, program.global_variables, linked).of
+    program.start = _starter(translator, program)
     program.decode = lambda prepared: _machine(prepared, function.statements, kind, translator)
     return program
 
@@ -333,43 +297,13 @@ def _variables(
     return variables
 
 
-def _starter(
-    t: Operands,
-    image: cubin.Cubin,
-    kernel: CompiledKernel,
-    program: Program,
-    linked: dict[int, tuple[cubin.Symbol, int]],
-) -> Callable:
-    """The function that fills the constant banks of a wave and the slots that hold their words.
-
-    linked: the addresses of LINKED_BANK, as `Cubin.addresses` has those of bank 4.
-    """
-    literals = {2: image.bank(2, kernel.lowered_name)}
-    addresses = image.addresses(4, kernel.lowered_name)
-    bank4 = image.bank(4, kernel.lowered_name)
-    constants3 = image.variables(".nv.constant3")
-    bank3 = image.bank(3, kernel.lowered_name)
-    variables = program.global_variables
+def _starter(t: Operands, program: Program) -> Callable:
+    """The function that fills the constant banks of a wave and the slots that hold their words."""
     slots = tuple(t.constants.items())
 
     def start(wave) -> None:
         registers = wave.registers
-        banks = {0: _bank_zero(wave, kernel), **literals}
-        for bank, there, before in ((4, addresses, bank4), (LINKED_BANK, linked, bytes(8 * len(linked)))):
-            data = bytearray(before)
-            for offset, (symbol, addend) in there.items():
-                known = system.FUNCTION_ADDRESSES.get(symbol.name, 0)
-                place = int(registers[variables[symbol.name][1]]) if symbol.name in variables else known
-                struct.pack_into("<q", data, offset, place + addend)
-            if there:
-                banks[bank] = bytes(data)
-        if bank3:
-            data = bytearray(bank3)
-            for symbol in constants3:
-                allocation = wave.global_memory.find(int(registers[variables[symbol.name][1]]))
-                data[symbol.offset : symbol.offset + symbol.size] = allocation.bytes_.tobytes()[: symbol.size]
-            banks[3] = bytes(data)
-        wave.constant_banks = banks
+        banks = wave.constant_banks = program.banks(wave.launch)
         if OWN_RANK in t.slots:
             registers[t.slots[OWN_RANK]] = wave.special["cluster_ctarank"] << np.int32(RANK_SHIFT)
         for (bank, offset, dtype), slot in slots:
@@ -380,46 +314,3 @@ def _starter(
                 registers.note(value)
 
     return start
-
-
-def _layout(program: Program) -> BankZero:
-    if not program.shared_base:
-        return BEFORE_HOPPER
-    return BLACKWELL if family(program.arch).since >= 100 else HOPPER
-
-
-def _tell_clusters(data: bytearray, launch, layout: BankZero) -> None:
-    """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
-    inverses = [
-        np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in launch.cluster
-    ]
-    clusters = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
-    struct.pack_into("<I", data, layout.is_cluster, launch.program.cluster is not None)
-    struct.pack_into("<3I", data, layout.cluster, *launch.cluster)
-    struct.pack_into("<3f", data, layout.inverses, *inverses)
-    struct.pack_into("<3I", data, layout.clusters, *clusters)
-    struct.pack_into("<I", data, layout.cluster_blocks, launch.blocks_of_cluster)
-
-
-def _bank_zero(wave, kernel: CompiledKernel) -> bytes:
-    """What the driver puts before the parameters, and the parameters."""
-    end = kernel.parameter_base + len(wave.parameters)
-    layout = _layout(wave.program)
-    data = bytearray(max(end, 0x380))  # there may be no parameters
-    barrier = wave.launch.grid_barrier or 0
-    for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
-        struct.pack_into("<I", data, place, half)
-    struct.pack_into("<3I", data, layout.block, *wave.launch.block)
-    struct.pack_into("<3I", data, layout.grid, *wave.launch.grid)
-    if wave.program.shared_base:
-        _tell_clusters(data, wave.launch, layout)
-    if layout.parameters:
-        struct.pack_into("<q", data, layout.parameters, wave.launch.parameters_at or 0)
-    struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
-    struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
-    struct.pack_into("<I", data, layout.stack_top, wave.program.local_bytes)
-    dynamic = max(0, wave.launch.shared_bytes - wave.program.dynamic_shared_offset)
-    struct.pack_into("<I", data, layout.dynamic_shared, dynamic)
-    struct.pack_into("<I", data, layout.sms, devices.sms_for(wave.program.arch))
-    data[kernel.parameter_base : end] = wave.parameters
-    return bytes(data)

@@ -1,0 +1,140 @@
+"""The constant banks of a launch, which the driver fills.
+
+- Bank 0 holds the block's and the grid's dimensions, the windows of generic addresses, the top of the stack and, from
+  `CompiledKernel.parameter_base` on, the parameters;
+- bank 2 holds literals, bank 3 the module's `__constant__` variables, bank 4 addresses of variables and functions.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers import devices
+from helpers.compiler import CompiledKernel, cubin
+from helpers.compiler.ptx import Variable
+from helpers.simulator.engine.ir import Program
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.frontends.sass import system
+from helpers.simulator.frontends.sass.opcodes import family
+
+
+@dataclass(frozen=True, slots=True)
+class BankZero:
+    """Where the driver puts things in constant bank 0.
+
+    dynamic_shared: the bytes of dynamic shared memory, %dynamic_smem_size; sms: how many SMs there are, %nsmid;
+    grid_barrier: %envreg1 and %envreg2, the upper and the lower half of the address of the grid's barrier. The next
+    five are of clusters: whether `__cluster_dims__` is there, a cluster's dimensions, what to multiply with to divide
+    by these, the clusters of the grid, and the blocks of a cluster. parameters: their address, where it is known.
+    """
+
+    block: int
+    grid: int
+    shared_window: int
+    local_window: int
+    stack_top: int
+    dynamic_shared: int
+    sms: int
+    grid_barrier: tuple[int, int]
+    is_cluster: int = 0
+    cluster: int = 0
+    inverses: int = 0
+    clusters: int = 0
+    cluster_blocks: int = 0
+    parameters: int = 0
+
+
+BEFORE_HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x8C, 0x90))
+HOPPER = BankZero(0x0, 0xC, 0x18, 0x20, 0x28, 0x2C, 0x10C, (0x44, 0x48), 0x140, 0x144, 0x150, 0x15C, 0x188, 0x198)
+# As ptxas 12.9 reads them where it reads Hopper's for the same PTX. Some it adds to SR_CgaSize, which is 0 here.
+BLACKWELL = BankZero(0x360, 0x370, 0x2F0, 0x2F8, 0x37C, 0x2AC, 0x2D0, (0x254, 0x258), 0x36C, 0x2A0, 0x2B0, 0x2C0, 0x2CC)
+# With -G an instruction may hold an address that the linker puts in; here it is a word of a bank that no GPU has.
+LINKED_BANK = 0x20
+
+
+class ConstantBanks:
+    """Those of a kernel: what its image says of them, and what a launch adds.
+
+    `variables` are the module's, by name, each with the slot for its address; `linked` the addresses of LINKED_BANK, as
+    `Cubin.addresses` has those of bank 4.
+    """
+
+    def __init__(
+        self,
+        image: cubin.Cubin,
+        kernel: CompiledKernel,
+        variables: Mapping[str, tuple[Variable, int]],
+        linked: Mapping[int, tuple[cubin.Symbol, int]],
+    ) -> None:
+        self._kernel = kernel
+        self._variables = variables
+        self._literals = image.bank(2, kernel.lowered_name)
+        self._constants, self._constant_symbols = image.bank(3, kernel.lowered_name), image.variables(".nv.constant3")
+        of_bank4 = image.addresses(4, kernel.lowered_name), image.bank(4, kernel.lowered_name)
+        self._addresses = {4: of_bank4, LINKED_BANK: (linked, bytes(8 * len(linked)))}
+
+    def of(self, launch) -> dict[int, bytes]:
+        """The banks by number. launch: an `engine.run.Launch`."""
+        places = dict(launch.variables)
+        banks = {0: _bank_zero(launch, self._kernel), 2: self._literals}
+        for bank, (there, before) in self._addresses.items():
+            data = bytearray(before)
+            for offset, (symbol, addend) in there.items():
+                known = system.FUNCTION_ADDRESSES.get(symbol.name, 0)
+                if symbol.name in self._variables:
+                    known = places.get(self._variables[symbol.name][1], 0)
+                struct.pack_into("<q", data, offset, known + addend)
+            if there:
+                banks[bank] = bytes(data)
+        if self._constants:
+            data = bytearray(self._constants)
+            for symbol in self._constant_symbols:
+                allocation = launch.global_memory.find(places.get(self._variables[symbol.name][1], 0))
+                data[symbol.offset : symbol.offset + symbol.size] = allocation.bytes_.tobytes()[: symbol.size]
+            banks[3] = bytes(data)
+        return banks
+
+
+def _layout(program: Program) -> BankZero:
+    if not program.shared_base:
+        return BEFORE_HOPPER
+    return BLACKWELL if family(program.arch).since >= 100 else HOPPER
+
+
+def _tell_clusters(data: bytearray, launch, layout: BankZero) -> None:
+    """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
+    inverses = [
+        np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in launch.cluster
+    ]
+    clusters = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
+    struct.pack_into("<I", data, layout.is_cluster, launch.program.cluster is not None)
+    struct.pack_into("<3I", data, layout.cluster, *launch.cluster)
+    struct.pack_into("<3f", data, layout.inverses, *inverses)
+    struct.pack_into("<3I", data, layout.clusters, *clusters)
+    struct.pack_into("<I", data, layout.cluster_blocks, launch.blocks_of_cluster)
+
+
+def _bank_zero(launch, kernel: CompiledKernel) -> bytes:
+    """What the driver puts before the parameters, and the parameters."""
+    end = kernel.parameter_base + len(launch.parameters)
+    layout = _layout(launch.program)
+    data = bytearray(max(end, 0x380))  # there may be no parameters
+    barrier = launch.grid_barrier or 0
+    for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
+        struct.pack_into("<I", data, place, half)
+    struct.pack_into("<3I", data, layout.block, *launch.block)
+    struct.pack_into("<3I", data, layout.grid, *launch.grid)
+    if launch.program.shared_base:
+        _tell_clusters(data, launch, layout)
+    if layout.parameters:
+        struct.pack_into("<q", data, layout.parameters, launch.parameters_at or 0)
+    struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
+    struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
+    struct.pack_into("<I", data, layout.stack_top, launch.program.local_bytes)
+    dynamic = max(0, launch.shared_bytes - launch.program.dynamic_shared_offset)
+    struct.pack_into("<I", data, layout.dynamic_shared, dynamic)
+    struct.pack_into("<I", data, layout.sms, devices.sms_for(launch.program.arch))
+    data[kernel.parameter_base : end] = launch.parameters
+    return bytes(data)
