@@ -250,7 +250,7 @@ class _Tracer(Observer):
         kind, width, addresses = GLOBAL, event.width, event.addresses
         if event.space == "shared":
             kind = {"ld": SHARED_LD, "ldsm": SHARED_LD, "st": SHARED_ST}.get(event.op, SHARED_AT)
-            if event.wave.instruction.opcode.startswith("ATOMS.CAS"):
+            if event.wave.instruction.opcode.startswith("ATOMS.CAST"):
                 kind = SHARED_ST  # of lanes that name one word, one changes it, and the others see that they failed
         elif event.space == "local":
             addresses, width = local_addresses(event.wave, addresses) + LOCAL, 4

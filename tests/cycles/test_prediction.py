@@ -8,7 +8,7 @@ import pytest
 from gemm_kernels import get
 from helpers import cycles, devices, run, simulator
 from helpers.cycles import errors, prediction, tags
-from helpers.measure import ALPHA, BETA, probes, recordings
+from helpers.measure import ALPHA, BETA, calibrate, probes, recordings
 from helpers.measure.workloads import CALIBRATION, HELD_BACK, workloads
 from helpers.simulator.recording import counting
 
@@ -126,12 +126,38 @@ extern "C" __global__ void updates(int *to) {
 }"""
 
 
-@pytest.mark.parametrize(("how", "wavefronts"), [("atomicAdd(at, lane)", 32), ("atomicCAS(at, lane, lane + 1)", 1)])
-def test_lanes_add_to_one_word_in_turn_but_only_one_of_them_can_swap_it(how, wavefronts):
+@pytest.mark.parametrize(
+    ("how", "wavefronts"),
+    [
+        ("atomicAdd(at, lane)", 32),
+        ("atomicCAS(at, lane, lane + 1)", 32),
+        ("atomicAdd((float *)at, 1.0f)", 32 + 32),  # a loop of loads and of swaps, of which one lane's succeeds
+    ],
+)
+def test_lanes_update_one_word_in_turn_but_fail_at_once_where_a_loop_tries_again(how, wavefronts):
     kernel = simulator.RawModule(code=UPDATES.replace("HOW", how)).get_function("updates")
     with simulator.record() as recording:
         kernel((1,), (32,), (np.zeros(32, "i4"),))
     assert cycles.predict(recording).simulated.result.shared_wavefronts == wavefronts + 2  # and a store, and a load
+
+
+def test_floats_added_to_one_word_of_shared_memory_cost_as_many_tries_as_lanes_and_no_more_as_on_a_gpu(monkeypatch):
+    monkeypatch.setattr(calibrate, "COPIES", 8)
+    loop = next(loop for loop, _ in calibrate._loops() if loop.name == "atoms_addf")
+    kernel, gpu = run.simulated(loop.source, "loop_atoms_addf"), errors.LEARNT_ON
+
+    def takes(stride):
+        cycles_of = []
+        for rounds in (1, 3):
+            arrays = [np.zeros(n, kind) for n, kind in ((2, "u8"), (1, "i4"), (1, "i4"))]
+            with simulator.capture() as caught:
+                kernel((1,), (32,), (*arrays, *map(np.int32, (rounds, stride, 0))), shared_mem=32768)
+            cycles_of.append(cycles.predict(caught[0], gpu).cycles)
+        return cycles_of[1] - cycles_of[0]
+
+    measured = recordings.raw(gpu, "machine")["measured"]
+    tries = measured["atoms_addf all×32 /0"] / measured["atoms_addf all×32 /1"]
+    assert takes(0) / takes(1) == pytest.approx(tries, rel=0.12)
 
 
 def test_of_what_l2_cannot_hold_each_sm_that_asks_here_and_there_fetches_its_own():
