@@ -545,7 +545,7 @@ def test_a_view_of_an_empty_array_is_watched_as_part_of_it():
         copy(1, 8, (C[33:], out))
 
 
-@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16"))
+@pytest.mark.parametrize("dtype", ("int8", "uint8", "int16", "uint16", "bool"))
 def test_narrow_integers_that_nobody_wrote_are_found(dtype):
     function = kernel("const TYPE *a, TYPE *y".replace("TYPE", NARROW[dtype]), "y[threadIdx.x] = a[threadIdx.x + 8];")
     a, y = simulator.empty(40, dtype), simulator.empty(32, dtype)
@@ -558,7 +558,7 @@ def test_narrow_integers_that_nobody_wrote_are_found(dtype):
     assert (a[:24] == y[8:]).all()
 
 
-@pytest.mark.parametrize("dtype", ("float32", "int32", "float64", "int8", "uint16"))
+@pytest.mark.parametrize("dtype", ("float32", "int32", "float64", "int8", "uint16", "bool"))
 def test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empty_left_there(dtype):
     type_ = {**NARROW, "float32": "float", "int32": "int", "float64": "double"}[dtype]
     function = kernel("const TYPE *x, TYPE *y".replace("TYPE", type_), "y[threadIdx.x] = x[threadIdx.x];")
@@ -576,7 +576,7 @@ def test_what_the_host_wrote_counts_as_written_even_if_it_has_the_bits_that_empt
     function((1,), (128,), (x, y))
 
 
-NARROW = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short"}
+NARROW = {"int8": "signed char", "uint8": "unsigned char", "int16": "short", "uint16": "unsigned short", "bool": "bool"}
 
 LAST_BLOCK = """
     __shared__ bool last;

@@ -87,6 +87,17 @@ def test_what_cannot_be_pickled_says_what_to_do_instead(module):
                 make(thing)
 
 
+@pytest.mark.parametrize("dtype", ("float32", "int8", "bool"))
+def test_a_copy_made_by_pickle_still_knows_what_nobody_wrote(dtype):
+    x = simulator.empty((2, 8), dtype)
+    x[1] = 1
+    copied = pickle.loads(pickle.dumps(x))
+    assert type(copied) is simulator.DeviceArray and copied.shape == (2, 8)
+    assert copied.unwritten.tolist() == [True] * 8 + [False] * 8
+    whole = pickle.loads(pickle.dumps(gpu.zeros(8, F32)))
+    assert whole.unwritten is None and (whole == 0).all()
+
+
 def test_one_argument_too_few_is_counted_in_words(module):
     with pytest.raises(simulator.ArgumentError, match=r"takes 2 arguments \(int n, float \* x\), but 1 was given"):
         module.get_function("add")((1,), (32,), (I32(1),))

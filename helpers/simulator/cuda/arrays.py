@@ -65,6 +65,15 @@ class DeviceArray(np.ndarray):
             )
         return super().__new__(cls, sizes, type_, memptr.memory, 0, strides, order)
 
+    def __reduce__(self):
+        forget_written_by_host(self)
+        rebuild, arguments, state = super().__reduce__()
+        return rebuild, arguments, (state, self.unwritten)
+
+    def __setstate__(self, state) -> None:
+        elements, self.unwritten = state
+        super().__setstate__(elements)
+
     def __setitem__(self, index, value) -> None:
         super().__setitem__(index, value)
         self._note_written(index)
@@ -107,8 +116,8 @@ class DeviceArray(np.ndarray):
 def empty(shape, dtype=float) -> DeviceArray:
     """A device array whose contents are not defined until somebody writes them.
 
-    The sanitizer reports who reads an element before. Of 1- and 2-byte integers the last few bytes beyond a multiple of
-    eight are not watched.
+    The sanitizer reports who reads an element before. Of bools and 1- and 2-byte integers the last few bytes beyond a
+    multiple of eight are not watched.
     """
     array = DeviceArray(shape, dtype)
     if _is_narrow(array.dtype):
@@ -125,7 +134,7 @@ def empty(shape, dtype=float) -> DeviceArray:
 
 
 def _is_narrow(dtype: np.dtype) -> bool:
-    return dtype.itemsize <= 2 and dtype.kind in "iu"
+    return dtype.itemsize <= 2 and dtype.kind in "iub"
 
 
 def _pieces(array: np.ndarray) -> np.ndarray:
