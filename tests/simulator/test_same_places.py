@@ -72,3 +72,20 @@ def test_the_threads_that_stand_for_all_form_warps_for_instructions_that_ask_a_w
     sample = same_places._Sample(kernel.prepared("sass").program)
     lanes = accesses.by_warp(sample, np.arange(sample.threads)[None])
     assert (lanes == np.arange(sample.threads).reshape(-1, 32)).all()
+
+
+@pytest.mark.parametrize("arch", ("sm_90", "sm_120"))
+def test_a_store_whose_index_starts_behind_the_neighbour_is_held_to_its_own_array(arch):
+    """For threads that never come there its index is below zero, which PTX computes as a large 64-bit address."""
+    source = (
+        'extern "C" __global__ void kernel(int *o) { __shared__ int a[64], b[64]; const int t = threadIdx.x;\n'
+        'if (t < 64) { a[t] = t; asm volatile("bar.sync 1, 64;" ::: "memory"); o[t] = a[63 - t];'
+        ' asm volatile("bar.arrive 3, 128;" ::: "memory"); }'
+        ' else { b[t - 64] = t; asm volatile("bar.sync 2, 64;" ::: "memory"); o[t] = b[127 - t];'
+        ' asm volatile("bar.sync 3, 128;" ::: "memory"); o[t] += a[t - 64]; } }'
+    )
+    o = np.zeros(128, np.int32)
+    with simulator.record(level="sass", checks="raise"):
+        simulator.RawModule(code=source, arch=arch).get_function("kernel")((1,), (128,), (o,))
+    t = np.arange(128)
+    assert (o == np.where(t < 64, 63 - t, 191 - t + t - 64)).all()

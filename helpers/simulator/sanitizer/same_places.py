@@ -46,7 +46,8 @@ class Reached(Exception):
     """An access was carried out as far as its address."""
 
     def __init__(self, addresses, width: int) -> None:
-        self.addresses = np.array(np.broadcast_to(addresses, (ROWS, THREADS)), np.int64)
+        # PTX computes in 64 bits, and an index below zero becomes 2³⁴ bytes less something; machine code has 32 bits.
+        self.addresses = np.array(np.broadcast_to(addresses, (ROWS, THREADS)), np.int64) & 0xFFFFFFFF
         self.width = width
 
     @property
