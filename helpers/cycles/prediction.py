@@ -95,7 +95,8 @@ class Prediction:
     cycles: of the SM clock, without what every launch costs.  ms: with it.  range: how far it may be off, from the
     errors for launches with such a limiter; of kernels that the model had not seen, unless this is one of the course's.
     cold: whether L2 holds nothing of the launch at first, and dirty lines of another program, as where the course
-    measures.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
+    measures.  in_vain: whether a warm one was asked for, which cannot hold the launch's arrays and so is as good as
+    cold.  kind: of the limiter, a key of `WHAT`; busy: of that unit.
     stalls: warps that wait, by reason, for each instruction that is issued.
     simulated: the first `blocks` of the `wanted` blocks that an SM executes.
     """
@@ -109,6 +110,7 @@ class Prediction:
     simulated: Simulated
     blocks: int
     wanted: float
+    in_vain: bool = False
 
     @cached_property
     def all_blocks(self) -> Simulated:
@@ -150,9 +152,11 @@ class Prediction:
     @property
     def cache(self) -> str:
         """Which L2 the time is for."""
+        if self.in_vain:
+            return "with a cold L2, for a warm one does not hold the launch's arrays"
         if self.cold:
             return "with a cold L2, full of another program's dirty lines, as the course measures"
-        return "with a warm L2, which holds what fits of the launch's arrays"
+        return "with a warm L2, which holds the launch's arrays"
 
     @cached_property
     def units(self) -> Mapping[str, float]:
@@ -284,6 +288,10 @@ def _counted(number: int, what: str) -> str:
 def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     """The time of a traced launch on a GPU."""
     device = machine.device
+    # What a launch leaves in L2 helps the next only if all of it fits: otherwise the last bytes drive out the first.
+    # What SMs of both halves of the GPU ask for is in both halves of L2.
+    in_vain = not cold and sum(stop - start for _, start, stop in trace.arrays) > device.l2_bytes / 2
+    cold = cold or in_vain
     blocks_in_all = product(trace.grid)
     on_one = -(-blocks_in_all // device.sms)
     resident = trace.blocks
@@ -297,7 +305,7 @@ def predict(trace: Trace, machine: Machine, cold: bool = True) -> Prediction:
     if is_part and cold:
         cycles += _evictions(whole, machine, on_one / blocks, trace)
     kind, busy = _limiter(whole.result, machine, cycles)
-    return Prediction(trace, machine, cycles, cold, kind, busy, whole, blocks, on_one)
+    return Prediction(trace, machine, cycles, cold, kind, busy, whole, blocks, on_one, in_vain)
 
 
 def _first(trace: Trace, machine: Machine, blocks: int, cold: bool, is_part: bool) -> tuple[Simulated, bool]:

@@ -241,11 +241,11 @@ def _traffic(prediction: Prediction) -> Traffic:
 
 
 def _roof(prediction: Prediction, counted: Recording, traffic: Traffic) -> Roof | None:
-    """Of the first block, as if all did the same; None without float32 arithmetic or global memory."""
+    """Of the first block, as if all did the same; None without float32 arithmetic or where DRAM plays no part."""
     one = {kind: counted.instructions(kind, threads=True) for kind in ("FFMA", "FADD", "FMUL")}
     operations = (2 * one["FFMA"] + one["FADD"] + one["FMUL"]) * product(prediction.trace.grid)
     moved = traffic.from_dram + traffic.stored
-    if not operations or not moved:
+    if not operations or not moved or not prediction.cold:
         return None
     device = prediction.machine.device
     intensity = operations / moved

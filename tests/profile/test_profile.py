@@ -234,3 +234,11 @@ def test_a_gpu_may_be_named_in_short(files, capsys):
 )
 def test_times_have_three_digits(ms, text):
     assert text == _three_digits(ms if ms >= 1 else 1e3 * ms)
+
+
+def test_what_is_stored_is_counted_in_a_warm_cache_too():
+    launch = get("coalesced").launch(256, 256, 256)
+    cold, warm = (profile.profile(launch, cold=one) for one in (True, False))
+    assert warm.traffic.stored == cold.traffic.stored == 4 * 256 * 256
+    assert warm.traffic.from_dram == 0
+    assert warm.roof is None

@@ -880,12 +880,13 @@ static double global_store(Sm *s, const Warp *w, const Access *a, const Pattern 
     fresh += bits(p->mask[k] & ~(line->mask >> 4)); line->mask |= (uint8_t)(p->mask[k] << 4); line->at = (float)s->brought;
   }
   s->store = larger(s->store, start) + cost; s->r->store_busy += cost;
-  if (s->job->cold && fresh) {
+  if (fresh) {
     int array = array_of(s, a->base * 128 + p->relative[__builtin_ctz(p->active)]), now = 0;
     // Who writes a part of a sector finds that the part of another has been driven out.
     for (int n = 0; n < fresh; ++n) now += in_part || is_new(s, s->first_written, s->again_written, array, 1, w->block < s->t->blocks);
     double whole = now * m->write_back * 32 / m->dram_bytes_per_cycle, more = whole * (s->job->written[array] - 1);
     s->r->written_sectors += now; s->brought += 32 * now * m->sms;
+    if (!s->job->cold) now = 0, more = 0;  // it stays in L2
     if (in_part && more > 0) {  // what is there of the sector is read first, which cannot be put off for long
       s->store = larger(s->store, dram_read(s, start, more, 0) - m->write_ahead); s->r->dram_busy += more; more = 0;
     }
