@@ -684,6 +684,39 @@ def test_lanes_that_wait_for_ever_are_named_with_their_mask():
     assert caught.value.line == 4
 
 
+MISSED = {  # (what stands inside of a branch of some lanes, whether it is a barrier that the others miss)
+    "a shuffle beside the word": ("o[t] = __shfl_xor_sync(~0u, t, 1); /* no __syncthreads() */", False),
+    "a shuffle beside a barrier": ("o[t] = __shfl_xor_sync(~0u, t, 1); __syncthreads();", False),
+    "a barrier by its name": ("__syncthreads();", True),
+    "a barrier in a function": ("meet();", True),
+    "a barrier by a macro": ("MEET;", True),
+    "a barrier that counts": ("o[t] = __syncthreads_count(x[t]);", True),
+}
+
+
+MISSING = {  # what lanes do that are missed: those of a branch inside of a branch wait at its end
+    "the others go on": "if (t & 1) { STATEMENT x[t] += o[t]; }\no[t] += 1;",
+    "the others wait": "if (t < x[8]) { o[t] = 2;\nif (t & 1) { STATEMENT x[t] += o[t]; }\no[t] += x[t]; }\nx[t] += 1;",
+}
+
+
+@pytest.mark.parametrize("arch", ("sm_75", "sm_80", "sm_90"))
+@pytest.mark.parametrize("body", MISSING.values(), ids=MISSING)
+@pytest.mark.parametrize("statement, is_barrier", MISSED.values(), ids=MISSED)
+def test_a_barrier_that_lanes_miss_is_told_from_a_function_of_a_warp_on_the_same_line(
+    statement, is_barrier, body, arch
+):
+    source = "#define MEET __syncthreads()\n__device__ void meet() { __syncthreads(); }\n"
+    source += 'extern "C" __global__ void kernel(int *o, int *x) {\nint t = threadIdx.x;\n'
+    source += body.replace("STATEMENT", statement) + "}"
+    function = simulator.RawModule(code=source, arch=arch).get_function("kernel")
+    with pytest.raises((simulator.BarrierError, simulator.WarpMaskError)) as caught:
+        function(1, 32, (np.zeros(32, I32), WARP.copy()))
+    what = str(caught.value).partition("\n")[0]
+    assert ("__syncthreads()" in what or "a barrier" in what) is is_barrier
+    assert not is_barrier or "must be reached by all threads of the block" in str(caught.value)
+
+
 # ---- arrays of a thread, and views
 
 

@@ -54,6 +54,7 @@ from helpers.simulator.sanitizer.shared_arrays import NO_NAMES, SharedNames
 
 LANES_PER_WAVE = 16384
 MEETS_OTHERS = ("ATOM", "RED", "MEMBAR", "SYNCS", "NANOSLEEP", "YIELD")
+EXCHANGES = ("SHFL", "VOTE.", "MATCH", "REDUX")
 LOOKS_AFTER, LONGEST_CIRCLE = 512, 64  # basic blocks
 CLOCKS = {"clock": np.int32, "clock64": np.int64, "globaltimer": np.int64, "globaltimer_lo": np.int32}
 UPPER_CLOCKS = frozenset(("clock_hi", "globaltimer_hi"))
@@ -475,6 +476,18 @@ class Prepared:
     def block_of(self, instruction: int) -> int:
         """The basic block of an instruction."""
         return next(b.index for b in self.program.blocks if b.start <= instruction < b.stop)
+
+    def gathers_for_barrier(self, instruction: int) -> bool:
+        """Whether it is the WARPSYNC that the compiler puts in front of a barrier of the block inside of a branch.
+
+        That of a `_sync` function is in front of another WARPSYNC, or of what the function does.
+        """
+        following = self.next[self.block_of(instruction)]
+        if following == self.end or not self.program.instructions[instruction].opcode.startswith("WARPSYNC"):
+            return False
+        block = self.program.blocks[following]
+        between = self.program.instructions[block.start : block.stop - 1]
+        return self.last[following].kind is Kind.BARRIER and not any(i.opcode.startswith(EXCHANGES) for i in between)
 
     def reaches(self, target: int) -> np.ndarray:
         """By basic block (and False for the end): whether `target` may be executed from there on."""
@@ -1099,7 +1112,7 @@ def _lanes_never_come(wave: Wave, prepared: Prepared) -> None:
     begins = wave.program.blocks[prepared.block_of(barrier.index)].start
     line = barrier.line or next((one.line for one in wave.program.instructions if one.target == begins), 0)
     quoted = wave.launch.quote(line)
-    if "__syncthreads" in quoted:  # the compiler collects the lanes of a warp in front of a barrier inside of a branch
+    if prepared.gathers_for_barrier(barrier.index):
         names = f"at __syncthreads() for {_lanes_in_words(absent)} of its warp"
         advice = "__syncthreads() must be reached by all threads of the block: move it out of the `if` or the loop."
     else:

@@ -386,12 +386,14 @@ class Checker(Observer):
         row, thread = (int(i) for i in np.argwhere(event.waiting)[0])
         warp = slice(thread // WARP * WARP, (thread // WARP + 1) * WARP)
         absent = int(np.flatnonzero(event.absent[row, warp])[0]) + warp.start
-        following = self.program.blocks[int(event.wave.pcs[row, thread])].start
-        self._not_come(event.wave, following - 1, row, thread, absent)
+        waits_at = self.program.blocks[int(event.wave.pcs[row, thread])].start - 1
+        self._not_come(event.wave, waits_at, row, thread, absent)
 
     def _not_come(self, wave, instruction: int, row: int, thread: int, absent: int) -> None:
-        """A thread calls a function of its warp that names another one, which goes past."""
-        write = partial(self.messages.not_come, absent=self.messages.thread_index(absent))
+        """A thread waits for another one of its warp, which goes past."""
+        is_barrier = wave.launch.prepared.gathers_for_barrier(instruction)
+        message = self.messages.not_at_barrier if is_barrier else self.messages.not_come
+        write = partial(message, absent=self.messages.thread_index(absent))
         self._warp_mask(wave, instruction, row, thread, write)
 
     def absent_lane_read(self, event: AbsentLaneRead) -> None:

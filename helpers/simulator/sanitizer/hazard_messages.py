@@ -269,6 +269,16 @@ class Messages:
             "__ballot_sync(0xffffffff, condition)."
         )
 
+    def not_at_barrier(self, instruction: int, block: Index, thread: Index, absent: Index) -> str:
+        """A thread waits at a barrier of the block for one of its warp that goes past."""
+        return (
+            f"{self._program.name}: {lane_name(block, thread)} waits at __syncthreads() for thread "
+            f"{coordinates(absent)} of its warp, which goes another way and never comes there.\n"
+            + self._quote(instruction)
+            + "On a GPU that is not defined, and may hang. __syncthreads() must be reached by all threads of the "
+            "block: move it out of the `if` or the loop."
+        )
+
     def absent_lane(self, instruction: int, block: Index, thread: Index) -> str:
         """A thread takes the value of a lane that does not take part."""
         return (
