@@ -104,7 +104,10 @@ class UninitializedRead(HazardError):
 
 
 class WarpMaskError(HazardError):
-    """A `_sync` function of a warp was called with a mask that does not name those who come there, and only them."""
+    """A `_sync` function of a warp was called with a mask that does not name those who come there, and only them.
+
+    Or a thread waited at a barrier of the block for lanes of its warp that went past.
+    """
 
 
 class AsyncCopyError(HazardError):
