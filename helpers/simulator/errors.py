@@ -61,7 +61,11 @@ class KernelError(SimulatorError, RuntimeError):
 
 
 class OutOfBounds(KernelError, IndexError):
-    """A thread read or wrote outside every array that the kernel was given."""
+    """A thread read or wrote outside every array that the kernel was given, outside shared or outside local memory.
+
+    Of the arrays in shared memory each is held to its own bytes, where the compiler's text tells which one is meant.
+    Those that a thread keeps for itself are not told apart: who writes behind one of them writes into the next.
+    """
 
 
 class TextureError(KernelError):

@@ -546,7 +546,7 @@ class LocalMemory:
         return self._words
 
     def limits(self, wave) -> tuple[int, int]:
-        """As SharedMemory.limits."""
+        """As SharedMemory.limits, but of all local memory: PTX declares its arrays as one variable without names."""
         return 0, self.size
 
     def is_widened(self, wave, addresses: np.ndarray, width: int) -> bool:
