@@ -1,15 +1,18 @@
 """One page about any launch: what it says is what the model and the simulator found, from the command line too."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
 from helpers import course, profile, run, simulator
+from helpers.cycles import trace
 from helpers.measure import ALPHA, BETA
 from helpers.profile.__main__ import main
 from helpers.profile.page import _three_digits
+from helpers.simulator.engine import compiled
 
 TRANSPOSE = """
 __global__ void transpose(const float *from, float *to, int rows, int columns) {
@@ -242,3 +245,36 @@ def test_what_is_stored_is_counted_in_a_warm_cache_too():
     assert warm.traffic.stored == cold.traffic.stored == 4 * 256 * 256
     assert warm.traffic.from_dram == 0
     assert warm.roof is None
+
+
+RANDOM = """
+__global__ void rounds(unsigned *to) {
+    unsigned s = threadIdx.x, n = 0;
+    for (; s; ++n) s = NEXT;
+    to[blockIdx.x * blockDim.x + threadIdx.x] = n;
+}
+"""
+
+
+def test_a_loop_without_end_whose_state_changes_is_named_in_seconds(tmp_path, capsys):
+    if compiled.library() is None:
+        pytest.skip("there is no compiled engine here")
+    (file := tmp_path / "rounds.cu").write_text(RANDOM.replace("NEXT", "(s * 1664525u + 1013904223u) | 8u"))
+    started = time.process_time()
+    assert main([str(file), "rounds", "--grid", "8", "--block", "64", "--args", "512"]) == 1
+    assert time.process_time() - started < 10  # 2.5 s on a machine that nobody else uses
+    told = capsys.readouterr().err
+    assert "rounds: thread (1, 0, 0) of block (0, 0, 0) is still running after 67,108,864 instructions." in told
+    assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in told
+
+
+def test_a_long_loop_that_ends_is_predicted_and_its_arrays_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(trace, "DOUBTFUL", 1000)
+    asked = []
+    never_ends = compiled.never_ends
+    monkeypatch.setattr(compiled, "never_ends", lambda *args: asked.append(args) or never_ends(*args))
+    to, next_of_4096 = np.zeros(512, np.uint32), "(s * 5u + 1u) & 4095u"
+    with simulator.capture() as caught:
+        run.call(run.simulated(RANDOM.replace("NEXT", next_of_4096), "rounds"), (8,), (64,), [to])
+    assert profile.profile(caught[0]).prediction.trace.warp_instructions > 2 * 3000
+    assert asked and not to.any()
