@@ -36,7 +36,7 @@ from helpers.simulator.recording.sampling import Untouched
 from helpers.simulator.sanitizer import pointers
 
 MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
-DOUBTFUL = 1 << 16  # instructions of a thread, after which it is asked whether it ever ends
+DOUBTFUL = 1 << 13  # basic blocks since a loop was last executed in part, after which it is asked whether all ends
 MOST_AFTER = 1 << 17  # basic blocks and accesses after the first value that is unknown
 MOST_SHARERS = 1 << 18  # threads that are begun to see which sectors are shared
 ROUNDS = 3  # how often such a block executes each basic block at most
@@ -237,7 +237,7 @@ class _Tracer(Observer):
     """Hands what the blocks do to sm.c.
 
     slices: of the program, to execute loops in part; None: all of them are executed.  unknown: what stands for values
-    that were not computed.  endless: the error to raise after DOUBTFUL instructions, None if the blocks come to an end.
+    that were not computed.  endless: the error to raise after DOUBTFUL basic blocks, None if all come to an end.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class _Tracer(Observer):
         self._library = native.library()
         self._ahead = None if slices is None else Ahead(slices, self._repeat, unknown)
         self._done = hashlib.blake2b()
-        self._after = 0
+        self._after = self._in_whole = 0
 
     @property
     def digest(self) -> bytes:
@@ -263,7 +263,8 @@ class _Tracer(Observer):
             self._ahead.visit(event.wave, event.block)
         lanes, mask = _whole(event.wave, event.wave.mask)
         self._library.trace_executed(self._handle, event.block, mask)
-        if event.wave.clock[0] > DOUBTFUL and (error := self._endless()):
+        self._in_whole += 1
+        if self._in_whole > DOUBTFUL and (error := self._endless()):
             raise error
         self._note(event.block, lanes)
 
@@ -291,6 +292,8 @@ class _Tracer(Observer):
         self._note(number, *(part for part, _ in arrays))
 
     def _repeat(self, entries: int, times: int) -> bool:
+        if times:
+            self._in_whole = 0
         return bool(self._library.trace_repeat(self._handle, entries, times))
 
     def _note(self, number: int, *arrays: np.ndarray | None) -> None:
