@@ -10,6 +10,7 @@ from gemm_kernels import get
 from helpers import course, profile, run, simulator
 from helpers.cycles import trace
 from helpers.measure import ALPHA, BETA
+from helpers.profile import facts
 from helpers.profile.__main__ import main
 from helpers.profile.page import _three_digits
 from helpers.simulator.engine import compiled
@@ -207,6 +208,48 @@ def test_a_grid_of_many_waves_is_not_said_to_wait_for_what_only_the_first_wave_w
         shares[rows] = found.time["no_instruction"] / (1 - found.time["empty"])
         assert sum(found.time.values()) == pytest.approx(1)
     assert shares[4096] < shares[512] / 3
+
+
+FILL = "__global__ void fill(float *to) { to[blockIdx.x * 64 + threadIdx.x] = 1; }"
+FILLS = ("fill", "--grid", "8", "--block", "64", "--args")
+
+
+def test_a_store_beyond_the_end_in_the_last_of_eight_blocks_is_named(tmp_path, capsys):
+    (file := tmp_path / "fill.cu").write_text(FILL)
+    assert main([str(file), *FILLS, "511"]) == 1
+    assert "thread (63, 0, 0) of block (7, 0, 0) wrote 4 bytes outside the arrays: index 511" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("grid", "most", "checked", "sentence"),
+    [
+        ("8", None, [0, 4, 7], "in the first block, one in the middle and the last, of 8;"),
+        ("2", None, [0, 1], "in every block;"),
+        ("8", 1, [0], "in the first block alone, of 8;"),
+    ],
+)
+def test_the_page_says_in_which_blocks_hazards_were_looked_for(
+    grid, most, checked, sentence, tmp_path, capsys, monkeypatch
+):
+    if most is not None:
+        monkeypatch.setattr(facts, "MOST_CHECKED", most)
+    (file := tmp_path / "fill.cu").write_text(FILL)
+    call = [str(file), "fill", "--grid", grid, "--block", "64", "--args", "512", "--html", str(tmp_path / "page.html")]
+    assert main(call) == 0
+    told = f"Hazards were looked for {sentence} races between blocks and in global memory are not among them."
+    assert told in capsys.readouterr().out.splitlines() and told in (tmp_path / "page.html").read_text("utf-8")
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["checked_blocks"] == checked
+
+
+def test_a_block_that_waits_for_others_is_not_taken_for_endless_where_hazards_are_looked_for():
+    source = """__global__ void last(volatile int *ready) {
+        if (blockIdx.x == 999) while (!*ready) { }
+        if (blockIdx.x == 0) *ready = 1;
+    }"""
+    with simulator.capture() as caught:
+        run.call(run.simulated(source, "last"), (1000,), (32,), [np.zeros(1, np.int32)])
+    assert profile.profile(caught[0]).checked == (0,)
 
 
 def test_a_race_in_the_first_block_stands_on_the_page(tmp_path, capsys):
