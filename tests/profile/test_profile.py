@@ -259,6 +259,19 @@ def test_a_race_in_the_first_block_stands_on_the_page(tmp_path, capsys):
     assert '<p class="hazard">' in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+def test_the_compiler_names_the_file(files, tmp_path, capsys):
+    (bad := tmp_path / "bad.cu").write_text("__global__ void transpose(float *to) { to[0] = ; }")
+    assert main([files[0], "transpose", *LAUNCH, "--compare", str(bad)]) == 1
+    assert capsys.readouterr().err.startswith("bad.cu:1: error: expected an expression")
+
+
+def test_a_comparison_is_written_as_two_pages(files, tmp_path, capsys):
+    target = tmp_path / "page.html"
+    assert main([files[0], "transpose", *LAUNCH, "--compare", files[1], "--html", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert text.count("<b>The limit is") == 2 and text.count("Line 8: loading from shared memory takes") == 1
+
+
 def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_path, capsys):
     file = tmp_path / "fill.cu"
     size = "struct Size { int rows; };"
