@@ -1,9 +1,14 @@
-"""Errors whose message is all that a learner needs: a notebook shows the sentence, without Python's traceback."""
+"""Errors whose message is all that a learner needs: a notebook shows the sentence, without Python's traceback.
+
+`say` is how commands print.
+"""
 
 from __future__ import annotations
 
 import difflib
 import linecache
+import os
+import sys
 import traceback
 from collections.abc import Sequence
 
@@ -41,3 +46,11 @@ def _line_of_cell(error: BaseException) -> str:
         if "ipykernel_" in frame.filename or frame.filename.startswith("<ipython-input"):
             return f"In line {frame.lineno} of the cell: {frame.line}" if len(lines) > 1 else ""
     return ""
+
+
+def say(text: str) -> None:
+    """Print a text that may be long, as a command does whose reader may have seen enough: `… | head`."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes there when it ends

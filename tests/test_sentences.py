@@ -1,5 +1,8 @@
 """What a learner sees of an error: its sentence and the line of the cell, and of our own mistakes everything."""
 
+import subprocess
+import sys
+
 import pytest
 from IPython import get_ipython
 from IPython.testing.globalipapp import start_ipython
@@ -76,3 +79,12 @@ def test_outside_a_notebook_the_exception_is_as_any_other():
         compiler.compile("__global__ void k(float *x) { x[0] = y; }", "k")
     assert raised.value._render_traceback_()[0].startswith("CompileError: kernel.cu:1")
     assert len(raised.value._render_traceback_()) == 1
+
+
+def test_a_reader_who_has_seen_enough_is_no_error():
+    command = [sys.executable, "-c", "from helpers.sentences import say; say('line\\n' * 100_000); say('more')"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

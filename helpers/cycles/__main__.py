@@ -11,6 +11,7 @@ from helpers import devices
 from helpers.cycles import errors
 from helpers.cycles.machine import NoConstants
 from helpers.measure.recordings import NoRecording
+from helpers.sentences import say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,15 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.command == "errors":
-            print(errors.table(options.gpu))
+            say(errors.table(options.gpu))
         elif options.command == "record":
-            print(errors.record(options.gpu))
+            say(errors.record(options.gpu))
         elif options.command == "stalls":
-            print(errors.stall_table(options.gpu))
+            say(errors.stall_table(options.gpu))
         else:
             constants = errors.fit(options.gpu)
             for gpu in {options.gpu, errors.LEARNT_ON}:
-                print(errors.keep({**constants, **errors.tag_banks(gpu)}, gpu))
+                say(errors.keep({**constants, **errors.tag_banks(gpu)}, gpu))
     except (NoConstants, NoRecording) as error:
         print(error, file=sys.stderr)
         return 1

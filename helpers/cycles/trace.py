@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -24,15 +24,19 @@ from helpers.cycles.slicing import Slices, Unknown
 from helpers.devices import SECTOR_BYTES, Device
 from helpers.occupancy import Occupancy, occupancy
 from helpers.simulator import Captured, SimulatorError
+from helpers.simulator.engine import compiled as engine
 from helpers.simulator.engine.ir import Program
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import Access, AsyncCopy, Executed, Handlers, Observer, Observers, WaveBegins
 from helpers.simulator.engine.printf import Output
 from helpers.simulator.engine.run import LANES_PER_WAVE, Prepared
+from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.recording.recorder import local_addresses
 from helpers.simulator.recording.sampling import Untouched
+from helpers.simulator.sanitizer import pointers
 
 MOST_INSTRUCTIONS = 1 << 26  # of a thread: big problems have long loops
+DOUBTFUL = 1 << 13  # basic blocks since a loop was last executed in part, after which it is asked whether all ends
 MOST_AFTER = 1 << 17  # basic blocks and accesses after the first value that is unknown
 MOST_SHARERS = 1 << 18  # threads that are begun to see which sectors are shared
 ROUNDS = 3  # how often such a block executes each basic block at most
@@ -117,9 +121,15 @@ def trace(launch: Captured, device: Device) -> Trace:
     on_one = max(1, min(fits.blocks, -(-all_blocks // device.sms)))
     lib = native.library()
 
+    @cache
+    def endless(numbers: bytes) -> StepLimitExceeded | None:
+        """The error if one of these blocks goes on for ever: the engine in C soon knows."""
+        asked = replace(run, only_blocks=np.frombuffer(numbers, np.int64), max_instructions=MOST_INSTRUCTIONS)
+        return engine.never_ends(asked, pointers.find(compiled).written, len(asked.only_blocks))
+
     def executed(run, slices: Slices | None, numbers: np.ndarray) -> tuple[int, bytes]:
         handle = lib.trace_new(len(numbers), run.threads)
-        tracer = _Tracer(handle, slices, unknown)
+        tracer = _Tracer(handle, slices, unknown, partial(endless, numbers.tobytes()))
         try:
             replace(run, observers=Observers(tracer), only_blocks=numbers).run()
         except BaseException:
@@ -130,7 +140,9 @@ def trace(launch: Captured, device: Device) -> Trace:
     def traced(numbers: np.ndarray) -> tuple[int, int, int]:
         """(its handle, how many warps do what no other does, warp instructions)."""
         nonlocal slices, light, in_short
-        handle = _in_short(unknown, partial(executed, light, slices, numbers)) if in_short else None
+        handle = None
+        if in_short:
+            handle = _in_short(unknown, partial(executed, light, slices, numbers), partial(endless, numbers.tobytes()))
         if handle is None:
             if in_short:
                 in_short, slices = False, Slices.of(program)
@@ -191,12 +203,18 @@ def _typical(
     return found[best][0]
 
 
-def _in_short(unknown: Unknown, executed: Callable[[], tuple[int, bytes]]) -> int | None:
+def _in_short(
+    unknown: Unknown, executed: Callable[[], tuple[int, bytes]], endless: Callable[[], StepLimitExceeded | None]
+) -> int | None:
     """A trace of which loops were executed in part, and no products; None if what is unknown because of that leads to
-    an address or a branch, or a loop was not what it seemed to be after some iterations."""
+    an address or a branch, or a loop was not what it seemed to be after some iterations. endless: as for _Tracer."""
     unknown.begin(bits=False)
     try:
         handle, done = executed()
+    except StepLimitExceeded as error:
+        if error is endless():
+            raise
+        return None
     except SimulatorError:  # may be the kernel's own, too
         return None
     if not unknown.guessed:
@@ -219,15 +237,17 @@ class _Tracer(Observer):
     """Hands what the blocks do to sm.c.
 
     slices: of the program, to execute loops in part; None: all of them are executed.  unknown: what stands for values
-    that were not computed.
+    that were not computed.  endless: the error to raise after DOUBTFUL basic blocks, None if all come to an end.
     """
 
-    def __init__(self, handle: int, slices: Slices | None, unknown: Unknown) -> None:
-        self._handle, self._unknown = handle, unknown
+    def __init__(
+        self, handle: int, slices: Slices | None, unknown: Unknown, endless: Callable[[], StepLimitExceeded | None]
+    ) -> None:
+        self._handle, self._unknown, self._endless = handle, unknown, endless
         self._library = native.library()
         self._ahead = None if slices is None else Ahead(slices, self._repeat, unknown)
         self._done = hashlib.blake2b()
-        self._after = 0
+        self._after = self._in_whole = 0
 
     @property
     def digest(self) -> bytes:
@@ -243,6 +263,9 @@ class _Tracer(Observer):
             self._ahead.visit(event.wave, event.block)
         lanes, mask = _whole(event.wave, event.wave.mask)
         self._library.trace_executed(self._handle, event.block, mask)
+        self._in_whole += 1
+        if self._in_whole > DOUBTFUL and (error := self._endless()):
+            raise error
         self._note(event.block, lanes)
 
     def access(self, event: Access) -> None:
@@ -269,6 +292,8 @@ class _Tracer(Observer):
         self._note(number, *(part for part, _ in arrays))
 
     def _repeat(self, entries: int, times: int) -> bool:
+        if times:
+            self._in_whole = 0
         return bool(self._library.trace_repeat(self._handle, entries, times))
 
     def _note(self, number: int, *arrays: np.ndarray | None) -> None:

@@ -256,7 +256,7 @@ def patch_bars() -> theme.Figure:
 
 def predict_shrinking() -> Prediction:
     """Which part of a k-step shrinks most from one thread per element to a patch of 8 × 8? The answer was recorded."""
-    fmas, other, shared, far = (f"{saved(group):.0f}" for group in GROUPS)
+    fmas, other, shared, far = (f"{abs(saved(group)):.0f}" for group in GROUPS)
     return predict(
         f"From {BEFORE} to {AFTER} each thread gets 64 sums instead of one. Which part of the bar shrinks by the most "
         "cycles?",
@@ -266,8 +266,8 @@ def predict_shrinking() -> Prediction:
             "each of these loads also had to wait for its place in a queue.",
             "waiting for shared memory": f"By {shared}: an eighth of the loads, so the queue to shared memory is "
             "hardly ever full any more.",
-            "waiting for global memory": f"By {far}, so it even grows a little: the tiles come from the same place as "
-            "before, and there are fewer warps to fill the wait.",
+            "waiting for global memory": f"It does not shrink: it grows by {far}. The tiles come from the same place "
+            "as before, and there are fewer warps to fill the wait.",
         },
         answer=max(GROUPS, key=saved),
         picture=patch_bars,

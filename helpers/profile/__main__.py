@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers import cycles, devices, run, simulator
+from helpers import compiler, cycles, devices, run, simulator
 from helpers.profile import Profile, compared, page, profile, text
+from helpers.sentences import say
 from helpers.simulator.cuda.arguments import SCALARS
 
 _MEANING = " ".join(__doc__.split("\n\n")[1].split())  # what each of --args stands for
@@ -34,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first = _profiled(options.file, options)
         second = _profiled(options.compare, options) if options.compare else None
         if options.html:
-            options.html.write_text(f"<!doctype html><meta charset=utf-8>{page(first)}", encoding="utf-8")
+            pages = "".join(page(one) for one in (first, second) if one is not None)
+            options.html.write_text(f"<!doctype html><meta charset=utf-8>{pages}", encoding="utf-8")
     except OSError as error:
         print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
         return 1
@@ -43,9 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if options.json:
         found = [one.as_json() for one in (first, second) if one is not None]
-        print(json.dumps(found if second else found[0], indent=1))
+        say(json.dumps(found if second else found[0], indent=1))
     else:
-        print(text(first) if second is None else compared(first, second, (options.file.name, options.compare.name)))
+        say(text(first) if second is None else compared(first, second, (options.file.name, options.compare.name)))
     return 0
 
 
@@ -68,7 +70,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _profiled(file: Path, options: argparse.Namespace) -> Profile:
-    kernel = run.simulated(file.read_text(encoding="utf-8"), options.kernel)
+    source = file.read_text(encoding="utf-8")
+    try:
+        kernel = run.simulated(source, options.kernel)
+    except compiler.CompileError:
+        compiler.compile(source, options.kernel, options=run.OPTIONS, filename=file.name)  # tells it of this file
+        raise
     parameters = kernel.compiled.parameters
     if len(parameters) != len(options.args):
         wanted = ", ".join(f"{one.type} {one.name}" for one in parameters)

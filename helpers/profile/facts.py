@@ -13,10 +13,12 @@ from helpers import cycles, devices
 from helpers.analysis import budget
 from helpers.analysis.budget import Budget
 from helpers.cycles import TITLES, Prediction
-from helpers.devices import SECTOR_BYTES
-from helpers.simulator import Captured, Recording
+from helpers.cycles.trace import MOST_INSTRUCTIONS
+from helpers.devices import SECTOR_BYTES, WARP
+from helpers.simulator import Captured, Finding, Recording, StepLimitExceeded
 from helpers.simulator.engine.memory import product
 from helpers.simulator.engine.observers import together
+from helpers.simulator.engine.run import Launch as Execution
 from helpers.simulator.recording.recorded import LaunchFacts
 from helpers.simulator.recording.recorder import LaunchRecorder
 from helpers.simulator.recording.sampling import Untouched
@@ -33,6 +35,7 @@ WHY = {
 }
 WASTE = 1.5  # times the cost at best, from which on the page says so
 WASTES = 3  # that are shown
+MOST_CHECKED = 50_000  # instructions of a thread, in more of which hazards are looked for in the first block alone
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ class Profile:
     """One launch on one page. times in milliseconds; cycles: where they go, in parts that add up to the time.
 
     units: how busy each is while the kernel runs, 0 … 1, the busiest first; keys of `cycles.prediction.WHAT`.
-    hazards: what the sanitizer finds in the first block, races between blocks and in global memory left out.
+    hazards: what the sanitizer finds in the blocks that are `checked`, races between blocks and in global memory left
+    out; checked: their linear numbers.
     """
 
     name: str
@@ -118,6 +122,7 @@ class Profile:
     accesses: tuple[Access, ...]
     wastes: tuple[Waste, ...]
     hazards: tuple[str, ...]
+    checked: tuple[int, ...]
     hot: tuple[HotLine, ...]
     roof: Roof | None
 
@@ -128,6 +133,14 @@ class Profile:
         waits = sorted(self.cycles.waits, key=lambda one: -parts[one])
         return {name: parts[name] / self.cycles.total for name in ("fma", "other", *waits, "empty")}
 
+    @property
+    def looked_at(self) -> str:
+        """Where hazards were looked for, a sentence."""
+        blocks = product(self.prediction.trace.grid)
+        few = "the first block alone" if len(self.checked) == 1 else "the first block, one in the middle and the last"
+        where = "every block" if len(self.checked) == blocks else f"{few}, of {blocks:,}"
+        return f"Hazards were looked for in {where}; races between blocks and in global memory are not among them."
+
     def as_json(self) -> dict[str, Any]:
         """Plain values, for scripts."""
         p = self.prediction
@@ -137,7 +150,7 @@ class Profile:
             "time_goes_to": self.shares, "stalls": dict(p.stalls), "occupancy": self.occupancy,
             "units": dict(self.units), "traffic": asdict(self.traffic),
             "memory": [asdict(one) for one in self.accesses], "wastes": list(map(str, self.wastes)),
-            "hazards": list(self.hazards),
+            "hazards": list(self.hazards), "checked_blocks": list(self.checked),
             "hot_lines": [asdict(one) for one in self.hot], "roofline": asdict(self.roof) if self.roof else None,
         }  # fmt: skip
 
@@ -147,11 +160,14 @@ def profile(launch: Launch | Recording | Captured, device: str = devices.DEFAULT
     prediction = cycles.predict(launch, device, cold=cold)
     captured = cycles.captured(launch)
     counted, report = _first_block(captured)
+    findings, others = report.findings, ()
+    if not findings:
+        findings, others = _other_blocks(captured, counted)
     traffic = _traffic(prediction)
     return Profile(
         captured.run.program.name, prediction, budget.predicted(prediction, captured.run.program.name),
         _occupancy(prediction), _busiest_first(prediction.units), traffic, _accesses(counted), _wastes(counted),
-        tuple(one.message for one in report.findings), _hot(prediction), _roof(prediction, counted, traffic),
+        tuple(one.message for one in findings), (0, *others), _hot(prediction), _roof(prediction, counted, traffic),
     )  # fmt: skip
 
 
@@ -163,16 +179,40 @@ def _first_block(captured: Captured) -> tuple[Recording, Report]:
         captured.shared_mem, compiled.arch, compiled.compiler_version, compiled.options,
     )  # fmt: skip
     recorder = LaunchRecorder(run.program, facts, frozenset())
-    block = np.zeros(1, np.int64)
+    checked, checker = _checked(captured, np.zeros(1, np.int64))
+    replace(checked, observers=together(recorder, checker), max_instructions=MOST_INSTRUCTIONS).run()
+    recording = Recording("sass")
+    recording.launches.append(recorder.finish(compiled, None))
+    return recording, checker.finish()
+
+
+def _other_blocks(captured: Captured, first: Recording) -> tuple[tuple[Finding, ...], tuple[int, ...]]:
+    """What is wrong in the middle and the last block of the grid, and their numbers; of none that takes long.
+
+    Nor of one that goes on for longer than the first, as if it waited for blocks that are not executed here.
+    """
+    blocks = product(captured.run.grid)
+    others = np.unique([blocks // 2, blocks - 1])
+    others = others[others > 0]
+    most = first.instructions()
+    if not len(others) or most > MOST_CHECKED * -(-captured.run.threads // WARP):
+        return (), ()
+    checked, checker = _checked(captured, others)
+    try:
+        replace(checked, observers=together(checker), max_instructions=MOST_CHECKED).run()
+    except StepLimitExceeded:
+        return (), ()
+    return checker.finish().findings, tuple(others.tolist())
+
+
+def _checked(captured: Captured, blocks: np.ndarray) -> tuple[Execution, Checker]:
+    """Some blocks of a launch, to be executed without storing, and who looks at what they do."""
+    run = captured.run
     memory = Untouched(run.global_memory)
     checker = Checker(
         run.program, run.grid, run.block, memory, frozenset(), run.shared_names, named_lanes=run.named_lanes
     )
-    watched = together(recorder, checker)
-    replace(run, observers=watched, only_blocks=block, global_memory=memory, max_instructions=1 << 26).run()
-    recording = Recording("sass")
-    recording.launches.append(recorder.finish(compiled, None))
-    return recording, checker.finish()
+    return replace(run, only_blocks=blocks, global_memory=memory), checker
 
 
 def _occupancy(prediction: Prediction) -> str:

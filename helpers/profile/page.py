@@ -13,7 +13,7 @@ from helpers.profile.facts import HotLine, Profile, Roof, Traffic
 BAR = 40  # characters of the longest bar
 LEAST = 0.005  # of the time, or of the hottest line, below which a part is left out
 ISSUED = {"fma": "an FP32 instruction is issued", "other": "another instruction is issued", "empty": "no warp is there"}
-ISSUES = "issues"
+NOTHING = "nothing"
 HAZARD = "Hazard: "
 HEADING = "Where the time goes: what is issued, and what is waited for while nothing is"
 HOT = "The lines that take most of the time, and what their warps mostly wait for"
@@ -41,7 +41,7 @@ def text(profile: Profile) -> str:
     """The page for a terminal."""
     p = profile.prediction
     lines = [profile.name, p.limiter, f"Time: {_likely(p)}, {p.label} {p.cache}.", p.range.reason]
-    lines += [f"{HAZARD}{one}" for one in profile.hazards] + list(map(str, profile.wastes))
+    lines += [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
     lines += [f"Occupancy: {profile.occupancy}"]
     if profile.roof is not None:
         lines.append(f"Roofline: {_under(profile.roof)}")
@@ -68,7 +68,7 @@ def text(profile: Profile) -> str:
             )
     lines += ["", f"{HOT}:"]
     for one in _hot(profile):
-        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or ISSUES}]")
+        lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or NOTHING}]")
     return "\n".join(lines)
 
 
@@ -146,7 +146,7 @@ def page(profile: Profile) -> str:
         f"{html.escape(p.range.reason)}</p>"
     )
     out += [f'<p class="hazard">{HAZARD}{html.escape(one)}</p>' for one in profile.hazards]
-    out += [f"<p>{html.escape(str(one))}</p>" for one in profile.wastes]
+    out += [f"<p>{html.escape(str(one))}</p>" for one in (profile.looked_at, *profile.wastes)]
     out.append(f"<p>Occupancy: {html.escape(profile.occupancy)}</p>")
     if profile.roof is not None:
         out.append(f"<p>Roofline: {_under(profile.roof)}</p>")
@@ -175,7 +175,7 @@ def page(profile: Profile) -> str:
         heat = f"background: rgba(205, 64, 34, {min(one.share, 1.0):.2f})"
         out.append(
             f'<details><summary><span class="heat" style="{heat}">{one.share:.1%}</span> line {one.line}: '
-            f"<code>{html.escape(one.text)}</code> ({one.waits_for or ISSUES})</summary><pre>{code}</pre></details>"
+            f"<code>{html.escape(one.text)}</code> ({one.waits_for or NOTHING})</summary><pre>{code}</pre></details>"
         )
     return "\n".join([*out, "</div>"])
 
@@ -199,7 +199,7 @@ def compared(one: Profile, other: Profile, names: tuple[str, str] = ("the first"
     ]
     for profile, name in zip((one, other), names, strict=True):
         lines += ["", f"{name}: {profile.prediction.limiter}"]
-        lines += [f"{HAZARD}{hazard}" for hazard in profile.hazards] + list(map(str, profile.wastes))
+        lines += [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
     width = max(12, *(len(name) + 2 for name in names))
     lines += ["", f"{'share of the time':32}" + "".join(f"{name:>{width}}" for name in names)]
     first, second = one.shares, other.shares

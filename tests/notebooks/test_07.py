@@ -134,6 +134,10 @@ def test_the_page_has_the_parts_of_the_bar_and_names_the_lines_that_cost_most():
         assert page.shares[reason] == pytest.approx(value / bar.total)
 
 
+def test_what_the_answer_says_of_each_part_of_the_bar_is_so():
+    assert [n07.saved(group) > -0.5 for group in n07.GROUPS] == [True, True, True, False]
+
+
 def test_of_the_three_changes_only_the_many_threads_per_column_help():
     slow, large, eight, mended = (one.total for one in n07.changes())
     assert mended < slow / 4 and large > 0.9 * slow and eight > slow

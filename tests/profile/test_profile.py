@@ -1,15 +1,19 @@
 """One page about any launch: what it says is what the model and the simulator found, from the command line too."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 
 from gemm_kernels import get
 from helpers import course, profile, run, simulator
+from helpers.cycles import trace
 from helpers.measure import ALPHA, BETA
+from helpers.profile import facts
 from helpers.profile.__main__ import main
 from helpers.profile.page import _three_digits
+from helpers.simulator.engine import compiled
 
 TRANSPOSE = """
 __global__ void transpose(const float *from, float *to, int rows, int columns) {
@@ -206,11 +210,66 @@ def test_a_grid_of_many_waves_is_not_said_to_wait_for_what_only_the_first_wave_w
     assert shares[4096] < shares[512] / 3
 
 
+FILL = "__global__ void fill(float *to) { to[blockIdx.x * 64 + threadIdx.x] = 1; }"
+FILLS = ("fill", "--grid", "8", "--block", "64", "--args")
+
+
+def test_a_store_beyond_the_end_in_the_last_of_eight_blocks_is_named(tmp_path, capsys):
+    (file := tmp_path / "fill.cu").write_text(FILL)
+    assert main([str(file), *FILLS, "511"]) == 1
+    assert "thread (63, 0, 0) of block (7, 0, 0) wrote 4 bytes outside the arrays: index 511" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("grid", "most", "checked", "sentence"),
+    [
+        ("8", None, [0, 4, 7], "in the first block, one in the middle and the last, of 8;"),
+        ("2", None, [0, 1], "in every block;"),
+        ("8", 1, [0], "in the first block alone, of 8;"),
+    ],
+)
+def test_the_page_says_in_which_blocks_hazards_were_looked_for(
+    grid, most, checked, sentence, tmp_path, capsys, monkeypatch
+):
+    if most is not None:
+        monkeypatch.setattr(facts, "MOST_CHECKED", most)
+    (file := tmp_path / "fill.cu").write_text(FILL)
+    call = [str(file), "fill", "--grid", grid, "--block", "64", "--args", "512", "--html", str(tmp_path / "page.html")]
+    assert main(call) == 0
+    told = f"Hazards were looked for {sentence} races between blocks and in global memory are not among them."
+    assert told in capsys.readouterr().out.splitlines() and told in (tmp_path / "page.html").read_text("utf-8")
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["checked_blocks"] == checked
+
+
+def test_a_block_that_waits_for_others_is_not_taken_for_endless_where_hazards_are_looked_for():
+    source = """__global__ void last(volatile int *ready) {
+        if (blockIdx.x == 999) while (!*ready) { }
+        if (blockIdx.x == 0) *ready = 1;
+    }"""
+    with simulator.capture() as caught:
+        run.call(run.simulated(source, "last"), (1000,), (32,), [np.zeros(1, np.int32)])
+    assert profile.profile(caught[0]).checked == (0,)
+
+
 def test_a_race_in_the_first_block_stands_on_the_page(tmp_path, capsys):
     (file := tmp_path / "race.cu").write_text(f"#define PITCH 33\n{TRANSPOSE.replace('__syncthreads();', '')}")
     assert main([str(file), "transpose", *LAUNCH, "--html", str(tmp_path / "page.html")]) == 0
     assert "Hazard: transpose: race in shared memory, lines 6 and 8" in capsys.readouterr().out
     assert '<p class="hazard">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_compiler_names_the_file(files, tmp_path, capsys):
+    (bad := tmp_path / "bad.cu").write_text("__global__ void transpose(float *to) { to[0] = ; }")
+    assert main([files[0], "transpose", *LAUNCH, "--compare", str(bad)]) == 1
+    assert capsys.readouterr().err.startswith("bad.cu:1: error: expected an expression")
+
+
+def test_a_comparison_is_written_as_two_pages(files, tmp_path, capsys):
+    target = tmp_path / "page.html"
+    assert main([files[0], "transpose", *LAUNCH, "--compare", files[1], "--html", str(target)]) == 0
+    text = target.read_text(encoding="utf-8")
+    assert text.count("<b>The limit is") == 2 and text.count("Line 8: loading from shared memory takes") == 1
 
 
 def test_a_struct_and_a_file_that_is_not_there_are_answered_with_a_sentence(tmp_path, capsys):
@@ -242,3 +301,36 @@ def test_what_is_stored_is_counted_in_a_warm_cache_too():
     assert warm.traffic.stored == cold.traffic.stored == 4 * 256 * 256
     assert warm.traffic.from_dram == 0
     assert warm.roof is None
+
+
+RANDOM = """
+__global__ void rounds(unsigned *to) {
+    unsigned s = threadIdx.x, n = 0;
+    for (; s; ++n) s = NEXT;
+    to[blockIdx.x * blockDim.x + threadIdx.x] = n;
+}
+"""
+
+
+def test_a_loop_without_end_whose_state_changes_is_named_in_seconds(tmp_path, capsys):
+    if compiled.library() is None:
+        pytest.skip("there is no compiled engine here")
+    (file := tmp_path / "rounds.cu").write_text(RANDOM.replace("NEXT", "(s * 1664525u + 1013904223u) | 8u"))
+    started = time.process_time()
+    assert main([str(file), "rounds", "--grid", "8", "--block", "64", "--args", "512"]) == 1
+    assert time.process_time() - started < 10  # 2.5 s on a machine that nobody else uses
+    told = capsys.readouterr().err
+    assert "rounds: thread (1, 0, 0) of block (0, 0, 0) is still running after 67,108,864 instructions." in told
+    assert "line 4: for (; s; ++n) s = (s * 1664525u + 1013904223u) | 8u;" in told
+
+
+def test_a_long_loop_that_ends_is_predicted_and_its_arrays_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(trace, "DOUBTFUL", 1000)
+    asked = []
+    never_ends = compiled.never_ends
+    monkeypatch.setattr(compiled, "never_ends", lambda *args: asked.append(args) or never_ends(*args))
+    to, next_of_4096 = np.zeros(512, np.uint32), "(s * 5u + 1u) & 4095u"
+    with simulator.capture() as caught:
+        run.call(run.simulated(RANDOM.replace("NEXT", next_of_4096), "rounds"), (8,), (64,), [to])
+    assert profile.profile(caught[0]).prediction.trace.warp_instructions > 2 * 3000
+    assert asked and not to.any()
