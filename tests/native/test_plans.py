@@ -1,6 +1,7 @@
 """Launches of one kernel, which share a plan: none finds anything of another one, and each can be interrupted."""
 
 import _thread
+import signal
 import threading
 import time
 
@@ -82,10 +83,21 @@ def test_as_many_plans_are_kept_as_the_next_launches_may_want(naive):
     assert len(naive.prepared("sass").machine.plans._free) == plans.MOST_PLANS
 
 
+@pytest.fixture
+def hears_interrupts():
+    """A process that a shell started in the background does not, unless it says that it wants to."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_interrupts")
 @pytest.mark.parametrize("blocks", [1, 64])
 def test_an_interrupt_ends_a_launch_and_the_next_one_is_right(blocks):
     count_up = gpu.RawKernel(COUNTS_UP, "count_up")
     last = gpu.zeros(64 * blocks, np.uint32)
+    with simulator.sanitize("off"):  # compiled before the clock runs
+        count_up((blocks,), (64,), (last, np.uint32(0)))
     timer = threading.Timer(0.2, _thread.interrupt_main)
     started = time.process_time()
     with simulator.sanitize("off", max_instructions=10**10), pytest.raises(KeyboardInterrupt):
