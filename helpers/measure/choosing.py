@@ -28,7 +28,7 @@ from helpers.measure.graphs import cublas_on, interleave_graphs
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.rows import from_row, to_row
-from helpers.measure.suites import CHOICES, FASTEST_OTHERS, FASTEST_SQUARES, Shape
+from helpers.measure.suites import CHOICES, FASTEST_OTHERS, FASTEST_SQUARES, Shape, drawn_shape
 from helpers.measure.timing import WARM_UP_S, interleave
 
 TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
@@ -336,22 +336,15 @@ def shapes() -> list[Shape]:
     chance = np.random.default_rng(RANDOM_SEED)
     drawn: list[Shape] = []
     while len(drawn) < RANDOM_COUNT:
-        M, N, K = _drawn(chance, RANDOM_SIZES, RANDOM_SIZES, RANDOM_SIZES)
+        M, N, K = drawn_shape(chance, RANDOM_SIZES, RANDOM_SIZES, RANDOM_SIZES)
         N = N if len(drawn) % 2 else max(N // 4 * 4, 4)  # every other one with rows of B that begin at 16 bytes
         if RANDOM_FLOPS[0] <= 2 * M * N * K <= RANDOM_FLOPS[1]:
             drawn.append((M, N, K))
     while len(drawn) < RANDOM_COUNT + ODD_DEEP_COUNT:
-        M, N, K = _drawn(chance, ODD_DEEP_SIZES, ODD_DEEP_SIZES, ODD_DEEP_K)
+        M, N, K = drawn_shape(chance, ODD_DEEP_SIZES, ODD_DEEP_SIZES, ODD_DEEP_K)
         if N % 4 and ODD_DEEP_FLOPS[0] <= 2 * M * N * K <= ODD_DEEP_FLOPS[1]:
             drawn.append((M, N, K))
     return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
-
-
-def _drawn(chance: np.random.Generator, *ranges: tuple[int, int]) -> Shape:
-    """M, N and K, each between a smallest and a largest size, every factor as likely."""
-    parts = chance.random(3).tolist()
-    M, N, K = (round(low * (high / low) ** part) for (low, high), part in zip(ranges, parts, strict=True))
-    return M, N, K
 
 
 def measure(

@@ -76,6 +76,13 @@ def random_shapes() -> list[Shape]:
     return [(int(M), int(N), int(K)) for M, N, K in drawn]
 
 
+def drawn_shape(chance: np.random.Generator, *ranges: tuple[int, int]) -> Shape:
+    """M, N and K, each between a smallest and a largest size, with uniform logarithms."""
+    parts = chance.random(3).tolist()
+    M, N, K = (round(low * (high / low) ** part) for (low, high), part in zip(ranges, parts, strict=True))
+    return M, N, K
+
+
 def unseen_shapes(gpu: str = choices.DEFAULT_GPU) -> list[Shape]:
     """UNSEEN_COUNT shapes that nothing was chosen by: they show whether the choice for this GPU generalises.
 
@@ -83,11 +90,10 @@ def unseen_shapes(gpu: str = choices.DEFAULT_GPU) -> list[Shape]:
     are uniform within UNSEEN_SIZES; what is too little or too much work is drawn again.
     """
     chance = np.random.default_rng(choices.seed(gpu))
-    smallest, largest = UNSEEN_SIZES
     least, most = UNSEEN_FLOPS
     found: list[Shape] = []
     while len(found) < UNSEEN_COUNT:
-        M, N, K = (round(smallest * (largest / smallest) ** part) for part in chance.random(3).tolist())
+        M, N, K = drawn_shape(chance, UNSEEN_SIZES, UNSEEN_SIZES, UNSEEN_SIZES)
         if least <= 2 * M * N * K <= most:
             found.append((M, N, K))
     return found

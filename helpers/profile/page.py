@@ -41,7 +41,7 @@ def text(profile: Profile) -> str:
     """The page for a terminal."""
     p = profile.prediction
     lines = [profile.name, p.limiter, f"Time: {_likely(p)}, {p.label} {p.cache}.", p.range.reason]
-    lines += [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
+    lines += _remarks(profile)
     lines += [f"Occupancy: {profile.occupancy}"]
     if profile.roof is not None:
         lines.append(f"Roofline: {_under(profile.roof)}")
@@ -70,6 +70,11 @@ def text(profile: Profile) -> str:
     for one in _hot(profile):
         lines.append(f"  {one.share:6.1%} line {one.line:<4} {one.text[:80]}  [{one.waits_for or NOTHING}]")
     return "\n".join(lines)
+
+
+def _remarks(profile: Profile) -> list[str]:
+    """What is wrong, where it was looked for, and what is wasted."""
+    return [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
 
 
 def _hot(profile: Profile) -> list[HotLine]:
@@ -199,7 +204,7 @@ def compared(one: Profile, other: Profile, names: tuple[str, str] = ("the first"
     ]
     for profile, name in zip((one, other), names, strict=True):
         lines += ["", f"{name}: {profile.prediction.limiter}"]
-        lines += [*(f"{HAZARD}{one}" for one in profile.hazards), profile.looked_at, *map(str, profile.wastes)]
+        lines += _remarks(profile)
     width = max(12, *(len(name) + 2 for name in names))
     lines += ["", f"{'share of the time':32}" + "".join(f"{name:>{width}}" for name in names)]
     first, second = one.shares, other.shares

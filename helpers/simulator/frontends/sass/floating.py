@@ -64,8 +64,8 @@ def pair_arithmetic(t: Operands, s: sass.Statement) -> Compute:
 
     A source is a pair, R4.F32x2.HI_LO, its halves in turn, R4.F32x2.LO_HI, or one number for both, R4.F32 or 1.5.
     """
-    name = {"FADD2": "add", "FMUL2": "mul", "FFMA2": "fma"}[s.base]
-    single = operation(name, [_rounding(s), *(["ftz"] if s.has("FTZ") else [])], "f32")
+    name, modifiers = _operation_of((s.base.removesuffix("2"), *s.opcode[1:]))
+    single = operation(name, modifiers, "f32")
     destination, *sources = exactly(s, 4 if name == "fma" else 3)
     both = [[_of_pair(t, source, part) for source in sources] for part in (0, 1)]
 

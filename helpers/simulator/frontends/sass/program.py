@@ -28,7 +28,7 @@ from helpers.simulator.frontends.sass.operands import F4, Code, Operands, float_
 # Bytes of local memory a thread beyond what the compiler states, as the driver gives them (`cudaLimitStackSize`): for
 # functions of the system, and for functions that call themselves, whose need is not known.
 STACK_RESERVE = 1024
-# With -G an instruction may hold an address that the linker puts in; here it is a word of a bank that no GPU has.
+# What stands for an address that the linker puts in, with -G: a word of LINKED_BANK
 FOR_THE_LINKER = re.compile(r"32@(lo|hi)\(([.$\w]+)\)$")
 CHECKS_STACK = sass.Special("SR_LMEMHIOFF")  # only code for a debugger does
 RESERVED = "%reserved_smem_offset"  # a register of PTX: machine code has a number in its place
