@@ -174,12 +174,12 @@ static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) forget_meeting(warp, n, __builtin_ctz(rest));
     int32_t token = new_token(warp);
     warp->agreed[token % AGREED] = (Agreed){token, mask};
-    for (uint32_t rest = mask; rest; rest &= rest - 1) warp->token[n][__builtin_ctz(rest)] = token;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) tokens_of(warp, n)[__builtin_ctz(rest)] = token;
 }
 
 /* BMOV.32.CLEAR R, Bn; the lanes are still to come to their meeting. flags: .CLEAR, after which Bn is free for another one. */
 static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
-    int32_t *token = warp->token[i->number[0]];
+    int32_t *token = tokens_of(warp, i->number[0]);
     Lanes tokens;
     memcpy(&tokens, token, sizeof tokens);
     write_row(warp, i->d, tokens, mask);
@@ -189,7 +189,7 @@ static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
 static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes tokens = source(warp, i, 0);
     for (uint32_t rest = mask; rest; rest &= rest - 1)
-        warp->token[i->number[0]][__builtin_ctz(rest)] = (int32_t)tokens[__builtin_ctz(rest)];
+        tokens_of(warp, i->number[0])[__builtin_ctz(rest)] = (int32_t)tokens[__builtin_ctz(rest)];
 }
 
 /* ---- tensor cores; simulator/arithmetic/tensor_core.py says where the elements are, and how they are added */

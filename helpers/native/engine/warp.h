@@ -17,8 +17,23 @@ int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
 /* Let those of the warp go on whose phases have ended, or all (`gives_up`). Whether somebody goes on. */
 int wake_at_phases(Warp *warp, int gives_up);
 
+/* By lane the token of the meeting that it has at Bn. Most warps use few of them, so each begins when it is asked for. */
+static inline int32_t *tokens_of(Warp *warp, int n) {
+    if (!(warp->has_tokens >> n & 1)) memset(warp->token[n], 0, sizeof warp->token[n]);
+    warp->has_tokens |= 1u << n;
+    return warp->token[n];
+}
+
+/* What was agreed on when a token was made; NULL if another one has taken the place since. */
+static inline Agreed *agreement(Warp *warp, int32_t token) {
+    if (token <= 0 || token > warp->serial) return 0;
+    Agreed *agreed = &warp->agreed[token % AGREED];
+    return agreed->token == token ? agreed : 0;
+}
+
 /* A token for a meeting; its entry of `agreed` is free, unless more than AGREED meetings are to come. */
 static inline int32_t new_token(Warp *warp) {
+    if (!warp->serial) memset(warp->agreed, 0, sizeof warp->agreed);
     for (int tries = 0; tries < AGREED; tries++)
         if (!(warp->agreed[++warp->serial % AGREED].lanes & warp->living)) break;
     return warp->serial;
@@ -26,9 +41,10 @@ static inline int32_t new_token(Warp *warp) {
 
 /* The lane has been at the meeting that it has at Bn, or will not come. */
 static inline void forget_meeting(Warp *warp, int n, int lane) {
-    int32_t token = warp->token[n][lane];
-    if (token > 0 && warp->agreed[token % AGREED].token == token) warp->agreed[token % AGREED].lanes &= ~(1u << lane);
-    warp->token[n][lane] = NO_MEETING;
+    int32_t *token = &tokens_of(warp, n)[lane];
+    Agreed *agreed = agreement(warp, *token);
+    if (agreed) agreed->lanes &= ~(1u << lane);
+    *token = NO_MEETING;
 }
 
 /* The instructions of all operations, by number; NULL behind the last. */
