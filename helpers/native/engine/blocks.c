@@ -157,8 +157,7 @@ static int part_from_loops(Block *block) {
         for (int g = 0; runs && g < warp->groups; g++) {
             Group *group = &warp->group[g];
             if (!group->waits || group->waits > MEETINGS) continue;
-            for (uint32_t rest = group->mask; rest; rest &= rest - 1)
-                forget_meeting(warp, group->waits - 1, __builtin_ctz(rest));
+            forget_meetings(warp, group->waits - 1, group->mask);
             group->waits = 0;
             parted = 1;
         }
@@ -185,8 +184,7 @@ static int part_from_circles(Block *block) {
             if (!last || token > newest) last = group, newest = token;
         }
         if (others || warp->groups < 2) continue;
-        for (uint32_t rest = last->mask; rest; rest &= rest - 1)
-            forget_meeting(warp, last->waits - 1, __builtin_ctz(rest));
+        forget_meetings(warp, last->waits - 1, last->mask);
         last->waits = 0;
         warp->results->changes++;
         parted = 1;

@@ -17,6 +17,9 @@ typedef float FloatLanes __attribute__((vector_size(128)));
 
 enum { ALL_LANES = -1 };
 
+/* The lanes of a value, one by one. (For value[lane] a compiler copies the whole value, each time.) */
+static inline const uint32_t *each_of(const Lanes *value) { return (const uint32_t *)value; }
+
 static inline Lanes broadcast(uint32_t value) {
     return (Lanes){0} + value;
 }

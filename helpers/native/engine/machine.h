@@ -351,6 +351,7 @@ Lanes modified(Lanes value, uint32_t mode);
 
 static inline Lanes source(const Warp *warp, const Instruction *i, int k) {
     Lanes value = *row_of(warp, i->source[k]);
+    if (i->mode[k] == NEGATE) return -value;
     return i->mode[k] ? modified(value, i->mode[k]) : value;
 }
 

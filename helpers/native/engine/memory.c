@@ -562,7 +562,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
         uint64_t old = 0, values[2] = {0, 0};
         memcpy(&old, at[lane], (size_t)size);
         for (int k = 0; k < 2; k++)
-            if (i->width[2 + k]) values[k] = low[k][lane] | (size == 8 ? (uint64_t)high[k][lane] << 32 : 0);
+            if (i->width[2 + k])
+                values[k] = each_of(&low[k])[lane] | (size == 8 ? (uint64_t)each_of(&high[k])[lane] << 32 : 0);
         uint64_t now = updated(i, old, values[0], values[1]);
         if (now != old) {
             memcpy(at[lane], &now, (size_t)size);
@@ -663,7 +664,8 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     request_of(&where, mask, &rows);
     rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
     if (!locate(warp, i, SHARED, &rows, 16, 0, at, &slot)) return;
-    Lanes results[4];
+    uint32_t results[4][WARP];
+    Lanes result;
     for (int matrix = 0; matrix < count; matrix++) {
         for (int part = 0; part < (i->flags & TRANSPOSED ? 2 : 1); part++) {
             one.active = mask;
@@ -682,7 +684,10 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
             }
         }
     }
-    for (int matrix = 0; matrix < count; matrix++) write_row(warp, i->d + matrix, results[matrix], mask);
+    for (int matrix = 0; matrix < count; matrix++) {
+        memcpy(&result, results[matrix], sizeof result);
+        write_row(warp, i->d + matrix, result, mask);
+    }
     if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
 }
 

@@ -39,12 +39,31 @@ static inline int32_t new_token(Warp *warp) {
     return warp->serial;
 }
 
-/* The lane has been at the meeting that it has at Bn, or will not come. */
-static inline void forget_meeting(Warp *warp, int n, int lane) {
-    int32_t *token = &tokens_of(warp, n)[lane];
-    Agreed *agreed = agreement(warp, *token);
-    if (agreed) agreed->lanes &= ~(1u << lane);
-    *token = NO_MEETING;
+/* The lanes of the warp that have this token at Bn. */
+static inline uint32_t lanes_with(Warp *warp, int n, int32_t token) {
+    Lanes tokens;
+    memcpy(&tokens, tokens_of(warp, n), sizeof tokens);
+    return gather_bits((SignedLanes)(tokens == broadcast((uint32_t)token)));
+}
+
+/* Lanes get a token at Bn. */
+static inline void give_token(Warp *warp, int n, uint32_t lanes, int32_t token) {
+    Lanes tokens;
+    memcpy(&tokens, tokens_of(warp, n), sizeof tokens);
+    tokens = choose(spread(lanes), broadcast((uint32_t)token), tokens);
+    memcpy(warp->token[n], &tokens, sizeof tokens);
+}
+
+/* The lanes have been at the meetings that they have at Bn, or will not come. */
+static inline void forget_meetings(Warp *warp, int n, uint32_t lanes) {
+    for (uint32_t rest = lanes; rest;) {
+        int32_t token = tokens_of(warp, n)[__builtin_ctz(rest)];
+        uint32_t same = rest & lanes_with(warp, n, token);
+        Agreed *agreed = agreement(warp, token);
+        if (agreed) agreed->lanes &= ~same;
+        rest &= ~same;
+    }
+    give_token(warp, n, lanes, NO_MEETING);
 }
 
 /* The instructions of all operations, by number; NULL behind the last. */
