@@ -39,12 +39,13 @@ __attribute__((noinline)) Lanes modified(Lanes value, uint32_t mode) {
 void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t value[WARP]) {
     uint32_t mode = i->mode[k];
     if (i->width[k] < 2) {
-        Lanes low = source(warp, i, k);
+        const Lanes all = source(warp, i, k);
+        const uint32_t *low = each_of(&all);
         for (int lane = 0; lane < WARP; lane++) value[lane] = low[lane];
         return;
     }
-    const Lanes low = row_of(warp, i->source[k])[0];
-    const Lanes high = *row_of(warp, i->source[k] >= 0 ? i->source[k] + 1 : i->source[k] - 1);
+    const uint32_t *low = each_of(row_of(warp, i->source[k]));
+    const uint32_t *high = each_of(row_of(warp, i->source[k] >= 0 ? i->source[k] + 1 : i->source[k] - 1));
     for (int lane = 0; lane < WARP; lane++) value[lane] = (uint64_t)high[lane] << 32 | low[lane];
     if (!mode) return;
     for (int lane = 0; lane < WARP; lane++) {
@@ -57,6 +58,20 @@ void sources_of_lanes(const Warp *warp, const Instruction *i, int k, uint64_t va
     }
 }
 
+/* Whether the sources are the same in all lanes, as what follows from the number of the block is: one answer is enough. */
+static int is_same_for_all(const Warp *warp, const Instruction *i, const uint32_t p[3], uint32_t mask) {
+    Lanes differs = {0};
+    for (int k = 0; k < 3; k++)
+        if (p[k] & mask && ~p[k] & mask) return 0;
+    for (int k = 0; k < 4; k++) {
+        for (int part = 0; part < i->width[k] && i->source[k] >= 0; part++) {
+            const Lanes *row = row_of(warp, i->source[k] + part);
+            differs |= *row ^ broadcast(each_of(row)[0]);
+        }
+    }
+    return !any_of(differs);
+}
+
 /* Carry out a function of one lane for the lanes of `mask`. It is inlined into every operation, so that the compiler
  * sees the function. */
 static inline __attribute__((always_inline)) void each_lane(Warp *warp, const Instruction *i, uint32_t mask,
@@ -67,7 +82,8 @@ static inline __attribute__((always_inline)) void each_lane(Warp *warp, const In
     for (int k = 0; k < 4; k++)
         if (i->width[k]) sources_of_lanes(warp, i, k, values[k]);
     for (int k = 0; k < 3; k++) p[k] = predicate_of(warp, i->p_in[k]);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const uint32_t others = is_same_for_all(warp, i, p, mask) ? mask & (mask - 1) : 0;
+    for (uint32_t rest = mask & ~others; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t s[4];
         uint32_t out = 0;
@@ -77,6 +93,13 @@ static inline __attribute__((always_inline)) void each_lane(Warp *warp, const In
         if (i->d_width > 1) high[lane] = (uint32_t)(value >> 32);
         first |= (out & 1) << lane;
         second |= (out >> 1 & 1) << lane;
+    }
+    if (others) {
+        int lane = __builtin_ctz(mask);
+        if (i->d_width) write_row(warp, i->d, broadcast(low[lane]), others);
+        if (i->d_width > 1) write_row(warp, i->d + 1, broadcast(high[lane]), others);
+        first |= first ? others : 0;
+        second |= second ? others : 0;
     }
     set_predicate(warp, i->p_out[0], first, mask);
     set_predicate(warp, i->p_out[1], second, mask);
@@ -212,12 +235,6 @@ static uint32_t logic_of(uint32_t table, uint32_t a, uint32_t b, uint32_t c) {
     uint32_t result = 0;
     for (int row = 0; row < 8; row++)
         if (table >> row & 1) result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
-    return result;
-}
-
-static uint64_t logic3(const Instruction *i, const uint64_t s[4], uint32_t p, uint32_t *out) {
-    uint32_t result = logic_of((uint32_t)i->number[0], (uint32_t)s[0], (uint32_t)s[1], (uint32_t)s[2]);
-    *out = i->flags & AND_COMBINES ? (result != 0) & (p & 1) : (result != 0) | (p & 1);
     return result;
 }
 
@@ -734,7 +751,7 @@ static void funnel_shift_lanes(Warp *warp, const Instruction *i, uint32_t mask) 
     write_row(warp, i->d, value, mask);
 }
 
-static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+static inline Lanes logic3_of(const Warp *warp, const Instruction *i) {
     const Lanes a = source(warp, i, 0), b = source(warp, i, 1), c = source(warp, i, 2);
     Lanes result = {0};
     switch (i->number[0]) {
@@ -754,7 +771,18 @@ static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
             for (int row = 0; row < 8; row++)
                 if (i->number[0] >> row & 1) result |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
     }
-    write_row(warp, i->d, result, mask);
+    return result;
+}
+
+static void logic3_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    write_row(warp, i->d, logic3_of(warp, i), mask);
+}
+
+static void logic3_with_predicate_lanes(Warp *warp, const Instruction *i, uint32_t mask) {
+    const Lanes result = logic3_of(warp, i);
+    const uint32_t some = gather_bits((SignedLanes)(result != 0)), other = predicate_of(warp, i->p_in[0]);
+    if (i->d_width) write_row(warp, i->d, result, mask);
+    set_predicate(warp, i->p_out[0], i->flags & AND_COMBINES ? some & other : some | other, mask);
 }
 
 /* Sources 0 and 1 to be compared as signed numbers: with the top bits turned over these are ordered as unsigned ones. */
@@ -907,7 +935,6 @@ OF_EACH_LANE(add_halves)
 OF_EACH_LANE(absolute)
 OF_EACH_LANE(absolute_difference)
 OF_EACH_LANE(saturate)
-OF_EACH_LANE(logic3)
 OF_EACH_LANE(population_count)
 OF_EACH_LANE(find_leading_one)
 OF_EACH_LANE(reverse_bits)
@@ -967,7 +994,7 @@ const NamedOperation ARITHMETIC[] = {
     {"absolute difference", absolute_difference_of_warp},
     {"saturate", saturate_of_warp},
     {"logic3", logic3_lanes},
-    {"logic3 with predicate", logic3_of_warp},
+    {"logic3 with predicate", logic3_with_predicate_lanes},
     {"population count", population_count_of_warp},
     {"find leading one", find_leading_one_of_warp},
     {"reverse bits", reverse_bits_of_warp},

@@ -39,10 +39,8 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
     if (launch->local_bytes) memset(block->local, 0, (size_t)launch->local_bytes * (size_t)(block->warps * WARP));
     for (int number = 0; number < block->warps; number++) {
         Warp *warp = &block->warp[number];
-        int32_t *times = warp->times;
-        memset(warp, 0, sizeof *warp);
-        warp->times = times;
-        if (block->traced) memset(times, 0, sizeof *times * (size_t)(launch->memory_instructions + 1));
+        memset(warp, 0, launch->checking ? offsetof(Warp, group) : offsetof(Warp, order));
+        if (block->traced) memset(warp->times, 0, sizeof *warp->times * (size_t)(launch->memory_instructions + 1));
         warp->block = block;
         warp->launch = launch;
         warp->results = results;
@@ -51,7 +49,7 @@ static void begin_block(Block *block, const Launch *launch, Results *results, in
         warp->number = number;
         warp->living = lanes_of(warp);
         warp->groups = 1;
-        warp->group[0].mask = warp->living;
+        warp->group[0] = (Group){.mask = warp->living};
         warp->looked_by = -1;
         memset(warp->together, -1, sizeof warp->together);
     }
@@ -159,8 +157,7 @@ static int part_from_loops(Block *block) {
         for (int g = 0; runs && g < warp->groups; g++) {
             Group *group = &warp->group[g];
             if (!group->waits || group->waits > MEETINGS) continue;
-            for (uint32_t rest = group->mask; rest; rest &= rest - 1)
-                forget_meeting(warp, group->waits - 1, __builtin_ctz(rest));
+            forget_meetings(warp, group->waits - 1, group->mask);
             group->waits = 0;
             parted = 1;
         }
@@ -183,12 +180,11 @@ static int part_from_circles(Block *block) {
                 others = 1;
                 break;
             }
-            int32_t token = warp->token[group->waits - 1][__builtin_ctz(group->mask)];
+            int32_t token = tokens_of(warp, group->waits - 1)[__builtin_ctz(group->mask)];
             if (!last || token > newest) last = group, newest = token;
         }
         if (others || warp->groups < 2) continue;
-        for (uint32_t rest = last->mask; rest; rest &= rest - 1)
-            forget_meeting(warp, last->waits - 1, __builtin_ctz(rest));
+        forget_meetings(warp, last->waits - 1, last->mask);
         last->waits = 0;
         warp->results->changes++;
         parted = 1;

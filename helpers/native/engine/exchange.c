@@ -10,25 +10,27 @@ enum { SIGNED_VALUES = 1, OF_ALL = 4, FOR_WARP = 8 /* the result is a register t
 enum { IDX, SHUFFLE_UP, SHUFFLE_DOWN, BFLY };
 
 static void shuffle(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes value = source(warp, i, 0), which = source(warp, i, 1), control = source(warp, i, 2);
-    Lanes moved;
-    uint32_t in_range = 0, absent = 0;
+    const Lanes value = source(warp, i, 0), from = source(warp, i, 1) & 31, control = source(warp, i, 2);
+    const Lanes segment = control >> 8 & 31, lowest = LANE & segment, highest = lowest | (control & 31 & ~segment);
+    SignedLanes chosen, inside;
     check_named(warp, i, mask);
-    if (warp->launch->checking) absent = lanes_of(warp) & ~mask;
-    for (int lane = 0; lane < WARP; lane++) {
-        int from = (int)(which[lane] & 31), segment = (int)(control[lane] >> 8 & 31), clamp = (int)(control[lane] & 31);
-        int highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment;
-        int chosen = i->number[0] == SHUFFLE_UP     ? lane - from
-                     : i->number[0] == SHUFFLE_DOWN ? lane + from
-                     : i->number[0] == BFLY         ? lane ^ from
-                                                    : lowest | (from & ~segment);
-        int inside = i->number[0] == SHUFFLE_UP ? chosen >= highest : chosen <= highest;
-        moved[lane] = value[inside ? chosen & 31 : lane];
-        /* Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. */
-        if (inside && mask >> lane & 1 && absent >> (chosen & 31) & 1 && (i->number[0] == IDX || i->number[0] == BFLY))
-            fail(warp, i, HAZARD, lane, 0);
-        in_range |= (uint32_t)inside << lane;
+    switch (i->number[0]) {
+        case SHUFFLE_UP: chosen = (SignedLanes)(LANE - from); break;
+        case SHUFFLE_DOWN: chosen = (SignedLanes)(LANE + from); break;
+        case BFLY: chosen = (SignedLanes)(LANE ^ from); break;
+        default: chosen = (SignedLanes)(lowest | (from & ~segment));
     }
+    inside = i->number[0] == SHUFFLE_UP ? chosen >= (SignedLanes)highest : chosen <= (SignedLanes)highest;
+    const Lanes asked = choose((Lanes)inside, (Lanes)chosen & 31, LANE);
+    const uint32_t in_range = gather_bits(inside), absent = warp->launch->checking ? lanes_of(warp) & ~mask : 0;
+    /* Up and down, lanes at the end ask beyond the others as a matter of course, and do not use the answer. */
+    const uint32_t waits = absent && (i->number[0] == IDX || i->number[0] == BFLY) ? in_range & mask : 0;
+    for (uint32_t rest = waits; rest; rest &= rest - 1)
+        if (absent >> each_of(&asked)[__builtin_ctz(rest)] & 1) fail(warp, i, HAZARD, __builtin_ctz(rest), 0);
+    uint32_t answers[WARP];
+    Lanes moved;
+    for (int lane = 0; lane < WARP; lane++) answers[lane] = each_of(&value)[each_of(&asked)[lane]];
+    memcpy(&moved, answers, sizeof moved);
     if (i->d_width) write_row(warp, i->d, moved, mask);
     set_predicate(warp, i->p_out[0], in_range, mask);
 }
@@ -47,7 +49,8 @@ static void vote(Warp *warp, const Instruction *i, uint32_t mask) {
 /* ---- REDUX d, a. number[0]: 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor */
 
 static void reduce_warp(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes value = source(warp, i, 0);
+    const Lanes all = source(warp, i, 0);
+    const uint32_t *value = each_of(&all);
     uint32_t result = value[__builtin_ctz(mask)];
     check_named(warp, i, mask);
     for (uint32_t rest = mask & (mask - 1); rest; rest &= rest - 1) {
@@ -69,6 +72,7 @@ static void reduce_warp(Warp *warp, const Instruction *i, uint32_t mask) {
 
 static void match(Warp *warp, const Instruction *i, uint32_t mask) {
     uint64_t value[WARP];
+    uint32_t equals[WARP];
     Lanes same;
     int agree = 1;
     check_named(warp, i, mask);
@@ -77,9 +81,10 @@ static void match(Warp *warp, const Instruction *i, uint32_t mask) {
         uint32_t lanes = 0;
         for (uint32_t rest = mask; rest; rest &= rest - 1)
             if (value[__builtin_ctz(rest)] == value[lane]) lanes |= rest & (0u - rest);
-        same[lane] = lanes;
+        equals[lane] = lanes;
         if (mask >> lane & 1 && lanes != mask) agree = 0;
     }
+    memcpy(&same, equals, sizeof same);
     if (i->flags & OF_ALL) same = broadcast(agree ? mask : 0);
     write_row(warp, i->d, same, mask);
     if (i->flags & OF_ALL) set_predicate(warp, i->p_out[0], agree ? 0xffffffffu : 0, mask);
@@ -89,7 +94,7 @@ enum { TELLS_WHO_DIFFERS = 1, KEEPS_WHAT_WAS_TRUE = 2 };
 
 /* R2UR {p,} d, a: what the first active lane has becomes a register of the warp; p is true where another value is. */
 static void to_uniform(Warp *warp, const Instruction *i, uint32_t mask) {
-    const Lanes value = source(warp, i, 0), one = broadcast(value[__builtin_ctz(mask)]);
+    const Lanes value = source(warp, i, 0), one = broadcast(each_of(&value)[__builtin_ctz(mask)]);
     write_row(warp, i->d, one, (uint32_t)ALL_LANES);
     if (!(i->flags & TELLS_WHO_DIFFERS)) return;
     uint32_t differs = gather_bits((SignedLanes)(value != one));
@@ -158,8 +163,7 @@ static void barrier_result(Warp *warp, const Instruction *i, uint32_t mask) {
 
 /* BREAK: the threads will not come to the meeting. */
 static void leave_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
-    for (uint32_t rest = mask & predicate_of(warp, i->p_in[0]); rest; rest &= rest - 1)
-        forget_meeting(warp, i->number[0], __builtin_ctz(rest));
+    forget_meetings(warp, i->number[0], mask & predicate_of(warp, i->p_in[0]));
 }
 
 /* BAR.RED: what the threads bring to the barrier. */
@@ -171,25 +175,24 @@ static void bring_votes(Warp *warp, const Instruction *i, uint32_t mask) {
 
 static void enter_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     int n = i->number[0];
-    for (uint32_t rest = mask; rest; rest &= rest - 1) forget_meeting(warp, n, __builtin_ctz(rest));
+    forget_meetings(warp, n, mask);
     int32_t token = new_token(warp);
     warp->agreed[token % AGREED] = (Agreed){token, mask};
-    for (uint32_t rest = mask; rest; rest &= rest - 1) warp->token[n][__builtin_ctz(rest)] = token;
+    give_token(warp, n, mask, token);
 }
 
 /* BMOV.32.CLEAR R, Bn; the lanes are still to come to their meeting. flags: .CLEAR, after which Bn is free for another one. */
 static void save_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
-    int32_t *token = warp->token[i->number[0]];
     Lanes tokens;
-    memcpy(&tokens, token, sizeof tokens);
+    memcpy(&tokens, tokens_of(warp, i->number[0]), sizeof tokens);
     write_row(warp, i->d, tokens, mask);
-    for (uint32_t rest = i->flags ? mask : 0; rest; rest &= rest - 1) token[__builtin_ctz(rest)] = NO_MEETING;
+    if (i->flags) give_token(warp, i->number[0], mask, NO_MEETING);
 }
 
 static void restore_meeting(Warp *warp, const Instruction *i, uint32_t mask) {
     const Lanes tokens = source(warp, i, 0);
     for (uint32_t rest = mask; rest; rest &= rest - 1)
-        warp->token[i->number[0]][__builtin_ctz(rest)] = (int32_t)tokens[__builtin_ctz(rest)];
+        tokens_of(warp, i->number[0])[__builtin_ctz(rest)] = (int32_t)each_of(&tokens)[__builtin_ctz(rest)];
 }
 
 /* ---- tensor cores; simulator/arithmetic/tensor_core.py says where the elements are, and how they are added */

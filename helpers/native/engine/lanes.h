@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 typedef uint32_t Lanes __attribute__((vector_size(128)));
@@ -16,6 +16,9 @@ typedef int32_t SignedLanes __attribute__((vector_size(128)));
 typedef float FloatLanes __attribute__((vector_size(128)));
 
 enum { ALL_LANES = -1 };
+
+/* The lanes of a value, one by one. (For value[lane] a compiler copies the whole value, each time.) */
+static inline const uint32_t *each_of(const Lanes *value) { return (const uint32_t *)value; }
 
 static inline Lanes broadcast(uint32_t value) {
     return (Lanes){0} + value;
@@ -43,7 +46,11 @@ static inline uint32_t any_of(Lanes value) {
 
 /* Lane i, all ones or zero as comparisons leave it → bit i. */
 static inline uint32_t gather_bits(SignedLanes truth) {
-#ifdef __SSE2__
+#if defined __AVX512DQ__
+    __m512i half[2];
+    memcpy(half, &truth, sizeof half);
+    return _mm512_movepi32_mask(half[0]) | (uint32_t)_mm512_movepi32_mask(half[1]) << 16;
+#elif defined __SSE2__
     __m128i part[8];
     uint32_t bits = 0;
     memcpy(part, &truth, sizeof part);
@@ -55,6 +62,21 @@ static inline uint32_t gather_bits(SignedLanes truth) {
 #else
     return any_of((Lanes)truth & LANE_BIT);
 #endif
+}
+
+/* A word for each lane, so many bytes from the first. */
+static inline Lanes words_at(const uint8_t *first, const int32_t distance[32]) {
+    Lanes words;
+#if defined __AVX512F__
+    __m512i half[2];
+    for (int k = 0; k < 2; k++) half[k] = _mm512_i32gather_epi32(_mm512_loadu_si512(distance + 16 * k), first, 1);
+    memcpy(&words, half, sizeof words);
+#else
+    uint32_t each[32];
+    for (int lane = 0; lane < 32; lane++) memcpy(each + lane, first + distance[lane], 4);
+    memcpy(&words, each, sizeof words);
+#endif
+    return words;
 }
 
 /* `yes` where `choice` is all ones, `no` where it is zero. */

@@ -201,7 +201,8 @@ typedef struct {
     int64_t *guarded;                   /* by instruction: threads with a true guard */
     int64_t *requests;                  /* by memory instruction, allocation (then shared, local) and Quantity */
     int64_t accesses[SPACES], barriers, copies;
-    Pattern *patterns;                  /* by memory instruction, PLACES each */
+    Pattern *patterns;                  /* by memory instruction, PLACES each, */
+    uint32_t *counted;                  /* and a bit for each of these that has counted requests, or has a shape */
     GlobalLine **lines;                 /* by allocation; NULL where races are not looked for */
     GlobalWord **watched;               /* the words of lines that are split */
     Times **times;                      /* the same, NULL where blocks do not wait for each other */
@@ -259,13 +260,10 @@ typedef struct {
     int32_t number; /* of the warp in its block */
     int32_t groups;
     int32_t current; /* the group that executes */
-    Group group[WARP];
-    int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
-    int32_t serial;
-    Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */
+    int32_t serial;      /* of the last token, */
+    uint32_t has_tokens; /* and the convergence barriers, a bit for each, that have been used: see `tokens_of` */
     int8_t together[WARP]; /* the first lane of the group before WARPSYNC.COLLECTIVE, -1 */
     int64_t steps;
-    int32_t *times;      /* by memory instruction, while traced */
     uint32_t saw_others; /* since its turn began: SEES_BLOCK, SEES_GRID */
     uint32_t arrived, owes; /* threads that others of the cluster have not come to yet, and that have not waited yet */
     uint32_t favoured;   /* the threads whose turn it is, 0: those with the lowest program counter */
@@ -280,12 +278,17 @@ typedef struct {
     /* For the sanitizer's watch: when all threads of the warp last met, and its asynchronous copies: the groups closed and
      * awaited so far, the last one with any copies, whether there are some that are in none yet, and when groups were awaited. */
     uint32_t together_at, groups_closed, awaited, last_copies, copies_open, awaited_at[COPY_GROUPS];
-    Order order;
     uint32_t met_others; /* when one of its threads made an atomic operation */
-    /* Registers that hold what nobody wrote, and whose: a bit for each, and by register the lanes. */
+    /* Registers that hold what nobody wrote: a bit for each. */
     uint32_t holds;
     uint64_t held[REGISTERS / 64];
-    uint32_t held_by[REGISTERS];
+    /* What a warp begins with is zeros up to here, and up to `group` where hazards are looked for. */
+    Order order;
+    uint32_t held_by[REGISTERS]; /* the lanes whose registers these are */
+    Group group[WARP];
+    int32_t token[MEETINGS][WARP]; /* by convergence barrier: lanes with the same token meet */
+    Agreed agreed[AGREED]; /* by token % AGREED: a lane may keep its token in a register for a while */
+    int32_t *times; /* by memory instruction, while traced */
 } Warp;
 
 /* Blocks that are on the device together. A block that has ended is NULL. */
@@ -348,6 +351,7 @@ Lanes modified(Lanes value, uint32_t mode);
 
 static inline Lanes source(const Warp *warp, const Instruction *i, int k) {
     Lanes value = *row_of(warp, i->source[k]);
+    if (i->mode[k] == NEGATE) return -value;
     return i->mode[k] ? modified(value, i->mode[k]) : value;
 }
 

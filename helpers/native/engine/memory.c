@@ -219,27 +219,28 @@ static int64_t shape_of(const Warp *warp, int space, const Request *request, int
     return results->shape_count++;
 }
 
-/* Keep a request. `known`: its pattern, or NULL; where that has a shape, the first active lane's address is enough. */
+/* Keep a request whose first active lane has the address `first`. */
+static void keep(Warp *warp, const Instruction *i, int space, int slot, uint32_t active, int64_t first, int64_t shape) {
+    Results *results = warp->results;
+    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow), 16384)) {
+        fail(warp, i, NO_MEMORY, 0, 0);
+        return;
+    }
+    results->traces[results->trace_count++] = (TraceRow){
+        warp->block->id, i->index, warp->number, space, slot, active, (uint32_t)warp->times[i->memory], first, shape};
+}
+
+/* The same of one whose shape has to be found; its pattern has that then, if it is known. */
 static void trace(Warp *warp, const Instruction *i, int space, int slot, const Request *request, Pattern *known) {
     Results *results = warp->results;
-    if (!make_room((void **)&results->traces, results->trace_count, &results->trace_room, sizeof(TraceRow), 4096) ||
-        !make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape), 64)) {
+    if (!make_room((void **)&results->shapes, results->shape_count, &results->shape_room, sizeof(Shape), 64)) {
         fail(warp, i, NO_MEMORY, 0, 0);
         return;
     }
     int64_t first = shown(warp, space, request, __builtin_ctz(request->active));
     int64_t shape = known && known->shape ? known->shape - 1 : shape_of(warp, space, request, first);
     if (known) known->shape = shape + 1;
-    TraceRow *row = &results->traces[results->trace_count++];
-    row->block = warp->block->id;
-    row->instruction = i->index;
-    row->warp = warp->number;
-    row->space = space;
-    row->allocation = slot;
-    row->active = request->active;
-    row->times = (uint32_t)warp->times[i->memory];
-    row->first = first;
-    row->shape = shape;
+    keep(warp, i, space, slot, request->active, first, shape);
 }
 
 /* What the warp looked at last of what others may change. */
@@ -256,7 +257,7 @@ void note(Warp *warp, const Instruction *i, int space, int slot, const Request *
     if (launch->checking) check_access(warp, i, space, slot, request, width, touch, known);
     warp->results->accesses[space] += __builtin_popcount(request->active);
     note_look(warp, i, space, slot, request->address[__builtin_ctz(request->active)]);
-    if (known) known->times++;
+    if (known) count_again(warp, i, known);
     else if (space != LOCAL) known = count_pattern(warp, i, space, stores, slot, request, width);
     else if (launch->counting) count_local(warp, i, slot, request, width);
     if (warp->block->traced) {
@@ -357,11 +358,9 @@ static void note_known(Warp *warp, const Instruction *i, uint64_t base, int stor
     }
     warp->results->accesses[space] += __builtin_popcount(known->active);
     note_look(warp, i, space, known->slot, base);
-    known->times++;
+    count_again(warp, i, known);
     if (!traced) return;
-    request.active = known->active;
-    request.address[__builtin_ctz(known->active)] = base;
-    trace(warp, i, space, known->slot, &request, known);
+    keep(warp, i, space, known->slot, known->active, (int64_t)base, known->shape - 1);
     warp->times[i->memory]++;
 }
 
@@ -384,7 +383,7 @@ static void load_known(Warp *warp, const Instruction *i, uint32_t mask, const ui
             memcpy(&value, from, 4);
             *(Lanes *)row = broadcast(value);
         } else {
-            for (int lane = 0; lane < WARP; lane++) memcpy(row + lane, from + relative[lane], 4);
+            *(Lanes *)row = words_at(from, relative);
         }
     }
 }
@@ -563,7 +562,8 @@ static void update_in(Warp *warp, const Instruction *i, int space, const Request
         uint64_t old = 0, values[2] = {0, 0};
         memcpy(&old, at[lane], (size_t)size);
         for (int k = 0; k < 2; k++)
-            if (i->width[2 + k]) values[k] = low[k][lane] | (size == 8 ? (uint64_t)high[k][lane] << 32 : 0);
+            if (i->width[2 + k])
+                values[k] = each_of(&low[k])[lane] | (size == 8 ? (uint64_t)each_of(&high[k])[lane] << 32 : 0);
         uint64_t now = updated(i, old, values[0], values[1]);
         if (now != old) {
             memcpy(at[lane], &now, (size_t)size);
@@ -664,7 +664,8 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
     request_of(&where, mask, &rows);
     rows.active = mask & (count == 4 ? 0xffffffffu : (1u << 8 * count) - 1);
     if (!locate(warp, i, SHARED, &rows, 16, 0, at, &slot)) return;
-    Lanes results[4];
+    uint32_t results[4][WARP];
+    Lanes result;
     for (int matrix = 0; matrix < count; matrix++) {
         for (int part = 0; part < (i->flags & TRANSPOSED ? 2 : 1); part++) {
             one.active = mask;
@@ -683,7 +684,10 @@ static void load_matrix(Warp *warp, const Instruction *i, uint32_t mask) {
             }
         }
     }
-    for (int matrix = 0; matrix < count; matrix++) write_row(warp, i->d + matrix, results[matrix], mask);
+    for (int matrix = 0; matrix < count; matrix++) {
+        memcpy(&result, results[matrix], sizeof result);
+        write_row(warp, i->d + matrix, result, mask);
+    }
     if (rows.active) note(warp, i, SHARED, slot, &rows, 16, 1, READS, 0);
 }
 

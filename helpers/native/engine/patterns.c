@@ -33,11 +33,12 @@ static void book(const Launch *launch, const Results *results, int64_t memory, P
 
 void book_patterns(const Launch *launch, Results *results) {
     for (int64_t memory = 0; memory < launch->memory_instructions; memory++) {
-        for (int place = 0; place < PLACES; place++) {
-            Pattern *pattern = &results->patterns[memory * PLACES + place];
-            if (pattern->times) book(launch, results, memory, pattern);
-            if (pattern->shape) pattern->shape = 0;
+        for (uint32_t rest = results->counted[memory]; rest; rest &= rest - 1) {
+            Pattern *pattern = &results->patterns[memory * PLACES + __builtin_ctz(rest)];
+            book(launch, results, memory, pattern);
+            pattern->shape = 0;
         }
+        results->counted[memory] = 0;
     }
 }
 
@@ -98,6 +99,6 @@ Pattern *count_pattern(Warp *warp, const Instruction *i, int space, int stores, 
         *known = now;
     }
     known->slot = slot;
-    known->times++;
+    count_again(warp, i, known);
     return known;
 }

@@ -24,6 +24,12 @@ static inline Pattern *pattern_at(const Warp *warp, const Instruction *i, uint64
     return &warp->results->patterns[i->memory * PLACES + ((base & (LINE_BYTES - 1)) >> 2)];
 }
 
+/* One more request with a known pattern. */
+static inline void count_again(const Warp *warp, const Instruction *i, Pattern *known) {
+    warp->results->counted[i->memory] |= 1u << (known - &warp->results->patterns[i->memory * PLACES]);
+    known->times++;
+}
+
 /* The pattern that a request of an instruction has, if it is known; `base` becomes the address of the first active lane.
  * NULL if it has to be looked at lane by lane. */
 static inline Pattern *known_pattern(const Warp *warp, const Instruction *i, int space, int stores, int width, uint32_t mask,

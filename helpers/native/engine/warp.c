@@ -78,23 +78,19 @@ static void join(Warp *warp, uint32_t lanes) {
 
 /* Who is still to come to a meeting: also lanes that keep its token in a register, while a function that they called has
  * meetings of its own at the same barrier. */
-static uint32_t agreed_on(const Warp *warp, int32_t token) {
-    const Agreed *agreed = &warp->agreed[token % AGREED];
-    return token > 0 && agreed->token == token ? agreed->lanes & warp->living : 0;
+static uint32_t agreed_on(Warp *warp, int32_t token) {
+    const Agreed *agreed = agreement(warp, token);
+    return agreed ? agreed->lanes & warp->living : 0;
 }
 
 /* Let the threads go on whose meeting at BSYNC Bn is complete. */
 static void release_meeting(Warp *warp, int n) {
     uint32_t remaining = waiting_at(warp, 1 + n);
-    int32_t *token = warp->token[n];
     while (remaining) {
-        int32_t mine = token[__builtin_ctz(remaining)];
-        uint32_t same = 0;
-        for (uint32_t rest = warp->living; rest; rest &= rest - 1)
-            if (token[__builtin_ctz(rest)] == mine) same |= rest & (0u - rest);
-        uint32_t meeting = remaining & same;
+        int32_t mine = tokens_of(warp, n)[__builtin_ctz(remaining)];
+        uint32_t same = lanes_with(warp, n, mine) & warp->living, meeting = remaining & same;
         if (!((same | agreed_on(warp, mine)) & ~meeting)) {
-            for (uint32_t rest = meeting; rest; rest &= rest - 1) forget_meeting(warp, n, __builtin_ctz(rest));
+            forget_meetings(warp, n, meeting);
             join(warp, meeting);
         }
         remaining &= ~meeting;
@@ -353,11 +349,8 @@ static void wait_for_block(Warp *warp, Group *g, const Instruction *i, uint32_t 
 }
 
 static void meet(Warp *warp, Group *g, const Instruction *i) {
-    uint32_t expected = 0;
     int n = i->number[0];
-    for (uint32_t rest = g->mask; rest; rest &= rest - 1)
-        if (warp->token[n][__builtin_ctz(rest)] != NO_MEETING) expected |= rest & (0u - rest);
-    uint32_t others = g->mask & ~expected;
+    uint32_t others = g->mask & lanes_with(warp, n, NO_MEETING), expected = g->mask & ~others;
     g->pc++;
     if (!expected) return;
     g->mask = expected;

@@ -17,18 +17,53 @@ int try_wait(Warp *warp, const Instruction *i, uint32_t mask, int gives_up);
 /* Let those of the warp go on whose phases have ended, or all (`gives_up`). Whether somebody goes on. */
 int wake_at_phases(Warp *warp, int gives_up);
 
+/* By lane the token of the meeting that it has at Bn. Most warps use few of them, so each begins when it is asked for. */
+static inline int32_t *tokens_of(Warp *warp, int n) {
+    if (!(warp->has_tokens >> n & 1)) memset(warp->token[n], 0, sizeof warp->token[n]);
+    warp->has_tokens |= 1u << n;
+    return warp->token[n];
+}
+
+/* What was agreed on when a token was made; NULL if another one has taken the place since. */
+static inline Agreed *agreement(Warp *warp, int32_t token) {
+    if (token <= 0 || token > warp->serial) return 0;
+    Agreed *agreed = &warp->agreed[token % AGREED];
+    return agreed->token == token ? agreed : 0;
+}
+
 /* A token for a meeting; its entry of `agreed` is free, unless more than AGREED meetings are to come. */
 static inline int32_t new_token(Warp *warp) {
+    if (!warp->serial) memset(warp->agreed, 0, sizeof warp->agreed);
     for (int tries = 0; tries < AGREED; tries++)
         if (!(warp->agreed[++warp->serial % AGREED].lanes & warp->living)) break;
     return warp->serial;
 }
 
-/* The lane has been at the meeting that it has at Bn, or will not come. */
-static inline void forget_meeting(Warp *warp, int n, int lane) {
-    int32_t token = warp->token[n][lane];
-    if (token > 0 && warp->agreed[token % AGREED].token == token) warp->agreed[token % AGREED].lanes &= ~(1u << lane);
-    warp->token[n][lane] = NO_MEETING;
+/* The lanes of the warp that have this token at Bn. */
+static inline uint32_t lanes_with(Warp *warp, int n, int32_t token) {
+    Lanes tokens;
+    memcpy(&tokens, tokens_of(warp, n), sizeof tokens);
+    return gather_bits((SignedLanes)(tokens == broadcast((uint32_t)token)));
+}
+
+/* Lanes get a token at Bn. */
+static inline void give_token(Warp *warp, int n, uint32_t lanes, int32_t token) {
+    Lanes tokens;
+    memcpy(&tokens, tokens_of(warp, n), sizeof tokens);
+    tokens = choose(spread(lanes), broadcast((uint32_t)token), tokens);
+    memcpy(warp->token[n], &tokens, sizeof tokens);
+}
+
+/* The lanes have been at the meetings that they have at Bn, or will not come. */
+static inline void forget_meetings(Warp *warp, int n, uint32_t lanes) {
+    for (uint32_t rest = lanes; rest;) {
+        int32_t token = tokens_of(warp, n)[__builtin_ctz(rest)];
+        uint32_t same = rest & lanes_with(warp, n, token);
+        Agreed *agreed = agreement(warp, token);
+        if (agreed) agreed->lanes &= ~same;
+        rest &= ~same;
+    }
+    give_token(warp, n, lanes, NO_MEETING);
 }
 
 /* The instructions of all operations, by number; NULL behind the last. */

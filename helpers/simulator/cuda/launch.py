@@ -213,8 +213,7 @@ def _compiled(
             replace(run, observers=together(checker), max_instructions=A_MOMENT).run()
         raise endless
     if result is not None and checker is not None:
-        shared = result.accesses["shared"] + result.accesses["cluster"]
-        checker.counts = result.accesses | {"shared": shared} | {"barriers": result.barriers, "copies": result.copies}
+        checker.counts = result.checked
     return result
 
 

@@ -29,7 +29,7 @@ from helpers.simulator.engine.run import Launch, Wave, too_many_steps
 from helpers.simulator.engine.textures import OBJECTS, Surface
 from helpers.simulator.errors import StepLimitExceeded
 from helpers.simulator.frontends.sass.decode import Decoded, Decoder, Word
-from helpers.simulator.recording.recorded import Counts, LazyCounts
+from helpers.simulator.recording.recorded import Counts, Found, Key
 from helpers.simulator.recording.trace import Traces
 from helpers.simulator.sanitizer.loaded_values import uses_of
 
@@ -156,16 +156,14 @@ def guard_barriers(machine: Machine, program: Program, prepared) -> None:
 
 @dataclass(slots=True)
 class Result:
-    """What a launch did: as in `RecordedLaunch`, and how many threads' accesses there were by space."""
+    """What a launch did: as in `RecordedLaunch`, and `Checker.counts` of a checked one."""
 
     block_warps: np.ndarray
     block_lanes: np.ndarray
-    guarded_lanes: dict[int, int]
-    counts: LazyCounts
+    guarded_lanes: Mapping[int, int]
+    counts: Mapping[Key, Counts]
     traces: Traces
-    accesses: dict[str, int]
-    barriers: int
-    copies: int
+    checked: dict[str, int]
 
 
 def execute(
@@ -197,7 +195,7 @@ def execute(
     try:
         first_faulty = _first_faulty(plan.runs)
         if first_faulty is None and not (checking and _meet(plan)):
-            return _gathered(launch, machine, plan.runs)
+            return _gathered(launch, machine, plan)
         _refuse_endless(launch, first_faulty)
     finally:
         machine.plans.give_back(plan)
@@ -315,24 +313,39 @@ def _may_be_written(allocation: Allocation, written: frozenset[str] | None) -> b
     return allocation.writable and (written is None or not written.isdisjoint(allocation.names))
 
 
-def _gathered(launch: Launch, machine: Machine, runs: list[Run]) -> Result:
-    """What the threads of the host found. Counts by request, and traces, are put together when they are read."""
+def _gathered(launch: Launch, machine: Machine, plan: Plan) -> Result:
+    """What the threads of the host found. What only a reader needs is put together when it is read."""
+    engine, runs = library(), plan.runs
     sums = runs[0].sums.copy()
     for run in runs[1:]:
         sums += run.sums
     block_warps, block_lanes, guarded, requests = runs[0].parts(sums)
     traces = [run.traces() for run in runs]
-    with_guard = np.flatnonzero(guarded)
-    found = _Requests(
-        library(), launch.program, launch.grid, launch.threads, machine.requests,
-        [(one.name, one.base) for one in launch.global_memory.allocations],
-    )  # fmt: skip
     return Result(
-        block_warps, block_lanes, dict(zip(with_guard.tolist(), guarded[with_guard].tolist(), strict=True)),
-        LazyCounts(lambda: found.counts(requests)), Traces(lambda: found.accesses(traces)),
-        dict(zip(SPACES, map(sum, zip(*(run.c.accesses for run in runs), strict=True)), strict=True)),
-        sum(run.c.barriers for run in runs), sum(run.c.copies for run in runs),
+        block_warps, block_lanes, Found(lambda: _by_place(guarded)),
+        Found(lambda: _requests(engine, launch, machine).counts(requests)),
+        Traces(lambda: _requests(engine, launch, machine).accesses(traces)),
+        _checked(runs) if plan.like.checking else {},
     )  # fmt: skip
+
+
+def _by_place(numbers: np.ndarray) -> dict[int, int]:
+    """Those that are not zero."""
+    places = np.flatnonzero(numbers)
+    return dict(zip(places.tolist(), numbers[places].tolist(), strict=True))
+
+
+def _checked(runs: Sequence[Run]) -> dict[str, int]:
+    """How much was looked at: accesses of threads by space, barriers, asynchronous copies."""
+    accesses = dict(zip(SPACES, map(sum, zip(*(run.c.accesses for run in runs), strict=True)), strict=True))
+    accesses["shared"] += accesses.pop("cluster")
+    return accesses | {name: sum(getattr(run.c, name) for run in runs) for name in ("barriers", "copies")}
+
+
+def _requests(engine: ctypes.CDLL, launch: Launch, machine: Machine) -> _Requests:
+    """Those of a launch that was executed by this library."""
+    arrays = [(one.name, one.base) for one in launch.global_memory.allocations]
+    return _Requests(engine, launch.program, launch.grid, launch.threads, machine.requests, arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,10 +360,10 @@ class _Requests:
     instructions: list[tuple[int, int, str]]
     arrays: list[tuple[str, int]]
 
-    def counts(self, sums: np.ndarray) -> dict[tuple[int, str, str, str], Counts]:
+    def counts(self, sums: np.ndarray) -> dict[Key, Counts]:
         """By (instruction, space, op, array) what requests cost. sums: by request, slot and quantity."""
         names = [*(name for name, _ in self.arrays), "", "", ""]
-        counts: dict[tuple[int, str, str, str], Counts] = {}
+        counts: dict[Key, Counts] = {}
         for row, slot in np.argwhere(sums[:-1, :, 0]).tolist():
             index, _, op = self.instructions[row]
             space = SPACES[max(0, slot - len(self.arrays) + 1)]

@@ -225,11 +225,12 @@ class Run:
         ends = np.cumsum([0, *map(product, shapes)]).tolist()
         self._parts = [(slice(*place), shape) for place, shape in zip(pairwise(ends), shapes, strict=True)]
         self.sums = np.zeros(ends[-1], np.int64)
-        self._patterns = aligned((counted * PLACES,), PATTERN)
+        self._patterns, self._counted = aligned((counted * PLACES,), PATTERN), np.zeros(counted, np.uint32)
         self.waiters = np.zeros(MOST_WAITERS, WAITER)
         blank = CResults(waiter_room=MOST_WAITERS)
-        names = ("patterns", "waiters", "block_warps", "block_lanes", "guarded", "requests")
-        for name, array in zip(names, (self._patterns, self.waiters, *self.parts(self.sums)), strict=True):
+        names = ("patterns", "counted", "waiters", "block_warps", "block_lanes", "guarded", "requests")
+        arrays = (self._patterns, self._counted, self.waiters, *self.parts(self.sums))
+        for name, array in zip(names, arrays, strict=True):
             setattr(blank, name, array.ctypes.data)
         self._none = np.zeros(slots, np.uint64)
         blank.lines = blank.watched = blank.times = self._none.ctypes.data
@@ -242,7 +243,8 @@ class Run:
 
     def clear(self) -> None:
         """Ready for the next launch."""
-        self.traces()  # nobody wanted what is left
+        if self.c.traces:
+            self.traces()  # nobody wanted them
         self.sums.fill(0)
         self._begin(self.c.execution)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -52,24 +53,25 @@ class Counts:
         self.copy_wavefronts += times * other.copy_wavefronts
 
 
+K, V = TypeVar("K"), TypeVar("V")
 QUANTITIES = tuple(field.name for field in fields(Counts))
 Key = tuple[int, str, str, str]  # instruction, space, op, array
 
 
-class LazyCounts(Mapping[Key, Counts]):
-    """Counts that `find` puts together when they are looked at for the first time."""
+class Found(Mapping[K, V]):
+    """A mapping that `find` puts together when it is looked at for the first time."""
 
-    def __init__(self, find: Callable[[], dict[Key, Counts]]) -> None:
+    def __init__(self, find: Callable[[], dict[K, V]]) -> None:
         self._find = find
 
     @cached_property
-    def _found(self) -> dict[Key, Counts]:
+    def _found(self) -> dict[K, V]:
         return self._find()
 
-    def __getitem__(self, key: Key) -> Counts:
+    def __getitem__(self, key: K) -> V:
         return self._found[key]
 
-    def __iter__(self) -> Iterator[Key]:
+    def __iter__(self) -> Iterator[K]:
         return iter(self._found)
 
     def __len__(self) -> int:
@@ -198,7 +200,7 @@ class RecordedLaunch:
     traced: frozenset[int] | None
     block_warps: np.ndarray
     block_lanes: np.ndarray
-    guarded_lanes: dict[int, int] = field(default_factory=dict)
+    guarded_lanes: Mapping[int, int] = field(default_factory=dict)
     counts: Mapping[Key, Counts] = field(default_factory=dict)
     traces: Sequence[Trace] = ()
     sampling: Sampling | None = None

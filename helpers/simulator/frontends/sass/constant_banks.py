@@ -8,16 +8,19 @@
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from helpers import devices
 from helpers.compiler import CompiledKernel, cubin
 from helpers.compiler.ptx import Variable
-from helpers.simulator.engine.ir import Program
-from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW
+from helpers.simulator.engine import clusters
+from helpers.simulator.engine.memory import LOCAL_WINDOW, SHARED_WINDOW, product
 from helpers.simulator.frontends.sass import system
 from helpers.simulator.frontends.sass.opcodes import family
+
+Sizes = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,44 +100,58 @@ class ConstantBanks:
         return banks
 
 
-def _layout(program: Program) -> BankZero:
-    if not program.shared_base:
-        return BEFORE_HOPPER
-    return BLACKWELL if family(program.arch).since >= 100 else HOPPER
-
-
-def _tell_clusters(data: bytearray, launch, layout: BankZero) -> None:
-    """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
-    inverses = [
-        np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in launch.cluster
-    ]
-    clusters = [blocks // size for blocks, size in zip(launch.grid, launch.cluster, strict=True)]
-    struct.pack_into("<I", data, layout.is_cluster, launch.program.cluster is not None)
-    struct.pack_into("<3I", data, layout.cluster, *launch.cluster)
-    struct.pack_into("<3f", data, layout.inverses, *inverses)
-    struct.pack_into("<3I", data, layout.clusters, *clusters)
-    struct.pack_into("<I", data, layout.cluster_blocks, launch.blocks_of_cluster)
-
-
 def _bank_zero(launch, kernel: CompiledKernel) -> bytes:
     """What the driver puts before the parameters, and the parameters."""
+    program = launch.program
+    layout, dynamic = _layout(program.arch, program.shared_base), launch.shared_bytes - program.dynamic_shared_offset
     end = kernel.parameter_base + len(launch.parameters)
-    layout = _layout(launch.program)
-    data = bytearray(max(end, 0x380))  # there may be no parameters
+    data = bytearray(
+        _of_shape(
+            program.arch, program.shared_base, program.local_bytes, program.cluster, launch.grid, launch.block,
+            max(0, dynamic),
+        )
+    ).ljust(end, b"\0")  # fmt: skip
     barrier = launch.grid_barrier or 0
     for place, half in zip(layout.grid_barrier, (barrier >> 32, barrier & 0xFFFFFFFF), strict=True):
         struct.pack_into("<I", data, place, half)
-    struct.pack_into("<3I", data, layout.block, *launch.block)
-    struct.pack_into("<3I", data, layout.grid, *launch.grid)
-    if launch.program.shared_base:
-        _tell_clusters(data, launch, layout)
     if layout.parameters:
         struct.pack_into("<q", data, layout.parameters, launch.parameters_at or 0)
-    struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
-    struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
-    struct.pack_into("<I", data, layout.stack_top, launch.program.local_bytes)
-    dynamic = max(0, launch.shared_bytes - launch.program.dynamic_shared_offset)
-    struct.pack_into("<I", data, layout.dynamic_shared, dynamic)
-    struct.pack_into("<I", data, layout.sms, devices.sms_for(launch.program.arch))
     data[kernel.parameter_base : end] = launch.parameters
     return bytes(data)
+
+
+def _layout(arch: str, shared_base: int) -> BankZero:
+    if not shared_base:
+        return BEFORE_HOPPER
+    return BLACKWELL if family(arch).since >= 100 else HOPPER
+
+
+@lru_cache(maxsize=64)
+def _of_shape(
+    arch: str, shared_base: int, local_bytes: int, cluster: Sizes | None, grid: Sizes, block: Sizes, dynamic: int
+) -> bytes:
+    """Of bank 0 what follows from a program and the shape of its launch; there may be no parameters behind it.
+
+    cluster: of `__cluster_dims__`.  dynamic: bytes of shared memory.  For the others see `Program` and `Launch`.
+    """
+    layout, data = _layout(arch, shared_base), bytearray(0x380)
+    struct.pack_into("<3I", data, layout.block, *block)
+    struct.pack_into("<3I", data, layout.grid, *grid)
+    if shared_base:
+        struct.pack_into("<I", data, layout.is_cluster, cluster is not None)
+        _tell_clusters(data, layout, grid, cluster or clusters.ALONE)
+    struct.pack_into("<q", data, layout.shared_window, SHARED_WINDOW)
+    struct.pack_into("<q", data, layout.local_window, LOCAL_WINDOW)
+    struct.pack_into("<I", data, layout.stack_top, local_bytes)
+    struct.pack_into("<I", data, layout.dynamic_shared, dynamic)
+    struct.pack_into("<I", data, layout.sms, devices.sms_for(arch))
+    return bytes(data)
+
+
+def _tell_clusters(data: bytearray, layout: BankZero, grid: Sizes, cluster: Sizes) -> None:
+    """What blocks compute their place in a cluster from. An inverse is rounded up: then no quotient is short."""
+    inverses = [np.float32(1) if size == 1 else np.nextafter(np.float32(1 / size), np.float32(1)) for size in cluster]
+    struct.pack_into("<3I", data, layout.cluster, *cluster)
+    struct.pack_into("<3f", data, layout.inverses, *inverses)
+    struct.pack_into("<3I", data, layout.clusters, *(each // size for each, size in zip(grid, cluster, strict=True)))
+    struct.pack_into("<I", data, layout.cluster_blocks, product(cluster))
