@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from gemm_kernels import Kernel, by_shape, choices, get
 from helpers import gpu
-from helpers.measure import recordings
+from helpers.measure import recordings, side_by_side
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
 from helpers.measure.compared import GRAPH, way
 from helpers.measure.fastest_suite import copies_of, on_a_set, verify_and_repeat
@@ -271,6 +273,10 @@ class NoFit(Exception):
     """Costs cannot be fitted; the message says what to install."""
 
 
+class Elsewhere(Exception):
+    """What another process refused a kernel for; the message is of there."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Medians in milliseconds at one shape; in_graph: of those that were near the fastest, if the shape is small."""
@@ -374,6 +380,48 @@ def measure(
         return Measured(shape, cublas, None, times, {}), refused
     *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s)
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
+
+
+def measure_each(
+    kernels: Sequence[Kernel],
+    plan: Mapping[Shape, Sequence[int]],
+    sms: int,
+    gpus: Sequence[str],
+    *,
+    budget_s: float = 0.03,
+) -> Iterator[tuple[Shape, Callable[[], tuple[Measured, list[Refusal]]]]]:
+    """The shapes of a plan, each with a function that gives what `measure` does, or raises what it raised.
+
+    gpus: those that shapes are measured on side by side, see `side_by_side`; all candidates of a shape on the same one.
+    Without any it is the current GPU, and the function measures when it is called.
+    """
+    if not gpus:
+        for shape, which in plan.items():
+            yield shape, partial(measure, kernels, shape, which, budget_s=budget_s)
+        return
+
+    def of_here(future: Future) -> tuple[Measured, list[Refusal]]:
+        measured, refused = future.result()
+        return measured, [Refusal(kernels[which], Elsewhere(sentence)) for which, sentence in refused]
+
+    tasks = [(sms, shape, which, budget_s) for shape, which in plan.items()]
+    with closing(side_by_side.results(_measure_by_numbers, tasks, gpus)) as ended:
+        for (_, shape, _, _), future in ended:
+            yield shape, partial(of_here, future)
+
+
+def _measure_by_numbers(
+    sms: int, shape: Shape, which: Sequence[int], budget_s: float
+) -> tuple[Measured, list[tuple[int, str]]]:
+    """`measure` in another process: candidates go there, and refused ones come back, as their numbers."""
+    kernels = _candidates(sms)
+    measured, refused = measure(kernels, shape, which, budget_s=budget_s)
+    return measured, [(kernels.index(refusal.kernel), str(refusal.error)) for refusal in refused]
+
+
+@cache
+def _candidates(sms: int) -> list[Kernel]:
+    return candidates(sms)
 
 
 def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequence[Any]) -> float:
@@ -530,13 +578,16 @@ def added(before: Measured | None, now: Measured) -> Measured:
     return replace(now, times=times, in_graph=in_graph)
 
 
-def about(kernels: Sequence[Kernel], earlier: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def about(
+    kernels: Sequence[Kernel], earlier: Sequence[Mapping[str, Any]] = (), gpus: Sequence[str] = ()
+) -> dict[str, Any]:
     """The GPU at hand and the provenance of what is measured on it from now on. Asked for before anything is measured:
     after a kernel's fault no question to the GPU has an answer.
 
-    earlier: the provenance of former runs that a part of what is kept is from.
+    earlier: the provenance of former runs that a part of what is kept is from.  gpus: see `measure_each`.
     """
     here = provenance() | {"code_sha256": _sources(kernels)} | ({"earlier": list(earlier)} if earlier else {})
+    here |= {"gpus_side_by_side": len(gpus)} if gpus else {}
     return {"gpu": gpu.name(), "provenance": here}
 
 
