@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from gemm_kernels import LADDER, Kernel, choices, get
 from helpers import gpu, run
-from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, states, tuning
+from helpers.measure import calibrate, choosing, compared, fastest_suite, recordings, side_by_side, states, tuning
 from helpers.measure.bench import NoGpu, Refusal, bench_together, compile_all, geometric_mean
 from helpers.measure.clocks import record_clocks
 from helpers.measure.compared import Compared
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 SENTENCES = (NoGpu, NoCublas, NoProfiler, Incorrect, tuning.NoTuner, fastest_suite.NoChoice, run.LaunchFailed)
-SENTENCES += (choosing.NoFit, recordings.NoRecording)
+SENTENCES += (choosing.NoFit, recordings.NoRecording, side_by_side.TooFew)
 COMMANDS = ("bench", "record", "tune", "choose", "calibrate", "cubins")
 RUNS_HELP = f"how often the suite {FASTEST} goes over all its shapes (default {fastest_suite.RUNS})"
 
@@ -122,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     choose.add_argument(
         "--missing", action="store_true", help="keep what was measured before, and add shapes and candidates to it"
     )
+    choose.add_argument("--gpus", type=_count, help="measure shapes on so many GPUs of one kind side by side")
     choose.add_argument("--folder", type=Path, default=recordings.FOLDER, help="where to write what was measured")
     choose.add_argument("--choices", type=Path, default=choices.FOLDER, help="where to write the choice")
     choose.set_defaults(run=_choose)
@@ -159,7 +161,7 @@ def _shape(text: str) -> tuple[int, int, int]:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of runs; write 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is no count; write 1 or more")
     return int(text)
 
 
@@ -305,6 +307,7 @@ def _choose(options: argparse.Namespace) -> int:
     if device is None:
         print(f"helpers.devices does not know {gpu.name()!r}: add its specification there first.", file=sys.stderr)
         return 2
+    gpus = side_by_side.like_this_one(options.gpus) if options.gpus else []
     kernels = choosing.candidates(device.sms)
     before, earlier = choosing.measured_before(kernels, gpu.name(), options.folder) if options.missing else ([], [])
     known = {one.shape: one for one in before}
@@ -316,26 +319,30 @@ def _choose(options: argparse.Namespace) -> int:
     tried = sorted({one for which in plan.values() for one in which})
     print(f"{len(tried)} of {len(kernels)} candidates at {len(plan)} shapes; compiling", flush=True)
     compile_all([kernels[one] for one in tried], _progress)
-    about = choosing.about(kernels, earlier)
+    about = choosing.about(kernels, earlier, gpus)
     measured: list[choosing.Measured] = []
     refused: list[Refusal] = []
-    try:
-        for shape, which in plan.items():
-            try:
-                one, refusals = choosing.measure(kernels, shape, which, budget_s=options.budget)
-            except run.LaunchFailed:
-                print(f"At {'×'.join(map(str, shape))}:", file=sys.stderr)
-                raise
-            one = choosing.added(known.get(shape), one)
-            measured.append(one)
-            refused += refusals
-            best = min(one.times, key=one.score)
-            print(f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}", flush=True)
-    finally:
-        if measured:
-            every = list((known | {one.shape: one for one in measured}).values())
-            file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
-            print(f"choice: {file}")
+    measuring = choosing.measure_each(kernels, plan, device.sms, gpus, budget_s=options.budget)
+    with closing(measuring):  # after what was measured has been kept
+        try:
+            for shape, measure in measuring:
+                try:
+                    one, refusals = measure()
+                except run.LaunchFailed:
+                    print(f"At {'×'.join(map(str, shape))}:", file=sys.stderr)
+                    raise
+                one = choosing.added(known.get(shape), one)
+                measured.append(one)
+                refused += refusals
+                best = min(one.times, key=one.score)
+                said = f"{'×'.join(map(str, one.shape)):<18}{1 / one.score(best):>7.3f}  {kernels[best].entry}"
+                print(said, flush=True)
+        finally:
+            if measured:
+                found = known | {one.shape: one for one in measured}
+                every = [found[shape] for shape in dict.fromkeys([*known, *plan]) if shape in found]
+                file = choosing.keep(about, kernels, every, device.sms, options.folder, options.choices)
+                print(f"choice: {file}")
     return _tell(refused)
 
 

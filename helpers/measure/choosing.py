@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,7 @@ import numpy as np
 
 from gemm_kernels import Kernel, by_shape, choices, get
 from helpers import gpu
-from helpers.measure import recordings
+from helpers.measure import recordings, side_by_side
 from helpers.measure.bench import Refusal, accept, cublas_sgemm
 from helpers.measure.compared import GRAPH, way
 from helpers.measure.fastest_suite import copies_of, on_a_set, verify_and_repeat
@@ -28,7 +31,14 @@ from helpers.measure.graphs import cublas_on, interleave_graphs
 from helpers.measure.problem import ALPHA, BETA, Reference, problem
 from helpers.measure.provenance import code_sha256, provenance
 from helpers.measure.rows import from_row, to_row
-from helpers.measure.suites import CHOICES, FASTEST_OTHERS, FASTEST_SQUARES, Shape, drawn_shape
+from helpers.measure.suites import (
+    CHOICES,
+    FASTEST_OTHERS,
+    FASTEST_SQUARES,
+    Shape,
+    drawn_shape,
+    shapes_like_unseen,
+)
 from helpers.measure.timing import WARM_UP_S, interleave
 
 TILE_NAMES = ("BM", "BN", "BK", "WM", "WN", "TM", "TN", "SLICES", "STAGES", "BLOCKS")
@@ -257,6 +267,7 @@ RANDOM_SEED, RANDOM_COUNT = 5, 320  # and so many shapes that nobody thought of
 RANDOM_SIZES, RANDOM_FLOPS = (12, 8192), (5e6, 2e11)  # of M, N, K; of 2·M·N·K
 # Likewise of deep products with odd rows, of which there were too few: the estimate was wrong there most often.
 ODD_DEEP_COUNT, ODD_DEEP_SIZES, ODD_DEEP_K, ODD_DEEP_FLOPS = 36, (12, 4096), (1024, 8192), (5e6, 2e10)
+LIKE_UNSEEN_COUNT = 480  # and so many drawn as the suite's unseen ones are, by another seed: most have odd rows
 NEAR = 1.3  # candidates within this factor of the fastest have a second, longer turn
 RIVALS = 1.1  # what is added at a shape takes turns with candidates within this factor of the fastest there
 FAR_WEIGHT = 0.5  # of a time that is further off than 1.5 times the fastest, when costs are fitted
@@ -269,6 +280,10 @@ Kind = tuple[bool, bool]
 
 class NoFit(Exception):
     """Costs cannot be fitted; the message says what to install."""
+
+
+class Elsewhere(Exception):
+    """What another process refused a kernel for; the message is of there."""
 
 
 @dataclass(frozen=True)
@@ -344,7 +359,8 @@ def shapes() -> list[Shape]:
         M, N, K = drawn_shape(chance, ODD_DEEP_SIZES, ODD_DEEP_SIZES, ODD_DEEP_K)
         if N % 4 and ODD_DEEP_FLOPS[0] <= 2 * M * N * K <= ODD_DEEP_FLOPS[1]:
             drawn.append((M, N, K))
-    return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn]))
+    like_unseen = islice(shapes_like_unseen(chance), LIKE_UNSEEN_COUNT)
+    return list(dict.fromkeys([*cubes, *FASTEST_OTHERS, *MORE_SHAPES, *drawn, *like_unseen]))
 
 
 def measure(
@@ -374,6 +390,48 @@ def measure(
         return Measured(shape, cublas, None, times, {}), refused
     *small, cublas_in_graph = _in_graph([launches[one] for one in near], inputs, budget_s)
     return Measured(shape, cublas, cublas_in_graph, times, dict(zip(near, small, strict=True))), refused
+
+
+def measure_each(
+    kernels: Sequence[Kernel],
+    plan: Mapping[Shape, Sequence[int]],
+    sms: int,
+    gpus: Sequence[str],
+    *,
+    budget_s: float = 0.03,
+) -> Iterator[tuple[Shape, Callable[[], tuple[Measured, list[Refusal]]]]]:
+    """The shapes of a plan, each with a function that gives what `measure` does, or raises what it raised.
+
+    gpus: those that shapes are measured on side by side, see `side_by_side`; all candidates of a shape on the same one.
+    Without any it is the current GPU, and the function measures when it is called.
+    """
+    if not gpus:
+        for shape, which in plan.items():
+            yield shape, partial(measure, kernels, shape, which, budget_s=budget_s)
+        return
+
+    def of_here(future: Future) -> tuple[Measured, list[Refusal]]:
+        measured, refused = future.result()
+        return measured, [Refusal(kernels[which], Elsewhere(sentence)) for which, sentence in refused]
+
+    tasks = [(sms, shape, which, budget_s) for shape, which in plan.items()]
+    with closing(side_by_side.results(_measure_by_numbers, tasks, gpus)) as ended:
+        for (_, shape, _, _), future in ended:
+            yield shape, partial(of_here, future)
+
+
+def _measure_by_numbers(
+    sms: int, shape: Shape, which: Sequence[int], budget_s: float
+) -> tuple[Measured, list[tuple[int, str]]]:
+    """`measure` in another process: candidates go there, and refused ones come back, as their numbers."""
+    kernels = _candidates(sms)
+    measured, refused = measure(kernels, shape, which, budget_s=budget_s)
+    return measured, [(kernels.index(refusal.kernel), str(refusal.error)) for refusal in refused]
+
+
+@cache
+def _candidates(sms: int) -> list[Kernel]:
+    return candidates(sms)
 
 
 def _verified(launch: Callable[..., None], reference: Reference, inputs: Sequence[Any]) -> float:
@@ -530,13 +588,16 @@ def added(before: Measured | None, now: Measured) -> Measured:
     return replace(now, times=times, in_graph=in_graph)
 
 
-def about(kernels: Sequence[Kernel], earlier: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def about(
+    kernels: Sequence[Kernel], earlier: Sequence[Mapping[str, Any]] = (), gpus: Sequence[str] = ()
+) -> dict[str, Any]:
     """The GPU at hand and the provenance of what is measured on it from now on. Asked for before anything is measured:
     after a kernel's fault no question to the GPU has an answer.
 
-    earlier: the provenance of former runs that a part of what is kept is from.
+    earlier: the provenance of former runs that a part of what is kept is from.  gpus: see `measure_each`.
     """
     here = provenance() | {"code_sha256": _sources(kernels)} | ({"earlier": list(earlier)} if earlier else {})
+    here |= {"gpus_side_by_side": len(gpus)} if gpus else {}
     return {"gpu": gpu.name(), "provenance": here}
 
 

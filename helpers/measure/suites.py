@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,20 +83,22 @@ def drawn_shape(chance: np.random.Generator, *ranges: tuple[int, int]) -> Shape:
     return M, N, K
 
 
+def shapes_like_unseen(chance: np.random.Generator) -> Iterator[Shape]:
+    """Without end: the logarithms of M, N and K are uniform within UNSEEN_SIZES, and UNSEEN_FLOPS says how much work a
+    shape may be. What is too little or too much is drawn again."""
+    least, most = UNSEEN_FLOPS
+    while True:
+        M, N, K = drawn_shape(chance, UNSEEN_SIZES, UNSEEN_SIZES, UNSEEN_SIZES)
+        if least <= 2 * M * N * K <= most:
+            yield M, N, K
+
+
 def unseen_shapes(gpu: str = choices.DEFAULT_GPU) -> list[Shape]:
     """UNSEEN_COUNT shapes that nothing was chosen by: they show whether the choice for this GPU generalises.
 
-    They are drawn by a seed that follows from the choice, so that it was made before them. The logarithms of M, N and K
-    are uniform within UNSEEN_SIZES; what is too little or too much work is drawn again.
+    They are drawn by a seed that follows from the choice, so that it was made before them.
     """
-    chance = np.random.default_rng(choices.seed(gpu))
-    least, most = UNSEEN_FLOPS
-    found: list[Shape] = []
-    while len(found) < UNSEEN_COUNT:
-        M, N, K = drawn_shape(chance, UNSEEN_SIZES, UNSEEN_SIZES, UNSEEN_SIZES)
-        if least <= 2 * M * N * K <= most:
-            found.append((M, N, K))
-    return found
+    return list(itertools.islice(shapes_like_unseen(np.random.default_rng(choices.seed(gpu))), UNSEEN_COUNT))
 
 
 @dataclass(frozen=True)

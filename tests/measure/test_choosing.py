@@ -1,10 +1,14 @@
 """How candidates for `fastest` are compared: which are tried at a shape, and what their costs are fitted to."""
 
+import pickle
+from concurrent.futures import Future
+
 import pytest
 
 from gemm_kernels import by_shape, get
 from helpers import devices
-from helpers.measure import choosing, suites
+from helpers.measure import choosing, side_by_side, suites
+from helpers.measure.bench import Refusal
 
 H200 = devices.get("NVIDIA H200")
 KERNELS = choosing.candidates(H200.sms)
@@ -39,6 +43,34 @@ def test_costs_are_fitted_to_times_in_a_graph_where_the_suite_takes_those():
     assert cold.as_the_suite_times() == cold.times
     small = choosing.Measured((64, 64, 64), 9.0, 3.0, {0: 8.0, 1: 10.0, 2: 40.0}, {0: 4.0, 1: 6.0})
     assert small.as_the_suite_times() == {0: 4.0, 1: 6.0, 2: pytest.approx(40 * 0.55 * choosing.FAR_PENALTY)}
+
+
+def test_what_several_gpus_measure_comes_back_as_if_one_had(monkeypatch):
+    """The other process without its GPU: it is called here, and its answer sent as processes do."""
+
+    def measured(kernels, shape, which, *, budget_s):
+        assert budget_s == 0.5
+        refusal = Refusal(kernels[which[0]], ValueError("is wrong"))
+        return choosing.Measured(shape, 1.0, None, dict.fromkeys(which, 2.0), {}), [refusal]
+
+    def answered(function, tasks, gpus):
+        assert gpus == ["0", "1"]
+        for task in reversed(tasks):
+            future = Future()
+            future.set_result(pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(task))))))
+            yield task, future
+
+    monkeypatch.setattr(choosing, "measure", measured)
+    monkeypatch.setattr(side_by_side, "results", answered)
+    plan = {(64, 64, 64): [5, 7], (128, 64, 64): [9]}
+    one, several = (
+        {shape: measure() for shape, measure in choosing.measure_each(KERNELS, plan, H200.sms, gpus, budget_s=0.5)}
+        for gpus in ([], ["0", "1"])
+    )
+    assert {shape: each for shape, (each, _) in one.items()} == {shape: each for shape, (each, _) in several.items()}
+    for shape, (_, (refusal,)) in one.items():
+        (there,) = several[shape][1]
+        assert there.kernel == refusal.kernel and str(there.error) == str(refusal.error)
 
 
 LONG, SHORT = [(size, size, size) for size in (256, 512, 1024)], [(800, 800, 16), (400, 400, 16)]

@@ -1,12 +1,15 @@
 """`python -m helpers.measure`: its table, its arguments, and what it says without a GPU."""
 
 import json
+import sys
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 from gemm_kernels import autotuned, by_shape, get
 from helpers import gpu
-from helpers.measure import NoGpu, bench, choosing, recordings
+from helpers.measure import NoGpu, bench, choosing, recordings, side_by_side
 from helpers.measure import __main__ as command
 from helpers.measure.__main__ import main, summary, table_row
 from helpers.measure.bench import Refusal
@@ -158,6 +161,38 @@ def test_choose_adds_the_missing_shapes_to_what_was_measured_before(an_h200_for_
     assert about["date"] == "second" and [run["date"] for run in about["earlier"]] == ["first"]
     kept = json.loads((tmp_path / "choices" / "nvidia-h200.json").read_text(encoding="utf-8"))
     assert [shape for *shape, _ in kept["fastest"]] == [[64] * 3, [128] * 3, [256] * 3]
+
+
+def test_choose_on_several_gpus_keeps_the_shapes_in_their_order_whichever_ends_first(
+    an_h200_for_choosing, monkeypatch, tmp_path
+):
+    def backwards(function, tasks, gpus):
+        assert gpus == ["0", "2", "3"]
+        for task in reversed(tasks):
+            future = Future()
+            future.set_result(function(*task))
+            yield task, future
+
+    monkeypatch.setattr(side_by_side, "like_this_one", lambda count: ["0", "2", "3", "4"][:count])
+    monkeypatch.setattr(side_by_side, "results", backwards)
+    line = ["choose", "--folder", str(tmp_path), "--choices", str(tmp_path / "choices"), "--size"]
+    assert main([*line, "64", "128", "256", "--gpus", "3"]) == 0
+    assert [row.shape for row in choosing.read_measured("NVIDIA H200", tmp_path)] == [(n, n, n) for n in (64, 128, 256)]
+    assert recordings.raw("NVIDIA H200", "choices", tmp_path)["provenance"]["gpus_side_by_side"] == 3
+
+
+def test_choose_on_more_gpus_than_there_are_says_how_many_there_are(an_h200_for_choosing, monkeypatch, capsys):
+    runtime = SimpleNamespace(
+        getDeviceCount=lambda: 3,
+        getDevice=lambda: 0,
+        getDeviceProperties=lambda which: {"name": [b"NVIDIA H200", b"NVIDIA A2", b"NVIDIA H200"][which]},
+    )
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(runtime=runtime))
+    monkeypatch.setenv(side_by_side.VISIBLE, "4,5,7")
+    assert side_by_side.like_this_one(2) == ["4", "7"]
+    assert main(["choose", "--gpus", "3"]) == 1
+    assert "3 GPUs were asked for, and there are 2 × NVIDIA H200 here." in capsys.readouterr().err
 
 
 def test_choose_keeps_what_was_measured_before_a_kernel_faulted(an_h200_for_choosing, monkeypatch, tmp_path, capsys):

@@ -595,7 +595,7 @@ def test_what_was_refused_is_named_with_its_shape_and_the_rest_is_kept(a_gpu_for
 def test_a_wrong_number_of_runs_is_refused(capsys):
     with pytest.raises(SystemExit):
         main(["bench", "--suite", "fastest", "--runs", "0"])
-    assert "'0' is no number of runs; write 1 or more" in capsys.readouterr().err
+    assert "'0' is no count; write 1 or more" in capsys.readouterr().err
 
 
 # --- on a GPU ---------------------------------------------------------------------------------------------------------
