@@ -8,7 +8,7 @@ whose beginning has flowed into its address.
 In machine code `a[i]` and `b[i - 32]` may be the same address. There an access belongs to the array of the source line
 that it comes from; if these are several, `same_places` compares its address with those in the PTX. For that it must be
 known where the variable lies in the memory of a thread. That is certain if it is all that lies there. Beside what the
-compiler keeps there for lack of registers, or for functions that are called, it is expected at the lower end, and
+compiler keeps there for lack of registers, or for functions that it calls, it is expected at the lower end, and
 believed to be there if addresses that differ with the arguments are the same at both levels.
 
 Nothing is said where a pointer was in memory, of functions that are called, and of what machine code accesses at a line
@@ -216,8 +216,10 @@ def _brings_anything(statement: Statement, function: ptx.Function, target: str) 
 
 def in_machine_code(kernel: CompiledKernel, program: Program, source: Declared) -> LocalArrays:
     """The arrays where the machine code has them, and which of its accesses belong to which, where that is certain."""
-    is_alone = source.bytes <= kernel.local_bytes < source.bytes + ALIGNMENT
-    own = _own_accesses(kernel, program)
+    image = cubin.read(kernel.cubin)
+    frame = cubin.kernel_resources(image)[kernel.lowered_name].frame_bytes
+    is_alone = source.bytes <= frame < source.bytes + ALIGNMENT
+    own = _own_accesses(image, kernel.lowered_name, program)
     moved = _moved(source, own)
     wanted = {
         index: ours
@@ -231,7 +233,7 @@ def in_machine_code(kernel: CompiledKernel, program: Program, source: Declared) 
         if array is not None and _has_one_of(widths, own[index]):
             found[index] = array
     undecided = {index: ours for index, ours in wanted.items() if index not in found}
-    base = program.local_bytes - kernel.local_bytes
+    base = program.local_bytes - frame
     if undecided or (wanted and not is_alone):
         from helpers.simulator.sanitizer import local_places  # few kernels need it, and it loads PTX's rules
 
@@ -283,10 +285,9 @@ def _has_one_of(widths: set[int], access: Access) -> bool:
     return access.width in widths or (not access.place[1] and access.width < max(widths))
 
 
-def _own_accesses(kernel: CompiledKernel, program: Program) -> dict[int, Access]:
+def _own_accesses(image: cubin.Cubin, kernel: str, program: Program) -> dict[int, Access]:
     """The loads and stores of the kernel's own code, also of what the compiler keeps at fixed places of the stack."""
-    image = cubin.read(kernel.cubin)
-    section = f".text.{kernel.lowered_name}"
+    section = f".text.{kernel}"
     functions = [each.offset for each in image.symbols if each.section == section and each.offset]
     end = min((*functions, len(image.data(section)))) // sass.INSTRUCTION_BYTES
     return {

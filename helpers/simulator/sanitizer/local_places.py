@@ -14,7 +14,7 @@ from helpers.simulator.sanitizer.local_arrays import LocalArray
 from helpers.simulator.sanitizer.same_places import ADDRESS_BITS, ROWS, THREADS, Place, Places, reached_by
 
 ELSEWHERE = np.full((ROWS, THREADS), -1)  # no address in local memory
-SAMPLES = 3  # of arguments: an index is often the same for all threads
+SAMPLES = 2  # of arguments: an index is often the same for all threads
 Wanted = Mapping[int, Mapping[int, Access]]  # by the index of an access of machine code, the statements it may be of
 
 
