@@ -23,6 +23,7 @@ _NO_BITS = 8  # a section that takes room on the device and none in the file
 _MAX_THREADS = 0x05  # __launch_bounds__: three 32-bit block dimensions
 _PARAM_CBANK = 0x0A  # where the parameters lie in constant bank 0
 _REQUIRED_THREADS = 0x10  # .reqntid: the block must have exactly these dimensions
+_FRAME_SIZE = 0x11  # bytes of local memory per thread that a function has for itself
 _MIN_STACK_SIZE = 0x12  # bytes of local memory per thread, calls included
 _KPARAM_INFO = 0x17  # one kernel parameter: ordinal, offset, size
 _REGCOUNT = 0x2F
@@ -35,11 +36,15 @@ _RESERVED_BYTES = 1024  # the system's share, which the section sizes include wh
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """The resources of one kernel. Sizes are in bytes; `parameters` holds (offset, size) in the order declared."""
+    """The resources of one kernel. Sizes are in bytes; `parameters` holds (offset, size) in the order declared.
+
+    Of `local_bytes` the kernel has `frame_bytes` for itself, the others are for functions that it calls.
+    """
 
     registers: int = 0
     shared_bytes: int = 0
     local_bytes: int = 0
+    frame_bytes: int = 0
     max_threads_per_block: int | None = None
     parameter_base: int = 0
     parameters: tuple[tuple[int, int], ...] = ()
@@ -162,6 +167,7 @@ def kernel_resources(image: Cubin) -> dict[str, KernelResources]:
             registers=by_symbol.get((_REGCOUNT, kernel), 0),
             shared_bytes=max(0, shared.size - reserved) if shared else 0,
             local_bytes=by_symbol.get((_MIN_STACK_SIZE, kernel), 0),
+            frame_bytes=by_symbol.get((_FRAME_SIZE, kernel), 0),
             **own,
         )
     return resources

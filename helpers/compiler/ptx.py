@@ -147,6 +147,9 @@ class Function:
 
     `parameters` are in order, as (name, type, bytes). `passed` holds what a called function returns and after it what
     it is given; `arguments`, by name, what a text that calls others declares for that: variables of the space param.
+    `unplaced` are the statements, by index, at whose line the machine code need not have them: those that the compiler
+    made for no line of the source, such as the loop of a memset, have that of the statement before, and those of a
+    header that of the call, which nvdisasm may leave out.
     """
 
     name: str
@@ -158,6 +161,7 @@ class Function:
     statements: list[Statement] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     branch_tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unplaced: set[int] = field(default_factory=set)
     max_threads: int | None = None
     file: int = 0  # number of the `.file` that the kernel is written in
 
@@ -379,6 +383,7 @@ class _Body:
         self.function = function
         self.found = found
         self.line = 0
+        self.is_placed = True
         self.called_from: tuple[int, ...] = ()
         self.calls: dict[int, tuple[int, ...]] = {}  # by line, where its function was called from the last time
         self.scopes: list[_Scope] = []
@@ -452,6 +457,7 @@ class _Body:
         else:
             # Code of a header that was inlined belongs to the line of the kernel's own file that called it.
             number, called_from = inlined_line if inlined_own else 0, called_from[1:]
+        self.is_placed = own and number > 0
         if number:
             self.line, self.called_from = number, called_from
 
@@ -488,6 +494,8 @@ class _Body:
         parsed = map(parse_operand, split_operands(operands))
         if names or arguments:
             parsed = (_renamed(_renamed(operand, names, Register), arguments) for operand in parsed)
+        if not self.is_placed:
+            self.function.unplaced.add(len(self.function.statements))
         statement = Statement(tuple(opcode.split(".")), tuple(parsed), guard, self.line, text, self.called_from)
         self.function.statements.append(statement)
 

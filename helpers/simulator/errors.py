@@ -63,8 +63,10 @@ class KernelError(SimulatorError, RuntimeError):
 class OutOfBounds(KernelError, IndexError):
     """A thread read or wrote outside every array that the kernel was given, outside shared or outside local memory.
 
-    Of the arrays in shared memory each is held to its own bytes, where the compiler's text tells which one is meant.
-    Those that a thread keeps for itself are not told apart: who writes behind one of them writes into the next.
+    Each array in shared memory, and each that a thread keeps for itself, is held to its own bytes, where the compiler's
+    text tells which one is meant. Of the latter it does not in functions that are called, nor for a pointer that was
+    kept in memory: there all local memory is the limit. And of an array that the compiler keeps in registers, machine
+    code has no address that could be wrong.
     """
 
 

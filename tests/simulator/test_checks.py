@@ -739,7 +739,7 @@ def test_an_array_of_a_thread_is_watched(type_):
         half(1, 32, (o, WARP, I32(15)))
     assert caught.value.line == 5
     for index in (-25, 60):
-        with pytest.raises(simulator.OutOfBounds, match="of its local memory") as caught:
+        with pytest.raises(simulator.OutOfBounds, match=rf"outside a: a\[{index + 5}\], but a has 40") as caught:
             whole(1, 32, (o, WARP, I32(index)))
         assert caught.value.line == 5
 

@@ -347,8 +347,8 @@ def test_an_index_outside_a_thread_s_own_array(module):
         module, simulator.OutOfBounds, lambda kernel: kernel(1, 8, (which, np.zeros(8, I32))), "private_bins"
     )
     assert message == (
-        "private_bins: thread (0, 0, 0) of block (0, 0, 0) read 4 bytes at byte 16 of its local memory, which has 16 "
-        "bytes.\n  line 42: for (int i = 0; i < 8; ++i) bins[which[i]] += i;\n"
+        "private_bins: thread (0, 0, 0) of block (0, 0, 0) read 4 bytes outside bins: bins[4], but bins has 4 "
+        "elements.\n  line 42: for (int i = 0; i < 8; ++i) bins[which[i]] += i;\n"
         "Check the index into the array that the thread keeps for itself."
     )
 

@@ -133,6 +133,11 @@ static int locate_in_cluster(Warp *warp, const Instruction *i, const Request *re
     return 1;
 }
 
+/* The bytes of shared or of local memory that an instruction may access: the first, and the one behind the last. */
+static const int32_t *limits_of(const Launch *launch, const Instruction *i, int space) {
+    return launch->limits + 4 * i->index + 2 * (space - SHARED);
+}
+
 int locate(Warp *warp, const Instruction *i, int space, const Request *request, int width, int writes, uint8_t *at[WARP],
            int *slot) {
     const Launch *launch = warp->launch;
@@ -154,8 +159,8 @@ int locate(Warp *warp, const Instruction *i, int space, const Request *request, 
         return 1;
     }
     if (space == CLUSTER) return locate_in_cluster(warp, i, request, width, at, slot);
-    int64_t start = space == SHARED ? launch->limits[2 * i->index] : 0;
-    int64_t stop = space == SHARED ? launch->limits[2 * i->index + 1] : launch->local_bytes;
+    const int32_t *limits = limits_of(launch, i, space);
+    int64_t start = limits[0], stop = limits[1];
     if ((int64_t)extent.low < start || (int64_t)extent.high + width > stop) {
         int lane = first_wrong(request, 0, start, stop - width + 1);
         fail(warp, i, OUT_OF_BOUNDS, lane, (int64_t)request->address[lane]);
@@ -321,7 +326,7 @@ static uint8_t *place_of(const Warp *warp, const Instruction *i, int space, cons
     uint64_t low = base + (uint64_t)(int64_t)known->lowest, end = base + (uint64_t)(int64_t)known->highest + (uint64_t)width;
     if ((base | known->bits) & (uint64_t)(width - 1)) return 0;
     if (space == SHARED) {
-        const int32_t *limits = launch->limits + 2 * i->index;
+        const int32_t *limits = limits_of(launch, i, SHARED);
         int is_inside = (int64_t)low >= limits[0] && (int64_t)end <= limits[1];
         return is_inside ? warp->block->shared + base : 0;
     }

@@ -122,6 +122,7 @@ def launch(kernel: Kernel, geometry: Geometry, args: Sequence, settings: Setting
         kernel.variables.place(program, memory),
         settings.max_instructions,
         kernel.shared_names(program.level),
+        kernel.forms.local_arrays(program.level),
         kernel.forms.named_lanes(program.level),
         memory.add(np.zeros(GRID_BARRIER_WORDS, np.uint32), "the grid's barrier") if cooperative else None,
         memory.add(np.frombuffer(parameters, np.uint8), "the parameters") if _may_point_to_them(kernel) else None,

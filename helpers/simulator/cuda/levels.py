@@ -9,7 +9,8 @@ from functools import cached_property, lru_cache
 from helpers.compiler import CompiledKernel, DisassemblyError
 from helpers.simulator.engine.run import Prepared
 from helpers.simulator.errors import SimulatorError, UnsupportedInstruction
-from helpers.simulator.sanitizer import pointers
+from helpers.simulator.sanitizer import local_accesses, pointers
+from helpers.simulator.sanitizer.local_arrays import NO_ARRAYS, LocalArrays
 from helpers.simulator.sanitizer.pointers import Pointers
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
 
@@ -33,6 +34,7 @@ class Forms:
         self.compiled = compiled
         self._shared_names: dict[str, SharedNames] = {}
         self._named_lanes: dict[str, dict[int, int]] = {}
+        self._local_arrays: dict[str, LocalArrays] = {}
 
     @cached_property
     def pointers(self) -> Pointers:
@@ -57,6 +59,16 @@ class Forms:
         if level not in self._named_lanes:
             self._named_lanes[level] = self.pointers.named_lanes(self.at(level)[0].program)
         return self._named_lanes[level]
+
+    def local_arrays(self, level: str) -> LocalArrays:
+        """The arrays of each thread's own as its program of a level, "sass" or "ptx", accesses them."""
+        if level not in self._local_arrays:
+            found, program = NO_ARRAYS, self.at(level)[0].program
+            if program.local_bytes and (source := local_accesses.declared(self.compiled)):
+                at_ptx = level == "ptx"
+                found = source.found if at_ptx else local_accesses.in_machine_code(self.compiled, program, source)
+            self._local_arrays[level] = found
+        return self._local_arrays[level]
 
     @cached_property
     def ptx(self) -> Prepared:

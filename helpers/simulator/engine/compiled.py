@@ -67,13 +67,14 @@ class Machine:
         self.plans = Plans(self)
 
     def limits(self, launch: Launch) -> np.ndarray:
-        """By instruction the bytes [start, stop) of shared memory that it may access, int32 (instructions, 2)."""
+        """By instruction the bytes [start, stop) of shared and of local memory that it may access, int32 (n, 2, 2)."""
         found = self._limits.get(launch.shared_bytes)
         if found is None:
-            names = launch.shared_names
-            found = np.array(
-                [names.limits(index) or (0, launch.shared_bytes) for index in range(len(self.code))], np.int32
-            )  # fmt: skip
+            whole = [(0, launch.shared_bytes), (0, launch.program.local_bytes)]
+            found = np.tile(np.array(whole, np.int32), (len(self.code), 1, 1))
+            for space, arrays in enumerate((launch.shared_names, launch.local_arrays)):
+                for index in arrays.used:
+                    found[index, space] = arrays.limits(index)
             self._limits[launch.shared_bytes] = found
         return found
 

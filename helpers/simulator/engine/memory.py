@@ -416,20 +416,37 @@ def private_addresses(wave, addresses, mask, width: int, memory, verb: str):
     if int(active.min()) < start or int(active.max()) + width > stop:
         wrong = np.broadcast_to((addresses < start) | (addresses + width > stop), wave.shape)
         wrong = wrong if mask is None else wrong & mask
-        if verb == "read" and memory.is_widened(wave, np.broadcast_to(addresses, wave.shape)[wrong], width):
+        if verb == "read" and _is_widened(wave, memory, np.broadcast_to(addresses, wave.shape)[wrong], width):
             return addresses if mask is None else np.where(mask, addresses, 0)
         block, thread = (int(i) for i in np.argwhere(wrong)[0])
         address = int(np.broadcast_to(addresses, wave.shape)[block, thread])
         what = f"{verb} {width} bytes {memory.outside(wave, address)}"
-        wave.fail(OutOfBounds, what, memory.advice if address >= start else memory.advice_below, block, thread)
+        wave.fail(OutOfBounds, what, memory.advise(wave, address), block, thread)
     return addresses if mask is None else np.where(mask, addresses, 0)
+
+
+def _is_widened(wave, memory, addresses: np.ndarray, width: int) -> bool:
+    """Whether what these loads read beyond their array is of neighbours in the same memory, and nobody uses it.
+
+    The compiler may begin a wide load before an array, where it is aligned, or end it behind the array.
+    """
+    if int(addresses.min()) < 0 or int(addresses.max()) + width > memory.size:
+        return False
+    start, stop = memory.limits(wave)
+    writes = wave.instruction.writes
+    each = width // len(writes)
+    outside = {
+        slot
+        for number, slot in enumerate(writes)
+        if ((addresses + number * each < start) | (addresses + (number + 1) * each > stop)).any()
+    }
+    return not any(slot is not None and is_used(wave.program, wave.instruction.index, slot) for slot in outside)
 
 
 class SharedMemory:
     """One region of shared memory for each of the B blocks of a wave: bytes (B, size)."""
 
     advice = "Check the index into the __shared__ array; dynamic shared memory needs shared_mem=… in the launch."
-    advice_below = advice
 
     def __init__(self, blocks: int, size: int) -> None:
         self.size = size
@@ -454,23 +471,6 @@ class SharedMemory:
         """The bytes [start, stop) that the current instruction may access: of its array where it is known."""
         return wave.launch.shared_names.limits(wave.instruction.index) or (0, self.size)
 
-    def is_widened(self, wave, addresses: np.ndarray, width: int) -> bool:
-        """Whether what these loads read beyond their array is of neighbours in shared memory, and nobody uses it.
-
-        The compiler may begin a wide load before an array, where it is aligned, or end it behind the array.
-        """
-        if int(addresses.min()) < 0 or int(addresses.max()) + width > self.size:
-            return False
-        start, stop = self.limits(wave)
-        writes = wave.instruction.writes
-        each = width // len(writes)
-        outside = {
-            slot
-            for number, slot in enumerate(writes)
-            if ((addresses + number * each < start) | (addresses + (number + 1) * each > stop)).any()
-        }
-        return not any(slot is not None and is_used(wave.program, wave.instruction.index, slot) for slot in outside)
-
     def where(self, wave, address: int) -> str:
         """An address in words."""
         name = wave.launch.shared_names.place(wave.instruction.index, address)[2]
@@ -479,6 +479,10 @@ class SharedMemory:
     def outside(self, wave, address: int) -> str:
         """Where an address outside the limits is, in words."""
         return wave.launch.shared_names.outside(wave.instruction.index, address, self.size)
+
+    def advise(self, wave, address: int) -> str:
+        """What to try where an address is outside the limits."""
+        return self.advice
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
         """As GlobalMemory.load; addresses are byte offsets in the block's shared memory."""
@@ -546,12 +550,8 @@ class LocalMemory:
         return self._words
 
     def limits(self, wave) -> tuple[int, int]:
-        """As SharedMemory.limits, but of all local memory: PTX declares its arrays as one variable without names."""
-        return 0, self.size
-
-    def is_widened(self, wave, addresses: np.ndarray, width: int) -> bool:
-        """As SharedMemory.is_widened: what lies beyond local memory belongs to nobody."""
-        return False
+        """As SharedMemory.limits."""
+        return wave.launch.local_arrays.limits(wave.instruction.index) or (0, self.size)
 
     def where(self, wave, address: int) -> str:
         """As SharedMemory.where."""
@@ -559,8 +559,15 @@ class LocalMemory:
 
     def outside(self, wave, address: int) -> str:
         """As SharedMemory.outside; beyond the end it is the kernel's own variables that are counted in."""
+        if text := wave.launch.local_arrays.outside(wave.program, wave.instruction, address):
+            return text
         skipped = self.reserve if address >= self.size else 0
         return f"at byte {address - skipped} of {self.title}, which has {self.size - skipped} bytes"
+
+    def advise(self, wave, address: int) -> str:
+        """As SharedMemory.advise."""
+        is_deep = address < 0 and wave.launch.local_arrays.limits(wave.instruction.index) is None
+        return self.advice_below if is_deep else self.advice
 
     def never_written(self, addresses, mask, width: int) -> np.ndarray:
         """The active threads that read a byte which they have not written, bool (blocks, threads)."""

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import SimpleNamespace
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -29,8 +30,11 @@ from helpers.simulator.sanitizer.shared_arrays import SharedArray
 ROWS, THREADS = 3, 64  # of the sample: in all rows the same threads, but other unknown values
 ENOUGH = THREADS // 4  # of which an address must be known to be compared
 READ_AHEAD = ("S2R", "S2UR", "CS2R", "R2UR", "mov", "ld.param")  # effects whose result is known before the launch
+PARAMETERS = "c[0x0]["  # so are loads from there, which code for a debugger has with an index in a register
 LOOPS_IN_A_ROW = 2  # how many may come one after the other, each going on where the last one ended
+ADDRESS_BITS = 0xFFFFFFFF  # of shared and of local memory
 SIZES = (96, 5, 3)  # of blocks and of the grid; they stand for any
+Array = TypeVar("Array")  # of shared memory, or of a thread's own
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,10 @@ class Place:
 class Reached(Exception):
     """An access was carried out as far as its address."""
 
-    def __init__(self, addresses, width: int) -> None:
+    def __init__(self, space: str, addresses, width: int) -> None:
+        self.space = space
         # PTX computes in 64 bits, and an index below zero becomes 2³⁴ bytes less something; machine code has 32 bits.
-        self.addresses = np.array(np.broadcast_to(addresses, (ROWS, THREADS)), np.int64) & 0xFFFFFFFF
+        self.addresses = np.array(np.broadcast_to(addresses, (ROWS, THREADS)), np.int64) & ADDRESS_BITS
         self.width = width
 
     @property
@@ -56,17 +61,20 @@ class Reached(Exception):
         return bool((self.addresses == self.addresses[0]).all())
 
 
-class _Shared:
-    """In place of shared memory: says what is reached."""
+@dataclass(frozen=True)
+class _Private:
+    """In place of shared or of local memory: says what is reached."""
+
+    space: str
 
     def load(self, wave, addresses, mask, dtype: np.dtype, count: int):
-        raise Reached(addresses, dtype.itemsize * count)
+        raise Reached(self.space, addresses, dtype.itemsize * count)
 
     def store(self, wave, addresses, mask, values) -> None:
-        raise Reached(addresses, values[0].dtype.itemsize * len(values))
+        raise Reached(self.space, addresses, values[0].dtype.itemsize * len(values))
 
     def check(self, wave, addresses, mask, width: int, verb: str) -> None:
-        raise Reached(addresses, width)
+        raise Reached(self.space, addresses, width)
 
 
 class _Global:
@@ -79,7 +87,7 @@ class _Global:
         """Nobody reads it."""
 
     def check(self, wave, addresses, mask, width: int, verb: str) -> None:
-        raise Reached(np.full(wave.shape, -1), width)
+        raise Reached("global", np.full(wave.shape, -1), width)
 
     def find(self, address: int):
         return SimpleNamespace(bytes_=np.zeros(1 << 16, np.uint8))
@@ -91,15 +99,15 @@ class _Sample:
     shape, threads, warps = (ROWS, THREADS), THREADS, THREADS // WARP
     mask = observers = groups = exited = None
 
-    def __init__(self, program: Program) -> None:
-        rng = np.random.default_rng(1)
+    def __init__(self, program: Program, seed: int = 1) -> None:
+        rng = np.random.default_rng(seed)
         self.program = program
+        self.shared, self.local, self.global_memory = _Private("shared"), _Private("local"), _Global()
         self.launch = SimpleNamespace(
             block=SIZES, grid=SIZES, grid_barrier=0, parameters_at=None,
             shared_bytes=program.shared_bytes, program=program,
-            cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=_Global(),
+            cluster=ALONE, blocks_of_cluster=1, variables=(), global_memory=self.global_memory,
         )  # fmt: skip
-        self.shared, self.global_memory, self.local = _Shared(), self.launch.global_memory, None
         self.cluster_memory = self.shared
         self.constant_banks: dict[int, bytes] = {}
         most = program.max_threads or 1024
@@ -129,6 +137,11 @@ class _Sample:
         """As Wave.special_value; KeyError for those that are not known ahead."""
         return self.special[name]
 
+    @property
+    def call_result(self) -> np.ndarray:
+        """What a function gave back is not known ahead: KeyError."""
+        raise KeyError("the result of a call")
+
 
 class _Values(dict):
     """Registers by slot, as instructions read them; those that nobody writes are not among them."""
@@ -152,11 +165,13 @@ class _State:
 
 
 class Places:
-    """Computes the addresses of some accesses of a program, `places` by the index of the instruction."""
+    """Computes the addresses of some accesses of a program to shared or to local memory, `places` by the index of the
+    instruction."""
 
-    def __init__(self, program: Program, accesses: Iterable[int]) -> None:
+    def __init__(self, program: Program, accesses: Iterable[int], space: str = "shared", seed: int = 1) -> None:
         self.places: dict[int, Place] = {}
-        self._program, self._sample = program, _Sample(program)
+        self._spaces = (space, "global")  # where an atomic operation on a generic address may be
+        self._program, self._sample = program, _Sample(program, seed)
         self._accesses = frozenset(accesses)
         self._slots = sorted({slot for i in program.instructions for slot in i.writes if slot is not None})
         rng = np.random.default_rng(2)
@@ -323,7 +338,7 @@ class Places:
             return None
         if instruction.kind is Kind.ALU and instruction.writes:
             values = instruction.evaluate(registers)
-        elif instruction.kind is Kind.EFFECT and instruction.opcode.startswith(READ_AHEAD):
+        elif instruction.kind is Kind.EFFECT and _is_read_ahead(instruction):
             try:
                 values = instruction.execute(self._sample, registers, None)
             except KeyError:
@@ -337,7 +352,8 @@ class Places:
         try:
             instruction.execute(self._sample, state.registers, None)
         except Reached as found:
-            reached[instruction.index] = found
+            if found.space in self._spaces:
+                reached[instruction.index] = found
 
 
 def arrays_of(
@@ -349,29 +365,37 @@ def arrays_of(
     is not known.
     """
     statements = {index for candidates in undecided.values() for index in candidates}
-    machine = Places(program, undecided).places
-    source = Places(addresses_alone(kernel, statements), statements).places
+    return reached_by(
+        Places(program, undecided).places, Places(addresses_alone(kernel, statements), statements).places, undecided
+    )
+
+
+def reached_by(
+    machine: Mapping[int, Place], source: Mapping[int, Place], undecided: Mapping[int, Mapping[int, Array | None]]
+) -> dict[int, Array]:
+    """As `arrays_of`, of places that are known: those of the machine code, and those of the PTX."""
     candidates: dict[int, _Candidates] = {}
     found = {}
-    for index, place in machine.items():
-        ours = undecided[index]
+    for index, ours in undecided.items():
+        if index not in machine:
+            continue
         if id(ours) not in candidates:  # one for all accesses of a line
             candidates[id(ours)] = _Candidates([(source[one], array) for one, array in ours.items() if one in source])
-        if (array := candidates[id(ours)].array(place)) is not None:
+        if (array := candidates[id(ours)].array(machine[index])) is not None:
             found[index] = array
     return found
 
 
-class _Candidates:
+class _Candidates(Generic[Array]):
     """Accesses of the PTX, each with its array, by their addresses."""
 
-    def __init__(self, accesses: list[tuple[Place, SharedArray | None]]) -> None:
+    def __init__(self, accesses: list[tuple[Place, Array | None]]) -> None:
         self._accesses = accesses
-        self._at: dict[bytes, list[tuple[int, SharedArray | None]]] = {}
+        self._at: dict[bytes, list[tuple[int, Array | None]]] = {}
         for place, array in accesses:
             self._at.setdefault(place.first.tobytes(), []).append((place.width, array))
 
-    def array(self, place: Place) -> SharedArray | None:
+    def array(self, place: Place) -> Array | None:
         """The one array that an access reaches with all its bytes: ptxas may have joined several into a wide one."""
         byte, reached = 0, set()
         while byte < place.width:
@@ -383,7 +407,7 @@ class _Candidates:
             byte += min(width for width, _ in found)
         return reached.pop() if len(reached) == 1 else None
 
-    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[int, SharedArray | None]]:
+    def _in_a_later_round(self, address: np.ndarray) -> list[tuple[int, Array | None]]:
         """(width, array) of those that have this address in one of the next rounds of their loops: the first of all."""
         rounds = [(_rounds(address, other), other.width, array) for other, array in self._accesses]
         fewest = min((count for count, _, _ in rounds if count is not None), default=None)
@@ -405,6 +429,10 @@ def _rounds(address: np.ndarray, place: Place) -> int | None:
         return None
     rounds, rest = divmod(int(distance[0]), int(step[0, 0]))
     return rounds if rest == 0 and rounds >= 0 else None
+
+
+def _is_read_ahead(effect: Instruction) -> bool:
+    return effect.opcode.startswith(READ_AHEAD) or (effect.opcode.startswith("LDC") and PARAMETERS in effect.text)
 
 
 def _goes_on(a, b) -> bool:

@@ -20,6 +20,10 @@ _DECLARATION = re.compile(
     r"__shared__\s+(?:(?:alignas|__align__)\s*\([^)]*\)\s*|volatile\s+|const\s+)*"
     r"((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_]\w*)\s+([^;{}=]*);"
 )
+_OF_THREADS = re.compile(
+    r"\b(?:(?:const|constexpr|volatile)\s+|(?:alignas|__align__)\s*\([^)]*\)\s*)*"
+    r"((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_]\w*)\s+([^;{}()=]*\[[^;{}()=]*)(?:=[^;]*)?;"
+)
 _OPERATIONS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.floordiv,
     ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
@@ -65,12 +69,12 @@ class Declared:
         return (element, *reversed(index))
 
 
-def declarations(source: str, entry: str) -> dict[str, list[Declared]]:
+def declarations(source: str, entry: str, form: re.Pattern[str] = _DECLARATION) -> dict[str, list[Declared]]:
     """The __shared__ declarations of a source by name. `entry`, "gemm<64, 8>", gives values to template parameters."""
     source = _without_comments(source)
     constants = _constants(source, entry)
     found: dict[str, list[Declared]] = {}
-    for type_, declarators in _DECLARATION.findall(source):
+    for type_, declarators in form.findall(source):
         item_bytes = ITEM_BYTES.get(" ".join(type_.split()))
         if item_bytes is None:
             continue
@@ -81,6 +85,13 @@ def declarations(source: str, entry: str) -> dict[str, list[Declared]]:
                 declared = Declared(item_bytes, tuple(sizes) if all(sizes) else None)
                 found.setdefault(match[1], []).append(declared)
     return found
+
+
+def of_threads(source: str, entry: str) -> dict[str, list[Declared]]:
+    """The declarations of arrays that are not __shared__, as `declarations`."""
+    shared = declarations(source, entry)
+    found = declarations(source, entry, _OF_THREADS)
+    return {name: ways for name, ways in found.items() if name not in shared}
 
 
 def _without_comments(source: str) -> str:
