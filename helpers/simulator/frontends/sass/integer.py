@@ -683,6 +683,20 @@ def saturate(t: Operands, s: sass.Statement) -> Compute:
     return Compute((t.target(destination),), lambda r: np.clip(x(r).astype(I8), limits.min, limits.max).astype(I4))
 
 
+def saturate_and_pack(t: Operands, s: sass.Statement) -> Compute:
+    """I2IP.to.S32.SAT d, high, low, above: cvt.pack of PTX. `above` may say how many bits of it there is room for."""
+    destination, high, low, above = exactly(s, 4)
+    to, origin = (*s.opcode, "", "")[1:3]
+    if to[1:] not in ("2", "4", "8", "16") or origin != "S32" or not s.has("SAT"):
+        raise Unknown("a conversion between integers")
+    bits, is_signed = int(to[1:]), to[0] == "S"
+    if isinstance(above, sass.Register) and above.modifiers == (str(32 - 2 * bits),):
+        above = replace(above, modifiers=())
+    a, b, c = t.read(high), t.read(low), t.read(above, U4)
+    evaluate = lambda r: integer.packed(a(r), b(r), c(r), bits, is_signed).view(I4)  # noqa: E731
+    return Compute((t.target(destination),), evaluate)
+
+
 # ---- bits
 
 

@@ -101,6 +101,7 @@ ROWS: tuple[Op, ...] = (
     _op("VABSDIFF", integers.absolute_difference, "U32", counted="misc"),
     _op("IDP", integers.dot_product, "4A 2A LO HI S8 U8 S16 U16", counted="integer"),
     _op("I2I", integers.saturate, f"SAT {_TYPES}"),
+    _op("I2IP", integers.saturate_and_pack, "U2 S2 U4 S4 U8 S8 U16 S16 S32 SAT"),
     # ---- bits
     _op("MOV", integers.move, "64", counted="misc", uniform=75),
     _op("LOP3", integers.logic3, "LUT", counted="integer", uniform=75),
