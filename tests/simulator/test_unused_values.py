@@ -36,6 +36,49 @@ def test_of_two_values_the_one_that_is_not_taken_may_be_anything(level, guard, i
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("condition", "is_right"),
+    [
+        ("inside & (v < s[t])", True),
+        ("!inside | (v < s[t])", True),
+        ("!(inside & (v < s[t]))", True),
+        ("!inside & (v < s[t])", False),
+        ("inside | (v < s[t])", False),
+        ("inside ^ (v < s[t])", False),
+        ("v < s[t]", False),
+    ],
+)
+def test_a_comparison_may_be_of_anything_where_another_condition_decides_alone(level, condition, is_right):
+    x, out = gpu.asarray(np.arange(64, 0, -1, dtype=np.int32)), gpu.zeros(64, np.int32)
+    body = f"""
+        __shared__ int s[65];
+        int t = threadIdx.x;
+        s[t] = x[t];
+        __syncthreads();
+        int v = s[t + 1];
+        bool inside = t < n;
+        o[t] = {condition};"""
+    arguments = ("int* o, const int* x, int n", out, x, np.int32(63))
+    if is_right:
+        launch(body, *arguments, level=level, threads=64)
+        assert out.tolist() == [condition[:2] != "!("] * 63 + [condition[0] == "!"]
+    else:
+        with pytest.raises(simulator.UninitializedRead, match=r"reads s\[64\], which no thread has written"):
+            launch(body, *arguments, level=level, threads=64)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("use", ["o[t] = (v > 0) & (w > 0);", "if (v > 0) o[t] = 1;", "if (w > v) return; o[t] = 1;"])
+def test_of_two_values_that_nobody_wrote_none_excuses_the_other(level, use):
+    body = f"""
+        __shared__ int a[32], b[32];
+        int t = threadIdx.x, v = a[t], w = b[t];
+        {use}"""
+    with pytest.raises(simulator.UninitializedRead, match="which no thread has written"):
+        launch(body, "int* o", gpu.zeros(32, np.int32), level=level)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("last", ["v.z", "v.w"])
 def test_of_four_floats_at_the_end_of_an_array_two_may_be_used(level, last):
     out = gpu.zeros(4, np.float32)
@@ -128,3 +171,24 @@ def test_an_exchange_is_a_store_where_nobody_uses_what_was_there(level):
     with pytest.raises(simulator.UninitializedRead, match=r"updates a\[0\], which nobody has written"):
         launch("o[threadIdx.x] = atomicExch(&a[threadIdx.x], 1);", "int* o, int* a", out, gpu.empty(32, np.int32),
                level=level)  # fmt: skip
+
+
+MERGES = """#include <cub/block/block_merge_sort.cuh>
+struct Less { __device__ bool operator()(int a, int b) const { return a < b; } };
+extern "C" __global__ void k(int* data) {
+    using Sort = cub::BlockMergeSort<int, 64, 3>;
+    __shared__ typename Sort::TempStorage storage;
+    int keys[3];
+    for (int i = 0; i < 3; i++) keys[i] = data[3 * threadIdx.x + i];
+    Sort(storage).Sort(keys, Less());
+    for (int i = 0; i < 3; i++) data[3 * threadIdx.x + i] = keys[i];
+}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_merge_compares_the_key_behind_the_last_one_and_takes_no_account_of_it(level):
+    keys = np.random.default_rng(0).permutation(192).astype(np.int32)
+    with simulator.record(level=level):
+        simulator.RawModule(code=MERGES, options=("-std=c++17",)).get_function("k")((1,), (64,), (keys,))
+    assert keys.tolist() == list(range(192))

@@ -269,3 +269,15 @@ def convert(value, dtype, saturate: bool):
         low, high = max(limits.min, own.min), min(limits.max, own.max)
         value = np.clip(value, value.dtype.type(low), value.dtype.type(high))
     return value.astype(dtype)
+
+
+def packed(high, low, above, bits: int, is_signed: bool):
+    """The nearest numbers of so many bits to two int32, side by side, and `above` them the low bits of an uint32.
+
+    PTX ISA, 'cvt.pack'.
+    """
+    first, last = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+    mask = np.uint32((1 << bits) - 1)
+    high, low = (np.clip(number, first, last).astype(np.int32).view(np.uint32) & mask for number in (high, low))
+    both = high << np.uint32(bits) | low
+    return both | above << np.uint32(2 * bits) if bits < 16 else both

@@ -20,7 +20,7 @@ recording of an NVIDIA H200, all of whose results this reproduces: tests/simulat
 float64 is a chain of fused multiply-adds in the order of k. Integers wrap around, or saturate once, at the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +29,13 @@ from helpers.simulator.arithmetic import float8, float64
 from helpers.simulator.errors import Unknown
 
 GROUPS, PLACES = 8, 4  # lane = 4 · group + place
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "b1": 1, "e4m3": 8, "e5m2": 8}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "e4m3": 8,
+        "e5m2": 8}  # fmt: skip
 EIGHTS = ("e4m3", "e5m2")  # of the floating-point formats those with 8 bits
+FOURS = ("s4", "u4")
+_MIXED = (("s8", "u8"), FOURS, EIGHTS)  # those that may be multiplied with each other
 HAS_EIGHTS = ("sm_89", "sm_120", "sm_121")  # whose tensor cores multiply them; ptxas unpacks them for others
+HAS_FOURS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_89")  # the same of integers of 4 bits
 _FLOATS = ("f16", "bf16", "tf32", *EIGHTS)
 _SMALLEST = {"f16": -14, "bf16": -126, "tf32": -126, "f32": -126, "e4m3": -6, "e5m2": -14}  # exponents
 _FRACTION = 23  # bits of a float32's
@@ -73,17 +77,18 @@ class Form:
 _SHAPES = {
     "f16": {(16, 16), (16, 8)}, "bf16": {(16, 16), (16, 8)}, "tf32": {(16, 8), (16, 4)},
     "f64": {(8, 4), (16, 4), (16, 8), (16, 16)},
-    "s8": {(8, 16), (16, 16), (16, 32)}, "b1": {(8, 128), (16, 128), (16, 256)}, "e4m3": {(16, 16), (16, 32)},
+    "s8": {(8, 16), (16, 16), (16, 32)}, "s4": {(8, 32), (16, 32), (16, 64)},
+    "b1": {(8, 128), (16, 128), (16, 256)}, "e4m3": {(16, 16), (16, 32)},
 }  # fmt: skip
 
 
 def form(m: int, k: int, a: str, b: str, result: str, saturates: bool = False) -> Form:
     """The form with these sizes and types. Raises Unknown if no tensor core that is modelled has it."""
-    same = a == b or {a, b} in ({"s8", "u8"}, {*EIGHTS})
-    kind = next((pair[0] for pair in (("s8", "u8"), EIGHTS) if a in pair), a)
+    kind = next((pair[0] for pair in _MIXED if a in pair), a)
+    same = a == b or any({a, b} == {*pair} for pair in _MIXED)
     results = {"f16": ("f32", "f16"), "e4m3": ("f32", "f16"), "f64": ("f64",), "bf16": ("f32",), "tf32": ("f32",)}
     results, shapes = results.get(kind, ("s32",)), _SHAPES.get(kind, set())
-    if not same or result not in results or (m, k) not in shapes or saturates and a not in ("s8", "u8"):
+    if not same or result not in results or (m, k) not in shapes or saturates and kind not in ("s8", "s4"):
         raise Unknown(f"a product of matrices m{m}n8k{k} {result} {a} {b}")
     return Form(m, k, a, b, result, saturates)
 
@@ -135,6 +140,12 @@ def multiply(form: Form, a: list, b: list, c: list, addition: Addition) -> list[
     return [register.view(dtype).reshape(shape) for register in registers]
 
 
+def multiply_where_bits_differ(product: Callable, a: list, b: list, c: list) -> list[np.ndarray]:
+    """Of bits the sum of a ^ b by a `product`, the sum of a & b: where only b is set, and where only a is."""
+    once = product([~word for word in a], b, c)
+    return product(a, [~word for word in b], [register.view(np.uint32) for register in once])
+
+
 def _multiply(form: Form, a: np.ndarray, b: np.ndarray, c: np.ndarray, addition: Addition) -> np.ndarray:
     """D's registers from those of A, B and C, each (registers, warps, 32) of uint32."""
     left = _factor(a, BITS[form.a], form.m // 8)
@@ -161,8 +172,8 @@ def _factor(registers: np.ndarray, bits: int, rows: int) -> np.ndarray:
     count, warps = registers.shape[0], registers.shape[1]
     if bits == 64:
         words = np.stack([registers[0::2], registers[1::2]], axis=-1).view(np.uint64)
-    elif bits == 1:
-        words = registers[..., None] >> np.arange(32, dtype=np.uint32) & np.uint32(1)
+    elif bits < 8:
+        words = registers[..., None] >> np.arange(0, 32, bits, dtype=np.uint32) & np.uint32((1 << bits) - 1)
     else:
         words = np.ascontiguousarray(registers)[..., None].view(f"u{bits // 8}")
     count, parts = words.shape[0], words.shape[-1]
@@ -197,6 +208,8 @@ def _fold_sum(matrix: np.ndarray, form: Form) -> np.ndarray:
 
 def _whole(elements: np.ndarray, type_: str) -> np.ndarray:
     """Integers as float64, in which their products and sums are exact and fast."""
+    if type_ == "s4":
+        elements = (elements.astype(np.int8) ^ 8) - 8
     return (elements.view(np.int8) if type_ == "s8" else elements).astype(np.float64)
 
 

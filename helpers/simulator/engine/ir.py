@@ -113,12 +113,12 @@ class Instruction:
     called_from: tuple[int, ...] = ()
     barrier: int = -1
     uniform: frozenset[int] = frozenset()  # the slots among `writes` of registers that the lanes of a warp share
-    # What those who watch the execution want to know: it copies one register, or takes the first of the two that are
-    # `chosen` where `chooses(registers)` is true; it is a load that may come from shared memory, a compare-and-swap, a
+    # What those who watch the execution want to know: it copies one register, or its answer depends on registers that
+    # are `chosen` (see `frontends.rules.Compute`); it is a load that may come from shared memory, a compare-and-swap, a
     # strong operation of the memory model.
     copies: bool = False
-    chooses: Callable[[Registers], Any] | None = None
-    chosen: tuple[int | None, int | None] = (None, None)
+    chooses: Callable[[Registers], tuple[Any, Any]] | None = None
+    chosen: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     loads_shared: bool = False
     swaps: bool = False
     strong: bool = False

@@ -44,11 +44,11 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An instruction takes the first of two values in the threads of `first`, and the second one in the others."""
+    """An instruction is about to answer what may not depend on all that it reads: `instruction.chooses(registers)`."""
 
     wave: Any
     instruction: Any
-    first: Any
+    registers: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -331,11 +331,11 @@ def _alu_steps(instruction: Instruction, keep: frozenset[int]) -> tuple[Step, St
 
 
 def _telling(instruction: Instruction, step: Step) -> Step:
-    """The step of an instruction that chooses; observers learn before it what each thread takes."""
+    """The step of an instruction that chooses; observers may ask before it what each thread takes."""
 
     def tell_and_choose(wave, registers):
         if wave.observers is not None:
-            wave.observers.tell(Chosen(wave, instruction, instruction.chooses(registers)))
+            wave.observers.tell(Chosen(wave, instruction, registers))
         step(wave, registers)
 
     return tell_and_choose

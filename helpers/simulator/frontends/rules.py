@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from helpers.simulator.engine.accesses import PhaseLook
 from helpers.simulator.engine.ir import COLLECTIVE, EXCLUSIVE, Instruction, Kind, Registers
 
@@ -26,15 +28,36 @@ class Compute:
         are slots; None is a destination that is not kept.
     fma: the three operands of a fused multiply-add that the engine may carry out together with others.
     copies: whether the one value written is the one register read, as it is.
-    chooses: whether each thread takes the first of `chosen`, the slots of two values (None: a constant), or the second.
+    chosen: the slots of two groups of values that the answer may not depend on: `chooses(registers)` says in which
+        threads it does on the first ones, and in which on the second ones; without it in all on the first.
     """
 
     writes: tuple[int | None, ...]
     evaluate: Reader
     fma: tuple[Reader, Reader, Reader] | None = None
     copies: bool = False
-    chooses: Reader | None = None
-    chosen: tuple[int | None, int | None] = (None, None)
+    chooses: Callable[[Registers], tuple[Any, Any]] | None = None
+    chosen: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+
+def one_of_two(condition: Reader) -> Callable[[Registers], tuple[Any, Any]]:
+    """`chooses` of an instruction whose answer is the first value where a condition is true, and else the second."""
+
+    def lanes(registers):
+        first = condition(registers)
+        return first, np.logical_not(first)
+
+    return lanes
+
+
+def both_count(combine: Callable, a: Reader, b: Reader) -> Callable[[Registers], tuple[Any, Any]]:
+    """`chooses` of an instruction that combines two truth values, one of which may decide alone."""
+
+    def lanes(registers):
+        x, y = a(registers), b(registers)
+        return combine(np.True_, y) != combine(np.False_, y), combine(x, np.True_) != combine(x, np.False_)
+
+    return lanes
 
 
 @dataclass(frozen=True, slots=True)

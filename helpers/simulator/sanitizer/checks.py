@@ -319,7 +319,7 @@ class Checker(Observer):
         self.shared.guarded(event.instruction.index, event.some, event.mask)
 
     def chosen(self, event: Chosen) -> None:
-        self.shared.chosen(event.instruction.index, event.first)
+        self.shared.chosen(event.instruction, event.registers)
 
     def barrier(self, event: BarrierPassed) -> None:
         wave, blocks = event.wave, event.blocks

@@ -4,8 +4,9 @@ A pipeline may load one time more than it multiplies, so that its last round nee
 anything. Most loads are used whichever way the program goes. Of the others (*doubtful* ones) a trace is kept of the
 basic blocks that come after them, and a read of unwritten memory is followed until the value is used, or is in no
 register any more. A copy into another register is no use, and neither is to be one of two values of which a thread
-takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterwards. Of a wide load each register is
-followed by itself: of four floats at the end of an array two may be used.
+takes the other: `v = s[63 - t]; w = inside ? v : 0` loads first and asks afterwards. Nor is a comparison: its answer is
+used where a thread decides by it, and not where another condition decides alone, as in `inside & (v < w)`. Of a wide
+load each register is followed by itself: of four floats at the end of an array two may be used.
 
 In code for a debugger (-G) local arrays are in memory, so that a store there is a copy, too. It is not followed.
 """
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Instruction, Program, bits
+from helpers.simulator.engine.ir import Instruction, Program, Registers, bits
 
 MOST_TRACED = 20_000  # basic blocks between two barriers: beyond, values count as used
 
@@ -29,7 +30,8 @@ MAYBE_LOCAL = ("STL", "ST.", "st.local", *(f"st.{kind}" for kind in ("u", "s", "
 class _Step(NamedTuple):
     """What an instruction does with registers, as bits; `source` is the register that it copies, or -1.
 
-    `first` and `second` are the registers that it takes one of, 0 where that is a constant or there is no choice.
+    `first` and `second` are what its answer depends on where it `chooses` so; without a choice it does on all of the
+    first. `asked` is the predicate that decides whether it is carried out.
     """
 
     index: int
@@ -39,6 +41,8 @@ class _Step(NamedTuple):
     source: int
     first: int
     second: int
+    chooses: bool
+    asked: int
     certain: bool  # whether what it reads is certainly used
 
 
@@ -46,9 +50,10 @@ def _step(instruction: Instruction, debug: bool) -> _Step:
     writes = [slot for slot in instruction.writes if slot is not None]
     copies = instruction.copies and len(instruction.reads) == len(writes) == 1
     source = instruction.reads[0] if copies else -1
-    first, second = (0 if slot is None else 1 << slot for slot in instruction.chosen)
+    first, second = (bits(set(slots)) for slots in instruction.chosen)
     return _Step(
         instruction.index, bits(set(instruction.reads)), bits(set(writes)), instruction.guard, source, first, second,
+        instruction.chooses is not None, 0 if instruction.guard is None else 1 << instruction.guard[0],
         instruction.guard is None and not (debug and instruction.opcode.startswith(MAYBE_LOCAL)),
     )  # fmt: skip
 
@@ -90,23 +95,14 @@ class Uses:
                     if _handed_on(step) & followed:
                         followed |= step.writes
         for steps in self._steps:
-            steps[:] = [step for step in steps if (step.reads | step.writes) & followed]
+            steps[:] = [step for step in steps if (step.reads | step.writes | step.asked) & followed]
         self.guarded = {step.index for steps in self._steps for step in steps if step.guard is not None}
-        self.choosing = {step.index for steps in self._steps for step in steps if step.first | step.second}
+        self.choosing = {step.index for steps in self._steps for step in steps if step.chooses}
         self.registers = {index: tuple(program.instructions[index].writes) for index in doubtful}
         self._block_of = {step.index: number for number, steps in enumerate(self._steps) for step in steps}
 
     def _certain(self, program: Program) -> list[int]:
         """By basic block, the registers that are used behind it on every way to the end, before they are written."""
-        kill, use = [], []
-        for steps in self._steps:
-            written = used = 0
-            for step in steps:
-                if step.certain:
-                    used |= step.reads & ~_handed_on(step) & ~written
-                written |= step.writes if step.guard is None else 0
-            kill.append(written)
-            use.append(used)
         inside = [-1] * len(program.blocks)  # all registers, until a way is found on which one is not used
         after = [0] * len(program.blocks)
         changed = True
@@ -117,10 +113,11 @@ class Uses:
                 certain = 0 if ends else -1
                 for successor in block.successors:
                     certain &= inside[successor]
-                now = use[block.index] | (certain & ~kill[block.index])
                 after[block.index] = certain
-                if now != inside[block.index]:
-                    inside[block.index], changed = now, True
+                for step in reversed(self._steps[block.index]):
+                    certain = _before(step, certain)
+                if certain != inside[block.index]:
+                    inside[block.index], changed = certain, True
         return after
 
     def steps(self, block: int) -> list[_Step]:
@@ -133,10 +130,13 @@ class Uses:
 
 
 def _before(step: _Step, certain: int) -> int:
-    """The registers that are certain to be used from this instruction on."""
+    """The registers that are certain to be used from this instruction on; `certain` are those behind it."""
+    is_handed_on = certain & step.writes and not step.chooses
     if step.guard is None:
         certain &= ~step.writes
-    return certain | step.reads & ~_handed_on(step) if step.certain else certain
+    if step.certain:
+        certain |= step.reads if is_handed_on else step.reads & ~_handed_on(step)
+    return certain | step.asked
 
 
 def uses_of(program: Program) -> Uses:
@@ -148,8 +148,10 @@ def uses_of(program: Program) -> Uses:
 
 @dataclass(slots=True)
 class _Passage:
-    """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none,
-    and `choices` those that took the first of two values. `kept`: the stores to local memory that are no use.
+    """The threads of `mask` go through a basic block; `guards` are the threads whose guard was true, False if none, and
+    `choices` those whose answer depends on the first and on the second ones of what an instruction chooses of, where
+    `met` are the values of unwritten memory that came there: (threads, registers). `kept`: the stores to local memory
+    that are no use.
 
     `mark` is the length of the log of accesses before it.
     """
@@ -159,18 +161,37 @@ class _Passage:
     mask: np.ndarray | None
     guards: dict[int, Any] = field(default_factory=dict)
     choices: dict[int, Any] = field(default_factory=dict)
+    met: dict[int, list[tuple[np.ndarray, int]]] = field(default_factory=dict)
     kept: set[int] = field(default_factory=set)
 
 
 def _ways(step: _Step, passage: _Passage, active: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
-    """(threads, the registers of which they write one elsewhere)."""
-    if not step.first | step.second:
+    """(threads, the registers that they write elsewhere)."""
+    if not step.chooses:
         yield active, _handed_on(step)
         return
-    takes_first = passage.choices.get(step.index, np.False_)
-    for threads, taken in ((active & takes_first, step.first), (active & ~takes_first, step.second)):
-        if threads.any():
-            yield threads, taken
+    first, second = passage.choices.get(step.index, (np.False_, np.False_))
+    for threads, taken in (
+        (first & second, step.first | step.second), (first & ~second, step.first), (~first & second, step.second),
+        (~(first | second), 0),
+    ):  # fmt: skip
+        if (active & threads).any():
+            yield active & threads, taken
+
+
+def _decide_each_other(step: _Step, passage: _Passage, active: np.ndarray, registers: int) -> bool:
+    """Whether a value of unwritten memory would be the one that decides that another one does not matter."""
+    met = passage.met.setdefault(step.index, [])
+    met.append((active, registers))
+    return any(
+        (active & threads).any() and (registers & step.first and others & step.second
+                                      or registers & step.second and others & step.first)
+        for threads, others in met
+    )  # fmt: skip
+
+
+def _some(lanes: np.ndarray, mask: np.ndarray | None) -> bool:
+    return bool(lanes.any() if mask is None else (lanes & mask).any())
 
 
 @dataclass(slots=True)
@@ -215,10 +236,10 @@ class LoadedValues:
         if index in self.uses.guarded:
             self._trace[-1].guards[index] = mask if some else False
 
-    def chosen(self, index: int, first: np.ndarray) -> None:
-        """Those of `first` take the first of the two values of an instruction."""
-        if index in self.uses.choosing:
-            self._trace[-1].choices[index] = first
+    def chosen(self, instruction: Instruction, registers: Registers) -> None:
+        """An instruction is about to answer what may not depend on all that it reads."""
+        if instruction.index in self.uses.choosing:
+            self._trace[-1].choices[instruction.index] = instruction.chooses(registers)
 
     def stored_locally(self, index: int) -> None:
         """An instruction stores to local memory."""
@@ -270,7 +291,12 @@ class LoadedValues:
         register any more."""
         for step in self.uses.steps(passage.block):
             guard = None if step.guard is None else passage.guards.get(step.index, False)
-            if step.index <= after or guard is False:
+            if step.index <= after:
+                continue
+            if step.asked and any(_some(lanes, passage.mask) for lanes, kept in held.parts if kept & step.asked):
+                self._report(held.what)
+                return False
+            if guard is False:
                 continue
             parts = []
             for lanes, registers in held.parts:
@@ -280,6 +306,9 @@ class LoadedValues:
                         active = active if mask is None else active & mask
                     if active.any():
                         if step.reads & registers & ~_handed_on(step) and step.index not in passage.kept:
+                            self._report(held.what)
+                            return False
+                        if step.chooses and _decide_each_other(step, passage, active, registers):
                             self._report(held.what)
                             return False
                         rest = lanes & ~active

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from helpers.simulator.engine.ir import Instruction, Program, overwrites
+from helpers.simulator.engine.ir import Instruction, Program, Registers, overwrites
 from helpers.simulator.engine.memory import active_addresses
 from helpers.simulator.sanitizer.loaded_values import LoadedValues, Uses
 from helpers.simulator.sanitizer.shared_arrays import SharedNames
@@ -207,10 +207,10 @@ class SharedChecks:
         if self._loaded is not None:
             self._loaded.guarded(index, some, mask)
 
-    def chosen(self, index: int, first: np.ndarray) -> None:
-        """The threads of `first` take the first of the two values of an instruction."""
+    def chosen(self, instruction: Instruction, registers: Registers) -> None:
+        """An instruction is about to answer what may not depend on all that it reads."""
         if self._loaded is not None:
-            self._loaded.chosen(index, first)
+            self._loaded.chosen(instruction, registers)
 
     def access(self, wave, op: str, width: int, addresses, mask, values: tuple) -> bool:
         """A load, a store or an atomic operation. Whether it was strong."""

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from helpers.compiler.ptx import Register, Statement
+from helpers.compiler.ptx import Statement
 from helpers.simulator.arithmetic import comparisons, float32
 from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.ptx.operands import Operands, dtype_of, items_of
-from helpers.simulator.frontends.rules import Compute, Outcome, Reader
+from helpers.simulator.frontends.rules import Compute, Outcome, Reader, both_count, one_of_two
 
 UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}  # names of their own, for bits and unsigned numbers
 FLOATS = ("f16", "f32", "f64", "bf16")
@@ -33,8 +33,14 @@ def set_predicate(t: Operands, s: Statement) -> Outcome:
             return Compute(slots, lambda r: tuple(test(r) for test in tests))
         return Compute(slots, lambda r: tuple(combine(test(r), c(r)) for test in tests))
     test = _test(t, s, a, b)
+    compared = t.slots_of(a, b)
+    if len(slots) == 1 and c is None:
+        return Compute(slots, test, chosen=(compared, ()))
     if len(slots) == 1:
-        return Compute(slots, test if c is None else (lambda r: combine(test(r), c(r))))
+        return Compute(
+            slots, lambda r: combine(test(r), c(r)), chooses=both_count(combine, test, c),
+            chosen=(compared, t.slots_of(*third)),
+        )  # fmt: skip
 
     def both(registers):
         true = test(registers)
@@ -117,9 +123,8 @@ def select(t: Operands, s: Statement) -> Outcome:
     """selp.type d, a, b, p: a where p, else b."""
     destination, a, b, choice = s.operands
     x, y, p = t.read(a, s.type), t.read(b, s.type), t.read(choice, "pred")
-    slots = tuple(t.target(operand) if isinstance(operand, Register) else None for operand in (a, b))
     result = t.result(destination, lambda r: comparisons.select(p(r), x(r), y(r)), dtype_of(s.type))
-    return replace(result, chooses=p, chosen=slots)
+    return replace(result, chooses=one_of_two(p), chosen=(t.slots_of(a), t.slots_of(b)))
 
 
 def select_sign(t: Operands, s: Statement) -> Outcome:

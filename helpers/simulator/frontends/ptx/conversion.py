@@ -73,7 +73,9 @@ def _pack(t: Operands, type_: str, destination, source: Vector) -> Outcome:
 
 
 def convert(t: Operands, s: Statement) -> Outcome:
-    """cvt{.rounding}{.ftz}{.sat}.to.from d, a; to f16x2, bf16x2, e4m3x2 and e5m2x2 d, high, low."""
+    """cvt{.rounding}{.ftz}{.sat}.to.from d, a; to f16x2, bf16x2, e4m3x2 and e5m2x2 d, high, low; cvt.pack."""
+    if s.opcode[1] == "pack":
+        return _convert_and_pack(t, s)
     to, origin, modifiers = s.opcode[-2], s.opcode[-1], s.opcode[1:-2]
     destination, *sources = s.operands
     if {to, origin} & {"e4m3x2", "e5m2x2"}:
@@ -93,6 +95,18 @@ def convert(t: Operands, s: Statement) -> Outcome:
     function = conversion(to, origin, modifiers)
     t.subnormal |= to == "f32" and origin == "f64" and "ftz" not in modifiers
     return t.result(destination, lambda r: function(a(r)), dtype_of(to))
+
+
+def _convert_and_pack(t: Operands, s: Statement) -> Outcome:
+    """cvt.pack.sat.to.s32{.b32} d, high, low{, above}: of numbers of less than 16 bits what is above them, too."""
+    to, *types = s.opcode[3:]
+    destination, high, low, *above = s.operands
+    if s.opcode[2] != "sat" or types != ["s32", *["b32"] * len(above)] or len(above) != (to not in ("s16", "u16")):
+        raise Unknown(f"the conversion {'.'.join(s.opcode)}")
+    a, b, (c,) = t.read(high, "s32"), t.read(low, "s32"), [t.read(each, "u32") for each in above] or [None]
+    bits, is_signed = int(to[1:]), to[0] == "s"
+    evaluate = lambda r: integer.packed(a(r), b(r), c(r) if c else np.uint32(0), bits, is_signed)  # noqa: E731
+    return t.result(destination, evaluate, DTYPES["u32"])
 
 
 def _convert_pair(t: Operands, s: Statement, to: str) -> Outcome:

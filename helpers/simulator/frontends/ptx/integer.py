@@ -12,7 +12,7 @@ from helpers.simulator.arithmetic.operations import refuse_unknown
 from helpers.simulator.errors import Unknown
 from helpers.simulator.frontends.evaluation import applied
 from helpers.simulator.frontends.ptx.operands import DTYPES, Operands, dtype_of
-from helpers.simulator.frontends.rules import Compute, Outcome, Reader
+from helpers.simulator.frontends.rules import Compute, Outcome, Reader, both_count
 
 Rule = Callable[[Operands, Statement], Outcome]
 U32 = DTYPES["u32"]
@@ -46,7 +46,12 @@ def of_predicates(function: Callable) -> Rule:
 
     def rule(t: Operands, s: Statement) -> Outcome:
         destination, *sources = s.operands
-        return Compute((t.target(destination),), applied(function, _read(t, sources, "pred")))
+        values = _read(t, sources, "pred")
+        first, *second = (t.slots_of(source) for source in sources)
+        chooses = both_count(function, *values) if second else None
+        return Compute(
+            (t.target(destination),), applied(function, values), chooses=chooses, chosen=(first, *(second or [()]))
+        )
 
     return rule
 

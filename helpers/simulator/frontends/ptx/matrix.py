@@ -82,7 +82,8 @@ def product_of(
     """
     result, a, b, _ = types
     family, eights, saturates = arch.rstrip("af"), a in tensor_core.EIGHTS, "satfinite" in words
-    narrow = a in _UNPACKED and b in _UNPACKED and not (eights and family in tensor_core.HAS_EIGHTS)
+    is_there = family in (tensor_core.HAS_EIGHTS if eights else tensor_core.HAS_FOURS)
+    narrow = a in _UNPACKED and b in _UNPACKED and not is_there
     if narrow and (saturates or eights) and family not in ("sm_90", *(("sm_100", "sm_103") if eights else ())):
         others = "; without .satfinite it runs" if a in ("s4", "u4") else ""
         raise Unknown(f"how the tensor cores of {arch} multiply .{a} and .{b}{others}")
@@ -94,13 +95,7 @@ def product_of(
     product = partial(tensor_core.multiply, plain, addition=tensor_core.terms_at_once(arch, form))
     if narrow:
         return form, partial(_multiply_halves, product, form, a, b)
-    return form, partial(_multiply_where_bits_differ, product) if "xor" in words else product
-
-
-def _multiply_where_bits_differ(product, a: list, b: list, c: list) -> list:
-    """Of bits the sum of a ^ b, as ptxas makes it of products: those where only b is set, and those where only a is."""
-    once = product([~word for word in a], b, c)
-    return product(a, [~word for word in b], [register.view(np.uint32) for register in once])
+    return form, partial(tensor_core.multiply_where_bits_differ, product) if "xor" in words else product
 
 
 def _multiply_halves(product, form: tensor_core.Form, a_type: str, b_type: str, a: list, b: list, c: list) -> list:

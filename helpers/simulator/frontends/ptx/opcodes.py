@@ -173,7 +173,7 @@ OPCODES = {
         Op("selp", comparison.select, (4,), _words("")),
         Op("slct", comparison.select_sign, (4,)),
         Op("mov", conversion.move, (2,), _words("")),
-        Op("cvt", conversion.convert, (2, 3)),
+        Op("cvt", conversion.convert, (2, 3, 4)),
         Op("cvta", conversion.convert_address, (2,)),
         Op("isspacep", conversion.is_in_space, (2,)),
         # memory

@@ -143,6 +143,11 @@ class Operands:
             raise Unknown(f"the destination {operand}")
         return None if operand.name == "_" else self._slot(operand.name)
 
+    def slots_of(self, *operands) -> tuple[int, ...]:
+        """The slots of the registers, and of the negated predicates, among operands that are read."""
+        registers = (operand.register if isinstance(operand, Not) else operand for operand in operands)
+        return tuple(self._slot(each.name) for each in registers if isinstance(each, Register))
+
     def width(self, operand) -> int:
         """The bytes of a register; 0 of any other operand, and of a predicate 1."""
         return ptx.TYPE_BYTES[self.types[self._slot(operand.name)]] if isinstance(operand, Register) else 0

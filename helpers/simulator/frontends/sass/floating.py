@@ -147,7 +147,7 @@ def compare(t: Operands, s: sass.Statement) -> Compute:
     first, second, a, b, c = exactly(s, 5)
     function, combine = chosen(s, COMPARE), chosen(s, COMBINE)
     x, y = _flushed(s, t.read(a, F4)), _flushed(s, t.read(b, F4))
-    return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c)
+    return predicate_pair(t, first, second, lambda r: function(x(r), y(r)), combine, c, (a, b))
 
 
 def _flushed(s: sass.Statement, reader: Reader) -> Reader:

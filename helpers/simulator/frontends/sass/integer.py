@@ -14,7 +14,7 @@ import numpy as np
 from helpers.compiler import sass
 from helpers.simulator.arithmetic import comparisons, integer
 from helpers.simulator.errors import Unknown
-from helpers.simulator.frontends.rules import Compute, Reader
+from helpers.simulator.frontends.rules import Compute, Reader, both_count, one_of_two
 from helpers.simulator.frontends.sass.operands import (
     F4,
     I4,
@@ -27,7 +27,6 @@ from helpers.simulator.frontends.sass.operands import (
     exactly,
     halves,
     is_predicate,
-    is_register,
     is_zero,
     leading_predicates,
     number,
@@ -503,19 +502,27 @@ def compare(t: Operands, s: sass.Statement) -> Compute:
                 return strict(left, right) | ((left == right) & below(registers))
     else:
         test = lambda registers: function(x(registers), y(registers))  # noqa: E731
-    return predicate_pair(t, first, second, test, combine, c)
+    compared = () if s.has("U64", "S64") else (a, b, *lower)
+    return predicate_pair(t, first, second, test, combine, c, compared)
 
 
-def predicate_pair(t: Operands, first, second, test: Reader, combine: Callable, c) -> Compute:
-    """p and q of a SETP: the test and its opposite, each combined with a third predicate."""
+def predicate_pair(t: Operands, first, second, test: Reader, combine: Callable, c, compared: Sequence = ()) -> Compute:
+    """p and q of a SETP: the test and its opposite, each combined with a third predicate.
+
+    compared: what the test is of, registers of 32 bits and predicates; () if it is not known that it is nothing else.
+    """
     other = t.predicate(c)
     if other is None and combine is not COMBINE["AND"]:
         other = t.truth(c)
     slots = (t.target(first), t.target(second))
+    tested = t.slots_of(*compared)
     if slots[1] is None:
         if other is None:
-            return Compute(slots[:1], test)
-        return Compute(slots[:1], lambda registers: combine(test(registers), other(registers)))
+            return Compute(slots[:1], test, chosen=(tested, ()))
+        return Compute(
+            slots[:1], lambda registers: combine(test(registers), other(registers)),
+            chooses=both_count(combine, test, other), chosen=(tested, t.slots_of(c)),
+        )  # fmt: skip
 
     def both(registers):
         yes = test(registers)
@@ -599,9 +606,8 @@ def select(t: Operands, s: sass.Statement) -> Compute:
         return t.split(destination, lambda r: comparisons.select(p(r), first(r), second(r)))
     dtype = F4 if s.base in ("FSEL", "UFSEL") else I4
     x, y, p = t.read(a, dtype), t.read(b, dtype), t.truth(condition)
-    slots = tuple(t.target(operand) if is_register(operand) else None for operand in (a, b))
     evaluate = lambda r: comparisons.select(p(r), x(r), y(r))  # noqa: E731
-    return Compute((t.target(destination),), evaluate, chooses=p, chosen=slots)
+    return Compute((t.target(destination),), evaluate, chooses=one_of_two(p), chosen=(t.slots_of(a), t.slots_of(b)))
 
 
 def without_second_answers(operands: Sequence[sass.Operand]) -> Sequence[sass.Operand]:
@@ -675,6 +681,20 @@ def saturate(t: Operands, s: sass.Statement) -> Compute:
     limits = np.iinfo(narrow)
     x = t.read(a, U4 if origin == "U32" else I4)
     return Compute((t.target(destination),), lambda r: np.clip(x(r).astype(I8), limits.min, limits.max).astype(I4))
+
+
+def saturate_and_pack(t: Operands, s: sass.Statement) -> Compute:
+    """I2IP.to.S32.SAT d, high, low, above: cvt.pack of PTX. `above` may say how many bits of it there is room for."""
+    destination, high, low, above = exactly(s, 4)
+    to, origin = (*s.opcode, "", "")[1:3]
+    if to[1:] not in ("2", "4", "8", "16") or origin != "S32" or not s.has("SAT"):
+        raise Unknown("a conversion between integers")
+    bits, is_signed = int(to[1:]), to[0] == "S"
+    if isinstance(above, sass.Register) and above.modifiers == (str(32 - 2 * bits),):
+        above = replace(above, modifiers=())
+    a, b, c = t.read(high), t.read(low), t.read(above, U4)
+    evaluate = lambda r: integer.packed(a(r), b(r), c(r), bits, is_signed).view(I4)  # noqa: E731
+    return Compute((t.target(destination),), evaluate)
 
 
 # ---- bits

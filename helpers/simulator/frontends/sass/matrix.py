@@ -63,6 +63,8 @@ def multiply_matrices(t: Operands, s: sass.Statement) -> Effect:
         for operand, count in zip((a, b, c), counts, strict=True)
     ]
     product = partial(tensor_core.multiply, form, addition=tensor_core.terms_at_once(t.arch, form))
+    if s.has("XOR"):
+        product = partial(tensor_core.multiply_where_bits_differ, product)
     return Effect(t.targets(destination, form.c_registers), matrices.multiply(product, sources))
 
 
@@ -76,7 +78,7 @@ def plain(operand: sass.Operand, order: str) -> sass.Operand:
 # (m, k) by the word for the shape, which is m, n and k with nothing or an x between them.
 _SHAPES = {
     "16816": (16, 16), "1688": (16, 8), "1684": (16, 4), "8816": (8, 16), "16832": (16, 32), "88128": (8, 128),
-    "168128": (16, 128), "168256": (16, 256),
+    "168128": (16, 128), "168256": (16, 256), "8832": (8, 32), "16864": (16, 64),
     "884": (8, 4), "8x8x4": (8, 4), "16x8x4": (16, 4), "16x8x8": (16, 8), "16x8x16": (16, 16),
 }  # fmt: skip
 

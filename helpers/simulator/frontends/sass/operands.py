@@ -165,6 +165,11 @@ class Operands:
         """The slots of `count` consecutive registers."""
         return tuple(self.target(operand, distance) for distance in range(count))
 
+    def slots_of(self, *operands: sass.Operand) -> tuple[int, ...]:
+        """The slots of registers of 32 bits and of predicates among operands that are read."""
+        targets = (self.target(operand) for operand in operands if isinstance(operand, sass.Register))
+        return tuple(slot for slot in targets if slot is not None)
+
     def guard(self, register: sass.Register | None) -> tuple[int, bool] | None:
         """The engine's (slot, negated) of a guard; None if it is always true."""
         if register is None or (register.number is None and not register.negated):
